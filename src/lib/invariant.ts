@@ -1,0 +1,9 @@
+/** Our own mistakes: a broken invariant crashes, because what follows could only make it worse. */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}`);
+}
+
+/** Ends an exhaustive switch; does not compile while a case is missing. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,81 @@
+/** One attempt at one task: what an agent starts, reports and stops. */
+export interface RunId {
+  readonly jobId: number;
+  readonly index: number;
+  readonly attempt: number;
+}
+
+/** Everything an executor needs to start a run, complete: no field refers to anything else. */
+export interface RunRequest {
+  readonly id: RunId;
+  /** The program and its arguments, or a script run by its own `#!` line (default /bin/sh). */
+  readonly work:
+    | { readonly kind: "command"; readonly argv: readonly string[] }
+    | { readonly kind: "script"; readonly text: string };
+  /** Complete, BUSBAR_* included; added to the agent's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** undefined: a fresh directory of the run's own. */
+  readonly cwd: string | undefined;
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  /** For stdout and stderr each; what comes after is dropped, and said so. */
+  readonly outputLimitBytes: number;
+}
+
+export type RunEnd =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "signalled"; readonly signal: string }
+  | { readonly kind: "time-limit"; readonly signal: string | undefined }
+  | { readonly kind: "stopped"; readonly signal: string | undefined }
+  | { readonly kind: "could-not-start"; readonly message: string }
+  | { readonly kind: "vanished"; readonly message: string };
+
+export type RunReport =
+  | { readonly kind: "running"; readonly startedAtMs: number }
+  | {
+      readonly kind: "ended";
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly end: RunEnd;
+    };
+
+export interface OutputPart {
+  readonly data: Uint8Array;
+  /** The run has ended and nothing follows `data`. */
+  readonly eof: boolean;
+  readonly truncated: boolean;
+}
+
+/**
+ * Runs work somewhere: a child process, Slurm, Flux, or a simulated edge.
+ *
+ * - It remembers its runs on disk: a new executor over the same data finds what an earlier one,
+ *   killed at any moment, had started, and reports it as if nothing had happened.
+ * - `start` is idempotent by id: after a crash the agent starts everything it was assigned again,
+ *   and work that is already running, or has ended, must not run twice. It does not wait for the
+ *   work; failure to start is an end like any other ("could-not-start"), never a throw.
+ * - `onReport` is called for each change of each run, in order per run: running (may be left out
+ *   when the end follows at once), then ended, exactly once per executor life.
+ * - `known` lists every run that is running, or has ended and was not forgotten, with its last
+ *   report.
+ * - `stop` asks a run to end (TERM, after its grace period KILL, to the whole group). The end is
+ *   reported. A run it does not know is ignored.
+ * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
+ * - `readOutput` waits up to `waitMs` when there is nothing past `offset` yet and the run goes on.
+ *   Throws AppError not_found for a run it does not know or whose output was removed.
+ * - `close` stops watching and leaves the work running.
+ */
+export interface Executor {
+  readonly name: string;
+  start(request: RunRequest): void;
+  stop(id: RunId): void;
+  forget(id: RunId): void;
+  known(): readonly { readonly id: RunId; readonly report: RunReport }[];
+  readOutput(
+    id: RunId,
+    stream: "stdout" | "stderr",
+    options: { readonly offset: number; readonly maxBytes: number; readonly waitMs: number },
+  ): Promise<OutputPart>;
+  onReport(listener: (id: RunId, report: RunReport) => void): void;
+  close(): Promise<void>;
+}

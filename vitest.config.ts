@@ -1,0 +1,27 @@
+import { defineConfig } from "vitest/config";
+
+// Two projects: pure tests share one process (fast); tests with real processes get a file each
+// and more time. `npm test` runs both.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "tests/{tidy,scenarios,contract}/**/*.test.ts"],
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["tests/e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
