@@ -1,0 +1,229 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { parseIndexRanges } from "./array-range.ts";
+import { DEFAULT_GROUP } from "./group.ts";
+import { checkName, groupId } from "./ids.ts";
+import type { JobSpec, Retries, Texts, Where, Work } from "./job.ts";
+import type { Resources } from "./resources.ts";
+import { toResources } from "./resources.ts";
+
+/** A spec as any door hands it over: shapes are right, values are not yet trusted. */
+export interface JobSpecInput {
+  readonly name?: string | undefined;
+  readonly group?: string | undefined;
+  readonly labels?: Texts | undefined;
+  readonly command?: readonly string[] | undefined;
+  readonly script?: string | undefined;
+  readonly env?: Texts | undefined;
+  readonly cwd?: string | undefined;
+  /** In the units people write: cpu in cpus, memory in bytes. */
+  readonly resources?: Readonly<Record<string, number>> | undefined;
+  readonly placement?:
+    | {
+        readonly cluster?: string | undefined;
+        readonly node?: string | undefined;
+        readonly labels?: Texts | undefined;
+      }
+    | undefined;
+  readonly array?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly retries?:
+    | {
+        readonly max?: number | undefined;
+        readonly backoffMs?: number | undefined;
+        readonly backoffMaxMs?: number | undefined;
+      }
+    | undefined;
+  readonly timeLimitMs?: number | undefined;
+  readonly killGraceMs?: number | undefined;
+  readonly queueDeadlineMs?: number | undefined;
+  readonly outputLimitBytes?: number | undefined;
+}
+
+// Shared by every spec that has nothing else to say: a million queued jobs must not hold a
+// million empty objects.
+const NO_TEXTS: Texts = Object.freeze({});
+const ANYWHERE: Where = Object.freeze({});
+const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
+const NO_RETRIES: Retries = Object.freeze({
+  max: 0,
+  backoffMs: limits.retryBackoffMsDefault,
+  backoffMaxMs: limits.retryBackoffMsMax,
+});
+
+/** Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`. */
+export function toJobSpec(input: JobSpecInput): JobSpec {
+  const work = toWork(input);
+  const spec: JobSpec = {
+    name: toJobName(input.name, work),
+    group:
+      input.group === undefined
+        ? DEFAULT_GROUP
+        : groupId(checkName(input.group, "group", limits.nameLengthMax)),
+    labels: toLabels(input.labels, "labels"),
+    work,
+    env: toEnv(input.env),
+    cwd: toCwd(input.cwd),
+    needs: toNeeds(input.resources),
+    where: toWhere(input.placement),
+    array:
+      input.array === undefined
+        ? undefined
+        : parseIndexRanges(input.array, "array", {
+            tasksMax: limits.arrayTasksMax,
+            indexMax: limits.arrayIndexMax,
+          }),
+    priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
+    retries: toRetries(input.retries),
+    timeLimitMs: toDuration(input.timeLimitMs, "timeLimitMs", 1),
+    killGraceMs: toDuration(input.killGraceMs, "killGraceMs", 0) ?? limits.killGraceMsDefault,
+    queueDeadlineMs: toDuration(input.queueDeadlineMs, "queueDeadlineMs", 1),
+    outputLimitBytes: whole(
+      input.outputLimitBytes ?? limits.outputBytesDefault,
+      "outputLimitBytes",
+      0,
+      limits.outputBytesMax,
+    ),
+  };
+  checkSize(spec);
+  return spec;
+}
+
+function toWork(input: JobSpecInput): Work {
+  const { command, script } = input;
+  if (command !== undefined && script !== undefined) {
+    throw invalid("script", "give either command or script, not both");
+  }
+  if (script !== undefined) {
+    if (script.trim() === "") throw invalid("script", "must not be empty");
+    return { kind: "script", text: text(script, "script") };
+  }
+  const program = command?.[0];
+  if (command === undefined || program === undefined || program === "") {
+    throw invalid("command", "must name a program to run, like [\"sleep\", \"1\"]");
+  }
+  if (command.length > limits.argumentsMax) {
+    throw invalid("command", `at most ${limits.argumentsMax} arguments, not ${command.length}`);
+  }
+  command.forEach((argument, at) => text(argument, `command[${at}]`));
+  return { kind: "command", argv: command };
+}
+
+function toJobName(name: string | undefined, work: Work): string {
+  if (name === undefined) {
+    if (work.kind === "script") return "script";
+    const program = work.argv[0] ?? "";
+    return program.slice(program.lastIndexOf("/") + 1).slice(0, limits.nameLengthMax) || program;
+  }
+  if (name === "" || name.length > limits.nameLengthMax) {
+    throw invalid("name", `must have 1 to ${limits.nameLengthMax} characters`);
+  }
+  return text(name, "name");
+}
+
+function toLabels(labels: Texts | undefined, field: string): Texts {
+  const names = Object.keys(labels ?? {});
+  if (labels === undefined || names.length === 0) return NO_TEXTS;
+  if (names.length > limits.labelsMax) throw invalid(field, `at most ${limits.labelsMax} labels`);
+  for (const name of names) {
+    const value = labels[name] ?? "";
+    if (name === "" || name.length > limits.labelLengthMax || /[\s=,]/.test(name)) {
+      throw invalid(field, `${JSON.stringify(name.slice(0, 40))} is not a label name`);
+    }
+    if (value.length > limits.labelLengthMax) {
+      throw invalid(`${field}.${name}`, `at most ${limits.labelLengthMax} characters`);
+    }
+    text(value, `${field}.${name}`);
+  }
+  return labels;
+}
+
+function toEnv(env: Texts | undefined): Texts {
+  const names = Object.keys(env ?? {});
+  if (env === undefined || names.length === 0) return NO_TEXTS;
+  if (names.length > limits.envVariablesMax) {
+    throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
+  }
+  for (const name of names) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
+    }
+    if (name.startsWith("BUSBAR_")) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
+    text(env[name] ?? "", `env.${name}`);
+  }
+  return env;
+}
+
+function toCwd(cwd: string | undefined): string | undefined {
+  if (cwd === undefined) return undefined;
+  if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
+  if (cwd.length > 4_096) throw invalid("cwd", "at most 4096 characters");
+  return text(cwd, "cwd");
+}
+
+function toNeeds(resources: JobSpecInput["resources"]): Resources {
+  if (resources === undefined) return ONE_CPU;
+  const amounts = resources["cpu"] === undefined ? { ...resources, cpu: 1 } : resources;
+  const needs = toResources(amounts, "resources", limits.resourceNamesMax);
+  return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
+}
+
+function toWhere(placement: JobSpecInput["placement"]): Where {
+  const { cluster, node, labels } = placement ?? {};
+  const some = toLabels(labels, "placement.labels");
+  const where: Where = {
+    ...(cluster === undefined
+      ? {}
+      : { cluster: checkName(cluster, "placement.cluster", limits.nameLengthMax) }),
+    ...(node === undefined ? {} : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
+    ...(some === NO_TEXTS ? {} : { labels: some }),
+  };
+  return Object.keys(where).length === 0 ? ANYWHERE : where;
+}
+
+function toRetries(retries: JobSpecInput["retries"]): Retries {
+  if (retries === undefined) return NO_RETRIES;
+  const max = whole(retries.max ?? 0, "retries.max", 0, limits.retriesMax);
+  const first = whole(
+    retries.backoffMs ?? limits.retryBackoffMsDefault,
+    "retries.backoffMs",
+    0,
+    limits.durationMsMax,
+  );
+  const most = whole(
+    retries.backoffMaxMs ?? Math.max(first, limits.retryBackoffMsMax),
+    "retries.backoffMaxMs",
+    first,
+    limits.durationMsMax,
+  );
+  return { max, backoffMs: first, backoffMaxMs: most };
+}
+
+const toDuration = (ms: number | undefined, field: string, min: number): number | undefined =>
+  ms === undefined ? undefined : whole(ms, field, min, limits.durationMsMax);
+
+function whole(value: number, field: string, min: number, max: number): number {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw invalid(field, `must be a whole number from ${min} to ${max}, not ${value}`);
+  }
+  return value;
+}
+
+/** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
+function text(value: string, field: string): string {
+  if (value.includes("\0")) throw invalid(field, "must not contain a NUL character");
+  return value;
+}
+
+function checkSize(spec: JobSpec): void {
+  let size = spec.work.kind === "script" ? spec.work.text.length : 0;
+  if (spec.work.kind === "command") for (const part of spec.work.argv) size += part.length + 1;
+  for (const name in spec.env) size += name.length + (spec.env[name]?.length ?? 0) + 2;
+  if (size > limits.workBytesMax) {
+    const field = spec.work.kind;
+    throw invalid(field, `with env it has ${size} characters; at most ${limits.workBytesMax}`);
+  }
+}
+
+
+export const defaults = { NO_TEXTS, ANYWHERE, ONE_CPU, NO_RETRIES } as const;

@@ -1,0 +1,79 @@
+import type { IndexRanges } from "./array-range.ts";
+import { countIndexes, SINGLE } from "./array-range.ts";
+import type { GroupId, JobId } from "./ids.ts";
+import type { Resources } from "./resources.ts";
+
+/** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
+export type Work =
+  | { readonly kind: "command"; readonly argv: readonly string[] }
+  | { readonly kind: "script"; readonly text: string };
+
+/** Where a task may run; what is absent does not matter. */
+export interface Where {
+  readonly cluster?: string;
+  readonly node?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */
+export interface Retries {
+  readonly max: number;
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+}
+
+export type Texts = Readonly<Record<string, string>>;
+
+/** What the user asked for, complete: defaults are filled in at submission. Never changes. */
+export interface JobSpec {
+  readonly name: string;
+  readonly group: GroupId;
+  readonly labels: Texts;
+  readonly work: Work;
+  readonly env: Texts;
+  readonly cwd: string | undefined;
+  readonly needs: Resources;
+  readonly where: Where;
+  /** undefined: one task, with index 0 and no array variables. */
+  readonly array: IndexRanges | undefined;
+  readonly priority: number;
+  readonly retries: Retries;
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  readonly queueDeadlineMs: number | undefined;
+  readonly outputLimitBytes: number;
+}
+
+/**
+ * Ends everything of a job that has not started: its tasks without a row of their own, and those
+ * that wait for another attempt. One row thus ends a million tasks.
+ */
+export interface Closing {
+  readonly kind: "cancelled" | "expired";
+  readonly atMs: number;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** A job row: spec and what was decided about the whole of it. Its state is derived: progress.ts. */
+export interface Job {
+  readonly id: JobId;
+  readonly spec: JobSpec;
+  readonly submittedAtMs: number;
+  readonly submittedBy: string;
+  readonly idempotencyKey: string | undefined;
+  readonly closed: Closing | undefined;
+}
+
+export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
+
+export const taskTotalOf = (spec: JobSpec): number =>
+  spec.array === undefined ? 1 : countIndexes(spec.array);
+
+/** When tasks that have not started expire; undefined: never. */
+export const deadlineOf = (job: Job): number | undefined =>
+  job.spec.queueDeadlineMs === undefined ? undefined : job.submittedAtMs + job.spec.queueDeadlineMs;
+
+/** How long to wait before the attempt after the `failures`-th failure. */
+export const backoffMs = (retries: Retries, failures: number): number =>
+  Math.min(retries.backoffMaxMs, retries.backoffMs * 2 ** Math.min(failures - 1, 40));

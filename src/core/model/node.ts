@@ -1,0 +1,43 @@
+import type { ClusterId, NodeId } from "./ids.ts";
+import type { Texts } from "./job.ts";
+import type { Resources } from "./resources.ts";
+
+/**
+ * A machine or edge of a cluster, spoken for by an agent.
+ *
+ *   connected <--hello / link lost--> disconnected --too long--> lost --hello--> connected
+ *
+ * A drain is a wish of an operator and independent of the link. When a node is lost, its tasks
+ * are placed again elsewhere; when it returns, it is told to stop what it still runs of them.
+ */
+export interface Node {
+  readonly id: NodeId;
+  readonly cluster: ClusterId;
+  readonly capacity: Resources;
+  readonly labels: Texts;
+  readonly link: NodeLink;
+  readonly drain: { readonly by: string; readonly reason: string } | undefined;
+  /** SHA-256 of the agent's key: the first agent to use a name owns it. */
+  readonly agentKeyHash: string;
+  readonly bootId: string;
+  readonly agentVersion: string;
+  readonly registeredAtMs: number;
+}
+
+export type NodeLink =
+  | { readonly kind: "connected"; readonly session: number; readonly sinceMs: number }
+  | { readonly kind: "disconnected"; readonly sinceMs: number }
+  | { readonly kind: "lost"; readonly sinceMs: number };
+
+/** One word for people: what the node's link and drain come to. */
+export type NodeStateName = "connected" | "disconnected" | "draining" | "drained" | "lost";
+
+export function nodeStateName(node: Node, activeTasks: number): NodeStateName {
+  if (node.link.kind !== "connected") return node.link.kind;
+  if (node.drain === undefined) return "connected";
+  return activeTasks > 0 ? "draining" : "drained";
+}
+
+/** Whether new tasks may be placed there. */
+export const isSchedulable = (node: Node): boolean =>
+  node.link.kind === "connected" && node.drain === undefined;

@@ -1,0 +1,98 @@
+import { invalid } from "../../lib/errors.ts";
+
+/**
+ * Named quantities as whole numbers in base units: cpu in thousandths, memory in bytes, gpu in
+ * devices, power in watts, any other name in whole units. A name that is absent means none.
+ */
+export type Resources = Readonly<Record<string, number>>;
+
+export const NO_RESOURCES: Resources = Object.freeze({});
+
+/** How many base units one unit, as people write it, has. */
+const BASE_UNITS: Readonly<Record<string, number>> = { cpu: 1_000 };
+const baseUnits = (name: string): number => BASE_UNITS[name] ?? 1;
+
+const NAME = /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/;
+const NAME_LENGTH_MAX = 63;
+
+/** Amounts as people write them (cpu in cpus) to base units; zero amounts are left out. */
+export function toResources(
+  amounts: Readonly<Record<string, number>>,
+  field: string,
+  namesMax: number,
+): Resources {
+  const names = Object.keys(amounts).sort();
+  if (names.length > namesMax) throw invalid(field, `at most ${namesMax} names, not ${names.length}`);
+  const result: Record<string, number> = {};
+  for (const name of names) {
+    if (name.length > NAME_LENGTH_MAX || !NAME.test(name)) {
+      throw invalid(field, `${JSON.stringify(name.slice(0, 70))} is not a resource name, like "gpu"`);
+    }
+    const amount = toBase(name, amounts[name] ?? 0, `${field}.${name}`);
+    if (amount > 0) result[name] = amount;
+  }
+  return result;
+}
+
+function toBase(name: string, amount: number, field: string): number {
+  const base = amount * baseUnits(name);
+  const rounded = Math.round(base);
+  if (!(amount >= 0)) throw invalid(field, `must not be negative, and a number, not ${amount}`);
+  if (!Number.isSafeInteger(rounded)) throw invalid(field, `${amount} is too large`);
+  if (Math.abs(base - rounded) > 1e-6) {
+    const step = 1 / baseUnits(name);
+    throw invalid(field, `must be a multiple of ${step}, not ${amount}`);
+  }
+  return rounded;
+}
+
+/** Base units back to what people write. */
+export function fromResources(resources: Resources): Record<string, number> {
+  const result: Record<string, number> = {};
+  for (const name in resources) result[name] = (resources[name] ?? 0) / baseUnits(name);
+  return result;
+}
+
+const GIB = 1024 ** 3;
+
+/** One amount for people: "2.5 cpu", "1.5 GiB memory", "3 gpu". */
+export function formatAmount(name: string, base: number): string {
+  if (name !== "memory") return `${base / baseUnits(name)} ${name}`;
+  return base >= GIB
+    ? `${Math.round((base / GIB) * 10) / 10} GiB memory`
+    : `${Math.round((base / 1024 ** 2) * 10) / 10} MiB memory`;
+}
+
+export function fits(needs: Resources, free: Resources): boolean {
+  for (const name in needs) if ((needs[name] ?? 0) > (free[name] ?? 0)) return false;
+  return true;
+}
+
+/** The first name (in their order) of which there is too little, for reasons. */
+export function shortage(needs: Resources, free: Resources): string | undefined {
+  for (const name in needs) if ((needs[name] ?? 0) > (free[name] ?? 0)) return name;
+  return undefined;
+}
+
+export function addInto(target: Record<string, number>, amounts: Resources): void {
+  for (const name in amounts) target[name] = (target[name] ?? 0) + (amounts[name] ?? 0);
+}
+
+/** Amounts that reach zero are removed, so that a table of what is used stays small. */
+export function subtractFrom(target: Record<string, number>, amounts: Resources): void {
+  for (const name in amounts) {
+    const left = (target[name] ?? 0) - (amounts[name] ?? 0);
+    if (left === 0) delete target[name];
+    else target[name] = left;
+  }
+}
+
+/** The largest part of `total` that `amounts` takes, over all names: 0 … 1 (or Infinity). */
+export function dominantShare(amounts: Resources, total: Resources): number {
+  let share = 0;
+  for (const name in amounts) {
+    const amount = amounts[name] ?? 0;
+    if (amount > 0) share = Math.max(share, amount / (total[name] ?? 0));
+  }
+  return share;
+}

@@ -1,0 +1,127 @@
+import type { JobId, NodeId } from "./ids.ts";
+
+/** How an attempt ended that did not succeed. */
+export type Failure =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "signalled"; readonly signal: string }
+  | { readonly kind: "time-limit" }
+  | { readonly kind: "could-not-start"; readonly message: string }
+  | { readonly kind: "vanished"; readonly message: string }
+  | { readonly kind: "lost"; readonly message: string };
+
+/**
+ * One task of a job: what deviates from "pending, never placed". A task without a row is pending,
+ * or ended with its job's closing.
+ *
+ *   (no row) --place--> assigned --start--> running --end--> succeeded | failed
+ *                ^         |  |                |  |
+ *                |         |  +----- cancel ---+--|--> stopping --end--> cancelled | succeeded
+ *                |         +------ lose, fail ----+
+ *                +---- waiting <------------------+ (while attempts are left)
+ *
+ * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
+ * changes nothing. Ended states are final.
+ *
+ * Invariant: a node's used resources are the needs of its tasks in assigned, running, stopping.
+ */
+export interface Task {
+  readonly jobId: JobId;
+  readonly index: number;
+  /** Of the latest placement, from 1; 0 when it was ended before it was ever placed. */
+  readonly attempt: number;
+  readonly state: TaskState;
+  /** Attempts that failed by their own doing, and that count against `retries.max`. */
+  readonly failures: number;
+  /** Attempts that were lost with their node. */
+  readonly losses: number;
+  /** The latest attempts before this one, oldest first, bounded. */
+  readonly past: readonly PastAttempt[];
+}
+
+export type TaskState =
+  | { readonly kind: "waiting"; readonly notBeforeMs: number }
+  | { readonly kind: "assigned"; readonly nodeId: NodeId; readonly assignedAtMs: number }
+  | {
+      readonly kind: "running";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly startedAtMs: number;
+    }
+  | {
+      readonly kind: "stopping";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly startedAtMs: number | undefined;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "succeeded";
+      readonly nodeId: NodeId;
+      readonly startedAtMs: number;
+      readonly endedAtMs: number;
+    }
+  | {
+      readonly kind: "failed";
+      readonly nodeId: NodeId;
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly failure: Failure;
+    }
+  | {
+      readonly kind: "cancelled";
+      readonly nodeId: NodeId | undefined;
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly reason: string;
+    };
+
+export interface PastAttempt {
+  readonly attempt: number;
+  readonly nodeId: NodeId;
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number;
+  readonly failure: Failure;
+}
+
+export type TaskStateKind = TaskState["kind"];
+/** A state that binds resources on a node. */
+export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
+
+const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
+  waiting: ["assigned", "cancelled"],
+  assigned: ["running", "stopping", "waiting", "succeeded", "failed"],
+  running: ["stopping", "waiting", "succeeded", "failed"],
+  stopping: ["cancelled", "succeeded"], // succeeded: it finished before the stop reached it
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** From "no row" a task is placed, or cancelled alone. */
+const FIRST: readonly TaskStateKind[] = ["assigned", "cancelled"];
+
+export const isEnded = (state: TaskState): boolean => NEXT[state.kind].length === 0;
+
+export const canMove = (from: TaskState | undefined, to: TaskState): boolean =>
+  (from === undefined ? FIRST : NEXT[from.kind]).includes(to.kind);
+
+export const isActive = (state: TaskState): state is ActiveState =>
+  state.kind === "assigned" || state.kind === "running" || state.kind === "stopping";
+
+/** One clause that tells a person why an attempt failed. */
+export function describeFailure(failure: Failure): string {
+  switch (failure.kind) {
+    case "exited":
+      return `exited with code ${failure.exitCode}`;
+    case "signalled":
+      return `killed by ${failure.signal}`;
+    case "time-limit":
+      return "ran longer than its time limit";
+    case "could-not-start":
+      return `could not start: ${failure.message}`;
+    case "vanished":
+      return `vanished: ${failure.message}`;
+    case "lost":
+      return `lost: ${failure.message}`;
+  }
+}

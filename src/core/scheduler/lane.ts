@@ -1,0 +1,76 @@
+import { Heap } from "../../lib/heap.ts";
+import type { JobId } from "../model/ids.ts";
+import type { GroupRecord } from "../state/group-record.ts";
+import type { JobRecord } from "../state/job-record.ts";
+import type { RequestClass } from "./request.ts";
+
+/** A lane's place among its group's. Stale once the lane has another entry. */
+export interface LaneEntry {
+  readonly lane: Lane;
+  readonly priority: number;
+  /** The lane's first job when the entry was made. */
+  readonly jobId: JobId;
+}
+
+/**
+ * Jobs of one group and priority that ask for the same thing, oldest first. Jobs stay until they
+ * have nothing more to place; those that were cancelled are noticed when they come first.
+ */
+export class Lane {
+  readonly group: GroupRecord;
+  readonly priority: number;
+  readonly request: RequestClass;
+  entry: LaneEntry | undefined = undefined;
+  // New jobs have the largest id, so they need no heap; jobs with a task to place again do.
+  readonly #fresh: JobRecord[] = [];
+  #head = 0;
+  readonly #returned = new Heap<JobRecord>((a, b) => a.job.id < b.job.id);
+
+  constructor(group: GroupRecord, priority: number, request: RequestClass) {
+    this.group = group;
+    this.priority = priority;
+    this.request = request;
+  }
+
+  push(record: JobRecord): void {
+    record.queued = true;
+    const last = this.#fresh.at(-1);
+    if (last === undefined || last.job.id < record.job.id) this.#fresh.push(record);
+    else this.#returned.push(record);
+  }
+
+  /** The oldest job with a task to place. Drops those in front of it that have none. */
+  peek(): JobRecord | undefined {
+    const fresh = this.#peekFresh();
+    const returned = this.#peekReturned();
+    if (fresh === undefined || returned === undefined) return fresh ?? returned;
+    return fresh.job.id < returned.job.id ? fresh : returned;
+  }
+
+  #peekFresh(): JobRecord | undefined {
+    for (;;) {
+      const record = this.#fresh[this.#head];
+      if (record === undefined) {
+        this.#fresh.length = 0;
+        this.#head = 0;
+        return undefined;
+      }
+      if (record.nextIndex() !== undefined) return record;
+      record.queued = false;
+      this.#head++;
+      if (this.#head >= 1_024 && this.#head * 2 > this.#fresh.length) {
+        this.#fresh.splice(0, this.#head);
+        this.#head = 0;
+      }
+    }
+  }
+
+  #peekReturned(): JobRecord | undefined {
+    for (;;) {
+      const record = this.#returned.peek();
+      if (record === undefined || record.nextIndex() !== undefined) return record;
+      record.queued = false;
+      this.#returned.pop();
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import type { Where } from "../model/job.ts";
+import type { Resources } from "../model/resources.ts";
+import { fits } from "../model/resources.ts";
+import type { NodeRecord } from "../state/node-record.ts";
+import type { RequestClass } from "./request.ts";
+import { whereMatches } from "./filters/where-matches.ts";
+
+const LEVELS = 54;
+
+/** Nodes and requests are kept by the power of two of their cpu, so that most misfits are skipped. */
+const levelOf = (amounts: Resources): number => {
+  const cpu = amounts["cpu"] ?? 0;
+  return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
+};
+
+/**
+ * The nodes that one `where` allows and that take tasks now, by how much cpu they have free, and
+ * the request classes that wait for one of them.
+ */
+export class Pool {
+  readonly where: Where;
+  readonly key: string;
+  classes = 0;
+  readonly #nodes: Set<NodeRecord>[] = [];
+  readonly #levels = new Map<NodeRecord, number>();
+  /** Classes with `candidates`: they must hear of every node that gets room. */
+  readonly #narrowed: Set<RequestClass>[] = [];
+
+  constructor(key: string, where: Where) {
+    this.key = key;
+    this.where = where;
+    for (let level = 0; level < LEVELS; level++) {
+      this.#nodes.push(new Set());
+      this.#narrowed.push(new Set());
+    }
+  }
+
+  allows(record: NodeRecord): boolean {
+    return whereMatches.check({ needs: {}, where: this.where }, record).kind === "yes";
+  }
+
+  /** Adds the node, or moves it to where its free cpu belongs. */
+  put(record: NodeRecord): void {
+    const level = levelOf(record.free);
+    const before = this.#levels.get(record);
+    if (before === level) return;
+    if (before !== undefined) this.#nodes[before]?.delete(record);
+    this.#nodes[level]?.add(record);
+    this.#levels.set(record, level);
+  }
+
+  remove(record: NodeRecord): void {
+    const level = this.#levels.get(record);
+    if (level === undefined) return;
+    this.#nodes[level]?.delete(record);
+    this.#levels.delete(record);
+  }
+
+  has(record: NodeRecord): boolean {
+    return this.#levels.has(record);
+  }
+
+  /**
+   * The best of at most `candidatesMax` nodes with room, by `score` and then by name. `order`
+   * says where to look first: at nodes with much free cpu, or at those with just enough.
+   */
+  best(
+    needs: Resources,
+    choice: {
+      readonly order: "most-free-first" | "least-free-first";
+      readonly score: (record: NodeRecord) => number;
+      readonly candidatesMax: number;
+    },
+  ): NodeRecord | undefined {
+    const lowest = levelOf(needs);
+    const upward = choice.order === "least-free-first";
+    const best = new Best(choice.score);
+    for (let step = 0; lowest + step < LEVELS; step++) {
+      const level = upward ? lowest + step : LEVELS - 1 - step;
+      for (const record of this.#nodes[level] ?? []) {
+        if (!fits(needs, record.free)) continue;
+        best.offer(record);
+        if (best.offered >= choice.candidatesMax) return best.record;
+      }
+    }
+    return best.record;
+  }
+
+  narrow(request: RequestClass): void {
+    this.#narrowed[levelOf(request.needs)]?.add(request);
+  }
+
+  widen(request: RequestClass): void {
+    this.#narrowed[levelOf(request.needs)]?.delete(request);
+  }
+
+  /** Tells narrowed classes of a node that may have room for them; returns how many it asked. */
+  offer(record: NodeRecord, woken: (request: RequestClass) => void): number {
+    let asked = 0;
+    const highest = levelOf(record.free);
+    for (let level = 0; level <= highest; level++) {
+      for (const request of this.#narrowed[level] ?? []) {
+        asked++;
+        if (!fits(request.needs, record.free)) continue;
+        request.candidates?.add(record);
+        woken(request);
+      }
+    }
+    return asked;
+  }
+}
+
+/** Keeps the best node offered; equal scores go by name, so that history does not matter. */
+export class Best {
+  record: NodeRecord | undefined = undefined;
+  offered = 0;
+  #score = Number.NEGATIVE_INFINITY;
+  readonly #scoreOf: (record: NodeRecord) => number;
+
+  constructor(scoreOf: (record: NodeRecord) => number) {
+    this.#scoreOf = scoreOf;
+  }
+
+  offer(record: NodeRecord): void {
+    this.offered++;
+    const score = this.#scoreOf(record);
+    const better =
+      this.record === undefined ||
+      score > this.#score ||
+      (score === this.#score && record.node.id < this.record.node.id);
+    if (better) {
+      this.record = record;
+      this.#score = score;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { Cluster } from "../model/cluster.ts";
+import type { Group } from "../model/group.ts";
+import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
+import type { Job } from "../model/job.ts";
+import type { Node } from "../model/node.ts";
+import type { Task } from "../model/task.ts";
+
+/**
+ * One row written or removed. Changes are the only way state moves: the same list is stored,
+ * applied in memory, and sent to watchers and agents, so the four cannot disagree.
+ *
+ * config: group, job, counter. desired: task (a task row holds its assignment: node, attempt and
+ * their state). inventory: cluster, node.
+ */
+export type Change =
+  | { readonly table: "group"; readonly row: Group }
+  | { readonly table: "group"; readonly removed: GroupId }
+  | { readonly table: "job"; readonly row: Job }
+  /** Takes the rows of its tasks with it: those at `indexes`. */
+  | { readonly table: "job"; readonly removed: JobId; readonly indexes: readonly number[] }
+  | { readonly table: "task"; readonly row: Task }
+  | { readonly table: "cluster"; readonly row: Cluster }
+  | { readonly table: "cluster"; readonly removed: ClusterId }
+  | { readonly table: "node"; readonly row: Node }
+  | { readonly table: "node"; readonly removed: NodeId }
+  | { readonly table: "counter"; readonly row: Counter };
+
+/** Numbers that must never be used again, even when what bore them is gone. */
+export interface Counter {
+  readonly lastJobId: JobId;
+}

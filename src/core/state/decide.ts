@@ -1,0 +1,46 @@
+import { unreachable } from "../../lib/invariant.ts";
+import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
+import { cancelJob } from "./decide/cancel-job.ts";
+import { putGroup, removeGroup } from "./decide/groups.ts";
+import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
+import { reportRuns } from "./decide/report-runs.ts";
+import { submitJobs } from "./decide/submit-jobs.ts";
+import { recover, tick } from "./decide/tick.ts";
+import type { State } from "./state.ts";
+
+/** Reads the state, writes no row. Throws AppError when the command is refused. */
+export function decide<K extends Command["kind"]>(
+  state: State,
+  command: CommandOf<K>,
+): Decision<AnswerTo<K>> {
+  return decideAny(state, command) as Decision<AnswerTo<K>>;
+}
+
+function decideAny(state: State, command: Command): Decision {
+  switch (command.kind) {
+    case "submit-jobs":
+      return submitJobs(state, command);
+    case "cancel-job":
+      return cancelJob(state, command);
+    case "put-group":
+      return putGroup(state, command);
+    case "remove-group":
+      return removeGroup(state, command);
+    case "connect-node":
+      return connectNode(state, command);
+    case "disconnect-node":
+      return disconnectNode(state, command);
+    case "report-runs":
+      return reportRuns(state, command);
+    case "drain-node":
+      return drainNode(state, command);
+    case "remove-node":
+      return removeNode(state, command);
+    case "tick":
+      return tick(state, command);
+    case "recover":
+      return recover(state, command);
+    default:
+      return unreachable(command);
+  }
+}

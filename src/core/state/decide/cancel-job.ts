@@ -1,0 +1,67 @@
+import { AppError } from "../../../lib/errors.ts";
+import { hasIndex } from "../../model/array-range.ts";
+import type { ActiveState, Task } from "../../model/task.ts";
+import type { Change } from "../change.ts";
+import type { CommandOf, Decision } from "../command.ts";
+import type { JobRecord } from "../job-record.ts";
+import { isJobEnded } from "../progress.ts";
+import type { State } from "../state.ts";
+import { isActiveTask } from "./end-attempt.ts";
+
+/** What has not started ends at once; what runs is stopped by its agent. Ended stays as it is. */
+export function cancelJob(state: State, command: CommandOf<"cancel-job">): Decision<undefined> {
+  const record = state.jobs.get(command.jobId);
+  if (record === undefined) throw new AppError("not_found", `there is no job ${command.jobId}`);
+  const changes =
+    command.index === undefined
+      ? cancelAll(record, command)
+      : cancelOne(record, command.index, command);
+  return { changes, answer: undefined };
+}
+
+function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[] {
+  const { job, progress } = record;
+  if (isJobEnded(progress)) return [];
+  const { nowMs: atMs, by, reason } = command;
+  const changes: Change[] = [];
+  if (job.closed === undefined) {
+    changes.push({ table: "job", row: { ...job, closed: { kind: "cancelled", atMs, by, reason } } });
+  }
+  for (const task of record.taskRows()) {
+    const row = stopped(task, reason);
+    if (row !== undefined) changes.push({ table: "task", row });
+  }
+  return changes;
+}
+
+function cancelOne(
+  record: JobRecord,
+  index: number,
+  { jobId, nowMs: endedAtMs, reason }: CommandOf<"cancel-job">,
+): Change[] {
+  if (!hasIndex(record.ranges, index)) {
+    throw new AppError("not_found", `job ${jobId} has no task ${index}`);
+  }
+  if (record.job.closed !== undefined && record.task(index) === undefined) return [];
+  const task = record.task(index);
+  if (task === undefined || task.state.kind === "waiting") {
+    const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [] };
+    const nodeId = undefined;
+    const row: Task = {
+      ...base,
+      state: { kind: "cancelled", nodeId, startedAtMs: undefined, endedAtMs, reason },
+    };
+    return [{ table: "task", row }];
+  }
+  const row = stopped(task, reason);
+  return row === undefined ? [] : [{ table: "task", row }];
+}
+
+/** The task on its way to being stopped; undefined when there is nothing to stop. */
+function stopped(task: Task, reason: string): Task | undefined {
+  if (!isActiveTask(task) || task.state.kind === "stopping") return undefined;
+  const { nodeId, assignedAtMs } = task.state;
+  const startedAtMs = task.state.kind === "running" ? task.state.startedAtMs : undefined;
+  const state: ActiveState = { kind: "stopping", nodeId, assignedAtMs, startedAtMs, reason };
+  return { ...task, state };
+}

@@ -1,0 +1,58 @@
+import { limits } from "../../../limits.ts";
+import type { Job } from "../../model/job.ts";
+import { backoffMs } from "../../model/job.ts";
+import type { ActiveState, Failure, PastAttempt, Task } from "../../model/task.ts";
+
+type ActiveTask = Task & { readonly state: ActiveState };
+
+const startOf = (state: ActiveState): number | undefined =>
+  state.kind === "assigned" ? undefined : state.startedAtMs;
+
+/**
+ * The attempt failed. The task is tried again while attempts are left: a failure of its own counts
+ * against the job's retries, a loss with its node against a fixed limit. A task that was being
+ * cancelled is cancelled, and a closed job is not tried again.
+ */
+export function failAttempt(
+  job: Job,
+  task: ActiveTask,
+  failure: Failure,
+  at: { readonly startedAtMs: number | undefined; readonly endedAtMs: number; nowMs: number },
+): Task {
+  const { state } = task;
+  const { nodeId } = state;
+  const { endedAtMs, nowMs } = at;
+  const startedAtMs = at.startedAtMs ?? startOf(state);
+  if (state.kind === "stopping") {
+    const { reason } = state;
+    return { ...task, state: { kind: "cancelled", nodeId, startedAtMs, endedAtMs, reason } };
+  }
+  const isLoss = failure.kind === "lost" || failure.kind === "vanished";
+  const failures = task.failures + (isLoss ? 0 : 1);
+  const losses = task.losses + (isLoss ? 1 : 0);
+  const again = isLoss ? losses < limits.lossesMax : failures <= job.spec.retries.max;
+  if (!again || job.closed !== undefined) {
+    const ended = { kind: "failed", nodeId, startedAtMs, endedAtMs, failure } as const;
+    return { ...task, failures, losses, state: ended };
+  }
+  const past: PastAttempt = { attempt: task.attempt, nodeId, startedAtMs, endedAtMs, failure };
+  return {
+    ...task,
+    failures,
+    losses,
+    past: [...task.past, past].slice(-limits.pastAttemptsKept),
+    state: {
+      kind: "waiting",
+      notBeforeMs: isLoss ? nowMs : nowMs + backoffMs(job.spec.retries, failures),
+    },
+  };
+}
+
+/** The attempt is gone with its node, or its node no longer knows it. */
+export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: number): Task =>
+  failAttempt(job, task, { kind: "lost", message }, { startedAtMs: undefined, endedAtMs: nowMs, nowMs });
+
+export const isActiveTask = (task: Task): task is ActiveTask =>
+  task.state.kind === "assigned" ||
+  task.state.kind === "running" ||
+  task.state.kind === "stopping";

@@ -1,0 +1,68 @@
+import { AppError } from "../../../lib/errors.ts";
+import type { Job } from "../../model/job.ts";
+import type { Task } from "../../model/task.ts";
+import type { Change } from "../change.ts";
+import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
+import type { State } from "../state.ts";
+import { failAttempt, isActiveTask } from "./end-attempt.ts";
+
+/**
+ * An agent reports. Only the current attempt of a task that is bound to this very node may be
+ * moved; anything else is old news (a repeated report, a task that was placed elsewhere since) and
+ * changes nothing, but a run that goes on without being wanted is to be stopped.
+ */
+export function reportRuns(
+  state: State,
+  { nodeId, session, events, nowMs }: CommandOf<"report-runs">,
+): Decision<Answers["report-runs"]> {
+  const link = state.nodes.get(nodeId)?.node.link;
+  if (link?.kind !== "connected" || link.session !== session) {
+    throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
+  }
+  const changes: Change[] = [];
+  const stops: RunRef[] = [];
+  // A batch may hold the start and the end of one run; the second must see the first.
+  const moved = new Map<string, Task>();
+  for (const event of events) {
+    const { run } = event;
+    const key = `${run.jobId}.${run.index}`;
+    const job = state.jobs.get(run.jobId)?.job;
+    const task = moved.get(key) ?? state.task(run);
+    const isOurs = task !== undefined && isActiveTask(task) && task.state.nodeId === nodeId;
+    if (job === undefined || !isOurs || task.attempt !== run.attempt) {
+      if (event.kind === "started") stops.push(run);
+      continue;
+    }
+    const after = event.kind === "started" ? started(task, event) : ended(job, task, event, nowMs);
+    if (after === task) continue;
+    moved.set(key, after);
+  }
+  for (const row of moved.values()) changes.push({ table: "task", row });
+  return { changes, answer: { stops } };
+}
+
+type ActiveTask = Parameters<typeof failAttempt>[1];
+
+function started(task: ActiveTask, { startedAtMs }: RunEvent & { kind: "started" }): Task {
+  if (task.state.kind !== "assigned") return task;
+  const { nodeId, assignedAtMs } = task.state;
+  return { ...task, state: { kind: "running", nodeId, assignedAtMs, startedAtMs } };
+}
+
+function ended(
+  job: Job,
+  task: ActiveTask,
+  event: RunEvent & { kind: "ended" },
+  nowMs: number,
+): Task {
+  const { outcome, endedAtMs } = event;
+  const { nodeId } = task.state;
+  const startedAtMs = event.startedAtMs ?? endedAtMs;
+  if (outcome.kind === "succeeded") {
+    return { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
+  }
+  // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
+  const failure =
+    outcome.kind === "stopped" ? ({ kind: "signalled", signal: "SIGTERM" } as const) : outcome;
+  return failAttempt(job, task, failure, { startedAtMs: event.startedAtMs, endedAtMs, nowMs });
+}

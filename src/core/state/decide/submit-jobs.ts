@@ -1,0 +1,106 @@
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { GroupId, JobId } from "../../model/ids.ts";
+import { JOB_ID_MAX, jobId } from "../../model/ids.ts";
+import type { Job, JobSpec } from "../../model/job.ts";
+import { taskTotalOf } from "../../model/job.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { Change } from "../change.ts";
+import type { CommandOf, Decision, Submission, Submitted } from "../command.ts";
+import type { State } from "../state.ts";
+
+/** Takes all or none. A known idempotency key with the same spec answers with the job there is. */
+export function submitJobs(
+  state: State,
+  { submissions, by, nowMs }: CommandOf<"submit-jobs">,
+): Decision<readonly Submitted[]> {
+  const jobs: Job[] = [];
+  const answer: Submitted[] = [];
+  const keysHere = new Map<string, Job>();
+  let last = state.counter.lastJobId as number;
+  for (const [at, submission] of submissions.entries()) {
+    const { spec, idempotencyKey } = submission;
+    const existing = findExisting(state, keysHere, submission, at);
+    if (existing !== undefined) {
+      answer.push({ id: existing, existed: true });
+      continue;
+    }
+    const job: Job = {
+      id: jobId(++last),
+      spec,
+      submittedAtMs: nowMs,
+      submittedBy: by,
+      idempotencyKey,
+      closed: undefined,
+    };
+    jobs.push(job);
+    if (idempotencyKey !== undefined) keysHere.set(idempotencyKey, job);
+    answer.push({ id: job.id, existed: false });
+  }
+  if (jobs.length === 0) return { changes: [], answer };
+  if (last > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
+  checkRoom(state, jobs);
+  const changes: Change[] = jobs.map((row) => ({ table: "job", row }));
+  changes.push({ table: "counter", row: { lastJobId: jobId(last) } });
+  return { changes, answer };
+}
+
+function findExisting(
+  state: State,
+  keysHere: ReadonlyMap<string, Job>,
+  { spec, idempotencyKey }: Submission,
+  at: number,
+): JobId | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const known = state.jobsByIdempotencyKey.get(idempotencyKey);
+  const job =
+    known === undefined ? keysHere.get(idempotencyKey) : state.jobs.get(known)?.job;
+  if (job === undefined) return undefined;
+  const field = `jobs[${at}].idempotencyKey`;
+  const other = firstDifference(job.spec, spec);
+  if (other === undefined) return job.id;
+  throw new AppError(
+    "already_exists",
+    `${field}: job ${job.id} was submitted with this key and another ${other}`,
+    { field },
+  );
+}
+
+function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
+  const names = Object.keys(a) as (keyof JobSpec)[];
+  return names.find((name) => !isDeepEqual(a[name], b[name]));
+}
+
+function checkRoom(state: State, jobs: readonly Job[]): void {
+  if (state.unfinishedJobs + jobs.length > limits.unfinishedJobsMax) {
+    throw new AppError("exhausted", `at most ${limits.unfinishedJobsMax} unfinished jobs`);
+  }
+  const tasksByGroup = new Map<GroupId, number>();
+  let total = 0;
+  for (const { spec } of jobs) {
+    const count = taskTotalOf(spec);
+    total += count;
+    tasksByGroup.set(spec.group, (tasksByGroup.get(spec.group) ?? 0) + count);
+  }
+  if (state.queuedTasks + total > limits.queuedTasksMax) {
+    throw new AppError("exhausted", `at most ${limits.queuedTasksMax} queued tasks`);
+  }
+  for (const [id, count] of tasksByGroup) checkGroup(state, id, count);
+}
+
+function checkGroup(state: State, id: GroupId, count: number): void {
+  const record = state.groups.get(id);
+  if (record === undefined && state.groups.size >= limits.groupsMax) {
+    throw invalid("group", `there are ${limits.groupsMax} groups already`);
+  }
+  const max = record?.group.queuedTasksMax;
+  if (record === undefined || max === undefined) return;
+  const queued = record.tasks.pending + record.tasks.waiting;
+  if (queued + count > max) {
+    throw new AppError(
+      "exhausted",
+      `group ${id} takes at most ${max} queued tasks; it has ${queued}, and ${count} more came`,
+      { field: "group" },
+    );
+  }
+}

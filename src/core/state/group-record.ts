@@ -1,0 +1,43 @@
+import { Heap } from "../../lib/heap.ts";
+import type { Group } from "../model/group.ts";
+import type { Lane, LaneEntry } from "../scheduler/lane.ts";
+import type { JobStateName, TaskStateName } from "./progress.ts";
+import { noCounts } from "./progress.ts";
+
+export const noJobCounts = (): Record<JobStateName, number> => ({
+  pending: 0,
+  running: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+});
+
+/** A group in memory: its row, what its jobs come to, and its part of the queue. */
+export class GroupRecord {
+  group: Group;
+  readonly jobs: Record<JobStateName, number> = noJobCounts();
+  readonly tasks: Record<TaskStateName, number> = noCounts();
+  /** What its tasks hold on nodes now. */
+  readonly used: Record<string, number> = {};
+  readonly lanes = new Map<string, Lane>();
+  /** Lanes with something to place: highest priority first, then the oldest job. */
+  readonly ready = new Heap<LaneEntry>(
+    (a, b) => a.priority > b.priority || (a.priority === b.priority && a.jobId < b.jobId),
+  );
+  /** How much it was given so far, by weight: decides between groups that hold equal shares. */
+  pass = 0;
+
+  constructor(group: Group) {
+    this.group = group;
+  }
+
+  get activeTasks(): number {
+    return this.tasks.assigned + this.tasks.running + this.tasks.stopping;
+  }
+
+  get jobTotal(): number {
+    const { pending, running, succeeded, failed, cancelled, expired } = this.jobs;
+    return pending + running + succeeded + failed + cancelled + expired;
+  }
+}

@@ -1,0 +1,89 @@
+import { Heap } from "../../lib/heap.ts";
+import { indexAt, positionOf } from "../model/array-range.ts";
+import type { IndexRanges } from "../model/array-range.ts";
+import type { Job } from "../model/job.ts";
+import { rangesOf, taskTotalOf } from "../model/job.ts";
+import type { Task } from "../model/task.ts";
+import type { Progress } from "./progress.ts";
+import { freshProgress } from "./progress.ts";
+
+/**
+ * A job in memory: its row, the rows of its tasks that deviate, and what is derived from them.
+ * Changed by State.apply only. Kept small: a million of these must fit.
+ */
+export class JobRecord {
+  job: Job;
+  progress: Progress;
+  /** Whether a lane of the queue holds it. */
+  queued = false;
+  // One task needs no map.
+  #tasks: Task | Map<number, Task> | undefined = undefined;
+  /** Position of the first index that may never have been placed. */
+  #cursor = 0;
+  /** Indexes to place again, smallest first. May hold some that are no longer waiting. */
+  #returned: Heap<number> | undefined = undefined;
+
+  constructor(job: Job) {
+    this.job = job;
+    this.progress = freshProgress(taskTotalOf(job.spec));
+  }
+
+  get ranges(): IndexRanges {
+    return rangesOf(this.job.spec);
+  }
+
+  task(index: number): Task | undefined {
+    const tasks = this.#tasks;
+    if (tasks instanceof Map) return tasks.get(index);
+    return tasks?.index === index ? tasks : undefined;
+  }
+
+  setTask(task: Task): void {
+    const tasks = this.#tasks;
+    if (tasks instanceof Map) tasks.set(task.index, task);
+    else if (tasks === undefined || tasks.index === task.index) this.#tasks = task;
+    else
+      this.#tasks = new Map([
+        [tasks.index, tasks],
+        [task.index, task],
+      ]);
+  }
+
+  get taskRowCount(): number {
+    return this.#tasks instanceof Map ? this.#tasks.size : this.#tasks === undefined ? 0 : 1;
+  }
+
+  /** Every task that has a row, in no order. */
+  taskRows(): Iterable<Task> {
+    if (this.#tasks instanceof Map) return this.#tasks.values();
+    return this.#tasks === undefined ? [] : [this.#tasks];
+  }
+
+  /** An index whose backoff is over goes before those never placed. */
+  giveBack(index: number): void {
+    this.#returned ??= new Heap((a, b) => a < b);
+    this.#returned.push(index);
+  }
+
+  /** The next index to place, or undefined when nothing is left. Does not take it. */
+  nextIndex(): number | undefined {
+    if (this.job.closed !== undefined) return undefined;
+    for (;;) {
+      const index = this.#returned?.peek();
+      if (index === undefined) break;
+      if (this.task(index)?.state.kind === "waiting") return index;
+      this.#returned?.pop(); // placed or cancelled since
+    }
+    const ranges = this.ranges;
+    for (;;) {
+      const index = indexAt(ranges, this.#cursor);
+      if (index === undefined || this.task(index) === undefined) return index;
+      this.#cursor++; // placed or cancelled since
+    }
+  }
+
+  /** How many of its tasks stand before `index` and have not been placed: for explain. */
+  positionOf(index: number): number {
+    return Math.max(0, positionOf(this.ranges, index) - this.#cursor);
+  }
+}

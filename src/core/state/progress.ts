@@ -1,0 +1,119 @@
+import type { Job } from "../model/job.ts";
+import type { Task, TaskState, TaskStateKind } from "../model/task.ts";
+
+export type JobStateName =
+  | "pending"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "cancelled"
+  | "expired";
+
+/** Every state a task can be seen in: those of its row, and those it has without one. */
+export type TaskStateName = TaskStateKind | "pending" | "expired";
+
+export const TASK_STATES: readonly TaskStateName[] = [
+  "pending",
+  "waiting",
+  "assigned",
+  "running",
+  "stopping",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+];
+
+export type TaskCounts = Readonly<Record<TaskStateName, number>>;
+
+/** What the tasks of a job come to. Derived from its rows, replaced with every change of them. */
+export interface Progress {
+  readonly state: JobStateName;
+  readonly counts: TaskCounts;
+  readonly startedAtMs: number | undefined;
+  /** When the last task ended so far; that of the job once it has ended. */
+  readonly lastEndAtMs: number | undefined;
+}
+
+const NONE: TaskCounts = Object.freeze({
+  pending: 0,
+  waiting: 0,
+  assigned: 0,
+  running: 0,
+  stopping: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+});
+
+export const noCounts = (): Record<TaskStateName, number> => ({ ...NONE });
+
+// A million queued jobs of one task share one object.
+const ONE_PENDING: Progress = Object.freeze({
+  state: "pending",
+  counts: Object.freeze({ ...NONE, pending: 1 }),
+  startedAtMs: undefined,
+  lastEndAtMs: undefined,
+});
+
+export const freshProgress = (taskTotal: number): Progress =>
+  taskTotal === 1 ? ONE_PENDING : { ...ONE_PENDING, counts: { ...NONE, pending: taskTotal } };
+
+/** The state a task is seen in: its row's, unless its job was closed while it waited. */
+export function taskStateName(job: Job, state: TaskState | undefined): TaskStateName {
+  if (state === undefined) return job.closed?.kind ?? "pending";
+  if (state.kind === "waiting") return job.closed?.kind ?? "waiting";
+  return state.kind;
+}
+
+export const isJobEnded = (progress: Progress): boolean =>
+  progress.state !== "pending" && progress.state !== "running";
+
+export function afterTask(
+  progress: Progress,
+  job: Job,
+  before: Task | undefined,
+  after: Task,
+): Progress {
+  const counts = { ...progress.counts };
+  counts[taskStateName(job, before?.state)]--;
+  counts[taskStateName(job, after.state)]++;
+  const startedAtMs =
+    "startedAtMs" in after.state
+      ? least(progress.startedAtMs, after.state.startedAtMs)
+      : progress.startedAtMs;
+  const lastEndAtMs =
+    "endedAtMs" in after.state
+      ? most(progress.lastEndAtMs, after.state.endedAtMs)
+      : progress.lastEndAtMs;
+  return { state: stateOf(counts), counts, startedAtMs, lastEndAtMs };
+}
+
+/** Closing a job ends all that is pending or waiting. */
+export function afterClosing(progress: Progress, job: Job): Progress {
+  if (job.closed === undefined) return progress;
+  const { kind, atMs } = job.closed;
+  const ending = progress.counts.pending + progress.counts.waiting;
+  const counts = { ...progress.counts, pending: 0, waiting: 0 };
+  counts[kind] += ending;
+  const lastEndAtMs = ending > 0 ? most(progress.lastEndAtMs, atMs) : progress.lastEndAtMs;
+  return { ...progress, state: stateOf(counts), counts, lastEndAtMs };
+}
+
+function stateOf(counts: TaskCounts): JobStateName {
+  const ended = counts.succeeded + counts.failed + counts.cancelled + counts.expired;
+  const active = counts.assigned + counts.running + counts.stopping;
+  if (counts.pending + counts.waiting + active > 0) {
+    const begun = counts.running + counts.stopping + counts.waiting + ended > 0;
+    return begun ? "running" : "pending";
+  }
+  if (counts.failed > 0) return "failed";
+  if (counts.expired > 0) return "expired";
+  return counts.cancelled > 0 ? "cancelled" : "succeeded";
+}
+
+const least = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+const most = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);

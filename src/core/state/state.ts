@@ -1,0 +1,277 @@
+import { Heap } from "../../lib/heap.ts";
+import { invariant, unreachable } from "../../lib/invariant.ts";
+import type { Cluster } from "../model/cluster.ts";
+import type { Group } from "../model/group.ts";
+import { freshGroup } from "../model/group.ts";
+import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
+import { jobId } from "../model/ids.ts";
+import type { Job } from "../model/job.ts";
+import { deadlineOf } from "../model/job.ts";
+import type { Node } from "../model/node.ts";
+import { addInto, subtractFrom } from "../model/resources.ts";
+import type { Task } from "../model/task.ts";
+import { canMove, isActive } from "../model/task.ts";
+import { Fleet } from "../scheduler/fleet.ts";
+import { Queue } from "../scheduler/queue.ts";
+import type { Change, Counter } from "./change.ts";
+import { GroupRecord, noJobCounts } from "./group-record.ts";
+import { JobRecord } from "./job-record.ts";
+import { NodeRecord } from "./node-record.ts";
+import type { Progress } from "./progress.ts";
+import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
+
+interface Deadline {
+  readonly atMs: number;
+  readonly id: JobId;
+}
+
+/**
+ * Everything the control plane knows: rows by table, and indexes that follow from them. Rows are
+ * replaced, never changed; only `apply` changes tables and indexes, and it cannot fail for changes
+ * that `decide` made. One State has one owner, the control loop.
+ */
+export class State {
+  readonly jobs = new Map<JobId, JobRecord>();
+  readonly groups = new Map<GroupId, GroupRecord>();
+  readonly nodes = new Map<NodeId, NodeRecord>();
+  readonly clusters = new Map<ClusterId, Cluster>();
+  counter: Counter = { lastJobId: jobId(0) };
+  /** Over all groups. */
+  readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
+
+  readonly fleet = new Fleet(this.nodes);
+  readonly queue = new Queue(this.fleet);
+  /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
+  jobOrder: JobId[] = [];
+  readonly jobsByIdempotencyKey = new Map<string, JobId>();
+  readonly deadlines = new Heap<Deadline>((a, b) => a.atMs < b.atMs);
+  /** Nodes whose link is down and that are not lost yet. */
+  readonly disconnected = new Set<NodeRecord>();
+  /** Ended jobs, in the order in which they ended: the first are removed first. */
+  #ended: JobRecord[] = [];
+  #endedHead = 0;
+  endedTasks = 0;
+  #loading = false;
+
+  /** A state read back from its stored rows. */
+  static fromRows(rows: Iterable<Change>): State {
+    const state = new State();
+    state.startLoading();
+    for (const row of rows) state.apply(row);
+    state.finishLoading();
+    return state;
+  }
+
+  /** While rows come back in the order of their keys, a job may look ended and not be. */
+  startLoading(): void {
+    this.#loading = true;
+  }
+
+  finishLoading(): void {
+    this.#loading = false;
+    for (const record of this.jobs.values()) {
+      if (isJobEnded(record.progress)) this.#noteEnd(record);
+    }
+    const endOf = (record: JobRecord): number => record.progress.lastEndAtMs ?? 0;
+    this.#ended.sort((a, b) => endOf(a) - endOf(b) || a.job.id - b.job.id);
+  }
+
+  #noteEnd(record: JobRecord): void {
+    this.#ended.push(record);
+    this.endedTasks += record.taskRowCount;
+  }
+
+  /** The job that ended longest ago, `skip` further on. */
+  endedJob(skip: number): JobRecord | undefined {
+    return this.#ended[this.#endedHead + skip];
+  }
+
+  get endedJobs(): number {
+    return this.#ended.length - this.#endedHead;
+  }
+
+  apply(change: Change): void {
+    switch (change.table) {
+      case "job":
+        if ("removed" in change) this.#removeJob(change.removed);
+        else this.#putJob(change.row);
+        return;
+      case "task":
+        this.#putTask(change.row);
+        return;
+      case "node":
+        if ("removed" in change) this.#removeNode(change.removed);
+        else this.#putNode(change.row);
+        return;
+      case "group":
+        if ("removed" in change) this.groups.delete(change.removed);
+        else this.#putGroup(change.row);
+        return;
+      case "cluster":
+        if ("removed" in change) this.clusters.delete(change.removed);
+        else this.clusters.set(change.row.id, change.row);
+        return;
+      case "counter":
+        this.counter = change.row;
+        return;
+      default:
+        unreachable(change);
+    }
+  }
+
+  task({ jobId: id, index }: TaskRef): Task | undefined {
+    return this.jobs.get(id)?.task(index);
+  }
+
+  /** How many tasks are pending or waiting, over all groups. */
+  get queuedTasks(): number {
+    return this.totals.tasks.pending + this.totals.tasks.waiting;
+  }
+
+  get unfinishedJobs(): number {
+    return this.jobs.size - this.endedJobs;
+  }
+
+  #group(id: GroupId): GroupRecord {
+    let record = this.groups.get(id);
+    if (record === undefined) {
+      record = new GroupRecord(freshGroup(id));
+      this.groups.set(id, record);
+    }
+    return record;
+  }
+
+  #putGroup(row: Group): void {
+    this.#group(row.id).group = row;
+  }
+
+  #putJob(row: Job): void {
+    const group = this.#group(row.spec.group);
+    const known = this.jobs.get(row.id);
+    if (known !== undefined) {
+      known.job = row;
+      this.#progressed(group, known, afterClosing(known.progress, row));
+      return;
+    }
+    const record = new JobRecord(row);
+    this.jobs.set(row.id, record);
+    this.jobOrder.push(row.id);
+    if (row.idempotencyKey !== undefined) this.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
+    for (const tally of [group, this.totals]) {
+      tally.jobs.pending++;
+      tally.tasks.pending += record.progress.counts.pending;
+    }
+    if (row.closed !== undefined) {
+      this.#progressed(group, record, afterClosing(record.progress, row));
+      return;
+    }
+    const deadline = deadlineOf(row);
+    if (deadline !== undefined) this.deadlines.push({ atMs: deadline, id: row.id });
+    this.queue.add(group, record);
+  }
+
+  #removeJob(id: JobId): void {
+    const record = this.jobs.get(id);
+    if (record === undefined) return;
+    const { job, progress } = record;
+    const group = this.#group(job.spec.group);
+    this.jobs.delete(id);
+    if (job.idempotencyKey !== undefined) this.jobsByIdempotencyKey.delete(job.idempotencyKey);
+    for (const tally of [group, this.totals]) {
+      tally.jobs[progress.state]--;
+      for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
+    }
+    invariant(this.endedJob(0) === record, "jobs are removed in the order they ended");
+    this.#endedHead++;
+    this.endedTasks -= record.taskRowCount;
+    if (this.#endedHead >= 1_024 && this.#endedHead * 2 > this.#ended.length) {
+      this.#ended = this.#ended.slice(this.#endedHead);
+      this.#endedHead = 0;
+    }
+    if (this.jobOrder.length > 1_024 && this.jobOrder.length > 2 * this.jobs.size) {
+      this.jobOrder = this.jobOrder.filter((other) => this.jobs.has(other));
+    }
+  }
+
+  #putTask(row: Task): void {
+    const record = this.jobs.get(row.jobId);
+    invariant(record !== undefined, `task ${row.jobId}.${row.index} has a job`);
+    const group = this.#group(record.job.spec.group);
+    const before = record.task(row.index);
+    record.setTask(row);
+    this.#bind(group, record, before, row);
+    if (row.state.kind === "waiting") {
+      this.queue.addWaiting(group, record, row.index, row.state.notBeforeMs);
+    }
+    this.#progressed(group, record, afterTask(record.progress, record.job, before, row));
+  }
+
+  /** Keeps what nodes and groups hold in step with the task's state. */
+  #bind(group: GroupRecord, record: JobRecord, before: Task | undefined, after: Task): void {
+    const { needs } = record.job.spec;
+    const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
+    const to = isActive(after.state) ? after.state.nodeId : undefined;
+    if (before !== undefined && from !== undefined) {
+      const node = this.nodes.get(from);
+      if (from === to) {
+        node?.swap(before, after);
+        return;
+      }
+      subtractFrom(group.used, needs);
+      if (node !== undefined) {
+        node.release(before, needs);
+        this.fleet.usageChanged(node, true);
+      }
+    }
+    if (to === undefined) return;
+    const node = this.nodes.get(to);
+    invariant(node !== undefined, `task ${after.jobId}.${after.index} is on a known node`);
+    addInto(group.used, needs);
+    node.bind(after, needs);
+    this.fleet.usageChanged(node, false);
+  }
+
+  #progressed(group: GroupRecord, record: JobRecord, after: Progress): void {
+    const before = record.progress;
+    if (before === after) return;
+    record.progress = after;
+    for (const tally of [group, this.totals]) {
+      for (const name of TASK_STATES) tally.tasks[name] += after.counts[name] - before.counts[name];
+      tally.jobs[before.state]--;
+      tally.jobs[after.state]++;
+    }
+    if (!this.#loading && isJobEnded(after) && !isJobEnded(before)) this.#noteEnd(record);
+  }
+
+  #putNode(row: Node): void {
+    let record = this.nodes.get(row.id);
+    const before = record?.node.capacity;
+    if (record === undefined) {
+      record = new NodeRecord(row);
+      this.nodes.set(row.id, record);
+    } else {
+      record.replace(row);
+    }
+    this.fleet.nodeChanged(record, before);
+    if (row.link.kind === "disconnected") this.disconnected.add(record);
+    else this.disconnected.delete(record);
+  }
+
+  #removeNode(id: NodeId): void {
+    const record = this.nodes.get(id);
+    if (record === undefined) return;
+    invariant(record.tasks.size === 0, `node ${id} is removed without tasks`);
+    this.fleet.nodeRemoved(record, record.node.capacity);
+    this.disconnected.delete(record);
+    this.nodes.delete(id);
+  }
+}
+
+/** Asserts that a change is one the tables of transitions allow; called for what `decide` made. */
+export function checkMove(state: State, row: Task): void {
+  const before = state.task(row)?.state;
+  invariant(
+    canMove(before, row.state),
+    `task ${row.jobId}.${row.index} moves from ${before?.kind ?? "pending"} to ${row.state.kind}`,
+  );
+}

@@ -1,0 +1,30 @@
+import { invalid } from "./errors.ts";
+
+/** Where to listen or to call: a host name or IP address and a port. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Reads "127.0.0.1:7071", "name:7071" or "[::1]:7071". Port 0 means any free one. */
+export function parseAddress(text: string, field: string): Address {
+  const example = "write it like 127.0.0.1:7071 or [::1]:7071";
+  if (text.includes("://")) throw invalid(field, `"${text}" is a URL; ${example}`);
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d{1,5})$/.exec(text);
+  if (match === null) throw invalid(field, `"${text}" is not an address with a port; ${example}`);
+  const port = Number(match[3]);
+  if (port > 65_535) throw invalid(field, `port ${port} is larger than 65535; ${example}`);
+  return { host: match[1] ?? match[2] ?? "", port };
+}
+
+export const formatAddress = ({ host, port }: Address): string =>
+  host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** The address to call from this machine for something that listens there. */
+export function dialAddress(listening: Address): Address {
+  if (listening.host === "0.0.0.0") return { host: "127.0.0.1", port: listening.port };
+  return listening.host === "::" ? { host: "::1", port: listening.port } : listening;
+}
+
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || host.startsWith("127.");

@@ -1,0 +1,124 @@
+import type { JobSpecInput } from "../core/model/job-spec.ts";
+import type { NodeStateName } from "../core/model/node.ts";
+import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
+import type {
+  ClusterView,
+  CountsView,
+  ExplanationView,
+  GroupView,
+  JobView,
+  NodeView,
+  StatsView,
+  TaskView,
+  WatchEventView,
+} from "./views.ts";
+
+/** Who asks: written beside every change. */
+export interface Caller {
+  readonly name: string;
+}
+
+export interface Page {
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
+}
+
+export interface JobFilter {
+  readonly states?: readonly JobStateName[] | undefined;
+  readonly group?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly cluster?: string | undefined;
+  readonly node?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export interface SubmittedView {
+  readonly id: string;
+  readonly existed: boolean;
+  readonly warning?: string;
+}
+
+export interface WatchQuery {
+  /** Events after this revision; undefined: from now on. */
+  readonly afterRevision?: number | undefined;
+  readonly jobId?: string | undefined;
+  readonly group?: string | undefined;
+  /** Which kinds; empty or undefined: all. */
+  readonly kinds?: readonly ("job" | "task" | "node" | "group")[] | undefined;
+}
+
+export interface OutputQuery {
+  /** "17", or "17.3" in an array. */
+  readonly taskId: string;
+  readonly stream: "stdout" | "stderr";
+  readonly offset?: number | undefined;
+  readonly follow?: boolean | undefined;
+  /** undefined: the latest. */
+  readonly attempt?: number | undefined;
+}
+
+/**
+ * Everything that can be asked of Busbar. Doors translate to and from this and decide nothing:
+ * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
+ * Answers never show what is not durable.
+ */
+export interface Operations {
+  submitJobs(
+    caller: Caller,
+    jobs: readonly { readonly spec: JobSpecInput; readonly idempotencyKey?: string | undefined }[],
+  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
+  getJob(id: string): Promise<JobView>;
+  /** Newest first. A page may be short, even empty, and still have a next one. */
+  listJobs(
+    filter: JobFilter,
+    page: Page,
+  ): Promise<{ readonly jobs: readonly JobView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  countJobs(group?: string): Promise<CountsView>;
+  listTasks(
+    jobId: string,
+    states: readonly TaskStateName[],
+    page: Page,
+  ): Promise<{ readonly tasks: readonly TaskView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  /** "17" or "17.3". */
+  getTask(id: string): Promise<TaskView>;
+  cancelJob(caller: Caller, id: string, reason: string): Promise<JobView>;
+  explainJob(id: string): Promise<ExplanationView>;
+  /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
+  readOutput(
+    query: OutputQuery,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
+  /**
+   * Starts with a "sync" event that tells from which revision it goes on. Throws `compacted` when
+   * that is no longer kept, `exhausted` when the reader was too slow to keep up.
+   */
+  watch(query: WatchQuery, signal: AbortSignal): AsyncIterable<WatchEventView>;
+
+  listNodes(
+    filter: { readonly cluster?: string | undefined; readonly state?: NodeStateName | undefined },
+    page: Page,
+  ): Promise<{ readonly nodes: readonly NodeView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  getNode(name: string): Promise<NodeView>;
+  drainNode(caller: Caller, name: string, reason: string): Promise<NodeView>;
+  undrainNode(caller: Caller, name: string): Promise<NodeView>;
+  removeNode(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+  listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
+
+  listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
+  /** Limits of 0 mean none. What is absent stays as it is. */
+  putGroup(
+    caller: Caller,
+    group: {
+      readonly name: string;
+      readonly weight?: number | undefined;
+      readonly owner?: string | undefined;
+      readonly runningTasksMax?: number | undefined;
+      readonly queuedTasksMax?: number | undefined;
+    },
+  ): Promise<GroupView>;
+  removeGroup(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+
+  stats(): Promise<StatsView>;
+  /** Whether commands are taken: false while starting, stopping or broken. */
+  isReady(): boolean;
+}
