@@ -31,7 +31,7 @@ export interface Progress {
   readonly state: JobStateName;
   readonly counts: TaskCounts;
   readonly startedAtMs: number | undefined;
-  /** When the last task ended so far; that of the job once it has ended. */
+  /** When the last task that had started ended, so far. */
   readonly lastEndAtMs: number | undefined;
 }
 
@@ -79,10 +79,10 @@ export function afterTask(
   const counts = { ...progress.counts };
   counts[taskStateName(job, before?.state)]--;
   counts[taskStateName(job, after.state)]++;
-  const startedAtMs =
-    "startedAtMs" in after.state
-      ? least(progress.startedAtMs, after.state.startedAtMs)
-      : progress.startedAtMs;
+  // The first attempt is always kept, so that this is the same when rows are read back.
+  const first = after.past.find((one) => one.startedAtMs !== undefined)?.startedAtMs;
+  const own = "startedAtMs" in after.state ? after.state.startedAtMs : undefined;
+  const startedAtMs = least(progress.startedAtMs, least(first, own));
   const lastEndAtMs =
     "endedAtMs" in after.state
       ? most(progress.lastEndAtMs, after.state.endedAtMs)
@@ -93,13 +93,15 @@ export function afterTask(
 /** Closing a job ends all that is pending or waiting. */
 export function afterClosing(progress: Progress, job: Job): Progress {
   if (job.closed === undefined) return progress;
-  const { kind, atMs } = job.closed;
-  const ending = progress.counts.pending + progress.counts.waiting;
+  const { pending, waiting } = progress.counts;
   const counts = { ...progress.counts, pending: 0, waiting: 0 };
-  counts[kind] += ending;
-  const lastEndAtMs = ending > 0 ? most(progress.lastEndAtMs, atMs) : progress.lastEndAtMs;
-  return { ...progress, state: stateOf(counts), counts, lastEndAtMs };
+  counts[job.closed.kind] += pending + waiting;
+  return { ...progress, state: stateOf(counts), counts };
 }
+
+/** When an ended job ended: with its last task, or when it was closed. */
+export const endOf = (job: Job, progress: Progress): number =>
+  most(progress.lastEndAtMs, job.closed?.atMs) ?? job.submittedAtMs;
 
 function stateOf(counts: TaskCounts): JobStateName {
   const ended = counts.succeeded + counts.failed + counts.cancelled + counts.expired;

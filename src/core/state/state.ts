@@ -18,7 +18,7 @@ import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { JobRecord } from "./job-record.ts";
 import { NodeRecord } from "./node-record.ts";
 import type { Progress } from "./progress.ts";
-import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
+import { afterClosing, afterTask, endOf, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
 
 interface Deadline {
   readonly atMs: number;
@@ -72,8 +72,8 @@ export class State {
     for (const record of this.jobs.values()) {
       if (isJobEnded(record.progress)) this.#noteEnd(record);
     }
-    const endOf = (record: JobRecord): number => record.progress.lastEndAtMs ?? 0;
-    this.#ended.sort((a, b) => endOf(a) - endOf(b) || a.job.id - b.job.id);
+    const end = ({ job, progress }: JobRecord): number => endOf(job, progress);
+    this.#ended.sort((a, b) => end(a) - end(b) || a.job.id - b.job.id);
   }
 
   #noteEnd(record: JobRecord): void {

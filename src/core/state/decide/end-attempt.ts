@@ -5,7 +5,8 @@ import type { ActiveState, Failure, PastAttempt, Task } from "../../model/task.t
 
 type ActiveTask = Task & { readonly state: ActiveState };
 
-const startOf = (state: ActiveState): number | undefined =>
+/** What was reported first stays. */
+export const startOf = (state: ActiveState): number | undefined =>
   state.kind === "assigned" ? undefined : state.startedAtMs;
 
 /**
@@ -22,7 +23,7 @@ export function failAttempt(
   const { state } = task;
   const { nodeId } = state;
   const { endedAtMs, nowMs } = at;
-  const startedAtMs = at.startedAtMs ?? startOf(state);
+  const startedAtMs = startOf(state) ?? at.startedAtMs;
   if (state.kind === "stopping") {
     const { reason } = state;
     return { ...task, state: { kind: "cancelled", nodeId, startedAtMs, endedAtMs, reason } };
@@ -40,12 +41,20 @@ export function failAttempt(
     ...task,
     failures,
     losses,
-    past: [...task.past, past].slice(-limits.pastAttemptsKept),
+    past: keepSome([...task.past, past]),
     state: {
       kind: "waiting",
       notBeforeMs: isLoss ? nowMs : nowMs + backoffMs(job.spec.retries, failures),
     },
   };
+}
+
+/** The first attempt that started, because it tells when the task began, and the latest. */
+function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
+  if (past.length <= limits.pastAttemptsKept) return past;
+  const first = past.findIndex(({ startedAtMs }) => startedAtMs !== undefined);
+  const dropped = first === 0 ? 1 : 0;
+  return past.filter((_one, at) => at !== dropped);
 }
 
 /** The attempt is gone with its node, or its node no longer knows it. */

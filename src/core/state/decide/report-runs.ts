@@ -4,7 +4,7 @@ import type { Task } from "../../model/task.ts";
 import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
 import type { State } from "../state.ts";
-import { failAttempt, isActiveTask } from "./end-attempt.ts";
+import { failAttempt, isActiveTask, startOf } from "./end-attempt.ts";
 
 /**
  * An agent reports. Only the current attempt of a task that is bound to this very node may be
@@ -57,7 +57,7 @@ function ended(
 ): Task {
   const { outcome, endedAtMs } = event;
   const { nodeId } = task.state;
-  const startedAtMs = event.startedAtMs ?? endedAtMs;
+  const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
     return { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
   }

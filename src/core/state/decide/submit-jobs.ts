@@ -66,9 +66,17 @@ function findExisting(
   );
 }
 
+/** As callers name it. */
+const FIELDS: Readonly<Partial<Record<keyof JobSpec, string>>> = {
+  work: "command or script",
+  needs: "resources",
+  where: "placement",
+};
+
 function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
   const names = Object.keys(a) as (keyof JobSpec)[];
-  return names.find((name) => !isDeepEqual(a[name], b[name]));
+  const found = names.find((name) => !isDeepEqual(a[name], b[name]));
+  return found === undefined ? undefined : (FIELDS[found] ?? found);
 }
 
 function checkRoom(state: State, jobs: readonly Job[]): void {

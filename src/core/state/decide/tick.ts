@@ -1,6 +1,7 @@
 import { limits } from "../../../limits.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
+import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
 import { disconnected, loseNode } from "./nodes.ts";
 
@@ -24,8 +25,10 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   for (const { node } of state.disconnected) {
     next = Math.min(next, node.link.sinceMs + settings.nodeLostAfterMs);
   }
-  const oldest = state.endedJob(0)?.progress.lastEndAtMs;
-  if (oldest !== undefined) next = Math.min(next, oldest + settings.finishedAgeMsMax);
+  const oldest = state.endedJob(0);
+  if (oldest !== undefined) {
+    next = Math.min(next, endOf(oldest.job, oldest.progress) + settings.finishedAgeMsMax);
+  }
   if (state.endedTasks > settings.finishedTasksMax) next = 0;
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
@@ -39,8 +42,8 @@ function expireJobs(state: State, nowMs: number, changes: Change[]): void {
     state.deadlines.pop();
     const record = state.jobs.get(due.id);
     if (record === undefined || record.job.closed !== undefined) continue;
-    const { pending, waiting } = record.progress.counts;
-    if (pending + waiting === 0 && record.progress.state !== "running") continue;
+    // With every task on a node it is closed too: one that fails is not tried again.
+    if (isJobEnded(record.progress)) continue;
     const closed = {
       kind: "expired",
       atMs: nowMs,
@@ -61,7 +64,7 @@ function removeEnded(
   for (let at = 0; at < limits.removalsPerTickMax; at++) {
     const record = state.endedJob(at);
     if (record === undefined) return;
-    const age = nowMs - (record.progress.lastEndAtMs ?? nowMs);
+    const age = nowMs - endOf(record.job, record.progress);
     if (surplus <= 0 && age < finishedAgeMsMax) return;
     surplus -= record.taskRowCount;
     const indexes = Array.from(record.taskRows(), ({ index }) => index);

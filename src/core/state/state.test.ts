@@ -1,0 +1,179 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
+import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { World } from "../../../tests/support/world.ts";
+import { AppError } from "../../lib/errors.ts";
+import { jobId, nodeId } from "../model/ids.ts";
+import { isActive } from "../model/task.ts";
+
+const NODES = ["n1", "n2", "n3"];
+
+/** Anything that can happen, in any order: most of it makes sense, some of it is refused. */
+const step = fc.oneof(
+  fc.record({
+    do: fc.constant("submit" as const),
+    cpu: fc.integer({ min: 1, max: 5 }),
+    size: fc.integer({ min: 0, max: 4 }),
+    priority: fc.integer({ min: -1, max: 1 }),
+    group: fc.constantFrom("a", "b"),
+    retries: fc.integer({ min: 0, max: 2 }),
+    deadline: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
+  }),
+  fc.record({ do: fc.constant("connect" as const), node: fc.constantFrom(...NODES), forgets: fc.boolean() }),
+  fc.record({ do: fc.constant("disconnect" as const), node: fc.constantFrom(...NODES) }),
+  fc.record({ do: fc.constant("plan" as const), max: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({
+    do: fc.constant("report" as const),
+    pick: fc.nat(50),
+    code: fc.constantFrom(undefined, 0, 0, 1),
+    old: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant("cancel" as const), job: fc.integer({ min: 1, max: 8 }), index: fc.option(fc.nat(3), { nil: undefined }) }),
+  fc.record({ do: fc.constant("drain" as const), node: fc.constantFrom(...NODES), on: fc.boolean() }),
+  fc.record({ do: fc.constant("remove" as const), node: fc.constantFrom(...NODES) }),
+  fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 90_000 }), keep: fc.nat(6) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+let session = 0;
+
+function run(world: World, one: Step): void {
+  const { nowMs } = world;
+  const active = [...world.state.jobs.values()].flatMap((record) =>
+    [...record.taskRows()].filter((task) => isActive(task.state)),
+  );
+  switch (one.do) {
+    case "submit": {
+      const spec = aSpec({
+        resources: { cpu: one.cpu },
+        array: one.size === 0 ? undefined : `0-${one.size}`,
+        priority: one.priority,
+        group: one.group,
+        retries: { max: one.retries, backoffMs: 500 },
+        queueDeadlineMs: one.deadline,
+      });
+      world.do({ kind: "submit-jobs", submissions: [{ spec, idempotencyKey: undefined }], by: "t", nowMs });
+      return;
+    }
+    case "connect": {
+      const there = active.filter((task) => isActive(task.state) && task.state.nodeId === one.node);
+      const runs = one.forgets ? [] : there.map(({ jobId: id, index, attempt }) => ({ jobId: id, index, attempt }));
+      world.do({ kind: "connect-node", ...aHello(one.node, { runs, session: ++session, nowMs }) });
+      return;
+    }
+    case "disconnect": {
+      const link = world.state.nodes.get(nodeId(one.node))?.node.link;
+      const number = link?.kind === "connected" ? link.session : 0;
+      world.do({ kind: "disconnect-node", nodeId: nodeId(one.node), session: number, nowMs });
+      return;
+    }
+    case "plan":
+      world.plan(one.max);
+      return;
+    case "report": {
+      const task = active[one.pick % Math.max(1, active.length)];
+      if (task === undefined || !isActive(task.state)) return;
+      const attempt = one.old ? Math.max(1, task.attempt - 1) : task.attempt;
+      world.report(task.state.nodeId, [task.jobId, task.index, attempt], one.code);
+      return;
+    }
+    case "cancel":
+      world.do({ kind: "cancel-job", jobId: jobId(one.job), index: one.index, reason: "r", by: "t", nowMs });
+      return;
+    case "drain":
+      world.do({ kind: "drain-node", nodeId: nodeId(one.node), drain: one.on ? { by: "t", reason: "" } : undefined });
+      return;
+    case "remove":
+      world.do({ kind: "remove-node", nodeId: nodeId(one.node), nowMs });
+      return;
+    case "wait": {
+      world.nowMs += one.ms;
+      const settings = { nodeLostAfterMs: 30_000, finishedTasksMax: one.keep, finishedAgeMsMax: 120_000 };
+      world.do({ kind: "tick", nowMs: world.nowMs, settings });
+    }
+  }
+}
+
+describe("state", () => {
+  test("whatever happens, indexes agree with rows and nothing is overcommitted", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const world = new World();
+        for (const one of steps) {
+          const before = world.changes.length;
+          try {
+            run(world, one);
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+            expect(world.changes.length).toBe(before); // a refusal changes nothing
+          }
+          expect(checkState(world.state)).toEqual([]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a state read back from its rows is the same state", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const world = new World();
+        for (const one of steps) {
+          try {
+            run(world, one);
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+          }
+        }
+        const back = readBack(world.changes);
+        expect(digest(back)).toEqual(digest(world.state));
+        expect(checkState(back)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("work that can be done is done: with agents that answer, every job ends", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+        const world = new World();
+        for (const one of steps) {
+          try {
+            run(world, one);
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+          }
+        }
+        finishAll(world);
+        const stuck = [...world.state.jobs.values()].filter(
+          ({ progress, job }) =>
+            (progress.state === "pending" || progress.state === "running") &&
+            (job.spec.needs["cpu"] ?? 0) <= 4_000,
+        );
+        expect(stuck.map(({ job, progress }) => [job.id, progress.counts])).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** Every node comes back, undrained, and reports success for whatever it is given. */
+function finishAll(world: World): void {
+  for (const name of NODES) {
+    run(world, { do: "connect", node: name, forgets: false });
+    run(world, { do: "drain", node: name, on: false });
+  }
+  for (let round = 0; round < 200; round++) {
+    world.nowMs += 3_600_000;
+    world.plan();
+    let reported = 0;
+    for (const { node, tasks } of world.state.nodes.values()) {
+      for (const task of [...tasks]) {
+        world.report(node.id, [task.jobId, task.index, task.attempt], 0);
+        reported++;
+      }
+    }
+    if (reported === 0) return;
+  }
+}

@@ -1,0 +1,118 @@
+import { createHash } from "node:crypto";
+import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
+import type { NodeHello, RunEvent, RunRef } from "../core/state/command.ts";
+import type { Ended, Hello, RunId, Reports } from "../gen/busbar/v1/agent_pb.ts";
+import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
+import { AppError, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+
+/** What an agent says, checked: a peer that sends nonsense gets an AppError and is let go. */
+export function readHello(hello: Hello, session: number, nowMs: number): NodeHello {
+  if (hello.agentKey.length < 16 || hello.agentKey.length > 256) {
+    throw invalid("hello.agent_key", "must have 16 to 256 characters");
+  }
+  if (hello.runs.length > limits.runsPerAgentMax) {
+    throw invalid("hello.runs", `at most ${limits.runsPerAgentMax} runs`);
+  }
+  return {
+    nodeId: nodeId(checkName(hello.node, "hello.node", limits.nameLengthMax)),
+    cluster: checkName(hello.cluster || "default", "hello.cluster", limits.nameLengthMax),
+    agentKeyHash: createHash("sha256").update(hello.agentKey).digest("hex"),
+    bootId: hello.bootId.slice(0, limits.nameLengthMax),
+    agentVersion: hello.version.slice(0, limits.nameLengthMax),
+    capacity: readCapacity(hello.capacity),
+    labels: readLabels(hello.labels),
+    runs: hello.runs.map((run) => readRun(run)),
+    session,
+    nowMs,
+  };
+}
+
+function readCapacity(amounts: Readonly<Record<string, number>>): Record<string, number> {
+  const names = Object.keys(amounts);
+  if (names.length > limits.resourceNamesMax) {
+    throw invalid("hello.capacity", `at most ${limits.resourceNamesMax} names`);
+  }
+  for (const name of names) {
+    const amount = amounts[name] ?? 0;
+    if (!Number.isSafeInteger(amount) || amount < 0) {
+      throw invalid(`hello.capacity.${name}`, `must be a whole number from 0, not ${amount}`);
+    }
+  }
+  return { ...amounts };
+}
+
+function readLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(labels);
+  if (entries.length > limits.labelsMax) {
+    throw invalid("hello.labels", `at most ${limits.labelsMax} labels`);
+  }
+  for (const [name, value] of entries) {
+    if (name.length + value.length > 2 * limits.labelLengthMax) {
+      throw invalid(`hello.labels.${name.slice(0, 40)}`, "is too long");
+    }
+  }
+  return { ...labels };
+}
+
+export function readRun(run: RunId | undefined): RunRef {
+  if (run === undefined || run.job < 1 || run.job > JOB_ID_MAX || run.attempt < 1) {
+    throw invalid("run", "must name a job and an attempt, each from 1");
+  }
+  return { jobId: jobId(run.job), index: run.index, attempt: run.attempt };
+}
+
+export function readReports({ events }: Reports): RunEvent[] {
+  if (events.length > limits.reportEventsPerMessageMax) {
+    throw invalid("reports.events", `at most ${limits.reportEventsPerMessageMax} in one message`);
+  }
+  return events.map(({ id, event }) => {
+    const run = readRun(id);
+    switch (event.case) {
+      case "started":
+        return { kind: "started", run, startedAtMs: time(event.value.startedAtMs) };
+      case "ended":
+        return readEnded(run, event.value);
+      case undefined:
+        throw invalid("reports.events", "an event must be started or ended");
+    }
+  });
+}
+
+function readEnded(run: RunRef, ended: Ended): RunEvent {
+  const startedAtMs = ended.startedAtMs === 0 ? undefined : time(ended.startedAtMs);
+  const endedAtMs = time(ended.endedAtMs);
+  return { kind: "ended", run, startedAtMs, endedAtMs, outcome: readOutcome(ended) };
+}
+
+function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
+  const message = ended.message.slice(0, limits.reasonLengthMax);
+  switch (ended.cause) {
+    case EndCause.EXITED:
+      if (ended.exitCode > 255) throw invalid("ended.exit_code", "must be from 0 to 255");
+      return ended.exitCode === 0
+        ? { kind: "succeeded" }
+        : { kind: "exited", exitCode: ended.exitCode };
+    case EndCause.SIGNALLED:
+      return { kind: "signalled", signal: ended.signal.slice(0, 32) || "SIGKILL" };
+    case EndCause.TIME_LIMIT:
+      return { kind: "time-limit" };
+    case EndCause.STOPPED:
+      return { kind: "stopped" };
+    case EndCause.COULD_NOT_START:
+      return { kind: "could-not-start", message };
+    case EndCause.VANISHED:
+      return { kind: "vanished", message };
+    case EndCause.UNSPECIFIED:
+      throw invalid("ended.cause", "must be given");
+    default:
+      throw new AppError("invalid_argument", `ended.cause: ${String(ended.cause)} is not known`);
+  }
+}
+
+function time(ms: number): number {
+  if (!Number.isFinite(ms) || ms < 0 || ms > Number.MAX_SAFE_INTEGER) {
+    throw invalid("time", `${ms} is not a time in milliseconds`);
+  }
+  return Math.round(ms);
+}

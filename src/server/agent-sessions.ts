@@ -1,0 +1,233 @@
+import type { Job } from "../core/model/job.ts";
+import type { JobId, NodeId } from "../core/model/ids.ts";
+import type { Task } from "../core/model/task.ts";
+import type { NodeHello } from "../core/state/command.ts";
+import type { AgentMessage, Reports } from "../gen/busbar/v1/agent_pb.ts";
+import { AppError, describeChain } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import { readHello, readReports } from "./agent-messages.ts";
+import type { AgentPeer } from "./agent-session.ts";
+import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
+import type { Commit, ControlLoop } from "./control-loop.ts";
+
+/** What the transport calls as things arrive on one agent's stream. */
+export interface AgentStream {
+  message(message: AgentMessage): void;
+  closed(): void;
+}
+
+/**
+ * All agents that are connected. A session is a watch on its node's part of the state: it is sent
+ * what commits assign to the node, and never anything that is not durable.
+ */
+export class AgentSessions {
+  readonly #loop: () => ControlLoop;
+  readonly #jobOf: (id: JobId) => Job | undefined;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Said hello; by the number that the node's row will name once it is theirs. */
+  readonly #byNumber = new Map<number, AgentSession>();
+  readonly #byNode = new Map<NodeId, AgentSession>();
+  #streams = 0;
+  #lastNumber: number;
+  #cancelTimer: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: {
+    readonly loop: () => ControlLoop;
+    readonly jobOf: (id: JobId) => Job | undefined;
+    readonly clock: Clock;
+    readonly logger: Logger;
+  }) {
+    this.#loop = options.loop;
+    this.#jobOf = options.jobOf;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    // Rows of an earlier run of the server must not be taken for a session of this one.
+    this.#lastNumber = options.clock.nowMs() * 1_000;
+    this.#beat();
+  }
+
+  get count(): number {
+    return this.#byNode.size;
+  }
+
+  sessionOf(nodeId: NodeId): AgentSession {
+    const session = this.#byNode.get(nodeId);
+    if (session === undefined) throw gone(nodeId);
+    return session;
+  }
+
+  /** A new stream came in. Its first message must be Hello, and soon. */
+  open(peer: AgentPeer): AgentStream {
+    let session: AgentSession | undefined;
+    let isOver = false;
+    this.#streams++;
+    const refuse = (reason: string, retry: boolean): void => {
+      isOver = true;
+      peer.send(toServerMessage({ case: "goodbye", value: { reason, retry } }));
+      peer.close();
+    };
+    const cancelTimer = this.#clock.after(limits.helloTimeoutMs, () => {
+      if (session === undefined && !isOver) refuse("no hello came in time", true);
+    });
+    if (this.#isClosed) refuse("the server is stopping", true);
+    else if (this.#streams > limits.agentSessionsMax) refuse("too many agents are connected", true);
+    return {
+      message: (message) => {
+        if (isOver) return;
+        try {
+          if (session === undefined) session = this.#hello(message, peer);
+          else this.#heard(session, message);
+        } catch (error) {
+          const reason = describeChain(error);
+          this.#logger.warn({ node: session?.nodeId, reason }, "agent sent something wrong");
+          if (session === undefined) refuse(reason, false);
+          else session.goodbye(reason, true);
+        }
+      },
+      closed: () => {
+        isOver = true;
+        this.#streams--;
+        cancelTimer();
+        if (session !== undefined) this.#ended(session);
+      },
+    };
+  }
+
+  #hello(message: AgentMessage, peer: AgentPeer): AgentSession {
+    if (message.message.case !== "hello") {
+      throw new AppError("invalid_argument", "the first message must be hello");
+    }
+    const number = ++this.#lastNumber;
+    const hello = readHello(message.message.value, number, this.#clock.nowMs());
+    const session = new AgentSession(number, hello.nodeId, peer, this.#clock);
+    this.#byNumber.set(number, session);
+    this.#connect(session, hello).catch((error: unknown) => {
+      const known = AppError.from(error, "connect node");
+      this.#byNumber.delete(number);
+      this.#logger.warn({ node: hello.nodeId, reason: describeChain(known) }, "agent refused");
+      // A name that belongs to another agent stays so; anything else may pass.
+      session.goodbye(known.message, known.code !== "permission_denied");
+    });
+    return session;
+  }
+
+  async #connect(session: AgentSession, hello: NodeHello): Promise<void> {
+    const { starts, stops } = await this.#loop().submit({ kind: "connect-node", ...hello });
+    for (const run of starts) {
+      const job = this.#jobOf(run.jobId);
+      if (job !== undefined) session.start(run, job);
+    }
+    for (const run of stops) session.stop(run);
+    session.welcome();
+    this.#logger.info({ node: session.nodeId }, "agent connected");
+  }
+
+  #heard(session: AgentSession, { message }: AgentMessage): void {
+    session.lastHeardMs = this.#clock.nowMs();
+    switch (message.case) {
+      case "heartbeat":
+        return;
+      case "reports":
+        this.#report(session, message.value);
+        return;
+      case "output":
+        session.outputArrived(message.value);
+        return;
+      case "hello":
+        throw new AppError("invalid_argument", "hello came twice");
+      case undefined:
+        throw new AppError("invalid_argument", "a message without content came");
+    }
+  }
+
+  #report(session: AgentSession, reports: Reports): void {
+    const events = readReports(reports);
+    if (session.reportsInFlight >= 2 * limits.unacknowledgedReportsMax) {
+      throw new AppError("exhausted", "too many reports were sent without waiting for answers");
+    }
+    session.reportsInFlight++;
+    const { nodeId, number } = session;
+    const nowMs = this.#clock.nowMs();
+    this.#loop()
+      .submit({ kind: "report-runs", nodeId, session: number, events, nowMs })
+      .then(
+        ({ stops }) => {
+          session.reportsInFlight--;
+          for (const run of stops) session.stop(run);
+          session.ack(reports.seq);
+          session.flush();
+        },
+        (error: unknown) => session.goodbye(describeChain(error), true),
+      );
+  }
+
+  #ended(session: AgentSession): void {
+    session.close();
+    this.#byNumber.delete(session.number);
+    if (this.#byNode.get(session.nodeId) === session) this.#byNode.delete(session.nodeId);
+    if (this.#isClosed) return;
+    const { nodeId, number } = session;
+    this.#loop()
+      .submit({ kind: "disconnect-node", nodeId, session: number, nowMs: this.#clock.nowMs() })
+      .catch((error: unknown) => {
+        this.#logger.warn({ node: nodeId, reason: describeChain(error) }, "disconnect not noted");
+      });
+  }
+
+  /** Sends agents what a durable commit means for them. */
+  committed({ changes }: Commit): void {
+    const touched = new Set<AgentSession>();
+    for (const change of changes) {
+      if (change.table === "task") {
+        const session = this.#taskChanged(change.row);
+        if (session !== undefined) touched.add(session);
+      } else if (change.table === "node" && "row" in change) {
+        const { id, link } = change.row;
+        if (link.kind === "connected") this.#nodeConnected(id, link.session);
+      }
+    }
+    for (const session of touched) session.flush();
+  }
+
+  #nodeConnected(id: NodeId, number: number): void {
+    const session = this.#byNumber.get(number);
+    const before = this.#byNode.get(id);
+    if (session === undefined || session === before) return;
+    this.#byNode.set(id, session);
+    before?.goodbye("another session of this agent took over", true);
+  }
+
+  #taskChanged({ jobId, index, attempt, state, past }: Task): AgentSession | undefined {
+    const nodeId = state.kind === "waiting" ? past.at(-1)?.nodeId : state.nodeId;
+    const session = nodeId === undefined ? undefined : this.#byNode.get(nodeId);
+    if (session === undefined) return undefined;
+    const run = { jobId, index, attempt };
+    const job = this.#jobOf(jobId);
+    if (state.kind === "assigned" && job !== undefined) session.start(run, job);
+    else if (state.kind === "stopping") session.stop(run);
+    else if (state.kind !== "running") session.runEnded(jobId);
+    return session;
+  }
+
+  /** One timer for all: sends heartbeats, and closes sessions that have gone silent. */
+  #beat(): void {
+    this.#cancelTimer = this.#clock.after(limits.heartbeatIntervalMs, () => {
+      const silentSince = this.#clock.nowMs() - limits.sessionSilenceMs;
+      for (const session of this.#byNumber.values()) {
+        if (session.lastHeardMs < silentSince) session.goodbye("nothing was heard", true);
+        else session.heartbeat();
+      }
+      this.#beat();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    for (const session of this.#byNumber.values()) session.goodbye("the server is stopping", true);
+  }
+}

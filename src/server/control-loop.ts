@@ -1,0 +1,338 @@
+import { revision as toRevision } from "../core/model/ids.ts";
+import type { JobId, NodeId, Revision } from "../core/model/ids.ts";
+import type { Job } from "../core/model/job.ts";
+import type { Resources } from "../core/model/resources.ts";
+import type { Task } from "../core/model/task.ts";
+import type { Change } from "../core/state/change.ts";
+import { encodeChange } from "../core/state/codec.ts";
+import type { AnswerTo, Command, CommandOf, Decision } from "../core/state/command.ts";
+import { decide } from "../core/state/decide.ts";
+import { placeTask } from "../core/state/decide/place-task.ts";
+import type { Progress } from "../core/state/progress.ts";
+import { checkMove } from "../core/state/state.ts";
+import type { State } from "../core/state/state.ts";
+import { nextPlacement } from "../core/scheduler/plan.ts";
+import type { Scorer } from "../core/scheduler/scorers/scorer.ts";
+import { AppError } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { RowWrite, Store } from "../ports/store.ts";
+
+/** All that happened in one revision. Handed out only when it is durable. */
+export interface Commit {
+  readonly revision: Revision;
+  readonly changes: readonly Change[];
+  /** How each job stood at the end of this revision, for those it touched. */
+  readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
+  /** What each node held, for those whose row changed. */
+  readonly loads: ReadonlyMap<NodeId, NodeLoad>;
+}
+
+/** Rows are never changed, so that holding them is a snapshot. */
+export interface JobSnapshot {
+  readonly job: Job;
+  readonly progress: Progress;
+  /** The task of a job without array, once it has a row. */
+  readonly only: Task | undefined;
+}
+
+export interface NodeLoad {
+  readonly used: Resources;
+  readonly tasks: number;
+}
+
+interface Waiting {
+  readonly command: Command;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Changes decided and applied, on their way to the store. */
+interface OpenBatch {
+  readonly revision: Revision;
+  readonly changes: Change[];
+  readonly jobs: Map<JobId, JobSnapshot>;
+  readonly loads: Map<NodeId, NodeLoad>;
+  /** Called when the batch is durable, or with the error that stops the loop. */
+  readonly done: ((error?: AppError) => void)[];
+}
+
+export interface LoopOptions {
+  readonly state: State;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly scorer: Scorer;
+  /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
+  readonly soon: (run: () => void) => void;
+  /** Called for each revision in order, when it is durable and before its answers go out. */
+  readonly onCommit: (commit: Commit) => void;
+  /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
+  readonly onBroken: (error: AppError) => void;
+}
+
+/**
+ * The one writer. Takes commands in order, decides each against the newest state, applies its
+ * changes at once, so that the next command (and the planner) see them, and collects them in the
+ * open batch. One batch is flushed at a time; the next one fills meanwhile.
+ *
+ * Nothing leaves before it is durable: answers, commits (watchers, agents) and reads wait for the
+ * revision they rest on. So it does no harm that memory is ahead of the disk; should the flush
+ * fail, the process stops, and nobody has seen what is lost.
+ */
+export class ControlLoop {
+  readonly #options: LoopOptions;
+  readonly #state: State;
+  readonly #waiting: Waiting[] = [];
+  #head = 0;
+  #open: OpenBatch;
+  #flushing: OpenBatch | undefined = undefined;
+  #scheduled = false;
+  #broken: AppError | undefined = undefined;
+  #stopping = false;
+  #durable: Revision;
+  readonly metrics = { commits: 0, commitMsSum: 0, commitMsMax: 0, placements: 0, tasksEnded: 0 };
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#state = options.state;
+    this.#durable = toRevision(options.store.revision());
+    this.#open = openBatch(toRevision(this.#durable + 1));
+  }
+
+  /** The newest revision that is durable. */
+  get revision(): Revision {
+    return this.#durable;
+  }
+
+  get isBroken(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  /** Resolves with the answer when the command's changes are durable; rejects when refused. */
+  submit<K extends Command["kind"]>(command: CommandOf<K>): Promise<AnswerTo<K>> {
+    return new Promise<unknown>((resolve, reject) => {
+      const refusal = this.#refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      this.#waiting.push({ command, resolve, reject });
+      this.#schedule();
+    }) as Promise<AnswerTo<K>>;
+  }
+
+  #refusal(): AppError | undefined {
+    if (this.#broken !== undefined) return this.#broken;
+    if (this.#stopping) return new AppError("unavailable", "the server is stopping");
+    if (this.#waiting.length - this.#head < limits.commandsQueuedMax) return undefined;
+    return new AppError("exhausted", "too many commands wait; try again later");
+  }
+
+  /** Looks at the newest state; the answer is given when what it shows is durable. */
+  read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing;
+    try {
+      const seen = look(this.#state, batch?.revision ?? this.#durable);
+      if (batch === undefined) return Promise.resolve(seen);
+      return new Promise((resolve, reject) => {
+        batch.done.push((error) => (error === undefined ? resolve(seen) : reject(error)));
+      });
+    } catch (error) {
+      return Promise.reject(AppError.from(error, "read"));
+    }
+  }
+
+  /** Looks without waiting: for advice, never for what a caller may take as done. */
+  peek<T>(look: (state: State) => T): T {
+    return look(this.#state);
+  }
+
+  /** Plans again although no command came: a backoff is over. */
+  wake(): void {
+    this.#schedule();
+  }
+
+  /** Takes no more commands, finishes those that wait, and resolves when all is durable. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    while (this.#broken === undefined && !this.#isIdle) {
+      await new Promise<void>((resolve) => {
+        const batch = this.#flushing ?? this.#open;
+        batch.done.push(() => resolve());
+        this.#schedule();
+        if (this.#isIdle) resolve();
+      });
+    }
+  }
+
+  get #isIdle(): boolean {
+    const nothingOpen = this.#open.changes.length === 0 && this.#flushing === undefined;
+    return nothingOpen && this.#head === this.#waiting.length;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#broken !== undefined) return;
+    this.#scheduled = true;
+    this.#options.soon(() => {
+      this.#scheduled = false;
+      this.#drain();
+    });
+  }
+
+  #drain(): void {
+    if (this.#broken !== undefined) return;
+    let more: boolean;
+    try {
+      this.#decideWaiting();
+      more = this.#planRound();
+    } catch (cause) {
+      // Thrown while applying: memory may be half changed. What was decided is not stored.
+      this.#break("a mistake of ours was found while applying a change", cause);
+      return;
+    }
+    this.#flush();
+    if (this.#isFull) return; // the end of the flush goes on
+    if (more || this.#head < this.#waiting.length) this.#schedule();
+  }
+
+  get #isFull(): boolean {
+    return this.#open.changes.length >= limits.changesPerBatchMax;
+  }
+
+  #decideWaiting(): void {
+    for (let count = 0; count < limits.commandsPerDrainMax && !this.#isFull; count++) {
+      const next = this.#waiting[this.#head];
+      if (next === undefined) break;
+      this.#head++;
+      this.#decideOne(next);
+    }
+    if (this.#head === this.#waiting.length) {
+      this.#waiting.length = 0;
+      this.#head = 0;
+    }
+  }
+
+  #decideOne({ command, resolve, reject }: Waiting): void {
+    let decision: Decision;
+    try {
+      decision = decide(this.#state, command);
+    } catch (error) {
+      // A refusal changed nothing. Anything else is our own mistake, and says so to the caller.
+      if (!(error instanceof AppError)) {
+        this.#options.logger.error({ err: error, command: command.kind }, "command failed");
+      }
+      reject(AppError.from(error, `decide ${command.kind}`));
+      return;
+    }
+    for (const change of decision.changes) this.#apply(change);
+    // A command that changes nothing still rests on what was decided before it.
+    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing;
+    if (batch === undefined) resolve(decision.answer);
+    else {
+      batch.done.push((error) =>
+        error === undefined ? resolve(decision.answer) : reject(error),
+      );
+    }
+  }
+
+  #apply(change: Change): void {
+    if (change.table === "task") {
+      checkMove(this.#state, change.row);
+      if ("endedAtMs" in change.row.state) this.metrics.tasksEnded++;
+    }
+    this.#state.apply(change);
+    this.#open.changes.push(change);
+    if (change.table === "task") this.#noteJob(change.row.jobId);
+    else if (change.table === "job" && "row" in change) this.#noteJob(change.row.id);
+    else if (change.table === "node" && "row" in change) this.#noteLoad(change.row.id);
+  }
+
+  #noteLoad(id: NodeId): void {
+    const record = this.#state.nodes.get(id);
+    if (record === undefined) return;
+    this.#open.loads.set(id, { used: { ...record.used }, tasks: record.tasks.size });
+  }
+
+  #noteJob(id: JobId): void {
+    const record = this.#state.jobs.get(id);
+    if (record === undefined) return;
+    const { job, progress } = record;
+    const only = job.spec.array === undefined ? record.task(0) : undefined;
+    this.#open.jobs.set(id, { job, progress, only });
+  }
+
+  /** Places what fits, up to a bound; returns whether there may be more. */
+  #planRound(): boolean {
+    const { queue, fleet } = this.#state;
+    const nowMs = this.#options.clock.nowMs();
+    queue.release(nowMs);
+    const planLimits = {
+      candidatesMax: limits.candidatesPerPlacementMax,
+      wakeChecksMax: limits.wakeChecksPerRoundMax,
+    };
+    for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
+      const placement = nextPlacement(queue, fleet, this.#options.scorer, planLimits);
+      if (placement === undefined) return fleet.hasImproved;
+      this.#apply(placeTask(placement, nowMs));
+      this.metrics.placements++;
+    }
+    return true;
+  }
+
+  #flush(): void {
+    if (this.#flushing !== undefined || this.#open.changes.length === 0) return;
+    const batch = this.#open;
+    this.#flushing = batch;
+    this.#open = openBatch(toRevision(batch.revision + 1));
+    const startedAtMs = this.#options.clock.nowMs();
+    this.#options.store
+      .commit({ revision: batch.revision, writes: toWrites(batch.changes) })
+      .then(
+        () => this.#committed(batch, startedAtMs),
+        (cause: unknown) => this.#break("the store failed", cause),
+      );
+  }
+
+  #committed(batch: OpenBatch, startedAtMs: number): void {
+    if (this.#broken !== undefined) return;
+    this.#flushing = undefined;
+    this.#durable = batch.revision;
+    const tookMs = this.#options.clock.nowMs() - startedAtMs;
+    this.metrics.commits++;
+    this.metrics.commitMsSum += tookMs;
+    this.metrics.commitMsMax = Math.max(this.metrics.commitMsMax, tookMs);
+    this.#options.onCommit(batch);
+    for (const done of batch.done) done();
+    this.#flush();
+    if (this.#head < this.#waiting.length || this.#state.queue.active.size > 0) this.#schedule();
+  }
+
+  #break(what: string, cause: unknown): void {
+    const text = `${what}; the server stops, and a restart goes on from what is durable`;
+    const error = new AppError("unavailable", text, { cause });
+    this.#broken = error;
+    for (const done of [...(this.#flushing?.done ?? []), ...this.#open.done]) done(error);
+    for (const { reject } of this.#waiting.slice(this.#head)) reject(error);
+    this.#waiting.length = 0;
+    this.#head = 0;
+    this.#options.onBroken(error);
+  }
+}
+
+const openBatch = (revision: Revision): OpenBatch => ({
+  revision,
+  changes: [],
+  jobs: new Map(),
+  loads: new Map(),
+  done: [],
+});
+
+/** Only the last write of a key counts; a batch must name each key once. */
+function toWrites(changes: readonly Change[]): RowWrite[] {
+  const last = new Map<string, string | undefined>();
+  for (const change of changes) encodeChange(change, ({ key, value }) => last.set(key, value));
+  return Array.from(last, ([key, value]) => ({ key, value }));
+}

@@ -1,0 +1,90 @@
+import type { JobId } from "../core/model/ids.ts";
+import { revision } from "../core/model/ids.ts";
+import type { Job } from "../core/model/job.ts";
+import { decodeRow } from "../core/state/codec.ts";
+import type { TickSettings } from "../core/state/command.ts";
+import { scorerByName } from "../core/scheduler/scorers/all.ts";
+import { State } from "../core/state/state.ts";
+import type { AppError } from "../lib/errors.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Store } from "../ports/store.ts";
+import { AgentSessions } from "./agent-sessions.ts";
+import { ControlLoop } from "./control-loop.ts";
+import { createOperations } from "./create-operations.ts";
+import type { Operations } from "./operations.ts";
+import { Ticker } from "./ticker.ts";
+import { WatchHub } from "./watch-hub.ts";
+
+export interface ControlPlaneOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+  /** How the best node is chosen: "spread" or "binpack". */
+  readonly policy: string;
+  readonly settings: TickSettings;
+  readonly soon: (run: () => void) => void;
+  readonly onBroken: (error: AppError) => void;
+}
+
+/** The control plane without any wire: what doors and agents' streams are plugged into. */
+export interface ControlPlane {
+  readonly operations: Operations;
+  readonly sessions: AgentSessions;
+  /** For tests: the state as it is, durable or not. */
+  readonly state: State;
+  close(): Promise<void>;
+}
+
+/** Reads the store back, notes that no agent is connected yet, and starts to serve. */
+export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { store, clock, logger } = options;
+  const state = await loadState(store);
+  const hub = new WatchHub(revision(store.revision()));
+  const loop: ControlLoop = new ControlLoop({
+    state,
+    store,
+    clock,
+    logger,
+    scorer: scorerByName(options.policy),
+    soon: options.soon,
+    onCommit: (commit) => {
+      sessions.committed(commit);
+      hub.publish(commit);
+      ticker.arrange();
+    },
+    onBroken: options.onBroken,
+  });
+  const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
+  const sessions = new AgentSessions({ loop: () => loop, jobOf, clock, logger });
+  const ticker = new Ticker({ state, loop, clock, logger, settings: options.settings });
+  await loop.submit({ kind: "recover", nowMs: clock.nowMs() });
+  ticker.arrange();
+  const close = async (): Promise<void> => {
+    ticker.close();
+    sessions.close();
+    hub.close();
+    await loop.stop();
+    await store.close();
+  };
+  const operations = createOperations({
+    loop,
+    hub,
+    sessions,
+    clock,
+    version: options.version,
+    store: store.name,
+  });
+  return { operations, sessions, state, close };
+}
+
+async function loadState(store: Store): Promise<State> {
+  const state = new State();
+  state.startLoading();
+  for await (const rows of store.load()) {
+    for (const { key, value } of rows) state.apply(decodeRow(key, value));
+  }
+  state.finishLoading();
+  return state;
+}

@@ -1,0 +1,83 @@
+import type { NodeStateName } from "../core/model/node.ts";
+import { nodeStateName } from "../core/model/node.ts";
+import type { State } from "../core/state/state.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { AgentSessions } from "./agent-sessions.ts";
+import type { ControlLoop } from "./control-loop.ts";
+import { createJobOperations } from "./job-operations.ts";
+import { createNodeOperations, sum } from "./node-operations.ts";
+import type { Operations } from "./operations.ts";
+import { readOutput } from "./output.ts";
+import type { StatsView } from "./views.ts";
+import { watchEvents } from "./watch-events.ts";
+import type { WatchHub } from "./watch-hub.ts";
+
+/** What every operation may use. */
+export interface OperationContext {
+  readonly loop: ControlLoop;
+  readonly hub: WatchHub;
+  readonly sessions: AgentSessions;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly store: string;
+}
+
+export function createOperations(context: OperationContext): Operations {
+  const { loop } = context;
+  const startedAtMs = context.clock.nowMs();
+  return {
+    ...createJobOperations(context),
+    ...createNodeOperations(context),
+    readOutput: (query, signal) => readOutput(context, query, signal),
+    watch: (query, signal) => watchEvents(context, query, signal),
+    stats: () =>
+      loop.read((state, revision) => ({
+        ...stateStats(state),
+        ...serverStats(context, startedAtMs),
+        revision,
+      })),
+    isReady: () => !loop.isBroken,
+  };
+}
+
+function stateStats(
+  state: State,
+): Pick<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used"> {
+  const nodes: Record<NodeStateName, number> = {
+    connected: 0,
+    disconnected: 0,
+    draining: 0,
+    drained: 0,
+    lost: 0,
+  };
+  const records = [...state.nodes.values()];
+  for (const { node, tasks } of records) nodes[nodeStateName(node, tasks.size)]++;
+  const connected = records.filter(({ node }) => node.link.kind === "connected");
+  return {
+    jobs: { ...state.totals.jobs },
+    tasks: { ...state.totals.tasks },
+    nodes,
+    capacity: sum(connected.map(({ node }) => node.capacity)),
+    used: sum(connected.map(({ used }) => used)),
+  };
+}
+
+function serverStats(
+  { loop, hub, sessions, clock, version, store }: OperationContext,
+  startedAtMs: number,
+): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
+  const { commits, commitMsSum, commitMsMax, placements, tasksEnded } = loop.metrics;
+  return {
+    version,
+    store,
+    uptimeMs: clock.nowMs() - startedAtMs,
+    watches: hub.watchers,
+    agentSessions: sessions.count,
+    memoryBytes: process.memoryUsage.rss(),
+    commits,
+    commitMsMean: commits === 0 ? 0 : commitMsSum / commits,
+    commitMsMax,
+    placements,
+    tasksEnded,
+  };
+}

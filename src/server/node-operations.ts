@@ -1,0 +1,140 @@
+import type { NodeStateName } from "../core/model/node.ts";
+import { nodeStateName } from "../core/model/node.ts";
+import type { NodeId } from "../core/model/ids.ts";
+import { checkName, groupId, nodeId } from "../core/model/ids.ts";
+import type { Resources } from "../core/model/resources.ts";
+import { addInto, fromResources } from "../core/model/resources.ts";
+import type { NodeRecord } from "../core/state/node-record.ts";
+import type { State } from "../core/state/state.ts";
+import { AppError } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import type { Operations } from "./operations.ts";
+import { fromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
+import { showGroup, showNode } from "./show.ts";
+import type { ClusterView, GroupView, NodeView } from "./views.ts";
+
+type NodeOperations = Pick<
+  Operations,
+  | "listNodes"
+  | "getNode"
+  | "drainNode"
+  | "undrainNode"
+  | "removeNode"
+  | "listClusters"
+  | "listGroups"
+  | "putGroup"
+  | "removeGroup"
+>;
+
+export function createNodeOperations({ loop, clock }: OperationContext): NodeOperations {
+  const getNode = (name: string): Promise<NodeView> =>
+    loop.read((state, revision) => viewNode(requireNode(state, name), revision));
+  const getGroup = (name: string): Promise<GroupView> =>
+    loop.read((state) => {
+      const record = state.groups.get(groupId(name));
+      if (record === undefined) throw new AppError("not_found", `there is no group ${name}`);
+      return showGroup(record);
+    });
+  return {
+    listNodes: (filter, page) =>
+      loop.read((state, revision) => {
+        const size = pageSizeOf(page);
+        const after = fromPageToken("nodes", page);
+        const all = [...state.nodes.values()]
+          .filter((record) => after === undefined || record.node.id > after)
+          .filter(({ node }) => filter.cluster === undefined || node.cluster === filter.cluster)
+          .filter((record) => filter.state === undefined || stateOf(record) === filter.state)
+          .sort((a, b) => (a.node.id < b.node.id ? -1 : 1));
+        const nodes = all.slice(0, size).map((record) => viewNode(record, revision));
+        const last = nodes.at(-1)?.name;
+        return {
+          nodes,
+          ...(all.length > size && last !== undefined
+            ? { nextPageToken: toPageToken("nodes", last) }
+            : {}),
+          revision,
+        };
+      }),
+
+    getNode,
+
+    async drainNode(caller, name, reason) {
+      const drain = { by: caller.name, reason: reason.slice(0, limits.reasonLengthMax) };
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain });
+      return getNode(name);
+    },
+
+    async undrainNode(_caller, name) {
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined });
+      return getNode(name);
+    },
+
+    async removeNode(_caller, name) {
+      await loop.submit({ kind: "remove-node", nodeId: nodeId(name), nowMs: clock.nowMs() });
+      return { revision: loop.revision };
+    },
+
+    listClusters: () =>
+      loop.read((state, revision) => ({ clusters: viewClusters(state), revision })),
+
+    listGroups: () =>
+      loop.read((state, revision) => ({
+        groups: [...state.groups.values()]
+          .map(showGroup)
+          .sort((a, b) => (a.name < b.name ? -1 : 1)),
+        revision,
+      })),
+
+    async putGroup(_caller, { name, weight, owner, runningTasksMax, queuedTasksMax }) {
+      await loop.submit({
+        kind: "put-group",
+        id: groupId(checkName(name, "name", limits.nameLengthMax)),
+        ...(weight === undefined ? {} : { weight }),
+        ...(owner === undefined ? {} : { owner }),
+        runningTasksMax,
+        queuedTasksMax,
+      });
+      return getGroup(name);
+    },
+
+    async removeGroup(_caller, name) {
+      await loop.submit({ kind: "remove-group", id: groupId(name) });
+      return { revision: loop.revision };
+    },
+  };
+}
+
+const stateOf = ({ node, tasks }: NodeRecord): NodeStateName => nodeStateName(node, tasks.size);
+
+export const viewNode = (record: NodeRecord, revision: number): NodeView =>
+  showNode(record.node, { used: record.used, tasks: record.tasks.size }, revision);
+
+function requireNode(state: State, name: string): NodeRecord {
+  const record = state.nodes.get(name as NodeId);
+  if (record === undefined) throw new AppError("not_found", `there is no node ${name}`);
+  return record;
+}
+
+function viewClusters(state: State): ClusterView[] {
+  const views = [...state.clusters.values()].map(({ id }) => {
+    const records = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
+    const connected = records.filter(({ node }) => node.link.kind === "connected");
+    return {
+      name: id,
+      nodes: records.length,
+      nodesConnected: connected.length,
+      capacity: sum(connected.map(({ node }) => node.capacity)),
+      used: sum(connected.map(({ used }) => used)),
+      tasks: records.reduce((count, { tasks }) => count + tasks.size, 0),
+    };
+  });
+  return views.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** In the units people write. */
+export function sum(amounts: readonly Resources[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const one of amounts) addInto(total, one);
+  return fromResources(total);
+}

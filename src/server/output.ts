@@ -1,0 +1,86 @@
+import type { NodeId } from "../core/model/ids.ts";
+import type { RunRef } from "../core/state/command.ts";
+import type { State } from "../core/state/state.ts";
+import { isEnded } from "../core/model/task.ts";
+import { AppError, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { requireTask } from "./job-operations.ts";
+import type { OutputQuery } from "./operations.ts";
+
+interface Source {
+  readonly nodeId: NodeId;
+  readonly run: RunRef;
+}
+
+/**
+ * Reads a task's output from the node that has it, piece by piece as the reader takes it. With
+ * follow it goes on until the attempt has ended, waiting first for a task that has not started.
+ */
+export async function* readOutput(
+  { loop, sessions, clock }: OperationContext,
+  query: OutputQuery,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly data: Uint8Array; readonly truncated: boolean }> {
+  let offset = query.offset ?? 0;
+  if (!Number.isSafeInteger(offset) || offset < 0) throw invalid("offset", "must be 0 or more");
+  const follow = query.follow ?? false;
+  let source = await loop.read((state) => findSource(state, query, follow));
+  while (source === undefined) {
+    if (!follow || signal.aborted) return;
+    await pause(clock, limits.outputPollMs, signal);
+    source = await loop.read((state) => findSource(state, query, follow));
+  }
+  while (!signal.aborted) {
+    const { nodeId, run } = source;
+    const waitMs = follow ? limits.outputWaitMsMax : 0;
+    const session = sessions.sessionOf(nodeId);
+    const chunk = await session.requestOutput({ run, stream: query.stream, offset, waitMs });
+    if (chunk.error !== "") throw new AppError("not_found", chunk.error);
+    offset += chunk.data.length;
+    if (chunk.data.length > 0 || chunk.truncated) {
+      yield { data: chunk.data, truncated: chunk.truncated };
+    }
+    if (chunk.eof || (!follow && chunk.data.length === 0)) return;
+  }
+}
+
+/** Where the attempt ran or runs; undefined: not placed yet. */
+function findSource(state: State, query: OutputQuery, follow: boolean): Source | undefined {
+  const { record, index } = requireTask(state, query.taskId);
+  const { job } = record;
+  const task = record.task(index);
+  const attempt = query.attempt ?? task?.attempt ?? 0;
+  const run: RunRef = { jobId: job.id, index, attempt };
+  if (task !== undefined && attempt === task.attempt && "nodeId" in task.state) {
+    const { nodeId } = task.state;
+    if (nodeId !== undefined) return { nodeId, run };
+  }
+  const past = task?.past.find((one) => one.attempt === attempt);
+  if (past !== undefined && (query.attempt !== undefined || !follow)) {
+    return { nodeId: past.nodeId, run };
+  }
+  if (query.attempt !== undefined) {
+    throw new AppError("not_found", `task ${query.taskId} has no attempt ${query.attempt}`);
+  }
+  const isOver = job.closed !== undefined || (task !== undefined && isEnded(task.state));
+  if (isOver || !follow) {
+    throw new AppError("not_found", `task ${query.taskId} has not run, so it has no output`);
+  }
+  return undefined;
+}
+
+const pause = (
+  clock: OperationContext["clock"],
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal.addEventListener("abort", end);
+  });

@@ -1,0 +1,211 @@
+import { formatIndexRanges } from "../core/model/array-range.ts";
+import type { Group } from "../core/model/group.ts";
+import { formatTaskId } from "../core/model/ids.ts";
+import type { Job, JobSpec } from "../core/model/job.ts";
+import { taskTotalOf } from "../core/model/job.ts";
+import type { Node } from "../core/model/node.ts";
+import { nodeStateName } from "../core/model/node.ts";
+import { fromResources } from "../core/model/resources.ts";
+import type { Failure, PastAttempt, Task } from "../core/model/task.ts";
+import { describeFailure } from "../core/model/task.ts";
+import type { GroupRecord } from "../core/state/group-record.ts";
+import type { Progress } from "../core/state/progress.ts";
+import { endOf, isJobEnded, taskStateName } from "../core/state/progress.ts";
+import type { Resources } from "../core/model/resources.ts";
+import type {
+  GroupView,
+  JobSpecView,
+  JobView,
+  NodeView,
+  PastAttemptView,
+  TaskView,
+} from "./views.ts";
+
+/** Leaves out what is undefined or empty, so that answers say only what there is to say. */
+function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+    if (value !== undefined && !isEmpty) result[name] = value;
+  }
+  return result as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+export function showSpec(spec: JobSpec): JobSpecView {
+  const { work, where, array, retries } = spec;
+  return {
+    name: spec.name,
+    group: spec.group,
+    resources: fromResources(spec.needs),
+    priority: spec.priority,
+    killGraceMs: spec.killGraceMs,
+    outputLimitBytes: spec.outputLimitBytes,
+    ...(work.kind === "command" ? { command: work.argv } : { script: work.text }),
+    ...present({
+      labels: spec.labels,
+      env: spec.env,
+      cwd: spec.cwd,
+      placement: where,
+      array: array === undefined ? undefined : formatIndexRanges(array),
+      retries: retries.max === 0 ? undefined : retries,
+      timeLimitMs: spec.timeLimitMs,
+      queueDeadlineMs: spec.queueDeadlineMs,
+    }),
+  };
+}
+
+/** `only`: the row of the one task of a job without array, for its exit code and reason. */
+export function showJob(
+  job: Job,
+  progress: Progress,
+  extra: { readonly only: Task | undefined; readonly pendingReason?: string; revision: number },
+): JobView {
+  const ended = isJobEnded(progress);
+  const failure = extra.only === undefined ? {} : outcomeOf(extra.only);
+  const reason = job.closed?.reason ?? failure.reason ?? extra.pendingReason;
+  return {
+    id: String(job.id),
+    spec: showSpec(job.spec),
+    state: progress.state,
+    tasks: progress.counts,
+    taskTotal: taskTotalOf(job.spec),
+    submittedAtMs: job.submittedAtMs,
+    submittedBy: job.submittedBy,
+    ...present({
+      startedAtMs: progress.startedAtMs,
+      endedAtMs: ended ? endOf(job, progress) : undefined,
+      idempotencyKey: job.idempotencyKey,
+      reason,
+      exitCode: ended ? exitCodeOf(progress, failure) : undefined,
+    }),
+    revision: extra.revision,
+  };
+}
+
+function exitCodeOf(
+  progress: Progress,
+  { exitCode, signal }: { readonly exitCode?: number; readonly signal?: string },
+): number {
+  if (progress.state === "succeeded") return 0;
+  if (exitCode !== undefined && exitCode !== 0) return exitCode;
+  return signal === undefined ? 1 : 128 + (SIGNALS[signal] ?? 0);
+}
+
+/** As shells count them; for exit codes only. */
+const SIGNALS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+};
+
+interface Outcome {
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason?: string;
+}
+
+function outcomeOf({ state }: Task): Outcome {
+  switch (state.kind) {
+    case "succeeded":
+      return { exitCode: 0 };
+    case "failed":
+      return failureOutcome(state.failure);
+    case "cancelled":
+    case "stopping":
+      return { reason: state.reason };
+    case "waiting":
+    case "assigned":
+    case "running":
+      return {};
+  }
+}
+
+const failureOutcome = (failure: Failure): Outcome & { readonly reason: string } => ({
+  reason: describeFailure(failure),
+  ...(failure.kind === "exited" ? { exitCode: failure.exitCode } : {}),
+  ...(failure.kind === "signalled" ? { signal: failure.signal } : {}),
+});
+
+const showPast = ({ attempt, nodeId, startedAtMs, endedAtMs, failure }: PastAttempt): PastAttemptView => ({
+  attempt,
+  node: nodeId,
+  endedAtMs,
+  ...present({ startedAtMs }),
+  ...failureOutcome(failure),
+});
+
+export function showTask(
+  job: Job,
+  index: number,
+  task: Task | undefined,
+  clusterOf: (node: string) => string | undefined,
+): TaskView {
+  const jobId = String(job.id);
+  const id = formatTaskId(job.id, index, job.spec.array !== undefined);
+  const state = taskStateName(job, task?.state);
+  const base = { id, jobId, index, state, attempt: task?.attempt ?? 0 };
+  if (task === undefined) return { ...base, ...present({ reason: job.closed?.reason }) };
+  const at = task.state;
+  const node = "nodeId" in at ? at.nodeId : task.past.at(-1)?.nodeId;
+  return {
+    ...base,
+    ...present({
+      node,
+      cluster: node === undefined ? undefined : clusterOf(node),
+      assignedAtMs: "assignedAtMs" in at ? at.assignedAtMs : undefined,
+      startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
+      endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
+      notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
+      past: task.past.map(showPast),
+    }),
+    ...(state === at.kind ? outcomeOf(task) : present({ reason: job.closed?.reason })),
+  };
+}
+
+export function showNode(
+  node: Node,
+  load: { readonly used: Resources; readonly tasks: number },
+  revision: number,
+): NodeView {
+  return {
+    name: node.id,
+    cluster: node.cluster,
+    state: nodeStateName(node, load.tasks),
+    capacity: fromResources(node.capacity),
+    used: fromResources(load.used),
+    labels: node.labels,
+    tasks: load.tasks,
+    agentVersion: node.agentVersion,
+    ...present({
+      connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
+      disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
+      drainReason: node.drain?.reason,
+    }),
+    revision,
+  };
+}
+
+export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> => ({
+  name: group.id,
+  weight: group.weight,
+  owner: group.owner,
+  ...present({ runningTasksMax: group.runningTasksMax, queuedTasksMax: group.queuedTasksMax }),
+});
+
+export const showGroup = (record: GroupRecord): GroupView => ({
+  ...showGroupRow(record.group),
+  tasks: { ...record.tasks },
+  used: fromResources(record.used),
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { aSpec } from "../../tests/support/builders.ts";
+import { jobId, revision } from "../core/model/ids.ts";
+import type { Change } from "../core/state/change.ts";
+import { limits } from "../limits.ts";
+import type { Commit } from "./control-loop.ts";
+import { WatchHub } from "./watch-hub.ts";
+
+const aChange: Change = {
+  table: "job",
+  row: {
+    id: jobId(1),
+    spec: aSpec(),
+    submittedAtMs: 0,
+    submittedBy: "",
+    idempotencyKey: undefined,
+    closed: undefined,
+  },
+};
+
+const aCommit = (at: number, changes = 1): Commit => ({
+  revision: revision(at),
+  changes: Array.from({ length: changes }, () => aChange),
+  jobs: new Map(),
+  loads: new Map(),
+});
+
+/** Reads until `count` commits have come. */
+async function take(commits: AsyncIterable<Commit>, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const commit of commits) {
+    seen.push(commit.revision);
+    if (seen.length === count) break;
+  }
+  return seen;
+}
+
+const never = new AbortController().signal;
+
+describe("watch hub", () => {
+  test("a watcher resumes after the revision it saw last, without gap or repeat", async () => {
+    const hub = new WatchHub(revision(10));
+    for (const at of [11, 12, 13]) hub.publish(aCommit(at));
+    const { from, commits } = hub.watch(revision(11), never);
+    expect(from).toBe(11);
+    hub.publish(aCommit(14));
+    expect(await take(commits, 3)).toEqual([12, 13, 14]);
+    expect(hub.watchers).toBe(0);
+  });
+
+  test("without a revision it starts now", async () => {
+    const hub = new WatchHub(revision(10));
+    hub.publish(aCommit(11));
+    const { from, commits } = hub.watch(undefined, never);
+    hub.publish(aCommit(12));
+    expect([from, await take(commits, 1)]).toEqual([11, [12]]);
+  });
+
+  test("too old a revision is told so, as is one from the future", () => {
+    const hub = new WatchHub(revision(10));
+    hub.publish(aCommit(11, limits.watchHistoryChangesMax));
+    hub.publish(aCommit(12));
+    expect(() => hub.watch(revision(9), never)).toThrow(/no longer kept/);
+    expect(() => hub.watch(revision(10), never)).toThrow(/no longer kept \(only after|only after/);
+    expect(() => hub.watch(revision(11), never)).not.toThrow();
+    expect(() => hub.watch(revision(13), never)).toThrow(/has not happened yet/);
+  });
+
+  test("a watcher that does not read is dropped, with the revision to go on from", async () => {
+    const hub = new WatchHub(revision(0));
+    const { commits } = hub.watch(undefined, never);
+    const changes = limits.watchQueueEventsMax / 10;
+    for (let at = 1; at <= 11; at++) hub.publish(aCommit(at, changes));
+    expect(hub.watchers).toBe(0);
+    await expect(take(commits, 1)).rejects.toMatchObject({
+      code: "exhausted",
+      message: expect.stringContaining("after revision 0"),
+    });
+  });
+
+  test("an aborted watch ends and is forgotten", async () => {
+    const hub = new WatchHub(revision(0));
+    const stop = new AbortController();
+    const { commits } = hub.watch(undefined, stop.signal);
+    const read = take(commits, 1);
+    stop.abort();
+    expect(await read).toEqual([]);
+    expect(hub.watchers).toBe(0);
+  });
+
+  test("closing ends every watch with a reason", async () => {
+    const hub = new WatchHub(revision(0));
+    const { commits } = hub.watch(undefined, never);
+    const read = take(commits, 1);
+    hub.close();
+    await expect(read).rejects.toMatchObject({ code: "unavailable" });
+    expect(() => hub.watch(undefined, never)).toThrow(/stopping/);
+  });
+
+  test("watches are limited", () => {
+    const hub = new WatchHub(revision(0));
+    for (let at = 0; at < limits.watchesMax; at++) hub.watch(undefined, never);
+    expect(() => hub.watch(undefined, never)).toThrow(/at most/);
+  });
+});

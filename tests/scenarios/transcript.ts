@@ -1,0 +1,222 @@
+import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
+import type { Change } from "../../src/core/state/change.ts";
+import type { RunRef } from "../../src/core/state/command.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import { parseDurationMs } from "../../src/lib/units.ts";
+import { limits } from "../../src/limits.ts";
+import { aHello, aSpec } from "../support/builders.ts";
+import { World } from "../support/world.ts";
+
+export interface Step {
+  readonly line: string;
+  readonly want: string;
+}
+
+/** Splits a transcript: a line of input, "----", what it must print, an empty line. */
+export function parseTranscript(text: string): Step[] {
+  const steps: Step[] = [];
+  for (const block of text.split("\n\n")) {
+    const lines = block.split("\n").filter((line) => !line.startsWith("#") && line !== "");
+    const [line, rule, ...want] = lines;
+    if (line === undefined) continue;
+    if (rule !== "----") throw new Error(`transcript: no ---- after "${line}"`);
+    steps.push({ line, want: want.join("\n") });
+  }
+  return steps;
+}
+
+/** Runs the steps in one world; prints what each changed. */
+export function runTranscript(steps: readonly Step[]): string[] {
+  const world = new World();
+  return steps.map(({ line }) => {
+    const before = world.changes.length;
+    try {
+      const told = runLine(world, line);
+      const changes = world.changes.slice(before).flatMap((change) => describeChange(change));
+      return [...changes, ...told].join("\n") || "nothing";
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return `${error.code}: ${error.message}`;
+    }
+  });
+}
+
+type Options = Readonly<Record<string, string>>;
+
+function runLine(world: World, line: string): string[] {
+  const words = line.split(" ");
+  const [verb = "", ...rest] = words;
+  const options: Options = Object.fromEntries(
+    rest.filter((word) => word.includes("=")).map((word) => word.split("=", 2) as [string, string]),
+  );
+  const names = rest.filter((word) => !word.includes("="));
+  const run = verbs[verb];
+  if (run === undefined) throw new Error(`transcript: unknown verb in "${line}"`);
+  return run(world, names, options) ?? [];
+}
+
+let session = 0;
+
+const verbs: Readonly<
+  Record<string, (world: World, names: readonly string[], options: Options) => string[] | undefined>
+> = {
+  node(world, [name = ""], { cpu = "4", boot = "boot-1", key = name, runs = "", ...labels }) {
+    const answer = world.do({
+      kind: "connect-node",
+      ...aHello(name, {
+        capacity: { cpu: Number(cpu) * 1_000 },
+        bootId: boot,
+        agentKeyHash: key,
+        labels,
+        runs: runs === "" ? [] : runs.split(",").map(parseRun),
+        session: ++session,
+        nowMs: world.nowMs,
+      }),
+    });
+    return told(answer);
+  },
+  submit(world, [name = ""], { cpu, array, priority, retries, group, deadline, key, node, backoff }) {
+    const [one] = world.do({
+      kind: "submit-jobs",
+      submissions: [
+        {
+          spec: aSpec({
+            name,
+            array,
+            group,
+            resources: cpu === undefined ? undefined : { cpu: Number(cpu) },
+            priority: priority === undefined ? undefined : Number(priority),
+            retries:
+              retries === undefined
+                ? undefined
+                : { max: Number(retries), backoffMs: backoff === undefined ? 1_000 : Number(backoff) },
+            queueDeadlineMs: deadline === undefined ? undefined : parseDurationMs(deadline, "deadline"),
+            placement: node === undefined ? undefined : { node },
+          }),
+          idempotencyKey: key,
+        },
+      ],
+      by: "test",
+      nowMs: world.nowMs,
+    });
+    return one?.existed === true ? [`job ${one.id} existed`] : [];
+  },
+  plan(world, [max]) {
+    world.plan(max === undefined ? undefined : Number(max));
+    return undefined;
+  },
+  started(world, [run = "", node = ""]) {
+    return told(world.report(node, refOf(run)));
+  },
+  exited(world, [run = "", node = "", code = "0"]) {
+    return told(world.report(node, refOf(run), Number(code)));
+  },
+  cancel(world, [id = ""]) {
+    world.do({
+      kind: "cancel-job",
+      ...parseTaskId(id, "id"),
+      reason: "asked to",
+      by: "test",
+      nowMs: world.nowMs,
+    });
+    return undefined;
+  },
+  disconnect(world, [name = ""]) {
+    const link = world.state.nodes.get(nodeId(name))?.node.link;
+    const number = link?.kind === "connected" ? link.session : 0;
+    const { nowMs } = world;
+    world.do({ kind: "disconnect-node", nodeId: nodeId(name), session: number, nowMs });
+    return undefined;
+  },
+  drain(world, [name = ""]) {
+    const drain = { by: "test", reason: "repair" };
+    world.do({ kind: "drain-node", nodeId: nodeId(name), drain });
+    return undefined;
+  },
+  undrain(world, [name = ""]) {
+    world.do({ kind: "drain-node", nodeId: nodeId(name), drain: undefined });
+    return undefined;
+  },
+  remove(world, [name = ""]) {
+    world.do({ kind: "remove-node", nodeId: nodeId(name), nowMs: world.nowMs });
+    return undefined;
+  },
+  group(world, [name = ""], { weight, running, queued }) {
+    world.do({
+      kind: "put-group",
+      id: groupId(name),
+      ...(weight === undefined ? {} : { weight: Number(weight) }),
+      runningTasksMax: running === undefined ? undefined : Number(running),
+      queuedTasksMax: queued === undefined ? undefined : Number(queued),
+    });
+    return undefined;
+  },
+  recover(world) {
+    world.do({ kind: "recover", nowMs: world.nowMs });
+    return undefined;
+  },
+  wait(world, [duration = ""], { keep = "1000000", age = "7h" }) {
+    world.nowMs += parseDurationMs(duration, "wait");
+    const settings = {
+      nodeLostAfterMs: limits.nodeLostAfterMs,
+      finishedTasksMax: Number(keep),
+      finishedAgeMsMax: parseDurationMs(age, "age"),
+    };
+    world.do({ kind: "tick", nowMs: world.nowMs, settings });
+    return undefined;
+  },
+  job(world, [id = ""]) {
+    const record = world.state.jobs.get(jobId(Number(id)));
+    if (record === undefined) return ["no such job"];
+    const { state, counts } = record.progress;
+    const some = Object.entries(counts).filter(([, count]) => count > 0);
+    return [`${state}: ${some.map(([name, count]) => `${count} ${name}`).join(", ")}`];
+  },
+};
+
+/** "1.0#2": job, index, attempt. */
+function refOf(text: string): [number, number, number] {
+  const [, job, index, attempt] = /^(\d+)\.(\d+)#(\d+)$/.exec(text) ?? [];
+  return [Number(job), Number(index), Number(attempt)];
+}
+
+function parseRun(text: string): RunRef {
+  const [job, index, attempt] = refOf(text);
+  return { jobId: jobId(job), index, attempt };
+}
+
+const formatRun = ({ jobId: id, index, attempt }: RunRef): string => `${id}.${index}#${attempt}`;
+
+const told = (answer: {
+  readonly starts?: readonly RunRef[];
+  readonly stops: readonly RunRef[];
+}): string[] => [
+  ...(answer.starts ?? []).map((run) => `agent: start ${formatRun(run)}`),
+  ...answer.stops.map((run) => `agent: stop ${formatRun(run)}`),
+];
+
+function describeChange(change: Change): string[] {
+  if ("removed" in change) return [`${change.table} ${change.removed} removed`];
+  switch (change.table) {
+    case "job": {
+      const { id, spec, closed } = change.row;
+      return [`job ${id} ${closed === undefined ? `submitted (${spec.name})` : closed.kind}`];
+    }
+    case "task": {
+      const { jobId: id, index, attempt, state } = change.row;
+      const where = "nodeId" in state && state.nodeId !== undefined ? ` on ${state.nodeId}` : "";
+      const until = state.kind === "waiting" ? ` until ${state.notBeforeMs}` : "";
+      const why = state.kind === "failed" ? ` (${state.failure.kind})` : "";
+      return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}`];
+    }
+    case "node": {
+      const { id, link, drain } = change.row;
+      return [`node ${id} ${link.kind}${drain === undefined ? "" : ", draining"}`];
+    }
+    case "group":
+      return [`group ${change.row.id} weight ${change.row.weight}`];
+    case "cluster":
+    case "counter":
+      return [];
+  }
+}

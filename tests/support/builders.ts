@@ -1,0 +1,24 @@
+import { toJobSpec } from "../../src/core/model/job-spec.ts";
+import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import { nodeId } from "../../src/core/model/ids.ts";
+import type { JobSpec } from "../../src/core/model/job.ts";
+import type { NodeHello } from "../../src/core/state/command.ts";
+
+/** A job spec with defaults: `true` on one cpu. */
+export const aSpec = (input: Partial<JobSpecInput> = {}): JobSpec =>
+  toJobSpec({ ...(input.script === undefined ? { command: ["true"] } : {}), ...input });
+
+/** An agent's hello with defaults: 4 cpus, 8 GiB. */
+export const aHello = (name: string, hello: Partial<NodeHello> = {}): NodeHello => ({
+  nodeId: nodeId(name),
+  cluster: "default",
+  agentKeyHash: `hash-of-${name}`,
+  bootId: "boot-1",
+  agentVersion: "test",
+  capacity: { cpu: 4_000, memory: 8 * 1024 ** 3 },
+  labels: {},
+  runs: [],
+  session: 1,
+  nowMs: 0,
+  ...hello,
+});

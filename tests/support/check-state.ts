@@ -1,0 +1,117 @@
+import { taskTotalOf } from "../../src/core/model/job.ts";
+import { addInto } from "../../src/core/model/resources.ts";
+import { isActive } from "../../src/core/model/task.ts";
+import type { Change } from "../../src/core/state/change.ts";
+import { decodeRow, encodeChange } from "../../src/core/state/codec.ts";
+import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
+import { State } from "../../src/core/state/state.ts";
+
+/**
+ * Recomputes from the rows what the indexes say, and returns every disagreement: overcommit, a
+ * task on two nodes, counts that drifted, work the queue has forgotten.
+ */
+export function checkState(state: State): string[] {
+  return [...checkJobs(state), ...checkNodes(state), ...checkGroups(state)];
+}
+
+function checkJobs(state: State): string[] {
+  const wrong: string[] = [];
+  for (const { job, progress, ...record } of records(state)) {
+    const counts = Object.fromEntries(TASK_STATES.map((name) => [name, 0]));
+    let rows = 0;
+    for (const task of record.rows) {
+      rows++;
+      const name = taskStateName(job, task.state);
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    const rest = job.closed?.kind ?? "pending";
+    counts[rest] = (counts[rest] ?? 0) + taskTotalOf(job.spec) - rows;
+    for (const name of TASK_STATES) {
+      if (counts[name] !== progress.counts[name]) {
+        wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
+      }
+    }
+    if (progress.counts.pending > 0 && !record.queued) {
+      wrong.push(`job ${job.id} has pending tasks and is not queued`);
+    }
+  }
+  return wrong;
+}
+
+function* records(state: State) {
+  for (const record of state.jobs.values()) {
+    const { job, progress, queued } = record;
+    yield { job, progress, queued, rows: [...record.taskRows()] };
+  }
+}
+
+function checkNodes(state: State): string[] {
+  const wrong: string[] = [];
+  const usedByNode = new Map<string, Record<string, number>>();
+  for (const { job, rows } of records(state)) {
+    for (const task of rows) {
+      if (!isActive(task.state)) continue;
+      const used = usedByNode.get(task.state.nodeId) ?? {};
+      addInto(used, job.spec.needs);
+      usedByNode.set(task.state.nodeId, used);
+      const node = state.nodes.get(task.state.nodeId);
+      if (node?.tasks.has(task) !== true) wrong.push(`task ${job.id}.${task.index} is not on its node`);
+    }
+  }
+  for (const record of state.nodes.values()) {
+    const { node, used } = record;
+    const want = usedByNode.get(node.id) ?? {};
+    for (const name of new Set([...Object.keys(used), ...Object.keys(want)])) {
+      if (used[name] !== want[name]) {
+        wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
+      }
+      if ((want[name] ?? 0) > (node.capacity[name] ?? 0)) {
+        wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
+      }
+    }
+  }
+  return wrong;
+}
+
+function checkGroups(state: State): string[] {
+  const wrong: string[] = [];
+  for (const { group, tasks } of state.groups.values()) {
+    for (const name of TASK_STATES) {
+      let sum = 0;
+      for (const { job, progress } of records(state)) {
+        if (job.spec.group === group.id) sum += progress.counts[name];
+      }
+      if (sum !== tasks[name]) wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
+    }
+  }
+  return wrong;
+}
+
+/** The state as a restarted server would read it back from the rows these changes left. */
+export function readBack(changes: readonly Change[]): State {
+  const rows = new Map<string, string>();
+  for (const change of changes) {
+    encodeChange(change, ({ key, value }) => {
+      if (value === undefined) rows.delete(key);
+      else rows.set(key, value);
+    });
+  }
+  const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
+  return State.fromRows(sorted.map(([key, value]) => decodeRow(key, value)));
+}
+
+/** All that must be equal in two states that hold the same rows. */
+export const digest = (state: State): unknown => ({
+  jobs: [...records(state)].map(({ job, progress, rows }) => ({
+    job,
+    progress,
+    rows: rows.sort((a, b) => a.index - b.index),
+  })),
+  nodes: [...state.nodes.values()]
+    .map(({ node, used, free, tasks }) => ({ node, used: { ...used }, free: { ...free }, tasks: tasks.size }))
+    .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
+  totals: state.totals,
+  counter: state.counter,
+  ended: state.endedJobs,
+  endedTasks: state.endedTasks,
+});

@@ -1,0 +1,8 @@
+import type { Logger } from "../../src/ports/logger.ts";
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

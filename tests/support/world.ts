@@ -1,0 +1,73 @@
+import { jobId, nodeId } from "../../src/core/model/ids.ts";
+import type { Change } from "../../src/core/state/change.ts";
+import type { Answers, AnswerTo, Command, CommandOf, RunEvent } from "../../src/core/state/command.ts";
+import { decide } from "../../src/core/state/decide.ts";
+import { placeTask } from "../../src/core/state/decide/place-task.ts";
+import { checkMove, State } from "../../src/core/state/state.ts";
+import type { Task } from "../../src/core/model/task.ts";
+import { nextPlacement } from "../../src/core/scheduler/plan.ts";
+import { scorerByName } from "../../src/core/scheduler/scorers/all.ts";
+import { limits } from "../../src/limits.ts";
+
+/** The core without any shell around it: commands in, changes out, a clock turned by hand. */
+export class World {
+  readonly state = new State();
+  readonly changes: Change[] = [];
+  nowMs = 1_000;
+  policy = "spread";
+
+  do<K extends Command["kind"]>(command: CommandOf<K>): AnswerTo<K> {
+    const { changes, answer } = decide(this.state, command);
+    for (const change of changes) this.apply(change);
+    return answer;
+  }
+
+  apply(change: Change): void {
+    if (change.table === "task") checkMove(this.state, change.row);
+    this.state.apply(change);
+    this.changes.push(change);
+  }
+
+  /** Places all that can be placed, or `max`; returns the task rows. */
+  plan(max = Number.POSITIVE_INFINITY): Task[] {
+    this.state.queue.release(this.nowMs);
+    const placed: Task[] = [];
+    const bounds = {
+      candidatesMax: limits.candidatesPerPlacementMax,
+      wakeChecksMax: limits.wakeChecksPerRoundMax,
+    };
+    while (placed.length < max) {
+      const { queue, fleet } = this.state;
+      const next = nextPlacement(queue, fleet, scorerByName(this.policy), bounds);
+      if (next === undefined) return placed;
+      const change = placeTask(next, this.nowMs);
+      this.apply(change);
+      if (change.table === "task" && "row" in change) placed.push(change.row);
+    }
+    return placed;
+  }
+
+  /** The node's agent reports; `code` undefined means started. */
+  report(
+    node: string,
+    run: readonly [job: number, index: number, attempt: number],
+    code?: number,
+  ): Answers["report-runs"] {
+    const [job, index, attempt] = run;
+    const link = this.state.nodes.get(nodeId(node))?.node.link;
+    const session = link?.kind === "connected" ? link.session : 0;
+    const ref = { jobId: jobId(job), index, attempt };
+    const nowMs = this.nowMs;
+    const event: RunEvent =
+      code === undefined
+        ? { kind: "started", run: ref, startedAtMs: nowMs }
+        : {
+            kind: "ended",
+            run: ref,
+            startedAtMs: nowMs,
+            endedAtMs: nowMs,
+            outcome: code === 0 ? { kind: "succeeded" } : { kind: "exited", exitCode: code },
+          };
+    return this.do({ kind: "report-runs", nodeId: nodeId(node), session, events: [event], nowMs });
+  }
+}

@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const src = join(root, "src");
+
+/**
+ * Which folder may import which (and itself). `limits` and `lib` have no state and may be used
+ * everywhere but in lib. Files directly in src (main.ts, run-server.ts) wire everything together:
+ * they may import all, and nobody may import them.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  gen: ["gen"],
+  core: ["lib", "limits"],
+  ports: ["core", "lib"],
+  store: ["ports", "core", "lib", "limits"],
+  server: ["ports", "core", "lib", "limits", "gen"],
+  api: ["server", "ports", "core", "lib", "limits", "gen"],
+  agent: ["ports", "client", "core/model", "lib", "limits", "gen"],
+  client: ["gen", "lib", "limits"],
+  cli: ["client", "lib", "limits"],
+  system: ["ports", "cli", "lib", "limits"],
+};
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+  readonly isType: boolean;
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) return sourceFiles(path);
+    return path.endsWith(".ts") ? [path] : [];
+  });
+}
+
+const isTest = (file: string): boolean => /\.test\.ts$|\/testing\//.test(file);
+const productFiles = sourceFiles(src).filter((file) => !isTest(file));
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, "utf8");
+  const pattern =
+    /(?:^|\n)\s*(?:import|export)\s+(type\s+)?[^;'"]*?from\s*["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)|(?:^|\n)import\s*["']([^"']+)["']/g;
+  return [...text.matchAll(pattern)].map((match) => ({
+    file: relative(root, file),
+    target: match[2] ?? match[3] ?? match[4] ?? "",
+    isType: match[1] !== undefined,
+  }));
+}
+
+/** "core/model/job.ts" for a path inside src; undefined for a package. */
+function inSource(file: string, target: string): string | undefined {
+  if (!target.startsWith(".")) return undefined;
+  return relative(src, resolve(root, dirname(file), target));
+}
+
+const withoutComments = (text: string): string =>
+  text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+
+const folderOf = (path: string): string =>
+  path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
+
+describe("tidy", () => {
+  test("folders import only what the table in ARCHITECTURE.md allows", () => {
+    const wrong: string[] = [];
+    for (const { file, target } of productFiles.flatMap(importsOf)) {
+      const from = relative("src", file);
+      const to = inSource(file, target);
+      if (to === undefined || to.startsWith("..") || !from.includes("/")) continue;
+      const [own, other] = [folderOf(from), folderOf(to)];
+      if (own === other) continue;
+      const allowed = mayImport[own] ?? [];
+      if (!allowed.some((one) => other === one || to.startsWith(`${one}/`))) {
+        wrong.push(`${file} imports ${to}: ${own} may import ${allowed.join(", ") || "nothing"}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("doors never import each other, nor executors each other", () => {
+    const wrong = productFiles.flatMap(importsOf).flatMap(({ file, target }) => {
+      const to = inSource(file, target) ?? "";
+      return ["api", "agent/executors"].flatMap((parent) => {
+        const pattern = new RegExp(`^(?:src/)?${parent}/([^/]+)/`);
+        const [own, other] = [pattern.exec(file)?.[1], pattern.exec(to)?.[1]];
+        const isOther = own !== undefined && other !== undefined && own !== other;
+        return isOther ? [`${file} imports ${to}: both are ${parent}`] : [];
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("the core is pure: no node: module, no package, no clock, no randomness, no waiting", () => {
+    const banned: readonly [RegExp, string][] = [
+      [/\bDate\.now\b|new Date\(\)|performance\.now/, "reads the clock; take the time as argument"],
+      [/Math\.random|crypto\./, "is random; take the number as argument"],
+      [/\basync\b|\bawait\b|\bPromise\b/, "waits; the core decides at once"],
+      [/setTimeout|setInterval|setImmediate|queueMicrotask/, "sets a timer"],
+      [/\bprocess\.|\bconsole\./, "touches the process"],
+    ];
+    const wrong: string[] = [];
+    for (const file of productFiles.filter((path) => path.startsWith(join(src, "core")))) {
+      const name = relative(root, file);
+      const code = withoutComments(readFileSync(file, "utf8"));
+      for (const [pattern, what] of banned) if (pattern.test(code)) wrong.push(`${name} ${what}`);
+      for (const { target } of importsOf(file)) {
+        if (!target.startsWith(".")) wrong.push(`${name} imports ${target}: the core stands alone`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("no any, no enum, no default export, no console outside the command line", () => {
+    const banned: readonly [RegExp, string][] = [
+      [/:\s*any\b|\bas any\b|<any>/, "uses any"],
+      [/^\s*(?:export\s+)?(?:const\s+)?enum\s/m, "has an enum; use a union"],
+      [/^export default/m, "has a default export"],
+      [/@ts-ignore|@ts-expect-error|eslint-disable|oxlint-disable/, "silences a check"],
+    ];
+    const wrong: string[] = [];
+    for (const file of productFiles.filter((path) => !path.includes("/gen/"))) {
+      const text = readFileSync(file, "utf8");
+      const code = withoutComments(text);
+      for (const [pattern, what] of banned) {
+        if (pattern.test(what.startsWith("silences") ? text : code)) wrong.push(`${relative(root, file)} ${what}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("files stay readable: at most 400 lines", () => {
+    const long = sourceFiles(src)
+      .filter((path) => !path.includes("/gen/"))
+      .map((path) => ({ path, lines: readFileSync(path, "utf8").split("\n").length }))
+      .filter(({ lines }) => lines > 400)
+      .map(({ path, lines }) => `${relative(root, path)} has ${lines} lines`);
+    expect(long).toEqual([]);
+  });
+
+  test("every dependency is justified in docs/dependencies.md", () => {
+    const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+      devDependencies: Record<string, string>;
+    };
+    const text = readFileSync(join(root, "docs/dependencies.md"), "utf8");
+    const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(names.filter((name) => !text.includes(`| ${name} |`))).toEqual([]);
+  });
+});
