@@ -1,0 +1,20 @@
+import { Agents } from "../../gen/busbar/v1/agent_pb.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { AgentSessions } from "../../server/agent-sessions.ts";
+import { defineService, type GrpcService } from "./grpc-service.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** The wire of Busbar's own agents: each stream is a session. */
+export const agentService = (
+  sessions: AgentSessions,
+  logger: Logger,
+  traffic?: Traffic,
+): GrpcService =>
+  defineService(
+    Agents,
+    {
+      session: (peer) =>
+        sessions.open({ send: (message) => peer.send(message), close: () => peer.close() }),
+    },
+    { logger, traffic },
+  );

@@ -1,0 +1,105 @@
+import manifest from "../package.json" with { type: "json" };
+import { agentService } from "./api/native/agent-service.ts";
+import { createGrpcServer } from "./api/native/grpc-server.ts";
+import { createHttpServer } from "./api/native/http/http-server.ts";
+import { busbarService } from "./api/native/service.ts";
+import { createTraffic } from "./api/native/traffic.ts";
+import type { AppError } from "./lib/errors.ts";
+import { limits } from "./limits.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { Logger } from "./ports/logger.ts";
+import type { ControlPlane } from "./server/control-plane.ts";
+import { openControlPlane } from "./server/control-plane.ts";
+import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
+
+export interface ServerOptions {
+  readonly data: string;
+  readonly http: string;
+  readonly grpc: string;
+  readonly nodeLostAfterMs: number;
+  readonly policy: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface RunningServer {
+  readonly httpAddress: string;
+  readonly grpcAddress: string;
+  /** Resolves when the server has stopped in order; rejects when it could not go on. */
+  readonly closed: Promise<void>;
+}
+
+/** A control plane over the embedded store, with the native door on its two ports. */
+export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<RunningServer> {
+  const { clock, logger } = options;
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
+  const plane = await openPlane(options, broken.reject);
+  const doors = await openDoors(plane, options).catch(async (error: unknown) => {
+    await plane.close();
+    throw error;
+  });
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const closed = Promise.race([stopped, broken.promise]).finally(async () => {
+    logger.info({ atMs: clock.nowMs() }, "stopping");
+    await doors.close();
+    await plane.close();
+  });
+  closed.catch(() => undefined);
+  return { httpAddress: doors.httpAddress, grpcAddress: doors.grpcAddress, closed };
+}
+
+async function openPlane(
+  { data, clock, logger, policy, nodeLostAfterMs }: ServerOptions,
+  onBroken: (error: AppError) => void,
+): Promise<ControlPlane> {
+  const store = await createSqliteStore({ directory: data, logger });
+  try {
+    return await openControlPlane({
+      store,
+      clock,
+      logger,
+      version: manifest.version,
+      policy,
+      settings: {
+        nodeLostAfterMs,
+        finishedTasksMax: limits.finishedTasksMax,
+        finishedAgeMsMax: limits.finishedAgeMsMax,
+      },
+      soon: (run) => setImmediate(run),
+      onBroken,
+    });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
+  const { logger } = options;
+  const traffic = createTraffic();
+  const grpc = await createGrpcServer({
+    address: options.grpc,
+    services: [
+      busbarService(operations, logger, traffic),
+      agentService(sessions, logger, traffic),
+    ],
+    logger,
+  });
+  try {
+    const { version } = manifest;
+    const http = await createHttpServer({ operations, address: options.http, logger, version, traffic });
+    const close = async (): Promise<void> => {
+      // Agents are told first that the server stops, so that they come back soon.
+      sessions.close();
+      await Promise.all([http.close(), grpc.close()]);
+    };
+    return { httpAddress: http.address, grpcAddress: grpc.address, close };
+  } catch (error) {
+    await grpc.close();
+    throw error;
+  }
+}

@@ -1,0 +1,252 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { eventually } from "../../tests/support/eventually.ts";
+import { FakeAgent } from "../../tests/support/fake-agent.ts";
+import type { Said } from "../../tests/support/fake-agent.ts";
+import { aPlane } from "../../tests/support/plane.ts";
+import { jobId, nodeId } from "../core/model/ids.ts";
+import type { ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
+import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
+import { limits } from "../limits.ts";
+import { AgentSession } from "./agent-session.ts";
+import type { ControlPlane } from "./control-plane.ts";
+
+const planes: ControlPlane[] = [];
+afterEach(async () => {
+  for (const plane of planes.splice(0)) await plane.close();
+});
+
+async function openPlane(): ReturnType<typeof aPlane> {
+  const opened = await aPlane();
+  planes.push(opened.plane);
+  return opened;
+}
+
+const me = { name: "test" };
+const submit = (plane: ControlPlane, count: number) =>
+  plane.operations.submitJobs(
+    me,
+    Array.from({ length: count }, () => ({ spec: { command: ["true"] } })),
+  );
+
+const hears = (agent: FakeAgent, what: string) =>
+  eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
+
+const describeWork = (message: ServerMessage["message"]): string =>
+  message.case === "work"
+    ? `${message.value.starts.length} starts, ${message.value.stops.length} stops`
+    : String(message.case);
+
+const ended = (job: number, attempt = 1) => ({
+  id: { job, index: 0, attempt },
+  event: {
+    case: "ended" as const,
+    value: { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode: 0 },
+  },
+});
+
+describe("agent sessions", () => {
+  test("an agent is welcomed, gets work with its spec, reports, and is answered", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    await hears(agent, "start 1.0#1");
+    expect(agent.told).toEqual(["welcome", "spec 1", "start 1.0#1"]);
+    agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
+    await hears(agent, "ack");
+    expect((await plane.operations.getJob("1")).state).toBe("succeeded");
+  });
+
+  test("work decided with the hello itself is not lost", async () => {
+    const { plane } = await openPlane();
+    await submit(plane, 3);
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "start 3.0#1");
+    expect(agent.told[0]).toBe("welcome");
+  });
+
+  test("a spec is sent once while a run of its job is held, and again after", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1", { capacity: { cpu: 1_000 } });
+    await hears(agent, "welcome");
+    const spec = { command: ["true"], array: "0-1" };
+    await plane.operations.submitJobs(me, [{ spec }]);
+    await hears(agent, "start 1.0#1");
+    agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
+    await hears(agent, "start 1.1#1");
+    expect(agent.told.filter((text) => text === "spec 1").length).toBe(2);
+  });
+
+  test("starts go out before stops, for a stop may be meant for one of them", async () => {
+    const { plane, clock } = await openPlane();
+    await submit(plane, 1);
+    const heard: string[] = [];
+    const session = new AgentSession(
+      1,
+      nodeId("w1"),
+      { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
+      clock,
+    );
+    const run = { jobId: jobId(1), index: 0, attempt: 1 };
+    const job = plane.state.jobs.get(jobId(1))?.job;
+    session.stop(run);
+    if (job !== undefined) session.start(run, job);
+    session.flush();
+    expect(heard).toEqual([]); // nothing before the welcome
+    session.welcome();
+    expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
+  });
+
+  test("an agent with another key cannot take the name", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    const liar = new FakeAgent(plane);
+    liar.hello("w1", { agentKey: "another key of another agent" });
+    await hears(liar, "goodbye");
+    expect(liar.goodbye).toMatch(/belongs to another agent.*retry false/);
+    expect((await plane.operations.getNode("w1")).state).toBe("connected");
+    expect(agent.isClosed).toBe(false);
+  });
+
+  test("a new session of the same agent takes over from the old one", async () => {
+    const { plane } = await openPlane();
+    const [before, after] = [new FakeAgent(plane), new FakeAgent(plane)];
+    before.hello("w1");
+    await hears(before, "welcome");
+    after.hello("w1");
+    await hears(after, "welcome");
+    await hears(before, "goodbye");
+    await submit(plane, 1);
+    await hears(after, "start 1.0#1");
+    expect((await plane.operations.getNode("w1")).state).toBe("connected");
+  });
+
+  test("a report for a task of another node changes nothing and its run is stopped", async () => {
+    const { plane } = await openPlane();
+    const [owner, other] = [new FakeAgent(plane), new FakeAgent(plane)];
+    owner.hello("w1");
+    await hears(owner, "welcome");
+    await submit(plane, 1);
+    await hears(owner, "start 1.0#1");
+    other.hello("w2");
+    await hears(other, "welcome");
+    const started = { case: "started" as const, value: { startedAtMs: 1 } };
+    const id = { job: 1, index: 0, attempt: 1 };
+    other.say({ case: "reports", value: { seq: 1, events: [ended(1), { id, event: started }] } });
+    await hears(other, "ack");
+    await hears(other, "stop 1.0#1");
+    expect((await plane.operations.getTask("1")).state).toBe("assigned");
+  });
+
+  const nonsense: { readonly name: string; readonly say: NonNullable<Said> }[] = [
+    { name: "no content", say: { case: undefined } },
+    { name: "hello twice", say: { case: "hello", value: { node: "w1" } } },
+    { name: "a report without run", say: { case: "reports", value: { seq: 1, events: [{}] } } },
+    {
+      name: "an end without cause",
+      say: {
+        case: "reports",
+        value: { events: [{ id: { job: 1, attempt: 1 }, event: { case: "ended", value: {} } }] },
+      },
+    },
+    {
+      name: "an absurd time",
+      say: {
+        case: "reports",
+        value: {
+          events: [
+            {
+              id: { job: 1, attempt: 1 },
+              event: { case: "started", value: { startedAtMs: Number.NaN } },
+            },
+          ],
+        },
+      },
+    },
+  ];
+  for (const { name, say } of nonsense) {
+    test(`nonsense ends the session with a reason: ${name}`, async () => {
+      const { plane } = await openPlane();
+      const agent = new FakeAgent(plane);
+      agent.hello("w1");
+      await hears(agent, "welcome");
+      agent.say(say);
+      expect(agent.goodbye).not.toBe("");
+      expect(agent.isClosed).toBe(true);
+      await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
+        what: "the node is disconnected",
+      });
+    });
+  }
+
+  const bad: { readonly name: string; readonly hello: Record<string, unknown> }[] = [
+    { name: "a bad name", hello: { node: "a b" } },
+    { name: "a short key", hello: { agentKey: "x" } },
+    { name: "a negative capacity", hello: { capacity: { cpu: -1 } } },
+    { name: "a broken capacity", hello: { capacity: { cpu: Number.POSITIVE_INFINITY } } },
+    { name: "a run of nothing", hello: { runs: [{}] } },
+  ];
+  for (const { name, hello } of bad) {
+    test(`a hello with ${name} is refused and registers nothing`, async () => {
+      const { plane } = await openPlane();
+      const agent = new FakeAgent(plane);
+      agent.hello("w1", hello);
+      expect(agent.goodbye).toContain("retry false");
+      expect((await plane.operations.listNodes({}, {})).nodes).toEqual([]);
+    });
+  }
+
+  test("silence ends a session; heartbeats keep it", async () => {
+    const { plane, clock } = await openPlane();
+    const [quiet, alive] = [new FakeAgent(plane), new FakeAgent(plane)];
+    quiet.hello("w1");
+    alive.hello("w2");
+    await hears(quiet, "welcome");
+    await hears(alive, "welcome");
+    for (let beat = 0; beat < 6; beat++) {
+      alive.say({ case: "heartbeat", value: {} });
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    expect(quiet.goodbye).toContain("nothing was heard");
+    expect(alive.goodbye).toBe("");
+    expect(alive.told).toContain("heartbeat");
+  });
+
+  test("a stream without hello is closed", async () => {
+    const { plane, clock } = await openPlane();
+    const agent = new FakeAgent(plane);
+    clock.advance(limits.helloTimeoutMs);
+    expect(agent.goodbye).toContain("no hello");
+  });
+
+  test("a lost node's tasks go elsewhere; when it returns it is told to stop them", async () => {
+    const { plane, clock } = await openPlane();
+    const [first, second] = [new FakeAgent(plane), new FakeAgent(plane)];
+    first.hello("w1");
+    await hears(first, "welcome");
+    await submit(plane, 1);
+    await hears(first, "start 1.0#1");
+    first.hangUp();
+    await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
+      what: "the node is disconnected",
+    });
+    second.hello("w2");
+    await hears(second, "welcome");
+    for (let atMs = 0; atMs <= limits.nodeLostAfterMs; atMs += limits.heartbeatIntervalMs) {
+      second.say({ case: "heartbeat", value: {} });
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    await hears(second, "start 1.0#2");
+    const again = new FakeAgent(plane);
+    again.hello("w1", { runs: [{ job: 1, index: 0, attempt: 1 }] });
+    await hears(again, "stop 1.0#1");
+    again.say({ case: "reports", value: { seq: 1, events: [ended(1, 1)] } });
+    await hears(again, "ack");
+    expect(await plane.operations.getTask("1")).toMatchObject({ attempt: 2, state: "assigned" });
+  });
+});

@@ -1,0 +1,66 @@
+import { create } from "@bufbuild/protobuf";
+import type { AgentMessage, OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
+import { AgentMessageSchema } from "../../src/gen/busbar/v1/agent_pb.ts";
+import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { ControlPlane } from "../../src/server/control-plane.ts";
+
+export type Said = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
+
+/** An agent's end of the stream: what it was told, and a way to speak. */
+export class FakeAgent {
+  readonly heard: ServerMessage["message"][] = [];
+  isClosed = false;
+  onWork: ((starts: RunId[]) => void) | undefined = undefined;
+  onOutput: ((request: OutputRequest) => void) | undefined = undefined;
+  readonly #stream: AgentStream;
+
+  constructor(plane: ControlPlane) {
+    this.#stream = plane.sessions.open({
+      send: ({ message }) => {
+        this.heard.push(message);
+        if (message.case === "work" && message.value.starts.length > 0) {
+          this.onWork?.(message.value.starts);
+        }
+        if (message.case === "output") this.onOutput?.(message.value);
+      },
+      close: () => {
+        this.isClosed = true;
+        queueMicrotask(() => this.#stream.closed());
+      },
+    });
+  }
+
+  say(message: NonNullable<Said>): void {
+    this.#stream.message(create(AgentMessageSchema, { message }) as AgentMessage);
+  }
+
+  hello(node: string, more: Record<string, unknown> = {}): void {
+    const agentKey = `key-of-${node}`.padEnd(32, "x");
+    this.say({
+      case: "hello",
+      value: { node, agentKey, bootId: "b", capacity: { cpu: 4_000 }, ...more },
+    });
+  }
+
+  hangUp(): void {
+    this.#stream.closed();
+  }
+
+  /** Every start, stop and so on, as short texts. */
+  get told(): string[] {
+    return this.heard.flatMap((message) => {
+      if (message.case !== "work") return [message.case ?? "nothing"];
+      const { specs, starts, stops } = message.value;
+      return [
+        ...specs.map(({ job }) => `spec ${job}`),
+        ...starts.map(({ job, index, attempt }) => `start ${job}.${index}#${attempt}`),
+        ...stops.map(({ job, index, attempt }) => `stop ${job}.${index}#${attempt}`),
+      ];
+    });
+  }
+
+  get goodbye(): string {
+    const last = this.heard.findLast((message) => message.case === "goodbye");
+    return last?.case === "goodbye" ? `${last.value.reason} (retry ${last.value.retry})` : "";
+  }
+}

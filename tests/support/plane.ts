@@ -1,0 +1,31 @@
+import { limits } from "../../src/limits.ts";
+import type { Store } from "../../src/ports/store.ts";
+import type { ControlPlane } from "../../src/server/control-plane.ts";
+import { openControlPlane } from "../../src/server/control-plane.ts";
+import { createMemoryStore } from "../../src/store/memory/memory-store.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { silentLogger } from "./silent-logger.ts";
+
+/** A control plane without wires, on a clock turned by hand. */
+export async function aPlane(
+  options: { readonly store?: Store; readonly clock?: FakeClock } = {},
+): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
+  const clock = options.clock ?? new FakeClock();
+  const plane = await openControlPlane({
+    store: options.store ?? createMemoryStore(),
+    clock,
+    logger: silentLogger,
+    version: "test",
+    policy: "spread",
+    settings: {
+      nodeLostAfterMs: limits.nodeLostAfterMs,
+      finishedTasksMax: limits.finishedTasksMax,
+      finishedAgeMsMax: limits.finishedAgeMsMax,
+    },
+    soon: (run) => setImmediate(run),
+    onBroken: (error) => {
+      throw error;
+    },
+  });
+  return { plane, clock };
+}
