@@ -26,6 +26,7 @@ export const limits = {
   retryBackoffMsDefault: 1_000,
   retryBackoffMsMax: 3_600_000,
   idempotencyKeyLengthMax: 256,
+  reasonLengthMax: 1_024,
 
   // What the control plane holds.
   queuedTasksMax: 20_000_000,
@@ -41,6 +42,7 @@ export const limits = {
 
   // The control loop.
   commandsQueuedMax: 100_000,
+  timerMsMax: 2 ** 31 - 1,
   commandsPerDrainMax: 2_000,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
@@ -57,6 +59,16 @@ export const limits = {
   watchHistoryChangesMax: 100_000,
   watchQueueEventsMax: 50_000, // for one watcher that does not read
   waitMsMax: 60_000,
+  pathParameterCharsMax: 512, // of a URL
+  errorMessageCharsMax: 1_000, // what is quoted in errors may be long
+  requestReceiveMsMax: 60_000, // for an HTTP request to arrive completely
+  grpcStreamsPerConnectionMax: 1_000,
+  grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
+  grpcKeepaliveTimeoutMs: 10_000,
+  streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
+  sseHeartbeatIntervalMs: 15_000,
+  outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this
+  drainMsMax: 5_000, // from asking streams to end to closing their connections
 
   // Agents.
   agentSessionsMax: 20_000,
@@ -70,16 +82,35 @@ export const limits = {
   workItemsPerMessageMax: 2_000,
   unacknowledgedReportsMax: 64,
   runsPerAgentMax: 100_000,
+  reportCoalesceMs: 2, // while an earlier batch of reports is on its way
+  startsPerSliceMax: 16, // runs an agent starts before it looks at the link again
+  processPollMs: 100, // processes that are not our children, or are being stopped
+  claimTimeoutMs: 2_000, // from starting a wrapper to its having taken the run and said so
+  journalEntriesMin: 4_096, // a journal shorter than this is not rewritten
 
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
+  outputBytesMax: 16 * 1_024 * MIB,
   outputCheckIntervalMs: 1_000,
   outputChunkBytesMax: 256 * KIB,
   outputWaitMsMax: 20_000,
+  placedPollMs: 100, // how often a reader of output looks whether its task was placed
+  outputPollMs: 50, // only while someone waits for more
   outputRequestsPerSessionMax: 256,
   outputKeptRunsMax: 10_000, // on one agent, after the end was acknowledged
   outputKeptBytesMax: 1_024 * MIB,
   outputKeptMsMax: 7 * 24 * 3_600_000,
+
+  // Store.
+  storeBatchesPendingMax: 10_000,
+  storeGroupRowsMax: 50_000, // of waiting batches, committed together
+  storePartCharsMax: 8 * MIB, // of one string between threads; V8 allows 512 MiB
+  storeChunkRowsMax: 1_000, // read at once when loading
+  storeChunksInFlightMax: 4,
+  storeCacheBytes: 64 * MIB,
+  storeWalIdleBytes: 4 * MIB, // moved into the database when nothing has happened for a while
+  storeWalBytesMax: 64 * MIB, // moved into the database though others wait
+  storeIdleMs: 50,
 } as const;
 
 invariant(
@@ -101,5 +132,13 @@ invariant(
 invariant(
   limits.workBytesMax < limits.messageBytesMax,
   "the largest job must fit a message",
+);
+invariant(
+  limits.storeWalIdleBytes < limits.storeWalBytesMax,
+  "an idle store must empty its log before a busy one has to",
+);
+invariant(
+  limits.changesPerBatchMax <= limits.storeGroupRowsMax,
+  "the largest batch must fit a group",
 );
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

@@ -7,6 +7,7 @@ test("a slip of the finger or of the case is recognised", () => {
   expect(nearest("timelimit", known)).toBe("timeLimit");
   expect(nearest("comand", known)).toBe("command");
   expect(nearest("killgrade", known)).toBe("killGrace");
+  expect(nearest("drian", ["show", "drain", "undrain"])).toBe("drain");
 });
 
 test("nothing is suggested for a word unlike all others", () => {

@@ -368,7 +368,9 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 9);
 
 /**
- * What to do. Specs come before the starts that need them, and once per session and job.
+ * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
+ * while the agent holds a run of that job that was started in this session and whose end was not
+ * acknowledged: the agent keeps it that long.
  *
  * @generated from message busbar.v1.Work
  */

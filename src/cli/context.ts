@@ -1,0 +1,74 @@
+/** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
+export interface Sink {
+  readonly isTerminal: boolean;
+  readonly columns: number | undefined;
+  write(data: string | Uint8Array): Promise<void>;
+}
+
+/** The flags of `busbar server`, and those `up` shares with it. */
+export interface ServerFlags {
+  readonly data: string;
+  readonly http: string;
+  readonly grpc: string;
+  readonly nodeLostAfter: number;
+  readonly policy: "spread" | "binpack";
+  readonly logLevel?: LogLevel;
+}
+
+export interface UpFlags extends ServerFlags {
+  readonly name: string;
+  readonly agent: boolean;
+}
+
+export interface AgentFlags {
+  readonly server: string;
+  readonly name: string;
+  readonly cluster: string;
+  readonly data: string;
+  /** Amounts in the units people use: cpus, bytes, devices; what is left out is detected. */
+  readonly resources: Readonly<Record<string, number>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly exitWithParent: boolean;
+  readonly logLevel?: LogLevel;
+}
+
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What `up` and `server` tell once they listen. */
+export interface Listening {
+  readonly http: string;
+  readonly grpc: string;
+  readonly data: string;
+  readonly node?: string;
+}
+
+/**
+ * The long-running commands. They need parts of the product the command line must not know, so
+ * they are handed in. Each resolves when it was told to stop and has stopped. `announce` is called
+ * once, when it is ready.
+ */
+export interface Services {
+  up(flags: UpFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
+  server(flags: ServerFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
+  agent(flags: AgentFlags): Promise<void>;
+}
+
+/** Everything a command may touch of the process it runs in. */
+export interface Context {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly hostname: string;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly services: Services;
+  nowMs(): number;
+  /** Resolves after the time, or at once when the signal fires; it never fails. */
+  sleep(delayMs: number, signal: AbortSignal): Promise<void>;
+  /** A file's content, or that of standard input for "-"; larger than `bytesMax` is refused. */
+  readInput(path: string, bytesMax: number): Promise<Buffer>;
+  /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
+  onInterrupt(handler: () => void): () => void;
+  /** Ends the process now, whatever is under way. */
+  exitNow(code: number): never;
+}

@@ -1,0 +1,54 @@
+import { CommanderError } from "commander";
+import { AppError, describeChain } from "../lib/errors.ts";
+import type { Format } from "./globals.ts";
+
+/** How a command that failed ends: what it prints, where, and its exit code. */
+export interface Failure {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `format` decides where the message goes: JSON is data, so it goes to stdout. */
+export function toFailure(error: unknown, format: Format): Failure {
+  if (error instanceof CommanderError && error.exitCode === 0) return done(0); // help, version
+  if (isBrokenPipe(error)) return done(0);
+  // Commander has already printed the help it was asked for by an empty command line.
+  if (error instanceof CommanderError && error.code === "commander.help") return done(2);
+  const { code, message, field } = describe(error);
+  const exitCode = isUsage(error) ? 2 : 1;
+  if (format === "table") return { exitCode, stdout: "", stderr: `busbar: ${message}\n` };
+  const body = { error: { code, message, ...(field === undefined ? {} : { field }) } };
+  return { exitCode, stdout: `${JSON.stringify(body)}\n`, stderr: "" };
+}
+
+const done = (exitCode: number): Failure => ({ exitCode, stdout: "", stderr: "" });
+
+interface Description {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string | undefined;
+}
+
+function describe(error: unknown): Description {
+  if (error instanceof CommanderError) {
+    const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+    return { code: "invalid_argument", message };
+  }
+  if (!(error instanceof AppError)) return { code: "internal", message: describeChain(error) };
+  // The text of a call's cause only repeats what its message says in better words.
+  const message = error.code === "internal" ? describeChain(error) : error.message;
+  return { code: error.code, message, field: error.field };
+}
+
+/**
+ * Whether the command line itself is wrong. What a server refused carries the wire's error as its
+ * cause; what was found wrong here has none.
+ */
+const isUsage = (error: unknown): boolean =>
+  error instanceof CommanderError ||
+  (error instanceof AppError && error.code === "invalid_argument" && error.cause === undefined);
+
+/** The reader of our output is gone, as with `| head`: nobody is left to tell. */
+export const isBrokenPipe = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "EPIPE";

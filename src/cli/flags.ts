@@ -1,0 +1,110 @@
+import { invalid } from "../lib/errors.ts";
+import { nearest } from "../lib/nearest.ts";
+import { parseDurationMs, parseSizeBytes } from "../lib/units.ts";
+import { limits } from "../limits.ts";
+
+/**
+ * Readers of flag values. Each throws an error that names the flag and what would be right.
+ * Those for flags that may be given several times take what was collected so far.
+ */
+export const wholeNumber =
+  (flag: string, { min, max }: { readonly min: number; readonly max: number }) =>
+  (text: string): number => {
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw invalid(flag, `"${text}" is not a whole number from ${min} to ${max}`);
+  };
+
+/** An amount of something: decimal and above zero. */
+export const positiveNumber =
+  (flag: string) =>
+  (text: string): number => {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    if (value > 0 && value <= Number.MAX_SAFE_INTEGER) return value;
+    throw invalid(flag, `"${text}" is not a number above 0`);
+  };
+
+export const size =
+  (flag: string) =>
+  (text: string): number =>
+    parseSizeBytes(text, flag);
+
+export const duration =
+  (flag: string) =>
+  (text: string): number => {
+    const ms = parseDurationMs(text, flag);
+    if (ms <= limits.durationMsMax) return ms;
+    throw invalid(flag, `"${text}" is longer than 366 days`);
+  };
+
+export const oneOf =
+  <Choice extends string>(flag: string, choices: readonly Choice[]) =>
+  (text: string): Choice => {
+    const found = choices.find((choice) => choice === text);
+    if (found !== undefined) return found;
+    const meant = nearest(text, choices);
+    const hint = meant === undefined ? "" : ` (did you mean ${meant}?)`;
+    throw invalid(flag, `"${text}" is none of ${choices.join(", ")}${hint}`);
+  };
+
+/** "pending,running" or the flag several times. */
+export const anyOf =
+  <Choice extends string>(flag: string, choices: readonly Choice[]) =>
+  (text: string, sofar: readonly Choice[] = []): readonly Choice[] => [
+    ...sofar,
+    ...text.split(",").map(oneOf(flag, choices)),
+  ];
+
+export const notEmpty =
+  (flag: string) =>
+  (text: string): string => {
+    if (text.trim() !== "") return text;
+    throw invalid(flag, "is empty");
+  };
+
+type Pairs<Value> = Readonly<Record<string, Value>>;
+
+export const keyValue =
+  (flag: string) =>
+  (text: string, sofar: Pairs<string> = {}): Pairs<string> => {
+    const at = text.indexOf("=");
+    if (at > 0) return { ...sofar, [text.slice(0, at)]: text.slice(at + 1) };
+    throw invalid(flag, `"${text}" is not of the form key=value`);
+  };
+
+/** "K=V", or "K" to take its value from the caller's environment. */
+export const envVariable =
+  (flag: string, env: Readonly<Record<string, string | undefined>>) =>
+  (text: string, sofar: Pairs<string> = {}): Pairs<string> => {
+    if (text.includes("=")) return keyValue(flag)(text, sofar);
+    const value = env[text];
+    if (value !== undefined) return { ...sofar, [text]: value };
+    throw invalid(flag, `${text} is not set here; write ${text}=value`);
+  };
+
+/** "fpga=2"; memory may have a unit, as in "memory=4GiB". */
+export const resource =
+  (flag: string) =>
+  (text: string, sofar: Pairs<number> = {}): Pairs<number> => {
+    const [[name, value] = ["", ""]] = Object.entries(keyValue(flag)(text));
+    return { ...sofar, [name]: parseAmount(name, value, flag) };
+  };
+
+export const parseAmount = (name: string, text: string, field: string): number =>
+  name === "memory" ? parseSizeBytes(text, field) : positiveNumber(field)(text);
+
+/** "0-99", "1-9:2", "0-3,8": only the form; the server knows the limits. */
+export const arraySpec =
+  (flag: string) =>
+  (text: string): string => {
+    if (/^\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*$/.test(text)) return text;
+    throw invalid(flag, `"${text}" is not an array; write it like 0-99, 1-9:2 or 0-3,8,10-12`);
+  };
+
+/** "17", or "17.3" where one task of an array may be meant. */
+export const jobOrTaskId =
+  (argument: string) =>
+  (text: string): string => {
+    if (/^[\w-]+(\.\d+)?$/.test(text)) return text;
+    throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
+  };

@@ -1,0 +1,85 @@
+import { type Command, Option } from "commander";
+import { parseAddress } from "../lib/address.ts";
+import { invalid } from "../lib/errors.ts";
+import type { Context } from "./context.ts";
+
+export const SERVER_DEFAULT = "127.0.0.1:7071";
+
+export type Format = "table" | "json";
+
+/** The flags every command takes, before or after its name. */
+export interface Globals {
+  readonly server: string;
+  readonly format: Format;
+}
+
+/**
+ * Adds the global flags to a command. They have no defaults here: a flag after the command's name
+ * must win over one before it, which a default would hide.
+ */
+export function addGlobalFlags(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        "--server <address>",
+        `call this server (default: $BUSBAR_SERVER or ${SERVER_DEFAULT})`,
+      )
+        .argParser((text) => checkedAddress(text, "--server"))
+        .helpGroup("Global options:"),
+    )
+    .addOption(
+      new Option(
+        "-o, --output <format>",
+        "print a table, or exactly one JSON value (default: table)",
+      )
+        .choices(["table", "json"])
+        .argParser((text) => {
+          if (text !== "json" && text !== "table") {
+            throw invalid("--output", `"${text}" is not a format; write json or table`);
+          }
+          return text;
+        })
+        .helpGroup("Global options:"),
+    );
+}
+
+const checkedAddress = (text: string, field: string): string => {
+  parseAddress(text, field);
+  return text;
+};
+
+/** The flags as given nearest to the command, then the environment, then the defaults. */
+export function resolveGlobals(command: Command, env: Context["env"]): Globals {
+  const fromEnv = env["BUSBAR_SERVER"];
+  const server =
+    (given(command, "server") as string | undefined) ??
+    (fromEnv === undefined || fromEnv === ""
+      ? SERVER_DEFAULT
+      : checkedAddress(fromEnv, "BUSBAR_SERVER"));
+  return { server, format: (given(command, "output") as Format | undefined) ?? "table" };
+}
+
+function given(command: Command | null, name: string): unknown {
+  for (let at = command; at !== null; at = at.parent) {
+    const value: unknown = at.getOptionValue(name);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/**
+ * The format for an error found before the flags were read: a program that asked for JSON must get
+ * it for its own mistakes too.
+ */
+export function guessFormat(argv: readonly string[]): Format {
+  const end = argv.indexOf("--");
+  const flags = end === -1 ? argv : argv.slice(0, end);
+  return flags.some(
+    (flag, at) =>
+      flag === "--output=json" ||
+      flag === "-ojson" ||
+      ((flag === "--output" || flag === "-o") && flags[at + 1] === "json"),
+  )
+    ? "json"
+    : "table";
+}

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { parseJobFile } from "./job-file.ts";
+
+const parse = (text: string) => parseJobFile(text, "jobs.yaml");
+
+test("every key is read, with friendly units", () => {
+  const text = `
+name: train
+group: nightly
+labels: { owner: ada, year: 2026 }
+command: [python3, train.py, --epochs, 3]
+env: { MODE: 0644, DEBUG: yes, EMPTY: "" }
+cwd: /data
+resources: { cpu: 0.5, memory: 4GiB, gpu: 1, fpga: 2 }
+placement: { cluster: a, node: b, labels: { disk: ssd } }
+array: 0-9
+priority: -5
+retries: { max: 3, backoff: 1s, backoffMax: 5m }
+timeLimit: 1h30m
+killGrace: 250ms
+queueDeadline: 1d
+outputLimit: 1M
+idempotencyKey: abc
+`;
+  expect(parse(text)).toEqual([
+    {
+      spec: {
+        name: "train",
+        group: "nightly",
+        labels: { owner: "ada", year: "2026" },
+        command: ["python3", "train.py", "--epochs", "3"],
+        env: { MODE: "0644", DEBUG: "yes", EMPTY: "" },
+        cwd: "/data",
+        resources: { cpu: 0.5, memory: 4 * 1_024 ** 3, gpu: 1, fpga: 2 },
+        placement: { cluster: "a", node: "b", labels: { disk: "ssd" } },
+        array: "0-9",
+        priority: -5,
+        retries: { max: 3, backoffMs: 1_000n, backoffMaxMs: 300_000n },
+        timeLimitMs: 5_400_000n,
+        killGraceMs: 250n,
+        queueDeadlineMs: 86_400_000n,
+        outputLimitBytes: 1_048_576n,
+      },
+      idempotencyKey: "abc",
+    },
+  ]);
+});
+
+test("a list, several documents, and JSON hold several jobs", () => {
+  const names = (text: string) => parse(text).map((job) => job.spec?.name);
+  expect(names("- {name: a, command: [x]}\n- {name: b, script: y}")).toEqual(["a", "b"]);
+  expect(names("name: a\ncommand: [x]\n---\n- name: b\n  command: [y]\n---\n")).toEqual(["a", "b"]);
+  expect(names('[{"name": "a", "command": ["x"]},\n\t{"name": "b", "script": "y"}]')).toEqual([
+    "a",
+    "b",
+  ]);
+});
+
+test("an alias stands for what it names", () => {
+  const text = "- command: [x]\n  env: &e { A: 1 }\n- command: [y]\n  env: *e";
+  expect(parse(text).map((job) => job.spec?.env)).toEqual([{ A: "1" }, { A: "1" }]);
+});
+
+describe("errors name the file, the line, the column and what would be right", () => {
+  const cases: readonly [string, string, RegExp][] = [
+    [
+      "a misspelt key",
+      "command: [x]\ntimelimit: 5m",
+      /^jobs.yaml:2:1: unknown key "timelimit"; did you mean "timeLimit"\?/,
+    ],
+    [
+      "an unlike key",
+      "command: [x]\nbanana: 1",
+      /^jobs.yaml:2:1: unknown key "banana"; there are name, group/,
+    ],
+    [
+      "a key of a nested map",
+      "command: [x]\nplacement: { nodes: a }",
+      /^jobs.yaml:2:14: placement: unknown key "nodes"; did you mean "node"/,
+    ],
+    ["the wire's own key", "command: [x]\ntimeLimitMs: 5", /did you mean "timeLimit"/],
+    [
+      "a command as a line",
+      "command: make -j4",
+      /^jobs.yaml:1:10: command: must be a list of words like \["make", "-j4"\]/,
+    ],
+    ["an empty command", "command: []", /command: is empty/],
+    [
+      "a word that is a map",
+      "command: [x, {a: b}]",
+      /^jobs.yaml:1:14: command\[1\]: must be a text or a number/,
+    ],
+    ["nothing to run", "name: x", /^jobs.yaml:1:1: a job needs a command or a script/],
+    ["two things to run", "command: [x]\nscript: y", /either a command or a script/],
+    ["labels as a list", "command: [x]\nlabels: [a]", /^jobs.yaml:2:9: labels: must be a map/],
+    ["a value left out", "command: [x]\nname:", /^jobs.yaml:2:\d+: name: must be a text/],
+    ["a duration without unit", "command: [x]\ntimeLimit: 300", /timeLimit: "300" has no unit/],
+    ["a duration without end", "command: [x]\ntimeLimit: 99999d", /longer than 366 days/],
+    [
+      "a size without sense",
+      "command: [x]\nresources: { memory: lots }",
+      /resources.memory: "lots" is not a size/,
+    ],
+    [
+      "a number beyond all",
+      "command: [x]\nresources: { cpu: 1e999 }",
+      /resources.cpu: "1e999" is not a number above 0/,
+    ],
+    ["infinity", "command: [x]\nresources: { cpu: .inf }", /is not a number above 0/],
+    ["a negative amount", "command: [x]\nresources: { cpu: -1 }", /is not a number above 0/],
+    ["an absurd priority", "command: [x]\npriority: 99999999999", /from -1000000 to 1000000/],
+    ["too many retries", "command: [x]\nretries: 1000000", /from 0 to 1000/],
+    ["retries without max", "command: [x]\nretries: { backoff: 1s }", /needs "max"/],
+    ["a wrong array", "command: [x]\narray: a-b", /array: "a-b" is not an array/],
+    ["a job that is a text", "- hello", /^jobs.yaml:1:3: \[0\]: must be a map/],
+    ["a key given twice", "command: [x]\ncommand: [y]", /^jobs.yaml:2:1: .*unique/],
+    ["broken YAML", "command: [x", /^jobs.yaml:1:\d+: /],
+    ["an alias of nothing", "command: *x", /^jobs.yaml:1:10: /],
+    ["no job at all", "# nothing", /^jobs.yaml: has no job in it/],
+    ["an empty list", "[]", /has no job/],
+    ["a second document", "command: [x]\n---\ncomand: [y]", /^jobs.yaml:3:1: unknown key "comand"/],
+  ];
+  for (const [name, text, want] of cases) {
+    test(name, () => expect(() => parse(text)).toThrow(want));
+  }
+});
+
+describe("files that mean harm end quickly", () => {
+  test("a bomb of aliases", () => {
+    let text = "a0: &a0 { command: [x] }\n";
+    for (let level = 1; level < 30; level += 1) {
+      text += `a${level}: &a${level} [${Array.from({ length: 10 }, () => `*a${level - 1}`).join(",")}]\n`;
+    }
+    expect(() => parse(text)).toThrow(/unknown key "a0"/);
+    const list = `- &a { command: [x] }\n${"- *a\n".repeat(1_001)}`;
+    expect(() => parse(list)).toThrow(/uses aliases more than 1000 times/);
+    expect(() => parse("- &a [*a]")).toThrow(/must be a map/);
+  });
+
+  for (const piece of ["[", "- ", "? ", "{a: ", "[{a: "]) {
+    test(`a million times "${piece}" is refused before it is parsed`, () => {
+      expect(() => parse(piece.repeat(1_000_000))).toThrow(
+        "jobs.yaml: is nested more than 100 deep",
+      );
+    });
+  }
+
+  test("brackets and dashes inside texts are not nesting", () => {
+    const lines = Array.from({ length: 300 }, () => "  [[[ - - - {{{").join("\n");
+    const script = `command: [x, "${"[".repeat(300)}"]\nenv:\n  A: '${"- ".repeat(300)}'`;
+    expect(parse(`script: |\n${lines}`)[0]?.spec?.script).toContain("[[[ - - - {{{");
+    expect(parse(script)[0]?.spec?.command?.[1]).toHaveLength(300);
+    expect(parse("- {command: [x]}\n".repeat(300))).toHaveLength(300);
+  });
+
+  test("more jobs than one call takes", () => {
+    expect(() => parse("- command: [x]\n".repeat(20_001))).toThrow(
+      /has 20001 jobs; one call takes 20000/,
+    );
+  });
+});

@@ -1,0 +1,191 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { JobSubmissionInit } from "../client/messages.ts";
+import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Context } from "./context.ts";
+import {
+  arraySpec,
+  duration,
+  envVariable,
+  keyValue,
+  notEmpty,
+  positiveNumber,
+  resource,
+  size,
+  wholeNumber,
+} from "./flags.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What `submit` and `run` take to describe a job. */
+export interface JobFlags {
+  readonly name?: string;
+  readonly group?: string;
+  readonly label?: Labels;
+  readonly env?: Labels;
+  readonly cwd?: string;
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly gpu?: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly cluster?: string;
+  readonly node?: string;
+  readonly nodeLabel?: Labels;
+  readonly array?: string;
+  readonly priority?: number;
+  readonly retries?: number;
+  readonly retryBackoff?: number;
+  readonly timeLimit?: number;
+  readonly killGrace?: number;
+  readonly deadline?: number;
+  readonly outputLimit?: number;
+  readonly idempotencyKey?: string;
+  readonly script?: string;
+}
+
+export function addJobFlags(command: Command, context: Context): void {
+  const { priorityMax, retriesMax } = limits;
+  command
+    .optionsGroup("What to run:")
+    .option("--script <file>", 'run this script instead of a command ("-": standard input)')
+    .option(
+      "--env <key=value>",
+      "set a variable; KEY alone takes yours (repeatable)",
+      envVariable("--env", context.env),
+    )
+    .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"))
+    .option(
+      "--array <spec>",
+      "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8",
+      arraySpec("--array"),
+    )
+    .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
+    .option("--group <name>", "queue it in this group", notEmpty("--group"))
+    .option("--label <key=value>", "label the job (repeatable)", keyValue("--label"))
+    .option(
+      "--idempotency-key <key>",
+      "submit only once, however often this is repeated",
+      notEmpty("--idempotency-key"),
+    )
+    .optionsGroup("Where to run:")
+    .option("--cpu <n>", "cpus for each task, e.g. 2 or 0.5 (default: 1)", positiveNumber("--cpu"))
+    .option("--memory <size>", "memory for each task, e.g. 4GiB", size("--memory"))
+    .option("--gpu <n>", "gpus for each task", wholeNumber("--gpu", { min: 1, max: 1_000_000 }))
+    .option(
+      "--resource <name=n>",
+      "any other resource for each task (repeatable)",
+      resource("--resource"),
+    )
+    .option("--cluster <name>", "only on this cluster", notEmpty("--cluster"))
+    .option("--node <name>", "only on this node", notEmpty("--node"))
+    .option(
+      "--node-label <key=value>",
+      "only on nodes with this label (repeatable)",
+      keyValue("--node-label"),
+    )
+    .optionsGroup("How to run:")
+    .option(
+      "--priority <n>",
+      "higher goes first (default: 0)",
+      wholeNumber("--priority", { min: -priorityMax, max: priorityMax }),
+    )
+    .option(
+      "--retries <n>",
+      "try a failed task again this often",
+      wholeNumber("--retries", { min: 0, max: retriesMax }),
+    )
+    .option(
+      "--retry-backoff <duration>",
+      "wait before the first retry; doubles each time",
+      duration("--retry-backoff"),
+    )
+    .option(
+      "--time-limit <duration>",
+      "stop a task that runs longer, e.g. 5m",
+      duration("--time-limit"),
+    )
+    .option(
+      "--kill-grace <duration>",
+      "time from TERM to KILL (default: 5s)",
+      duration("--kill-grace"),
+    )
+    .option("--deadline <duration>", "give up tasks not started by then", duration("--deadline"))
+    .option(
+      "--output-limit <size>",
+      "keep at most this much output per stream (default: 16MiB)",
+      size("--output-limit"),
+    )
+    .optionsGroup("Options:");
+}
+
+/** The one job that flags and words describe. */
+export async function toSubmission(
+  flags: JobFlags,
+  words: readonly string[],
+  context: Context,
+): Promise<JobSubmissionInit> {
+  if (words.length > 0 && flags.script !== undefined) {
+    throw invalid("--script", "cannot be combined with a command");
+  }
+  if (words.length === 0 && flags.script === undefined) {
+    throw invalid("command", "is missing; write it after --, or give --script or --file");
+  }
+  const script =
+    flags.script === undefined
+      ? ""
+      : (await context.readInput(flags.script, limits.workBytesMax)).toString("utf8");
+  return {
+    spec: {
+      ...namesOf(flags),
+      command: [...words],
+      script,
+      env: { ...flags.env },
+      cwd: flags.cwd === undefined ? "" : resolve(context.cwd, flags.cwd),
+      resources: resourcesOf(flags),
+      placement: {
+        cluster: flags.cluster ?? "",
+        node: flags.node ?? "",
+        labels: { ...flags.nodeLabel },
+      },
+      ...limitsOf(flags),
+    },
+    idempotencyKey: flags.idempotencyKey ?? "",
+  };
+}
+
+const namesOf = ({ name = "", group = "", label = {}, array = "", priority = 0 }: JobFlags) => ({
+  name,
+  group,
+  labels: { ...label },
+  array,
+  priority,
+});
+
+function limitsOf(flags: JobFlags) {
+  const { retries, retryBackoff = 0, timeLimit = 0, killGrace = 0 } = flags;
+  if (retries === undefined && flags.retryBackoff !== undefined) {
+    throw invalid("--retry-backoff", "needs --retries");
+  }
+  return {
+    ...(retries === undefined
+      ? {}
+      : { retries: { max: retries, backoffMs: BigInt(retryBackoff) } }),
+    timeLimitMs: BigInt(timeLimit),
+    killGraceMs: BigInt(killGrace),
+    queueDeadlineMs: BigInt(flags.deadline ?? 0),
+    outputLimitBytes: BigInt(flags.outputLimit ?? 0),
+  };
+}
+
+export function resourcesOf(
+  flags: Pick<JobFlags, "cpu" | "memory" | "gpu" | "resource">,
+): Record<string, number> {
+  const { cpu, memory, gpu } = flags;
+  return {
+    ...flags.resource,
+    ...(cpu === undefined ? {} : { cpu }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(gpu === undefined ? {} : { gpu }),
+  };
+}

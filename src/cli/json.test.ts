@@ -1,0 +1,156 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import {
+  GroupSchema,
+  JobSchema,
+  NodeSchema,
+  StatsSchema,
+  TaskSchema,
+  WatchEventSchema,
+} from "../gen/busbar/v1/busbar_pb.ts";
+import { stateOf } from "../client/state.ts";
+import { toEventRow, toGroupRow, toJobRow, toNodeRow, toStatsRow, toTaskRow } from "./json.ts";
+
+const noTasks = {
+  pending: 0,
+  waiting: 0,
+  assigned: 0,
+  running: 0,
+  stopping: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+};
+
+test("a job with nothing but what it must have leaves the rest out", () => {
+  const job = create(JobSchema, {
+    id: "17",
+    spec: { name: "x", group: "default", command: ["x"] },
+    state: stateOf("pending"),
+    taskTotal: 1n,
+    tasks: { pending: 1n },
+    submittedAtMs: 5n,
+    revision: 9n,
+  });
+  expect(toJobRow(job)).toEqual({
+    id: "17",
+    spec: { name: "x", group: "default", command: ["x"], priority: 0 },
+    state: "pending",
+    tasks: { ...noTasks, pending: 1 },
+    taskTotal: 1,
+    submittedAtMs: 5,
+    revision: 9,
+  });
+});
+
+test("a job with everything keeps everything, as plain numbers", () => {
+  const spec = {
+    name: "x",
+    group: "g",
+    labels: { a: "b" },
+    script: "true",
+    env: { A: "1" },
+    cwd: "/",
+    resources: { cpu: 0.5, memory: 4_294_967_296 },
+    placement: { cluster: "c", node: "n", labels: { d: "e" } },
+    array: "0-1",
+    priority: -1,
+  };
+  const job = create(JobSchema, {
+    id: "17",
+    spec: {
+      ...spec,
+      retries: { max: 2, backoffMs: 1n, backoffMaxMs: 2n },
+      timeLimitMs: 3n,
+      killGraceMs: 4n,
+      queueDeadlineMs: 5n,
+      outputLimitBytes: 6n,
+    },
+    state: stateOf("failed"),
+    taskTotal: 2n,
+    submittedAtMs: 1n,
+    startedAtMs: 2n,
+    endedAtMs: 3n,
+    submittedBy: "ada",
+    idempotencyKey: "k",
+    reason: "why",
+    exitCode: 0,
+    revision: 10n,
+  });
+  const row = toJobRow(job);
+  expect(row).toEqual({
+    id: "17",
+    spec: {
+      ...spec,
+      retries: { max: 2, backoffMs: 1, backoffMaxMs: 2 },
+      timeLimitMs: 3,
+      killGraceMs: 4,
+      queueDeadlineMs: 5,
+      outputLimitBytes: 6,
+    },
+    state: "failed",
+    tasks: noTasks,
+    taskTotal: 2,
+    submittedAtMs: 1,
+    startedAtMs: 2,
+    endedAtMs: 3,
+    submittedBy: "ada",
+    idempotencyKey: "k",
+    reason: "why",
+    exitCode: 0,
+    revision: 10,
+  });
+  expect(() => JSON.stringify(row)).not.toThrow(); // no bigint slipped through
+});
+
+test("an exit code is told only of what has run and ended", () => {
+  const task = (state: "running" | "failed" | "cancelled", attempt: number) =>
+    toTaskRow(create(TaskSchema, { id: "1", state: stateOf(state), attempt })).exitCode;
+  expect(task("running", 1)).toBeUndefined();
+  expect(task("failed", 1)).toBe(0);
+  expect(task("cancelled", 0)).toBeUndefined();
+});
+
+test("earlier attempts keep their ends", () => {
+  const past = [{ attempt: 1, node: "a", startedAtMs: 1n, endedAtMs: 2n, exitCode: 3, signal: "" }];
+  expect(toTaskRow(create(TaskSchema, { past })).past).toEqual([
+    { attempt: 1, node: "a", startedAtMs: 1, endedAtMs: 2, exitCode: 3 },
+  ]);
+});
+
+test("a state from the future is unknown, not an error", () => {
+  expect(toJobRow(create(JobSchema, { state: 99 as never })).state).toBe("unknown");
+});
+
+test("nodes, groups and stats are plain values", () => {
+  const node = create(NodeSchema, { name: "a", capacity: { cpu: 2 }, connectedAtMs: 7n });
+  expect(toNodeRow(node)).toEqual({
+    name: "a",
+    cluster: "",
+    state: "",
+    capacity: { cpu: 2 },
+    used: {},
+    tasks: 0,
+    connectedAtMs: 7,
+    revision: 0,
+  });
+  const group = create(GroupSchema, { name: "g", weight: 0.5, runningTasksMax: 3n });
+  expect(toGroupRow(group)).toMatchObject({ name: "g", weight: 0.5, runningTasksMax: 3 });
+  expect(toGroupRow(group)).not.toHaveProperty("queuedTasksMax");
+  const stats = toStatsRow(create(StatsSchema, { jobs: { running: 4n }, uptimeMs: 5n }));
+  expect(JSON.parse(JSON.stringify(stats))).toMatchObject({ jobs: { running: 4 }, uptimeMs: 5 });
+});
+
+test("an event says what it is about; one from the future is left out", () => {
+  const event = create(WatchEventSchema, {
+    revision: 3n,
+    event: { case: "removed", value: { kind: "node", id: "a" } },
+  });
+  expect(toEventRow(event)).toEqual({
+    revision: 3,
+    kind: "removed",
+    removed: { kind: "node", id: "a" },
+  });
+  expect(toEventRow(create(WatchEventSchema, { revision: 3n }))).toBeUndefined();
+});

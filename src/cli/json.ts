@@ -1,0 +1,242 @@
+import type {
+  Cluster,
+  CountJobsResponse,
+  Explanation,
+  Group,
+  Job,
+  JobSpec,
+  Node,
+  PastAttempt,
+  Stats,
+  SubmittedJob,
+  Task,
+  TaskCounts,
+  WatchEvent,
+} from "../client/messages.ts";
+import { isEnded, stateName, stateNames } from "../client/state.ts";
+import type * as Rows from "./rows.ts";
+
+/**
+ * The wire's messages as the rows that `--output json` promises and tables show: 64-bit numbers
+ * as numbers, states by their names, and what the wire calls 0 or "" for "none" left out.
+ */
+export function toJobRow(job: Job): Rows.JobRow {
+  return compact<Rows.JobRow>({
+    id: job.id,
+    spec: toSpecRow(job.spec),
+    state: stateName(job.state),
+    tasks: toCounts(job.tasks),
+    taskTotal: Number(job.taskTotal),
+    submittedAtMs: Number(job.submittedAtMs),
+    startedAtMs: time(job.startedAtMs),
+    endedAtMs: time(job.endedAtMs),
+    submittedBy: text(job.submittedBy),
+    idempotencyKey: text(job.idempotencyKey),
+    reason: text(job.reason),
+    exitCode: isEnded(job.state) ? job.exitCode : undefined,
+    revision: Number(job.revision),
+  });
+}
+
+function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
+  return compact<Rows.SpecRow>({
+    name: spec?.name ?? "",
+    group: spec?.group ?? "",
+    labels: map(spec?.labels),
+    command: spec === undefined || spec.command.length === 0 ? undefined : [...spec.command],
+    script: text(spec?.script),
+    env: map(spec?.env),
+    cwd: text(spec?.cwd),
+    resources: map(spec?.resources),
+    placement: toPlacementRow(spec?.placement),
+    array: text(spec?.array),
+    priority: spec?.priority ?? 0,
+    retries: toRetriesRow(spec?.retries),
+    timeLimitMs: time(spec?.timeLimitMs),
+    killGraceMs: time(spec?.killGraceMs),
+    queueDeadlineMs: time(spec?.queueDeadlineMs),
+    outputLimitBytes: time(spec?.outputLimitBytes),
+  });
+}
+
+function toPlacementRow(placement: JobSpec["placement"]): Rows.PlacementRow | undefined {
+  const row = compact<Rows.PlacementRow>({
+    cluster: text(placement?.cluster),
+    node: text(placement?.node),
+    labels: map(placement?.labels),
+  });
+  return Object.keys(row).length === 0 ? undefined : row;
+}
+
+function toRetriesRow(retries: JobSpec["retries"]): Rows.RetriesRow | undefined {
+  if (retries === undefined || retries.max === 0) return undefined;
+  return compact<Rows.RetriesRow>({
+    max: retries.max,
+    backoffMs: time(retries.backoffMs),
+    backoffMaxMs: time(retries.backoffMaxMs),
+  });
+}
+
+export function toTaskRow(task: Task): Rows.TaskRow {
+  const hasRun = task.attempt > 0 && isEnded(task.state);
+  return compact<Rows.TaskRow>({
+    id: task.id,
+    jobId: task.jobId,
+    index: task.index,
+    state: stateName(task.state),
+    attempt: task.attempt,
+    node: text(task.node),
+    cluster: text(task.cluster),
+    assignedAtMs: time(task.assignedAtMs),
+    startedAtMs: time(task.startedAtMs),
+    endedAtMs: time(task.endedAtMs),
+    exitCode: hasRun ? task.exitCode : undefined,
+    signal: text(task.signal),
+    reason: text(task.reason),
+    notBeforeMs: time(task.notBeforeMs),
+    past: task.past.length === 0 ? undefined : task.past.map(toPastRow),
+  });
+}
+
+const toPastRow = (past: PastAttempt): Rows.PastRow =>
+  compact<Rows.PastRow>({
+    attempt: past.attempt,
+    node: text(past.node),
+    startedAtMs: time(past.startedAtMs),
+    endedAtMs: time(past.endedAtMs),
+    exitCode: past.startedAtMs === 0n ? undefined : past.exitCode,
+    signal: text(past.signal),
+    reason: text(past.reason),
+  });
+
+export const toSubmittedRow = (job: SubmittedJob): Rows.SubmittedRow =>
+  compact<Rows.SubmittedRow>({
+    id: job.id,
+    existed: job.existed ? true : undefined,
+    warning: text(job.warning),
+  });
+
+export const toCountRow = (counts: CountJobsResponse): Rows.CountRow => ({
+  jobs: numbers(counts.jobs),
+  tasks: toCounts(counts.tasks),
+  revision: Number(counts.revision),
+});
+
+export const toExplanationRow = (explanation: Explanation): Rows.ExplanationRow => ({
+  jobId: explanation.jobId,
+  state: stateName(explanation.state),
+  summary: explanation.summary,
+  reasons: explanation.reasons.map(({ reason, nodes, never, examples }) => ({
+    reason,
+    nodes,
+    never,
+    examples: [...examples],
+  })),
+  hints: [...explanation.hints],
+  ahead: Number(explanation.ahead),
+  nodes: explanation.nodes,
+});
+
+export const toNodeRow = (node: Node): Rows.NodeRow =>
+  compact<Rows.NodeRow>({
+    name: node.name,
+    cluster: node.cluster,
+    state: node.state,
+    capacity: { ...node.capacity },
+    used: { ...node.used },
+    labels: map(node.labels),
+    tasks: node.tasks,
+    connectedAtMs: time(node.connectedAtMs),
+    disconnectedAtMs: time(node.disconnectedAtMs),
+    drainReason: text(node.drainReason),
+    agentVersion: text(node.agentVersion),
+    revision: Number(node.revision),
+  });
+
+export const toClusterRow = (cluster: Cluster): Rows.ClusterRow => ({
+  name: cluster.name,
+  nodes: cluster.nodes,
+  nodesConnected: cluster.nodesConnected,
+  capacity: { ...cluster.capacity },
+  used: { ...cluster.used },
+  tasks: cluster.tasks,
+});
+
+export const toGroupRow = (group: Group): Rows.GroupRow =>
+  compact<Rows.GroupRow>({
+    name: group.name,
+    weight: group.weight,
+    owner: text(group.owner),
+    runningTasksMax: time(group.runningTasksMax),
+    queuedTasksMax: time(group.queuedTasksMax),
+    tasks: toCounts(group.tasks),
+    used: { ...group.used },
+  });
+
+export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
+  version: stats.version,
+  store: stats.store,
+  revision: Number(stats.revision),
+  uptimeMs: Number(stats.uptimeMs),
+  jobs: numbers(stats.jobs),
+  tasks: toCounts(stats.tasks),
+  nodes: numbers(stats.nodes),
+  capacity: { ...stats.capacity },
+  used: { ...stats.used },
+  watches: Number(stats.watches),
+  agentSessions: Number(stats.agentSessions),
+  memoryBytes: Number(stats.memoryBytes),
+  commits: Number(stats.commits),
+  commitMsMean: stats.commitMsMean,
+  commitMsMax: stats.commitMsMax,
+  placements: Number(stats.placements),
+  tasksEnded: Number(stats.tasksEnded),
+});
+
+/** Undefined for an event this version has not heard of. */
+export function toEventRow({ revision: at, event }: WatchEvent): Rows.EventRow | undefined {
+  const revision = Number(at);
+  switch (event.case) {
+    case "sync":
+      return { revision, kind: "sync" };
+    case "job":
+      return { revision, kind: "job", job: toJobRow(event.value) };
+    case "task":
+      return { revision, kind: "task", task: toTaskRow(event.value) };
+    case "node":
+      return { revision, kind: "node", node: toNodeRow(event.value) };
+    case "group":
+      return { revision, kind: "group", group: toGroupRow(event.value) };
+    case "removed":
+      return { revision, kind: "removed", removed: { kind: event.value.kind, id: event.value.id } };
+    case undefined:
+      return undefined;
+  }
+}
+
+/** All states, also those with no task: readers can rely on every key. */
+const toCounts = (counts: TaskCounts | undefined): Rows.TaskCountsRow =>
+  Object.fromEntries(
+    stateNames.map((name) => [name, Number(counts?.[name] ?? 0n)]),
+  ) as Rows.TaskCountsRow;
+
+const numbers = (counts: Readonly<Record<string, bigint>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([key, value]) => [key, Number(value)]));
+
+const text = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
+
+const time = (value: bigint | undefined): number | undefined =>
+  value === undefined || value === 0n ? undefined : Number(value);
+
+const map = <Value>(
+  value: Readonly<Record<string, Value>> | undefined,
+): Readonly<Record<string, Value>> | undefined =>
+  value === undefined || Object.keys(value).length === 0 ? undefined : { ...value };
+
+/** Every field of the row must be named, so that a new one cannot be forgotten. */
+function compact<Row extends object>(fields: {
+  [Key in keyof Required<Row>]: Row[Key] | undefined;
+}): Row {
+  const kept = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as Row;
+}

@@ -1,0 +1,127 @@
+import type { Command } from "commander";
+import type { Shell } from "./session.ts";
+
+/** One top-level command: what help says about it, and where the rest of it is. */
+export interface Noun {
+  readonly name: string;
+  readonly group: string;
+  readonly summary: string;
+  load(): Promise<(command: Command, shell: Shell) => void>;
+}
+
+const JOBS = "Jobs:";
+const PLACES = "Places:";
+const SERVICES = "Services:";
+const MORE = "More:";
+
+/** In the order of the help. */
+export const nouns: readonly Noun[] = [
+  {
+    name: "run",
+    group: JOBS,
+    summary: "Run a command as a job, show its output, exit as it does.",
+    load: async () => (await import("./run.ts")).declareRun,
+  },
+  {
+    name: "submit",
+    group: JOBS,
+    summary: "Submit jobs to the queue and print their ids.",
+    load: async () => (await import("./submit.ts")).declareSubmit,
+  },
+  {
+    name: "jobs",
+    group: JOBS,
+    summary: "List jobs, newest first.",
+    load: async () => (await import("./jobs.ts")).declareJobs,
+  },
+  {
+    name: "job",
+    group: JOBS,
+    summary: "Show one job or task in detail.",
+    load: async () => (await import("./job.ts")).declareJob,
+  },
+  {
+    name: "tasks",
+    group: JOBS,
+    summary: "List the tasks of a job.",
+    load: async () => (await import("./tasks.ts")).declareTasks,
+  },
+  {
+    name: "logs",
+    group: JOBS,
+    summary: "Print the output of a task.",
+    load: async () => (await import("./logs.ts")).declareLogs,
+  },
+  {
+    name: "cancel",
+    group: JOBS,
+    summary: "Cancel jobs or single tasks.",
+    load: async () => (await import("./cancel.ts")).declareCancel,
+  },
+  {
+    name: "explain",
+    group: JOBS,
+    summary: "Explain why a job is pending and what would help.",
+    load: async () => (await import("./explain.ts")).declareExplain,
+  },
+  {
+    name: "watch",
+    group: JOBS,
+    summary: "Print changes as they happen.",
+    load: async () => (await import("./watch.ts")).declareWatch,
+  },
+  {
+    name: "nodes",
+    group: PLACES,
+    summary: "List nodes; show, drain, undrain or remove one.",
+    load: async () => (await import("./nodes.ts")).declareNodes,
+  },
+  {
+    name: "clusters",
+    group: PLACES,
+    summary: "List clusters.",
+    load: async () => (await import("./clusters.ts")).declareClusters,
+  },
+  {
+    name: "groups",
+    group: PLACES,
+    summary: "List groups; set or remove one.",
+    load: async () => (await import("./groups.ts")).declareGroups,
+  },
+  {
+    name: "up",
+    group: SERVICES,
+    summary: "Start a server and an agent on this machine.",
+    load: async () => (await import("./services.ts")).declareUp,
+  },
+  {
+    name: "server",
+    group: SERVICES,
+    summary: "Start a server alone.",
+    load: async () => (await import("./services.ts")).declareServer,
+  },
+  {
+    name: "agent",
+    group: SERVICES,
+    summary: "Start an agent that runs tasks on this machine.",
+    load: async () => (await import("./services.ts")).declareAgent,
+  },
+  {
+    name: "stats",
+    group: MORE,
+    summary: "Show how the server is doing.",
+    load: async () => (await import("./stats.ts")).declareStats,
+  },
+  {
+    name: "completion",
+    group: MORE,
+    summary: "Print a completion script for a shell.",
+    load: async () => (await import("./completion.ts")).declareCompletion,
+  },
+  {
+    name: "version",
+    group: MORE,
+    summary: "Print the version.",
+    load: async () => (await import("./version.ts")).declareVersion,
+  },
+];

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { createCollector, prefixLines } from "./output.ts";
+
+test("every line gets the prefix, however the chunks fall", async () => {
+  for (const size of [1, 2, 3, 100]) {
+    const collected = createCollector(1_000);
+    const lines = prefixLines("[3] ", collected.write);
+    const bytes = Buffer.from("one\n\ntwö\nlast");
+    for (let at = 0; at < bytes.length; at += size)
+      await lines.write(bytes.subarray(at, at + size));
+    await lines.end();
+    expect(collected.text()).toBe("[3] one\n[3] \n[3] twö\n[3] last\n");
+  }
+});
+
+test("a line without end is not kept for ever", async () => {
+  const collected = createCollector(10_000_000);
+  const lines = prefixLines("> ", collected.write);
+  await lines.write(Buffer.alloc(300_000, "x"));
+  expect(collected.text().length).toBeGreaterThan(300_000);
+});
+
+test("a collector keeps no more than its bound", async () => {
+  const collected = createCollector(4);
+  await collected.write(Buffer.from("abc"));
+  await collected.write(Buffer.from("def"));
+  expect(collected.text()).toBe("abcd");
+});

@@ -1,0 +1,22 @@
+export interface PageOf<Item> {
+  readonly items: readonly Item[];
+  readonly nextPageToken: string;
+}
+
+/**
+ * Follows page tokens until there are `limit` items or no more. A page may be empty and still have
+ * a next one. `more` tells that something was left out.
+ */
+export async function collect<Item>(
+  limit: number,
+  fetch: (pageToken: string, wanted: number) => Promise<PageOf<Item>>,
+): Promise<{ readonly items: readonly Item[]; readonly more: boolean }> {
+  const items: Item[] = [];
+  let pageToken = "";
+  do {
+    const page = await fetch(pageToken, limit - items.length);
+    items.push(...page.items.slice(0, limit - items.length));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && items.length < limit);
+  return { items, more: pageToken !== "" };
+}

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createProgram, declareAll } from "./program.ts";
+import { nouns } from "./nouns.ts";
+import { createShell } from "./session.ts";
+import { runHere } from "./testing/context.ts";
+import { startFakeServer } from "./testing/fake-server.ts";
+
+describe("a wrong value names its flag and what would be right, and exits 2", () => {
+  const cases: readonly [string, RegExp][] = [
+    ["submit --cpu 0 x", /--cpu: "0" is not a number above 0/],
+    ["submit --cpu -1 x", /--cpu/],
+    ["submit --cpu 1e9 x", /--cpu: "1e9" is not a number/],
+    ["submit --memory 4Gb x", /--memory: "4Gb" is not a size; write it like/],
+    ["submit --gpu 1.5 x", /--gpu: "1.5" is not a whole number from 1/],
+    ["submit --resource fpga x", /--resource: "fpga" is not of the form key=value/],
+    ["submit --resource fpga=many x", /--resource: "many" is not a number above 0/],
+    ["submit --label =v x", /--label: "=v" is not of the form key=value/],
+    ["submit --env UNSET x", /--env: UNSET is not set here; write UNSET=value/],
+    ["submit --array 1- x", /--array: "1-" is not an array; write it like 0-99/],
+    ["submit --priority 9999999 x", /--priority: .* from -1000000 to 1000000/],
+    ["submit --retries -1 x", /--retries: "-1" is not a whole number from 0/],
+    ["submit --retry-backoff 1s x", /--retry-backoff: needs --retries/],
+    ["submit --time-limit 90 x", /--time-limit: "90" has no unit; write it like 90s/],
+    ["submit --deadline 9999d x", /--deadline: "9999d" is longer than 366 days/],
+    ["submit --output-limit lots x", /--output-limit: "lots" is not a size/],
+    ["submit --name= x", /--name: is empty/],
+    ["submit", /command: is missing; write it after --/],
+    ["submit --script a.sh x", /--script: cannot be combined with a command/],
+    ["submit --file a.yaml x", /--file: cannot be combined with a command/],
+    ["submit --file a.yaml --time-limit 1s", /--time-limit: cannot be combined with --file/],
+    ["submit --file missing.yaml", /no file missing.yaml/],
+    ["jobs --limit 0", /--limit: "0" is not a whole number from 1/],
+    ["jobs --state runing", /--state: "runing" is none of .* \(did you mean running\?\)/],
+    ["jobs --count --name x", /--name: cannot be combined with --count/],
+    ["tasks 1 --state x", /--state: "x" is none of pending/],
+    ["logs 1 --attempt x", /--attempt: "x" is not a whole number/],
+    ["job 1.x", /<id>: "1.x" is not an id like 17 or 17.3/],
+    ["watch --after -1", /--after/],
+    ["groups set g --weight 0", /--weight: "0" is not a number above 0/],
+    ["groups set g --running-tasks-max x", /--running-tasks-max/],
+    ["nodes --state gone", /--state: "gone" is none of connected/],
+    ["up --http 7070", /--http: "7070" is not an address with a port; write it like/],
+    ["up --policy random", /--policy: "random" is none of spread, binpack/],
+    ["up --node-lost-after 10ms", /--node-lost-after: "10ms" is too short/],
+    ["up --log-level loud", /--log-level: "loud" is none of/],
+    ["agent --name a/b", /--name: "a\/b" is not a name/],
+    ["jobs --server http://x:1", /--server: "http:\/\/x:1" is a URL/],
+    ["jobs --output yaml", /--output: "yaml" is not a format; write json or table/],
+    ["completion tcsh", /<shell>: "tcsh" is none of bash, zsh, fish/],
+    ["cancel", /missing required argument 'id'/],
+    ["jbos", /unknown command 'jbos' \(Did you mean .*jobs/],
+    ["jobs --stat x", /unknown option '--stat' \(Did you mean --state\?\)/],
+    ["nodes drian x", /unknown command "drian"; did you mean drain\?/],
+    ["nodes drain", /missing required argument 'name'/],
+    ["groups banana", /unknown command "banana"; there are set, remove/],
+    ["stats extra", /too many arguments for 'stats'/],
+  ];
+  for (const [line, want] of cases) {
+    test(line, async () => {
+      const words = line.split(" ");
+      const text = await runHere(words);
+      expect(text.stderr).toMatch(want);
+      expect([text.code, text.stdout]).toEqual([2, ""]);
+      expect(text.stderr.trimEnd()).not.toContain("\n");
+      if (line.includes("--output")) return;
+      const json = await runHere(["--output", "json", ...words]);
+      expect([json.code, json.stderr]).toEqual([2, ""]);
+      const { error } = JSON.parse(json.stdout) as { error: { code: string; message: string } };
+      expect(error.code).toBe("invalid_argument");
+      expect(error.message).toMatch(want);
+    });
+  }
+
+  test("a wrong BUSBAR_SERVER is named like a flag", async () => {
+    const { code, stderr } = await runHere(["jobs"], { env: { BUSBAR_SERVER: "x" } });
+    expect([code, stderr.includes("BUSBAR_SERVER: ")]).toEqual([2, true]);
+  });
+});
+
+describe("help", () => {
+  test("is printed to stdout when asked for, for every command", async () => {
+    for (const argv of [["--help"], ["help"], ...nouns.map(({ name }) => ["help", name])]) {
+      const { code, stdout, stderr } = await runHere(argv);
+      expect([argv, code, stderr]).toEqual([argv, 0, ""]);
+      expect(stdout).toContain("Usage: busbar");
+    }
+  });
+
+  test("of every command has the global flags once and its own summary", async () => {
+    for (const { name, summary } of nouns) {
+      const { stdout } = await runHere([name, "--help"]);
+      expect(stdout).toContain(summary);
+      expect(stdout.match(/--server <address>/g)).toHaveLength(1);
+    }
+  });
+
+  test("goes to stderr with exit 2 when no command was given", async () => {
+    const { code, stdout, stderr } = await runHere([]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("Usage: busbar");
+  });
+
+  test("no flag is declared twice in one command", async () => {
+    const shell = createShell({} as never, { exitCode: 0, format: undefined });
+    const context = { env: {}, hostname: "x" } as never;
+    const quiet = { writeOut() {}, writeErr() {}, width: undefined };
+    const program = createProgram({ ...shell, context }, quiet);
+    await declareAll(program, { ...shell, context });
+    for (const command of program.commands.flatMap((each) => [each, ...each.commands])) {
+      const names = command.options.map((option) => option.long);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+});
+
+describe("services", () => {
+  test("up has defaults for everything and tells where it listens", async () => {
+    const { code, stdout, started } = await runHere(["up"]);
+    expect(code).toBe(0);
+    expect(started).toEqual([
+      {
+        data: "./busbar-data",
+        http: "127.0.0.1:7070",
+        grpc: "127.0.0.1:7071",
+        nodeLostAfter: 60_000,
+        policy: "spread",
+        name: "ada-s-laptop",
+        agent: true,
+      },
+    ]);
+    expect(stdout).toContain("./busbar run -- echo hello");
+    expect(stdout).toContain("http://127.0.0.1:7070/docs");
+  });
+
+  test("up --output json tells it as one value", async () => {
+    const { stdout } = await runHere(["up", "--no-agent", "-o", "json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });
+  });
+
+  test("agent collects what it offers", async () => {
+    const line =
+      "agent --server c:1 --name w --cpu 2 --memory 1GiB --resource fpga=2 --resource power=5 --label a=b --label c=";
+    const { started } = await runHere(line.split(" "));
+    expect(started).toEqual([
+      {
+        server: "c:1",
+        name: "w",
+        cluster: "default",
+        data: "./busbar-agent-w",
+        resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
+        labels: { a: "b", c: "" },
+        exitWithParent: false,
+      },
+    ]);
+  });
+});
+
+describe("global flags", () => {
+  let server: Awaited<ReturnType<typeof startFakeServer>>;
+  beforeAll(async () => {
+    server = await startFakeServer();
+  });
+  afterAll(() => server.close());
+
+  test("may stand before and after the command; the nearer one wins", async () => {
+    for (const argv of [
+      ["--server", server.address, "clusters"],
+      ["clusters", "--server", server.address],
+      ["--server", "127.0.0.1:1", "clusters", "--server", server.address],
+    ]) {
+      expect(await runHere(argv)).toMatchObject({ code: 0, stdout: "no clusters\n" });
+    }
+  });
+
+  test("BUSBAR_SERVER is used without a flag", async () => {
+    const env = { BUSBAR_SERVER: server.address };
+    expect(await runHere(["clusters"], { env })).toMatchObject({ code: 0 });
+  });
+
+  test("every reading command prints text, or exactly one JSON value", async () => {
+    const lines = ["job 7", "jobs --count", "tasks 7", "explain 7", "nodes", "nodes show a"];
+    for (const line of [...lines, "groups", "clusters", "stats", "version", "nodes drain a"]) {
+      const argv = ["--server", server.address, ...line.split(" ")];
+      const json = await runHere([...argv, "--output", "json"]);
+      expect([line, json.code, json.stderr]).toEqual([line, 0, ""]);
+      expect(() => JSON.parse(json.stdout) as unknown).not.toThrow();
+      const text = await runHere(argv);
+      expect([line, text.code, text.stderr]).toEqual([line, 0, ""]);
+      expect(text.stdout).toMatch(/^[^{].*\n$/s);
+    }
+  });
+
+  test("a server's refusal is exit 1, and its field is kept", async () => {
+    const argv = ["--server", server.address, "-o", "json", "submit", "--name", "refused", "x"];
+    const { code, stdout } = await runHere(argv);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      error: { code: "invalid_argument", message: "name: is not allowed", field: "name" },
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { Command } from "commander";
+import type { Context } from "./context.ts";
+import { toFailure } from "./failure.ts";
+import { addGlobalFlags, guessFormat } from "./globals.ts";
+import { nouns } from "./nouns.ts";
+import { createShell, type Outcome, type Shell } from "./session.ts";
+import { version } from "./version.ts";
+
+const EXAMPLES = `
+Examples:
+  busbar up                                  start a server and an agent on this machine
+  busbar run -- echo hello                   run a command and see its output
+  busbar submit --array 0-99 -- ./step.sh    queue a hundred tasks
+  busbar jobs                                see what became of them
+
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage.`;
+
+/** Runs one command line. Returns the exit code, after everything was written. */
+export async function runCli(argv: readonly string[], context: Context): Promise<number> {
+  const outcome: Outcome = { exitCode: 0, format: undefined };
+  const help: { out: string; error: string } = { out: "", error: "" };
+  const program = createProgram(createShell(context, outcome), {
+    writeOut: (text) => (help.out += text),
+    writeErr: (text) => (help.error += text),
+    width: context.stdout.columns,
+  });
+  try {
+    await program.parseAsync([...withHelpFlag(argv)], { from: "user" });
+    return outcome.exitCode;
+  } catch (error) {
+    const failure = toFailure(error, outcome.format ?? guessFormat(argv));
+    try {
+      await context.stdout.write(help.out + failure.stdout);
+      await context.stderr.write(help.error + failure.stderr);
+    } catch {
+      // The reader is gone; the exit code is all that is left to tell.
+    }
+    return failure.exitCode;
+  }
+}
+
+interface HelpOutput {
+  writeOut(text: string): void;
+  writeErr(text: string): void;
+  readonly width: number | undefined;
+}
+
+/**
+ * The tree of commands. Each starts as a name with a summary, which is all that help needs; its
+ * flags and code are loaded when the command line turns out to mean it.
+ */
+export function createProgram(shell: Shell, output: HelpOutput): Command {
+  const program = new Command("busbar")
+    .description("Take jobs from anywhere and run them on any machine, edge or cluster.")
+    .usage("[options] <command>")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .enablePositionalOptions() // so that `submit` can leave its command's flags alone
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => output.writeOut(text),
+      writeErr: (text) => output.writeErr(text),
+      outputError: () => undefined, // runCli prints errors, as text or as JSON
+      getOutHelpWidth: () => output.width ?? 100,
+      getErrHelpWidth: () => output.width ?? 100,
+    })
+    .addHelpText("after", EXAMPLES);
+  addGlobalFlags(program);
+  for (const { name, group, summary } of nouns) {
+    program.command(name).description(summary).helpGroup(group);
+  }
+  program.addHelpCommand(
+    new Command("help [command]").description("Show help for a command.").helpGroup("More:"),
+  );
+  program.hook("preSubcommand", (_, command) => declare(command, shell));
+  return program;
+}
+
+/** Gives a command its flags, subcommands and code. */
+async function declare(command: Command, shell: Shell): Promise<void> {
+  const noun = nouns.find(({ name }) => name === command.name());
+  if (noun === undefined) return;
+  (await noun.load())(command, shell);
+  for (const each of [command, ...command.commands]) {
+    each.helpOption("-h, --help", "show help").helpCommand(false);
+    addGlobalFlags(each);
+  }
+}
+
+/** The whole tree, for completion. */
+export async function declareAll(program: Command, shell: Shell): Promise<void> {
+  for (const command of program.commands) await declare(command, shell);
+}
+
+/** "help nodes drain" is "nodes drain --help": Commander's own help knows only what is loaded. */
+function withHelpFlag(argv: readonly string[]): readonly string[] {
+  return argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
+}

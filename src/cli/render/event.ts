@@ -1,0 +1,47 @@
+import type { EventRow, JobRow, NodeRow, TaskRow } from "../rows.ts";
+import { countsText } from "./jobs.ts";
+import { clean, type Page, paint } from "./page.ts";
+import { stateStyle } from "./values.ts";
+
+/** One change in one line: "1042  task 17.3  running  on rack1-7". */
+export function renderEvent(row: EventRow, page: Page): string {
+  const parts = (kind: string, id: string, state: string, rest: string) =>
+    [row.revision, `${kind} ${clean(id)}`, paint(state, stateStyle(state), page), clean(rest)]
+      .filter((part) => part !== "")
+      .join("  ");
+  switch (row.kind) {
+    case "sync":
+      return paint(`${row.revision}  watching`, "dim", page);
+    case "job":
+      return parts("job", row.job.id, row.job.state, aboutJob(row.job));
+    case "task":
+      return parts("task", row.task.id, row.task.state, aboutTask(row.task));
+    case "node":
+      return parts("node", row.node.name, row.node.state, aboutNode(row.node));
+    case "group":
+      return parts("group", row.group.name, "set", `weight ${row.group.weight}`);
+    case "removed":
+      return parts(row.removed.kind, row.removed.id, "removed", "");
+  }
+}
+
+const aboutJob = (job: JobRow): string =>
+  joined([
+    job.spec.name,
+    job.taskTotal > 1 ? `(${countsText(job.tasks)})` : "",
+    job.state === "failed" ? `exit ${job.exitCode ?? 0}` : "",
+    job.reason ?? "",
+  ]);
+
+const aboutTask = (task: TaskRow): string =>
+  joined([
+    task.node === undefined ? "" : `on ${task.node}`,
+    task.attempt > 1 ? `attempt ${task.attempt}` : "",
+    task.signal ?? (task.state === "failed" ? `exit ${task.exitCode ?? 0}` : ""),
+    task.reason ?? "",
+  ]);
+
+const aboutNode = (node: NodeRow): string =>
+  joined([`${node.tasks} tasks`, node.drainReason ?? ""]);
+
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");

@@ -1,0 +1,107 @@
+import { formatBytes, formatDuration } from "../../lib/units.ts";
+import type { CountRow, JobRow, SpecRow, TaskCountsRow } from "../rows.ts";
+import { type Page, paint } from "./page.ts";
+import { type Column, renderFields, renderTable } from "./table.ts";
+import { ago, moment, pairs, resources, stateStyle, took } from "./values.ts";
+
+export function renderJobs(jobs: readonly JobRow[], page: Page): string {
+  const columns: readonly Column<JobRow>[] = [
+    { title: "ID", align: "right", value: (job) => job.id },
+    { title: "NAME", value: (job) => job.spec.name },
+    { title: "STATE", value: (job) => job.state, style: (job) => stateStyle(job.state) },
+    { title: "TASKS", align: "right", value: progress },
+    { title: "GROUP", value: (job) => job.spec.group },
+    { title: "SUBMITTED", value: (job) => ago(job.submittedAtMs, page.nowMs) },
+    { title: "TOOK", align: "right", value: (job) => took(job, page.nowMs) },
+    { title: "REASON", value: outcome },
+  ];
+  return renderTable(columns, jobs, page);
+}
+
+/** "3/10": how many have ended. A single task tells nothing its state does not. */
+const progress = (job: JobRow): string =>
+  job.taskTotal <= 1 ? "" : `${endedTasks(job.tasks)}/${job.taskTotal}`;
+
+export const endedTasks = (tasks: TaskCountsRow): number =>
+  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired;
+
+/** Why it is where it is; for a failure the exit code at least. */
+const outcome = (job: JobRow): string => {
+  if (job.reason !== undefined) return job.reason;
+  return job.state === "failed" ? `exit ${job.exitCode ?? "unknown"}` : "";
+};
+
+/** "4 running, 6 pending": only what there is. */
+export const countsText = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(", ");
+
+export function renderCounts(row: CountRow, page: Page): string {
+  return renderFields(
+    [
+      ["Jobs", countsText(row.jobs) || "none"],
+      ["Tasks", countsText(row.tasks) || "none"],
+    ],
+    page,
+  );
+}
+
+/** Everything about one job, above its tasks. */
+export function renderJob(job: JobRow, page: Page): string {
+  const { spec } = job;
+  const at = (ms: number | undefined) =>
+    ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
+  return renderFields(
+    [
+      ["Job", job.id],
+      ["Name", spec.name],
+      ["State", job.state, stateStyle(job.state)],
+      ["Reason", job.reason ?? ""],
+      ["Exit code", job.exitCode === undefined ? "" : String(job.exitCode)],
+      ["Tasks", job.taskTotal > 1 ? `${job.taskTotal}: ${countsText(job.tasks)}` : ""],
+      ["Submitted", at(job.submittedAtMs) + (job.submittedBy ? ` by ${job.submittedBy}` : "")],
+      ["Started", at(job.startedAtMs)],
+      ["Ended", at(job.endedAtMs)],
+      ["Took", took(job, page.nowMs)],
+      ["Group", spec.group],
+      ...specFields(spec),
+      ["Idempotency key", job.idempotencyKey ?? ""],
+    ],
+    page,
+  );
+}
+
+function specFields(spec: SpecRow): [string, string][] {
+  const { placement, retries } = spec;
+  const time = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
+  return [
+    ["Command", spec.command === undefined ? "" : spec.command.map(quoted).join(" ")],
+    ["Script", spec.script === undefined ? "" : firstLine(spec.script)],
+    ["Array", spec.array ?? ""],
+    ["Directory", spec.cwd ?? ""],
+    ["Environment", pairs(spec.env)],
+    ["Labels", pairs(spec.labels)],
+    ["Needs", resources(spec.resources ?? {})],
+    ["Cluster", placement?.cluster ?? ""],
+    ["Node", placement?.node ?? ""],
+    ["Node labels", pairs(placement?.labels)],
+    ["Priority", spec.priority === 0 ? "" : String(spec.priority)],
+    ["Retries", retries === undefined ? "" : String(retries.max)],
+    ["Time limit", time(spec.timeLimitMs)],
+    ["Queue deadline", time(spec.queueDeadlineMs)],
+    ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
+  ];
+}
+
+/** As a shell would need it, so that it can be copied. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+function firstLine(script: string): string {
+  const lines = script.trimEnd().split("\n");
+  return lines.length > 1 ? `${lines[0] ?? ""} … (${lines.length} lines)` : (lines[0] ?? "");
+}
+
+export const heading = (text: string, page: Page): string => paint(text, "bold", page);

@@ -1,0 +1,21 @@
+import type { Listening } from "../context.ts";
+import type { Page } from "./page.ts";
+import { renderFields } from "./table.ts";
+
+/** The first thing a newcomer reads: where everything is, and what to type next. */
+export function renderListening({ http, grpc, data, node }: Listening, page: Page): string {
+  const fields = renderFields(
+    [
+      ["REST", `http://${http} (docs: http://${http}/docs)`],
+      ["gRPC", grpc],
+      ["Data", data],
+      ["Node", node ?? ""],
+    ],
+    page,
+  );
+  const next =
+    node === undefined
+      ? `Add a node:  ./busbar agent --server ${grpc}`
+      : `Try:  ./busbar ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
+  return `busbar is up; stop it with Ctrl-C.\n\n${fields}\n\n${next}`;
+}

@@ -1,0 +1,84 @@
+import type { ClusterRow, NodeRow } from "../rows.ts";
+import type { Page } from "./page.ts";
+import { type Column, renderFields, renderTable } from "./table.ts";
+import { ago, amount, moment, pairs, stateStyle, usage } from "./values.ts";
+
+/** These get a column each; any other resource is shown in one column together. */
+const COMMON = ["cpu", "memory", "gpu"];
+
+type Place = Pick<NodeRow, "used" | "capacity">;
+
+const resourceColumns: readonly Column<Place>[] = [
+  { title: "CPU", align: "right", value: (place) => usage("cpu", place) },
+  { title: "MEMORY", align: "right", value: (place) => usage("memory", place) },
+  { title: "GPU", align: "right", value: (place) => usage("gpu", place) },
+  {
+    title: "OTHER",
+    value: (place) =>
+      Object.keys(place.capacity)
+        .filter((name) => !COMMON.includes(name))
+        .sort()
+        .map((name) => `${name} ${usage(name, place)}`)
+        .join(", "),
+  },
+];
+
+export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
+  const columns: readonly Column<NodeRow>[] = [
+    { title: "NAME", value: (node) => node.name },
+    { title: "CLUSTER", value: (node) => node.cluster },
+    { title: "STATE", value: (node) => node.state, style: (node) => stateStyle(node.state) },
+    { title: "TASKS", align: "right", value: (node) => String(node.tasks) },
+    ...resourceColumns,
+    { title: "SINCE", value: (node) => ago(since(node), page.nowMs) },
+    { title: "LABELS", value: (node) => pairs(node.labels) },
+    { title: "REASON", value: (node) => node.drainReason ?? "" },
+  ];
+  return renderTable(columns, nodes, page);
+}
+
+const since = (node: NodeRow): number | undefined =>
+  node.state === "disconnected" || node.state === "lost"
+    ? node.disconnectedAtMs
+    : node.connectedAtMs;
+
+export function renderNode(node: NodeRow, page: Page): string {
+  const at = (ms: number | undefined) =>
+    ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
+  const resources = Object.keys(node.capacity)
+    .sort()
+    .map((name): [string, string] => [
+      name,
+      `${amount(name, node.used[name] ?? 0)} used of ${amount(name, node.capacity[name] ?? 0)}`,
+    ]);
+  return renderFields(
+    [
+      ["Node", node.name],
+      ["Cluster", node.cluster],
+      ["State", node.state, stateStyle(node.state)],
+      ["Drained because", node.drainReason ?? ""],
+      ["Tasks", String(node.tasks)],
+      ...resources,
+      ["Labels", pairs(node.labels)],
+      ["Connected", at(node.connectedAtMs)],
+      ["Disconnected", at(node.disconnectedAtMs)],
+      ["Agent", node.agentVersion ?? ""],
+    ],
+    page,
+  );
+}
+
+export function renderClusters(clusters: readonly ClusterRow[], page: Page): string {
+  const columns: readonly Column<ClusterRow>[] = [
+    { title: "NAME", value: (cluster) => cluster.name },
+    {
+      title: "CONNECTED",
+      align: "right",
+      value: (cluster) => `${cluster.nodesConnected}/${cluster.nodes}`,
+      style: (cluster) => (cluster.nodesConnected < cluster.nodes ? "yellow" : undefined),
+    },
+    { title: "TASKS", align: "right", value: (cluster) => String(cluster.tasks) },
+    ...resourceColumns,
+  ];
+  return renderTable(columns, clusters, page);
+}

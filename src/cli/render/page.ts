@@ -1,0 +1,62 @@
+/** What text is rendered for. Rendering is pure: the same rows on the same page look the same. */
+export interface Page {
+  /** Columns of the terminal; undefined: as wide as it gets. */
+  readonly width: number | undefined;
+  readonly colour: boolean;
+  readonly nowMs: number;
+}
+
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+const CODES: Readonly<Record<Style, readonly [number, number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+};
+
+export function paint(text: string, style: Style | undefined, page: Page): string {
+  if (!page.colour || style === undefined || text === "") return text;
+  const [on, off] = CODES[style];
+  return `\u001b[${on}m${text}\u001b[${off}m`;
+}
+
+/** Names come from other people: what could move a cursor or hide a line must not reach it. */
+export const clean = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    character === "\t" || character === "\n" ? " " : "\u{fffd}",
+  );
+
+/** Characters of East Asian scripts and most emoji take two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+const widthOf = (character: string): number =>
+  /\p{Mn}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+
+export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += widthOf(character);
+  return width;
+}
+
+/** At most `width` columns; what was cut is shown by "…". */
+export function cut(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = "";
+  let used = 1;
+  for (const character of text) {
+    used += widthOf(character);
+    if (used > width) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+export const pad = (text: string, width: number, align: "left" | "right"): string => {
+  const space = " ".repeat(Math.max(0, width - displayWidth(text)));
+  return align === "left" ? text + space : space + text;
+};

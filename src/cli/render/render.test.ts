@@ -1,0 +1,225 @@
+import { describe, expect, test } from "vitest";
+import { stateNames } from "../../client/state.ts";
+import type { JobRow, NodeRow, TaskCountsRow, TaskRow } from "../rows.ts";
+import { renderEvent } from "./event.ts";
+import { renderExplanation } from "./explanation.ts";
+import { renderJob, renderJobs } from "./jobs.ts";
+import { renderListening } from "./listening.ts";
+import { renderNodes } from "./nodes.ts";
+import { clean, cut, displayWidth, type Page } from "./page.ts";
+import { renderTable } from "./table.ts";
+import { renderTask, renderTasks } from "./tasks.ts";
+import { ago, elapsed, usage } from "./values.ts";
+
+const page: Page = { width: undefined, colour: false, nowMs: 100_000_000 };
+
+const counts = (given: Partial<TaskCountsRow> = {}): TaskCountsRow => ({
+  ...(Object.fromEntries(stateNames.map((name) => [name, 0])) as TaskCountsRow),
+  ...given,
+});
+
+const aJob = (given: Partial<JobRow> = {}): JobRow => ({
+  id: "17",
+  spec: { name: "train", group: "default", priority: 0, command: ["sh", "-c", "echo 'hi'"] },
+  state: "running",
+  tasks: counts({ running: 1 }),
+  taskTotal: 1,
+  submittedAtMs: page.nowMs - 90_000,
+  startedAtMs: page.nowMs - 65_000,
+  revision: 1,
+  ...given,
+});
+
+const aTask = (given: Partial<TaskRow> = {}): TaskRow => ({
+  id: "17.3",
+  jobId: "17",
+  index: 3,
+  state: "failed",
+  attempt: 2,
+  node: "rack1",
+  startedAtMs: page.nowMs - 5_000,
+  endedAtMs: page.nowMs - 4_000,
+  exitCode: 137,
+  signal: "SIGKILL",
+  ...given,
+});
+
+describe("tables", () => {
+  const columns = [
+    { title: "N", align: "right" as const, value: (row: string[]) => row[0] ?? "" },
+    { title: "TEXT", value: (row: string[]) => row[1] ?? "" },
+    { title: "NONE", value: () => "" },
+  ];
+  const rows = [
+    ["1", "short"],
+    ["22", "a rather long text that does not fit"],
+  ];
+
+  test("are as wide as they must be, without empty columns and trailing blanks", () => {
+    expect(renderTable(columns, rows, page)).toBe(
+      " N  TEXT\n 1  short\n22  a rather long text that does not fit",
+    );
+  });
+
+  test("fit a terminal by cutting the widest column", () => {
+    expect(renderTable(columns, rows, { ...page, width: 20 })).toBe(
+      " N  TEXT\n 1  short\n22  a rather long t…",
+    );
+  });
+
+  test("never exceed the width, whatever is in them", () => {
+    const wide = { title: "W", value: (row: string[]) => (row[1] ?? "").repeat(3) };
+    for (const width of [24, 30, 50, 79]) {
+      const text = renderTable([...columns, wide], rows, { ...page, width });
+      for (const line of text.split("\n")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+    }
+  });
+
+  test("give up cutting on an absurdly narrow terminal rather than loop", () => {
+    expect(renderTable(columns, rows, { ...page, width: 1 })).toContain("…");
+  });
+
+  test("with colours only differ by the colours", () => {
+    const coloured = renderJobs([aJob({ state: "failed" })], { ...page, colour: true });
+    expect(coloured).toContain("\u001b[31mfailed");
+    // oxlint-disable-next-line no-control-regex
+    const stripped = coloured.replaceAll(/\u001b\[\d+m/g, "");
+    expect(stripped).toBe(renderJobs([aJob({ state: "failed" })], page));
+  });
+
+  test("show no control characters of other people", () => {
+    expect(clean("a\u001b[2Jb\r\nc\u202e")).toBe("a\u{fffd}[2Jb\u{fffd} c\u{fffd}");
+  });
+
+  test("know that some characters are two columns wide", () => {
+    expect(displayWidth("日本x")).toBe(5);
+    expect(cut("日本語", 4)).toBe("日…");
+    expect(cut("abc", 3)).toBe("abc");
+  });
+});
+
+describe("times", () => {
+  const times: readonly [number, string][] = [
+    [0, "now"],
+    [-3_000, "now"],
+    [42_000, "42s ago"],
+    [3_599_000, "59m ago"],
+    [47 * 3_600_000, "47h ago"],
+    [72 * 3_600_000, "3d ago"],
+    [-60_000, "in 1m"],
+  ];
+  for (const [ms, want] of times) {
+    test(`${ms} ms is "${want}"`, () => expect(ago(page.nowMs - ms, page.nowMs)).toBe(want));
+  }
+  const spans: readonly [number, string][] = [
+    [-5, "0ms"],
+    [12, "12ms"],
+    [3_440, "3.4s"],
+    [9_999, "10s"],
+    [65_000, "1m05s"],
+    [59_999, "1m00s"],
+    [8_000_000, "2h13m"],
+    [276_000_000, "3d04h"],
+  ];
+  for (const [ms, want] of spans) {
+    test(`${ms} ms took ${want}`, () => expect(elapsed(ms)).toBe(want));
+  }
+});
+
+describe("rows", () => {
+  test("a list of jobs shows progress only where there is some", () => {
+    const array = aJob({ id: "18", taskTotal: 10, tasks: counts({ succeeded: 3, failed: 1 }) });
+    const failed = aJob({ id: "19", state: "failed", exitCode: 3, endedAtMs: page.nowMs - 60_000 });
+    expect(renderJobs([aJob(), array, failed], page)).toMatchInlineSnapshot(`
+      "ID  NAME   STATE    TASKS  GROUP    SUBMITTED   TOOK  REASON
+      17  train  running         default  1m ago     1m05s
+      18  train  running   4/10  default  1m ago     1m05s
+      19  train  failed          default  1m ago      5.0s  exit 3"
+    `);
+  });
+
+  test("one job shows what was asked for, ready to be copied", () => {
+    expect(renderJob(aJob(), page)).toMatchInlineSnapshot(`
+      "Job:        17
+      Name:       train
+      State:      running
+      Submitted:  1970-01-02 03:45:10Z (1m ago)
+      Started:    1970-01-02 03:45:35Z (1m ago)
+      Took:       1m05s
+      Group:      default
+      Command:    sh -c 'echo '\\''hi'\\'''"
+    `);
+  });
+
+  test("a task that was killed shows the signal, one that waits shows until when", () => {
+    const waiting = aTask({ id: "17.4", state: "waiting", notBeforeMs: page.nowMs + 3_000 });
+    expect(renderTasks([aTask(), waiting], page)).toMatchInlineSnapshot(`
+      "TASK  STATE    ATTEMPT  NODE   STARTED  TOOK     EXIT  REASON
+      17.3  failed         2  rack1  5s ago   1.0s  SIGKILL
+      17.4  waiting        2  rack1  5s ago   1.0s  SIGKILL  tried again in 3.0s"
+    `);
+  });
+
+  test("one task shows its earlier attempts", () => {
+    const past = [{ attempt: 1, node: "rack2", reason: "node lost" }];
+    expect(renderTask(aTask({ past }), page)).toMatch(
+      /EARLIER ATTEMPT {2}NODE .*REASON\n +1 +rack2 +node lost$/,
+    );
+  });
+
+  test("nodes show what is used of what there is", () => {
+    const node: NodeRow = {
+      name: "rack1",
+      cluster: "default",
+      state: "connected",
+      capacity: { cpu: 8, memory: 34_359_738_368, power: 50 },
+      used: { cpu: 1.5 },
+      tasks: 2,
+      connectedAtMs: page.nowMs - 5_000,
+      revision: 1,
+    };
+    expect(renderNodes([node], page)).toMatchInlineSnapshot(`
+      "NAME   CLUSTER  STATE      TASKS    CPU    MEMORY  OTHER       SINCE
+      rack1  default  connected      2  1.5/8  0B/32GiB  power 0/50  5s ago"
+    `);
+    expect(usage("gpu", node)).toBe("");
+  });
+
+  test("an explanation tells what waiting can change", () => {
+    const row = {
+      jobId: "17",
+      state: "pending" as const,
+      summary: "no node has room",
+      reasons: [{ reason: "too small: cpu", nodes: 2, never: true, examples: ["a", "b"] }],
+      hints: ["ask for less cpu"],
+      ahead: 3,
+      nodes: 2,
+    };
+    expect(renderExplanation(row, page)).toMatchInlineSnapshot(`
+      "job 17 is pending: no node has room
+      3 pending tasks go before it.
+
+      NODES  REASON          WAITING HELPS  FOR EXAMPLE
+        2/2  too small: cpu  never          a, b
+
+      What would help:
+      - ask for less cpu"
+    `);
+  });
+
+  test("an event is one line", () => {
+    expect(renderEvent({ revision: 5, kind: "task", task: aTask() }, page)).toBe(
+      "5  task 17.3  failed  on rack1 attempt 2 SIGKILL",
+    );
+    expect(renderEvent({ revision: 5, kind: "job", job: aJob() }, page)).toBe(
+      "5  job 17  running  train",
+    );
+  });
+
+  test("a server on its usual port needs no flag to be tried", () => {
+    const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
+    expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");
+    const other = renderListening({ ...usual, grpc: "127.0.0.1:9" }, page);
+    expect(other).toContain("Try:  ./busbar --server 127.0.0.1:9 run -- echo hello");
+  });
+});

@@ -1,0 +1,33 @@
+import { formatBytes } from "../../lib/units.ts";
+import type { StatsRow } from "../rows.ts";
+import { countsText } from "./jobs.ts";
+import type { Page } from "./page.ts";
+import { renderFields } from "./table.ts";
+import { elapsed, usage } from "./values.ts";
+
+export function renderStats(stats: StatsRow, server: string, page: Page): string {
+  const resources = Object.keys(stats.capacity)
+    .sort()
+    .map((name): [string, string] => [name, `${usage(name, stats)} in use`]);
+  return renderFields(
+    [
+      ["Server", `${server}, busbar ${stats.version}, up ${elapsed(stats.uptimeMs)}`],
+      ["Jobs", countsText(stats.jobs) || "none"],
+      ["Tasks", countsText(stats.tasks) || "none"],
+      ["Nodes", countsText(stats.nodes) || "none"],
+      ...resources,
+      ["Store", `${stats.store}, revision ${stats.revision}`],
+      [
+        "Commits",
+        `${stats.commits}, ${stats.commitMsMean.toFixed(2)} ms on average, ` +
+          `${stats.commitMsMax.toFixed(2)} ms at most`,
+      ],
+      ["Placements", String(stats.placements)],
+      ["Tasks ended", String(stats.tasksEnded)],
+      ["Agents", `${stats.agentSessions} connected`],
+      ["Watches", String(stats.watches)],
+      ["Memory", formatBytes(stats.memoryBytes)],
+    ],
+    page,
+  );
+}

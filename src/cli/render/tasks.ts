@@ -1,0 +1,61 @@
+import type { PastRow, TaskRow } from "../rows.ts";
+import type { Page } from "./page.ts";
+import { type Column, renderFields, renderTable } from "./table.ts";
+import { ago, elapsed, moment, stateStyle, took } from "./values.ts";
+
+export function renderTasks(tasks: readonly TaskRow[], page: Page): string {
+  const columns: readonly Column<TaskRow>[] = [
+    { title: "TASK", align: "right", value: (task) => task.id },
+    { title: "STATE", value: (task) => task.state, style: (task) => stateStyle(task.state) },
+    { title: "ATTEMPT", align: "right", value: ({ attempt }) => (attempt > 0 ? `${attempt}` : "") },
+    { title: "NODE", value: (task) => task.node ?? "" },
+    { title: "STARTED", value: (task) => ago(task.startedAtMs, page.nowMs) },
+    { title: "TOOK", align: "right", value: (task) => took(task, page.nowMs) },
+    { title: "EXIT", align: "right", value: exit },
+    { title: "REASON", value: (task) => task.reason ?? notBefore(task, page.nowMs) },
+  ];
+  return renderTable(columns, tasks, page);
+}
+
+/** The signal's name tells more than the code a shell would make of it. */
+const exit = (row: { readonly exitCode?: number; readonly signal?: string }): string =>
+  row.signal ?? (row.exitCode === undefined ? "" : String(row.exitCode));
+
+const notBefore = (task: TaskRow, nowMs: number): string =>
+  task.state !== "waiting" || task.notBeforeMs === undefined
+    ? ""
+    : `tried again in ${elapsed(task.notBeforeMs - nowMs)}`;
+
+export function renderTask(task: TaskRow, page: Page): string {
+  const at = (ms: number | undefined) =>
+    ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
+  const fields = renderFields(
+    [
+      ["Task", task.id],
+      ["State", task.state, stateStyle(task.state)],
+      ["Reason", task.reason ?? notBefore(task, page.nowMs)],
+      ["Exit", exit(task)],
+      ["Attempt", task.attempt > 0 ? String(task.attempt) : ""],
+      ["Node", task.node ?? ""],
+      ["Cluster", task.cluster ?? ""],
+      ["Assigned", at(task.assignedAtMs)],
+      ["Started", at(task.startedAtMs)],
+      ["Ended", at(task.endedAtMs)],
+      ["Took", took(task, page.nowMs)],
+    ],
+    page,
+  );
+  return task.past === undefined ? fields : `${fields}\n\n${renderPast(task.past, page)}`;
+}
+
+export function renderPast(past: readonly PastRow[], page: Page): string {
+  const columns: readonly Column<PastRow>[] = [
+    { title: "EARLIER ATTEMPT", align: "right", value: (row) => String(row.attempt) },
+    { title: "NODE", value: (row) => row.node ?? "" },
+    { title: "STARTED", value: (row) => ago(row.startedAtMs, page.nowMs) },
+    { title: "TOOK", align: "right", value: (row) => took(row, page.nowMs) },
+    { title: "EXIT", align: "right", value: exit },
+    { title: "REASON", value: (row) => row.reason ?? "" },
+  ];
+  return renderTable(columns, past, page);
+}

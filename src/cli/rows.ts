@@ -1,0 +1,179 @@
+import type { StateName } from "../client/state.ts";
+
+/**
+ * What commands return and `--output json` prints. A promise to scripts: fields may be added, none
+ * is renamed or removed. Times are milliseconds since 1970, durations milliseconds, sizes bytes;
+ * an optional field is left out when there is nothing to say.
+ */
+export type StateWord = StateName | "unknown";
+export type TaskCountsRow = Readonly<Record<StateName, number>>;
+export type Amounts = Readonly<Record<string, number>>;
+export type Labels = Readonly<Record<string, string>>;
+
+export interface JobRow {
+  readonly id: string;
+  readonly spec: SpecRow;
+  readonly state: StateWord;
+  readonly tasks: TaskCountsRow;
+  readonly taskTotal: number;
+  readonly submittedAtMs: number;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly submittedBy?: string;
+  readonly idempotencyKey?: string;
+  readonly reason?: string;
+  readonly exitCode?: number;
+  readonly revision: number;
+}
+
+export interface SpecRow {
+  readonly name: string;
+  readonly group: string;
+  readonly labels?: Labels;
+  readonly command?: readonly string[];
+  readonly script?: string;
+  readonly env?: Labels;
+  readonly cwd?: string;
+  readonly resources?: Amounts;
+  readonly placement?: PlacementRow;
+  readonly array?: string;
+  readonly priority: number;
+  readonly retries?: RetriesRow;
+  readonly timeLimitMs?: number;
+  readonly killGraceMs?: number;
+  readonly queueDeadlineMs?: number;
+  readonly outputLimitBytes?: number;
+}
+
+export interface PlacementRow {
+  readonly cluster?: string;
+  readonly node?: string;
+  readonly labels?: Labels;
+}
+
+export interface RetriesRow {
+  readonly max: number;
+  readonly backoffMs?: number;
+  readonly backoffMaxMs?: number;
+}
+
+export interface TaskRow {
+  readonly id: string;
+  readonly jobId: string;
+  readonly index: number;
+  readonly state: StateWord;
+  readonly attempt: number;
+  readonly node?: string;
+  readonly cluster?: string;
+  readonly assignedAtMs?: number;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason?: string;
+  readonly notBeforeMs?: number;
+  readonly past?: readonly PastRow[];
+}
+
+export interface PastRow {
+  readonly attempt: number;
+  readonly node?: string;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason?: string;
+}
+
+export interface SubmittedRow {
+  readonly id: string;
+  readonly existed?: boolean;
+  readonly warning?: string;
+}
+
+export interface CountRow {
+  readonly jobs: Amounts;
+  readonly tasks: TaskCountsRow;
+  readonly revision: number;
+}
+
+export interface ExplanationRow {
+  readonly jobId: string;
+  readonly state: StateWord;
+  readonly summary: string;
+  readonly reasons: readonly {
+    readonly reason: string;
+    readonly nodes: number;
+    readonly never: boolean;
+    readonly examples: readonly string[];
+  }[];
+  readonly hints: readonly string[];
+  readonly ahead: number;
+  readonly nodes: number;
+}
+
+export interface NodeRow {
+  readonly name: string;
+  readonly cluster: string;
+  readonly state: string;
+  readonly capacity: Amounts;
+  readonly used: Amounts;
+  readonly labels?: Labels;
+  readonly tasks: number;
+  readonly connectedAtMs?: number;
+  readonly disconnectedAtMs?: number;
+  readonly drainReason?: string;
+  readonly agentVersion?: string;
+  readonly revision: number;
+}
+
+export interface ClusterRow {
+  readonly name: string;
+  readonly nodes: number;
+  readonly nodesConnected: number;
+  readonly capacity: Amounts;
+  readonly used: Amounts;
+  readonly tasks: number;
+}
+
+export interface GroupRow {
+  readonly name: string;
+  readonly weight: number;
+  readonly owner?: string;
+  readonly runningTasksMax?: number;
+  readonly queuedTasksMax?: number;
+  readonly tasks: TaskCountsRow;
+  readonly used: Amounts;
+}
+
+export interface StatsRow {
+  readonly version: string;
+  readonly store: string;
+  readonly revision: number;
+  readonly uptimeMs: number;
+  readonly jobs: Amounts;
+  readonly tasks: TaskCountsRow;
+  readonly nodes: Amounts;
+  readonly capacity: Amounts;
+  readonly used: Amounts;
+  readonly watches: number;
+  readonly agentSessions: number;
+  readonly memoryBytes: number;
+  readonly commits: number;
+  readonly commitMsMean: number;
+  readonly commitMsMax: number;
+  readonly placements: number;
+  readonly tasksEnded: number;
+}
+
+export type EventRow =
+  | { readonly revision: number; readonly kind: "sync" }
+  | { readonly revision: number; readonly kind: "job"; readonly job: JobRow }
+  | { readonly revision: number; readonly kind: "task"; readonly task: TaskRow }
+  | { readonly revision: number; readonly kind: "node"; readonly node: NodeRow }
+  | { readonly revision: number; readonly kind: "group"; readonly group: GroupRow }
+  | {
+      readonly revision: number;
+      readonly kind: "removed";
+      readonly removed: { readonly kind: string; readonly id: string };
+    };

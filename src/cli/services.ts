@@ -1,0 +1,205 @@
+import { type Command, Option } from "commander";
+import { parseAddress } from "../lib/address.ts";
+import { invalid } from "../lib/errors.ts";
+import { formatDuration } from "../lib/units.ts";
+import { limits } from "../limits.ts";
+import {
+  type AgentFlags,
+  type Context,
+  type Listening,
+  logLevels,
+  type ServerFlags,
+  type UpFlags,
+} from "./context.ts";
+import {
+  duration,
+  keyValue,
+  notEmpty,
+  oneOf,
+  positiveNumber,
+  resource,
+  size,
+  wholeNumber,
+} from "./flags.ts";
+import { resourcesOf } from "./job-flags.ts";
+import { renderListening } from "./render/listening.ts";
+import { pageOf, type Session, type Shell } from "./session.ts";
+
+const policies = ["spread", "binpack"] as const;
+
+export function declareUp(command: Command, shell: Shell): void {
+  addServerFlags(command);
+  command
+    .option(
+      "--name <node>",
+      "name this machine's node",
+      nodeName("--name"),
+      nodeNameOf(shell.context),
+    )
+    .option("--no-agent", "start no agent: run nothing on this machine", true)
+    .addHelpText(
+      "after",
+      `
+Runs until Ctrl-C. Tasks that run then go on, and are found again by the next \`busbar up\`.
+
+Examples:
+  busbar up
+  busbar up --data /var/lib/busbar --grpc 0.0.0.0:7071`,
+    )
+    .action((flags: UpFlags) =>
+      shell.run(command, async (session) => {
+        await session.context.services.up(flags, announce(session));
+        return 0;
+      }),
+    );
+}
+
+export function declareServer(command: Command, shell: Shell): void {
+  addServerFlags(command);
+  command
+    .addHelpText("after", "\nExample:\n  busbar server --data /var/lib/busbar --grpc 0.0.0.0:7071")
+    .action((flags: ServerFlags) =>
+      shell.run(command, async (session) => {
+        await session.context.services.server(flags, announce(session));
+        return 0;
+      }),
+    );
+}
+
+function addServerFlags(command: Command): void {
+  command
+    .option("--data <dir>", "keep the data here", notEmpty("--data"), "./busbar-data")
+    .option("--http <address>", "serve REST and its docs here", address("--http"), "127.0.0.1:7070")
+    .option("--grpc <address>", "serve gRPC here", address("--grpc"), "127.0.0.1:7071")
+    .addOption(
+      new Option(
+        "--node-lost-after <duration>",
+        "run a node's tasks elsewhere when it is gone this long",
+      )
+        .argParser(atLeastASecond("--node-lost-after"))
+        .default(limits.nodeLostAfterMs, formatDuration(limits.nodeLostAfterMs)),
+    )
+    .addOption(
+      new Option("--policy <name>", "place tasks far apart, or close together")
+        .choices(policies)
+        .default("spread")
+        .argParser(oneOf("--policy", policies)),
+    )
+    .addOption(logLevelFlag());
+}
+
+interface AgentOptions {
+  readonly name: string;
+  readonly cluster: string;
+  readonly data?: string;
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly gpu?: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly exitWithParent?: true;
+  readonly logLevel?: (typeof logLevels)[number];
+}
+
+export function declareAgent(command: Command, shell: Shell): void {
+  command
+    .option("--name <node>", "name this node", nodeName("--name"), nodeNameOf(shell.context))
+    .option("--cluster <name>", "join this cluster", nodeName("--cluster"), "default")
+    .option(
+      "--data <dir>",
+      "keep the journal and outputs here (default: ./busbar-agent-<name>)",
+      notEmpty("--data"),
+    )
+    .option("--cpu <n>", "offer this many cpus (default: all)", positiveNumber("--cpu"))
+    .option("--memory <size>", "offer this much memory (default: all)", size("--memory"))
+    .option(
+      "--gpu <n>",
+      "offer this many gpus (default: none)",
+      wholeNumber("--gpu", { min: 0, max: 1_000_000 }),
+    )
+    .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
+    .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
+    .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
+    .addOption(logLevelFlag())
+    .addHelpText(
+      "after",
+      `
+Calls the server given by --server; needs no open port of its own.
+
+Examples:
+  busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
+  busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1`,
+    )
+    .action((flags: AgentOptions) =>
+      shell.run(command, async (session) => {
+        const given = toAgentFlags(session.server, flags);
+        await announceAgent(session, given);
+        await session.context.services.agent(given);
+        return 0;
+      }),
+    );
+}
+
+/** It goes on trying when the server is away, so this says what it is, not that it is connected. */
+async function announceAgent({ context, format }: Session, flags: AgentFlags): Promise<void> {
+  const { name, cluster, server, data } = flags;
+  const text = `node ${name} of cluster ${cluster} works for ${server}; stop it with Ctrl-C.`;
+  const json = JSON.stringify({ name, cluster, server, data });
+  await context.stdout.write(`${format === "json" ? json : text}\n`);
+}
+
+const toAgentFlags = (server: string, flags: AgentOptions): AgentFlags => ({
+  server,
+  name: flags.name,
+  cluster: flags.cluster,
+  data: flags.data ?? `./busbar-agent-${flags.name}`,
+  resources: resourcesOf(flags),
+  labels: { ...flags.label },
+  exitWithParent: flags.exitWithParent === true,
+  ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
+});
+
+const logLevelFlag = (): Option =>
+  new Option(
+    "--log-level <level>",
+    "log this and worse to standard error (default: info; warn for `up` on a terminal)",
+  )
+    .choices(logLevels)
+    .argParser(oneOf("--log-level", logLevels));
+
+const announce =
+  ({ context, format }: Session) =>
+  (listening: Listening): Promise<void> =>
+    context.stdout.write(
+      format === "json"
+        ? `${JSON.stringify(listening)}\n`
+        : `${renderListening(listening, pageOf(context))}\n`,
+    );
+
+const address =
+  (flag: string) =>
+  (text: string): string => {
+    parseAddress(text, flag);
+    return text;
+  };
+
+const atLeastASecond =
+  (flag: string) =>
+  (text: string): number => {
+    const ms = duration(flag)(text);
+    if (ms >= 1_000) return ms;
+    throw invalid(flag, `"${text}" is too short; a node must get a second to come back`);
+  };
+
+const nodeName =
+  (flag: string) =>
+  (text: string): string => {
+    if (/^[\w][\w.-]*$/.test(text) && text.length <= limits.nameLengthMax) return text;
+    throw invalid(flag, `"${text}" is not a name of letters, digits, ".", "-" and "_"`);
+  };
+
+/** The machine's own name, as far as it can be a node's. */
+export function nodeNameOf({ hostname }: Pick<Context, "hostname">): string {
+  const name = hostname.replaceAll(/[^\w.-]/g, "-").replace(/^[.-]+/, "");
+  return name === "" ? "local" : name.slice(0, limits.nameLengthMax);
+}

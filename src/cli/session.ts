@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import type { BusbarClient } from "../client/client.ts";
+import type { Context } from "./context.ts";
+import { type Format, resolveGlobals } from "./globals.ts";
+import type { Page } from "./render/page.ts";
+
+/** What a command found: one JSON value, or the same as text. Commands never print it themselves. */
+export interface Answer {
+  readonly json: unknown;
+  text(page: Page): string;
+  readonly exitCode?: number;
+}
+
+/** One run of one command. */
+export interface Session {
+  readonly context: Context;
+  readonly format: Format;
+  readonly server: string;
+  /** Loads the client on first use: commands without a server stay quick. */
+  client(): Promise<BusbarClient>;
+  /** Says something to the person at the terminal that is not data. */
+  note(message: string): Promise<void>;
+}
+
+/** How the run went; set by the command, read by whoever ends the process. */
+export interface Outcome {
+  exitCode: number;
+  format: Format | undefined;
+}
+
+/** What `declare` functions get: the process, and how to run what they declare. */
+export interface Shell {
+  readonly context: Context;
+  run(command: Command, work: (session: Session) => Promise<Answer | number>): Promise<void>;
+}
+
+export function createShell(context: Context, outcome: Outcome): Shell {
+  return {
+    context,
+    async run(command, work) {
+      const { format, server } = resolveGlobals(command, context.env);
+      outcome.format = format;
+      let opened: BusbarClient | undefined;
+      const session: Session = {
+        context,
+        format,
+        server,
+        async client() {
+          if (opened === undefined) {
+            const { createClient } = await import("../client/client.ts");
+            opened = createClient({ server });
+          }
+          return opened;
+        },
+        note: (message) => context.stderr.write(`busbar: ${message}\n`),
+      };
+      try {
+        outcome.exitCode = await finish(session, await work(session));
+      } finally {
+        opened?.close();
+      }
+    },
+  };
+}
+
+async function finish(session: Session, result: Answer | number): Promise<number> {
+  if (typeof result === "number") return result;
+  const { context, format } = session;
+  const text = format === "json" ? JSON.stringify(result.json) : result.text(pageOf(context));
+  if (text !== "") await context.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  return result.exitCode ?? 0;
+}
+
+/** Tables are cut to a terminal's width; a file or a pipe gets all of it. */
+export function pageOf(context: Context): Page {
+  const { stdout, env } = context;
+  const noColour = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
+  return {
+    width: stdout.isTerminal ? stdout.columns : undefined,
+    colour: stdout.isTerminal && !noColour,
+    nowMs: context.nowMs(),
+  };
+}

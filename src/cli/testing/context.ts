@@ -1,0 +1,58 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError } from "../../lib/errors.ts";
+import type { AgentFlags, Context, ServerFlags, UpFlags } from "../context.ts";
+import { runCli } from "../program.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What the long-running commands were called with. */
+  readonly started: readonly (UpFlags | ServerFlags | AgentFlags)[];
+}
+
+/** Runs a command line in this process, with nothing of the process in it. */
+export async function runHere(argv: readonly string[], given: Partial<Context> = {}): Promise<Ran> {
+  const written = { stdout: "", stderr: "" };
+  const started: (UpFlags | ServerFlags | AgentFlags)[] = [];
+  const sink = (name: "stdout" | "stderr") => ({
+    isTerminal: false,
+    columns: undefined,
+    write: async (data: string | Uint8Array) => {
+      written[name] += typeof data === "string" ? data : Buffer.from(data).toString();
+    },
+  });
+  const listening = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/data" };
+  const context: Context = {
+    env: {},
+    cwd: "/home/ada",
+    hostname: "ada's laptop",
+    stdout: sink("stdout"),
+    stderr: sink("stderr"),
+    services: {
+      up: async (flags, announce) => {
+        started.push(flags);
+        await announce({ ...listening, node: flags.name });
+      },
+      server: async (flags, announce) => {
+        started.push(flags);
+        await announce(listening);
+      },
+      agent: async (flags) => {
+        started.push(flags);
+      },
+    },
+    nowMs: () => 1_000_000,
+    sleep: async (delayMs, signal) => {
+      await delay(delayMs, undefined, { signal }).catch(() => undefined);
+    },
+    readInput: (path) => Promise.reject(new AppError("invalid_argument", `no file ${path}`)),
+    onInterrupt: () => () => undefined,
+    exitNow: () => {
+      throw new Error("exitNow");
+    },
+    ...given,
+  };
+  const code = await runCli(argv, context);
+  return { code, ...written, started };
+}

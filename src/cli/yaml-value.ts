@@ -1,0 +1,167 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+} from "yaml";
+import { type AppError, invalid } from "../lib/errors.ts";
+import { nearest } from "../lib/nearest.ts";
+
+/** Enough for any honest file; a chain of lists of aliases grows a billionfold with a few dozen. */
+const ALIASES_MAX = 1_000;
+/** A job needs four. */
+const DEPTH_MAX = 100;
+
+/** One value of a YAML or JSON file that knows where it stands. */
+export interface Value {
+  /** "jobs.yaml:3:5: resources.memory", for messages. */
+  readonly at: string;
+  readonly kind: "text" | "list" | "map" | "nothing";
+  fail(message: string): AppError;
+  /** A scalar as it was written: 0644 stays "0644", yes stays "yes". */
+  text(): string;
+  list(): readonly Value[];
+  /** All entries of a map with keys of the file's own choice. */
+  entries(): readonly (readonly [string, Value])[];
+  /** The entries of a map whose keys must be among the known. */
+  fields<Key extends string>(known: readonly Key[]): ReadonlyMap<Key, Value>;
+}
+
+interface Source {
+  readonly file: string;
+  readonly lines: LineCounter;
+  readonly document: Document;
+  aliases: number;
+}
+
+/** The documents of a file. `file` is how errors call it. */
+export function readYaml(content: string, file: string): readonly Value[] {
+  const lines = new LineCounter();
+  const documents = parse(content, file, lines);
+  return documents.flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) {
+      throw invalid(`${file}:${position(lines, problem.pos[0])}`, firstLine(problem.message));
+    }
+    const source: Source = { file, lines, document, aliases: 0 };
+    // An empty document is what a trailing "---" leaves.
+    const root = document.contents;
+    return root === null || (isScalar(root) && root.value === null)
+      ? []
+      : [toValue(source, root, "")];
+  });
+}
+
+function parse(content: string, file: string, lines: LineCounter): readonly Document[] {
+  refuseDeepNesting(content, file);
+  try {
+    const documents = parseAllDocuments(content, { lineCounter: lines, prettyErrors: false });
+    return "empty" in documents ? [] : documents;
+  } catch {
+    // It reports what is wrong with a file as data, and throws only when the stack ends.
+    throw invalid(file, "is nested too deeply");
+  }
+}
+
+/**
+ * Stops at the first place that is too deep. The parser would work for half a minute on a file of
+ * nothing but brackets; the lexer only reads as far as it is asked to.
+ */
+function refuseDeepNesting(content: string, file: string): void {
+  let brackets = 0;
+  let indicators = 0; // "- - -" and "? ? ?" nest within one line
+  let isScalar = false;
+  for (const token of new Lexer().lex(content)) {
+    const opens = !isScalar && (token === "[" || token === "{");
+    const closes = !isScalar && (token === "]" || token === "}");
+    if (opens) brackets += 1;
+    if (closes) brackets = Math.max(0, brackets - 1);
+    if (token.startsWith("\n")) indicators = 0;
+    else if (!isScalar && (token === "-" || token === "?")) indicators += 1;
+    if (brackets > DEPTH_MAX || indicators > DEPTH_MAX) {
+      throw invalid(file, `is nested more than ${DEPTH_MAX} deep`);
+    }
+    isScalar = token === SCALAR;
+  }
+}
+
+/** The lexer's mark that the next token is text, whatever it looks like. */
+const SCALAR = "\u001f";
+
+function toValue(source: Source, node: unknown, path: string, place?: Node): Value {
+  const written = isNode(node) ? node : place;
+  const resolved = resolve(source, node);
+  const where = `${source.file}:${position(source.lines, written?.range?.[0] ?? 0)}`;
+  const at = path === "" ? where : `${where}: ${path}`;
+  const fail = (message: string) => invalid(at, message);
+  const child = (key: string) => (path === "" ? key : `${path}.${key}`);
+  return {
+    at,
+    kind: kindOf(resolved),
+    fail,
+    text() {
+      if (!isScalar(resolved) || resolved.value === null) throw fail("must be a text or a number");
+      return typeof resolved.value === "string" ? resolved.value : String(resolved.source);
+    },
+    list() {
+      if (!isSeq(resolved)) throw fail("must be a list");
+      return resolved.items.map((item, index) =>
+        toValue(source, item, `${path}[${index}]`, written),
+      );
+    },
+    entries() {
+      if (!isMap(resolved)) throw fail("must be a map of keys and values");
+      return resolved.items.map(({ key, value }) => {
+        const name = toValue(source, key, path, written).text();
+        return [name, toValue(source, value, child(name), isNode(key) ? key : written)] as const;
+      });
+    },
+    fields(known) {
+      if (!isMap(resolved)) throw fail("must be a map of keys and values");
+      return new Map(
+        resolved.items.map(({ key, value }) => {
+          const name = toValue(source, key, path, written);
+          const found = known.find((each) => each === name.text());
+          if (found === undefined) throw unknownKey(name, known);
+          return [found, toValue(source, value, child(found), isNode(key) ? key : written)];
+        }),
+      );
+    },
+  };
+}
+
+function unknownKey(name: Value, known: readonly string[]): AppError {
+  const meant = nearest(name.text(), known);
+  const hint =
+    meant === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"?`;
+  return name.fail(`unknown key "${name.text()}"${hint}`);
+}
+
+/** Follows an alias, but not endlessly. */
+function resolve(source: Source, node: unknown): unknown {
+  if (!isAlias(node)) return node;
+  source.aliases += 1;
+  if (source.aliases > ALIASES_MAX) {
+    throw invalid(source.file, `uses aliases more than ${ALIASES_MAX} times`);
+  }
+  return node.resolve(source.document);
+}
+
+function kindOf(node: unknown): Value["kind"] {
+  if (isSeq(node)) return "list";
+  if (isMap(node)) return "map";
+  return isScalar(node) && node.value !== null ? "text" : "nothing";
+}
+
+function position(lines: LineCounter, offset: number): string {
+  const { line, col } = lines.linePos(offset);
+  return `${line}:${col}`;
+}
+
+const firstLine = (text: string): string => text.split("\n", 1)[0] ?? text;

@@ -1,0 +1,95 @@
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { Client, credentials } from "@grpc/grpc-js";
+import { Busbar } from "../gen/busbar/v1/busbar_pb.ts";
+import { isLoopback, parseAddress } from "../lib/address.ts";
+import { limits } from "../limits.ts";
+import {
+  type CallOptions,
+  callServerStream,
+  callUnary,
+  type Channel,
+  type Method,
+} from "./call.ts";
+
+/** How long a call that answers once may take unless told otherwise. */
+const TIMEOUT_MS_DEFAULT = 30_000;
+
+export interface ClientOptions {
+  /** Where the server's gRPC port is: "127.0.0.1:7071". */
+  readonly server: string;
+  /** How long a call that answers once may take; default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+interface AnyMethod {
+  readonly methodKind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+}
+
+type Call<M extends AnyMethod> = M["methodKind"] extends "unary"
+  ? (
+      request: MessageInitShape<M["input"]>,
+      options?: CallOptions,
+    ) => Promise<MessageShape<M["output"]>>
+  : M["methodKind"] extends "server_streaming"
+    ? (
+        request: MessageInitShape<M["input"]>,
+        options?: CallOptions,
+      ) => AsyncGenerator<MessageShape<M["output"]>, void, undefined>
+    : never;
+
+/** Every method of a service by its name: `submitJobs({ jobs: [...] })`. */
+export type Calls<Service extends { readonly method: Record<string, AnyMethod> }> = {
+  readonly [Name in keyof Service["method"]]: Call<Service["method"][Name]>;
+};
+
+/**
+ * Busbar's native API. Requests are plain objects; answers are protobuf messages (64-bit numbers
+ * are bigint). Whatever goes wrong is an AppError with one of a closed set of codes; `field` names
+ * the input at fault when the server said so. Streams are read with `for await`; leaving the loop
+ * ends the call. `close` ends everything that is still under way.
+ */
+export interface BusbarClient extends Calls<typeof Busbar> {
+  readonly server: string;
+  close(): void;
+}
+
+/**
+ * Connects on the first call, and again after a lost connection.
+ *
+ *     const client = createClient({ server: "127.0.0.1:7071" });
+ *     const { jobs } = await client.submitJobs({ jobs: [{ spec: { command: ["true"] } }] });
+ *     client.close();
+ */
+export function createClient(options: ClientOptions): BusbarClient {
+  const { host } = parseAddress(options.server, "server");
+  const client = new Client(options.server, credentials.createInsecure(), {
+    "grpc.max_receive_message_length": limits.messageBytesMax,
+    "grpc.max_send_message_length": limits.messageBytesMax,
+    "grpc.keepalive_time_ms": limits.sessionSilenceMs,
+    "grpc.initial_reconnect_backoff_ms": limits.reconnectDelayMsMin,
+    "grpc.max_reconnect_backoff_ms": limits.reconnectDelayMsMax,
+    // grpc-js would send calls to this very machine through http_proxy.
+    ...(isLoopback(host) ? { "grpc.enable_http_proxy": 0 } : {}),
+  });
+  const { server, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
+  const calls = bindService(Busbar, { client, server, timeoutMs });
+  return { ...calls, server, close: () => client.close() };
+}
+
+/** A function for each method of the descriptor. */
+export function bindService<Service extends { readonly method: Record<string, AnyMethod> }>(
+  service: Service,
+  channel: Channel,
+): Calls<Service> {
+  const calls: Record<string, unknown> = {};
+  for (const [name, description] of Object.entries(service.method)) {
+    const method = description as AnyMethod & Method<DescMessage, DescMessage>;
+    const call = method.methodKind === "unary" ? callUnary : callServerStream;
+    calls[name] = (request: MessageInitShape<DescMessage>, options?: CallOptions) =>
+      call(channel, method, request, options);
+  }
+  // Built from the same descriptor the type is computed from.
+  return calls as Calls<Service>;
+}

@@ -1,0 +1,25 @@
+/** The messages of the native API, for whoever uses the client. */
+export type {
+  Cluster,
+  CountJobsResponse,
+  Explanation,
+  Group,
+  Job,
+  JobSpec,
+  JobSubmission,
+  Node,
+  PastAttempt,
+  State,
+  Stats,
+  SubmitJobsResponse,
+  SubmittedJob,
+  Task,
+  TaskCounts,
+  WatchEvent,
+} from "../gen/busbar/v1/busbar_pb.ts";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { JobFilterSchema, JobSubmissionSchema } from "../gen/busbar/v1/busbar_pb.ts";
+
+/** Plain objects that a request accepts in place of messages. */
+export type JobSubmissionInit = MessageInitShape<typeof JobSubmissionSchema>;
+export type JobFilterInit = MessageInitShape<typeof JobFilterSchema>;

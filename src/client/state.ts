@@ -1,0 +1,42 @@
+import type { State } from "../gen/busbar/v1/busbar_pb.ts";
+
+/**
+ * The states of jobs and tasks by the names people use. Written out here rather than derived from
+ * the generated enum, so that the command line can offer them without loading the wire's code; a
+ * test holds the two together.
+ */
+const NUMBERS = {
+  pending: 1,
+  waiting: 2,
+  assigned: 3,
+  running: 4,
+  stopping: 5,
+  succeeded: 6,
+  failed: 7,
+  cancelled: 8,
+  expired: 9,
+} as const satisfies Record<string, State>;
+
+export type StateName = keyof typeof NUMBERS;
+
+export const stateNames = Object.keys(NUMBERS) as readonly StateName[];
+
+/** Those a job can be in; the others are states of tasks only. */
+export const jobStateNames = stateNames.filter(
+  (name) => name !== "waiting" && name !== "assigned" && name !== "stopping",
+);
+
+export const stateOf = (name: StateName): State => NUMBERS[name];
+
+/** A state that this version has not heard of is "unknown", not an error. */
+export const stateName = (state: State): StateName | "unknown" =>
+  stateNames.find((name) => NUMBERS[name] === state) ?? "unknown";
+
+/** Nothing follows these. */
+export const isEnded = (state: State): boolean => {
+  const name = stateName(state);
+  return name === "succeeded" || name === "failed" || name === "cancelled" || name === "expired";
+};
+
+/** Which of a task's two outputs, as numbered on the wire. */
+export const outputStreams = { stdout: 1, stderr: 2 } as const;

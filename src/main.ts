@@ -1,0 +1,152 @@
+import { spawn } from "node:child_process";
+import { enableCompileCache } from "node:module";
+import { join, resolve } from "node:path";
+import { isatty } from "node:tty";
+import { fileURLToPath } from "node:url";
+import type {
+  AgentFlags,
+  Listening,
+  LogLevel,
+  ServerFlags,
+  Services,
+  UpFlags,
+} from "./cli/context.ts";
+import type { Logger } from "./ports/logger.ts";
+
+// Everything is loaded when it is needed, and after the cache is on: most commands are short.
+// Below the call of runCli only functions may be declared: a constant would not exist yet.
+enableCompileCache();
+
+const services: Services = { up: runUp, server: runServerAlone, agent: runAgentHere };
+const { runCli } = await import("./cli/program.ts");
+const { createProcessContext } = await import("./system/process-context.ts");
+const exitCode = await runCli(process.argv.slice(2), createProcessContext(services));
+// Leaving at once would cut off what is on its way to the server: a watch that was ended here would
+// stay open there. What holds the process for longer than that is not waited for.
+process.exitCode = exitCode;
+setTimeout(() => process.exit(exitCode), 1_000).unref();
+
+type Announce = (listening: Listening) => Promise<void>;
+
+/** The server in this process and the agent in one of its own, so that neither slows the other. */
+async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
+  const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
+  const { createSystemClock } = await import("./system/clock.ts");
+  const { supervise } = await import("./system/supervise.ts");
+  const level = flags.logLevel ?? (isatty(process.stderr.fd) ? "warn" : "info");
+  const logger = await openLogger("up", level);
+  const stopped = stopOnSignals();
+  const ended = new AbortController();
+  const serverStop = new AbortController();
+  const server = await startServer({ ...flags, logLevel: level }, serverStop.signal);
+  const grpc = formatAddress(dialAddress(parseAddress(server.grpcAddress, "grpc")));
+  const start = () => startAgent(flags, grpc, level);
+  const agentSignal = AbortSignal.any([stopped, ended.signal]);
+  const agent = flags.agent
+    ? supervise({ name: "agent", start, clock: createSystemClock(), logger }, agentSignal)
+    : aborted(agentSignal);
+  try {
+    const node = flags.agent ? { node: flags.name } : {};
+    await announce({ http: server.httpAddress, grpc, data: resolve(flags.data), ...node });
+    await Promise.race([agent, server.closed]);
+  } finally {
+    // The agent first, so that its last reports still find a server.
+    ended.abort();
+    await agent.catch(() => undefined);
+    serverStop.abort();
+    await server.closed;
+  }
+}
+
+async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
+  const server = await startServer(flags, stopOnSignals());
+  const { httpAddress: http, grpcAddress: grpc } = server;
+  await announce({ http, grpc, data: resolve(flags.data) });
+  await server.closed;
+}
+
+async function startServer(flags: ServerFlags, signal: AbortSignal) {
+  const { runServer } = await import("./run-server.ts");
+  const { data, http, grpc, policy, nodeLostAfter, logLevel } = flags;
+  const adapters = await openAdapters("server", logLevel);
+  const nodeLostAfterMs = nodeLostAfter;
+  return runServer(
+    { data: resolve(data), http, grpc, nodeLostAfterMs, policy, ...adapters },
+    signal,
+  );
+}
+
+async function runAgentHere(flags: AgentFlags): Promise<void> {
+  const { runAgent } = await import("./agent/run-agent.ts");
+  const { toResources } = await import("./core/model/resources.ts");
+  const { version } = await import("./cli/version.ts");
+  const { limits } = await import("./limits.ts");
+  const { detectResources } = await import("./system/machine.ts");
+  const amounts = { ...detectResources(), ...flags.resources };
+  const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
+  const { server, name, cluster, labels } = flags;
+  const adapters = await openAdapters("agent", flags.logLevel);
+  const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
+  const directory = resolve(flags.data);
+  await runAgent(
+    { server, name, cluster, capacity, labels, directory, version, ...adapters },
+    AbortSignal.any(signals),
+  );
+}
+
+/** The agent's standard input is a pipe from here: when this process dies, it ends and so do they. */
+function startAgent(flags: UpFlags, server: string, level: LogLevel) {
+  const data = join(resolve(flags.data), "agent");
+  const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
+  return spawn(
+    process.execPath,
+    [
+      ...process.execArgv,
+      fileURLToPath(import.meta.url),
+      ...args,
+      "--exit-with-parent",
+      "--log-level",
+      level,
+    ],
+    // A group of its own: Ctrl-C is for this process, which then stops the agent in order.
+    { stdio: ["pipe", "ignore", "inherit"], detached: true },
+  );
+}
+
+async function openAdapters(part: string, level: LogLevel | undefined) {
+  const { createSystemClock } = await import("./system/clock.ts");
+  const { createSystemRandom } = await import("./system/random.ts");
+  const logger = await openLogger(part, level ?? "info");
+  return { clock: createSystemClock(), random: createSystemRandom(), logger };
+}
+
+async function openLogger(part: string, level: LogLevel): Promise<Logger> {
+  const { createLogger } = await import("./system/logger.ts");
+  return createLogger({ level, pretty: isatty(process.stderr.fd), part });
+}
+
+/** Fires on the first request to stop; the second one is not asked twice. */
+function stopOnSignals(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1);
+      stop.abort();
+    });
+  }
+  return stop.signal;
+}
+
+function parentGone(): AbortSignal {
+  const gone = new AbortController();
+  for (const event of ["end", "close", "error"]) process.stdin.once(event, () => gone.abort());
+  process.stdin.resume();
+  return gone.signal;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import { createSystemClock } from "./clock.ts";
+import { readInput } from "./input.ts";
+import { formatLogLine } from "./logger.ts";
+import { detectResources } from "./machine.ts";
+import { createSystemRandom } from "./random.ts";
+import { supervise } from "./supervise.ts";
+
+const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+/** No waiting between restarts; time stands still. */
+const hasty: Clock = {
+  nowMs: () => 0,
+  after(_, wake) {
+    const timer = setImmediate(wake);
+    return () => clearImmediate(timer);
+  },
+};
+
+describe("supervise", () => {
+  test("restarts a child that dies, and gives up when it dies again and again", async () => {
+    let starts = 0;
+    const start = () => {
+      starts += 1;
+      return spawn("sh", ["-c", "exit 7"]);
+    };
+    const supervision = { name: "agent", start, clock: hasty, logger: quiet };
+    await expect(supervise(supervision, new AbortController().signal)).rejects.toThrow(
+      "the agent ended 6 times within a minute, at last with exit code 7",
+    );
+    expect(starts).toBe(6);
+  });
+
+  test("ends the child and resolves when told to stop", async () => {
+    const stop = new AbortController();
+    const child = spawn("sleep", ["1000"]);
+    child.once("spawn", () => stop.abort());
+    const supervision = {
+      name: "agent",
+      start: () => child,
+      clock: createSystemClock(),
+      logger: quiet,
+    };
+    await supervise(supervision, stop.signal);
+    expect(child.signalCode).toBe("SIGTERM");
+  });
+
+  test("a program that does not exist is a death like any other", async () => {
+    const start = () => spawn("/does/not/exist");
+    const supervision = { name: "agent", start, clock: hasty, logger: quiet };
+    await expect(supervise(supervision, new AbortController().signal)).rejects.toThrow(/ENOENT/);
+  });
+});
+
+test("a log line becomes text; what is not JSON stays as it is", () => {
+  const line =
+    '{"level":"warn","time":"2026-03-01T12:00:05.123Z","part":"agent","n":1,"why":"a b","msg":"lost"}\n';
+  expect(formatLogLine(line)).toBe('12:00:05 warn  agent: lost n=1 why="a b"\n');
+  expect(formatLogLine("oops\n")).toBe("oops\n");
+});
+
+test("the clock wakes once and not when cancelled", async () => {
+  const clock = createSystemClock();
+  const cancel = clock.after(0, () => expect.unreachable());
+  cancel();
+  await new Promise<void>((resolve) => void clock.after(1, resolve));
+  // Longer than one timer can be: must not fire at once.
+  const cancelLong = clock.after(2 ** 40, () => expect.unreachable());
+  await new Promise<void>((resolve) => void clock.after(5, resolve));
+  cancelLong();
+});
+
+test("randomness has the form that was asked for", () => {
+  const random = createSystemRandom();
+  expect(random.token(16)).toMatch(/^[0-9a-f]{32}$/);
+  expect(random.fraction()).toBeLessThan(1);
+});
+
+test("a machine has a cpu and memory", () => {
+  const { cpu, memory } = detectResources();
+  expect(cpu).toBeGreaterThan(0);
+  expect(memory).toBeGreaterThan(1_000_000);
+});
+
+test("a file is read up to a bound, and what is wrong with it is said", async () => {
+  const self = import.meta.filename;
+  expect((await readInput(self, 1_000_000)).toString()).toContain("read up to a bound");
+  await expect(readInput(self, 10)).rejects.toThrow(/is larger than 10B/);
+  await expect(readInput("/no/such", 10)).rejects.toThrow("/no/such: there is no such file");
+  await expect(readInput("/", 10)).rejects.toThrow("is a directory");
+});

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Site } from "../support/busbar.ts";
+import { eventually } from "../support/eventually.ts";
+
+let site: Site;
+beforeEach(async () => {
+  site = new Site();
+  await up();
+});
+afterEach(() => site.close());
+
+async function up(): Promise<void> {
+  const running = site.start(["up", "--data", site.path("data"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--name", "local"]);
+  site.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
+  site.http = await running.prints(/REST:\s+(http:\S+)/);
+  await site.nodeIs("local", "connected");
+}
+
+describe("a new user", () => {
+  test("runs a command, sees its output and gets its exit code", async () => {
+    const { code, stdout, stderr } = await site.run("run", "--", "sh", "-c", "echo hi; echo oh >&2; exit 3");
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "hi\n" });
+    expect(stderr).toContain("oh\n");
+  });
+
+  test("submits an array of a thousand and waits", async () => {
+    const { code } = await site.run("submit", "--array", "0-999", "--wait", "--", "true");
+    expect(code).toBe(0);
+    const job = await site.json<{ tasks: Record<string, number> }>("job", "1");
+    expect(job.tasks).toMatchObject({ succeeded: 1_000 });
+    const stats = await site.json<{ tasks: Record<string, number> }>("stats");
+    expect(stats.tasks).toMatchObject({ succeeded: 1_000 });
+    expect((await site.run("jobs")).stdout).toContain("succeeded");
+  });
+
+  test("asks for 10,000 cpus and is told why that never runs", async () => {
+    const { stderr } = await site.run("submit", "--cpu", "10000", "--", "true");
+    expect(stderr).toContain("could ever run it");
+    const { code, stdout } = await site.run("explain", "1");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/10000 cpu/);
+  });
+
+  test("finds the documentation, the OpenAPI document, metrics and health", async () => {
+    const get = async (path: string): Promise<string> => (await fetch(`${site.http}${path}`)).text();
+    expect(JSON.parse(await get("/v1/openapi.json"))).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
+    expect(await get("/docs")).toContain("<html");
+    expect(await get("/metrics")).toContain("busbar_");
+    expect((await fetch(`${site.http}/healthz`)).status).toBe(200);
+    expect((await fetch(`${site.http}/readyz`)).status).toBe(200);
+  });
+
+  test("submits over REST and reads the output there", async () => {
+    const body = JSON.stringify({ command: ["sh", "-c", "echo over rest"] });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${site.http}/v1/jobs`, { method: "POST", body, headers });
+    expect(answer.status).toBeLessThan(300);
+    await site.jobIs("1", "succeeded");
+    const output = await fetch(`${site.http}/v1/tasks/1/output?stream=stdout`);
+    expect(await output.text()).toBe("over rest\n");
+  });
+});
+
+describe("tasks", () => {
+  test("find who they are in their environment", async () => {
+    const { stdout } = await site.run("run", "--env", "MINE=x", "--", "sh", "-c", "env | grep -E '^(BUSBAR_|MINE)' | sort");
+    expect(stdout.trim().split("\n")).toEqual([
+      "BUSBAR_ATTEMPT=1",
+      "BUSBAR_CLUSTER=default",
+      "BUSBAR_JOB_ID=1",
+      "BUSBAR_NODE=local",
+      "BUSBAR_TASK_ID=1",
+      "MINE=x",
+    ]);
+    await site.run("submit", "--array", "3-7:2", "--wait", "--", "sh", "-c", "echo $BUSBAR_TASK_ID $BUSBAR_ARRAY_INDEX $BUSBAR_ARRAY_SIZE");
+    expect((await site.run("logs", "2.5")).stdout).toBe("2.5 5 3\n");
+  });
+
+  test("that are cancelled die with all their children", async () => {
+    const marker = site.path("child");
+    const script = `sh -c 'trap "" TERM; echo $$ > "${marker}"; while :; do sleep 1; done' & wait`;
+    await site.json("submit", "--", "sh", "-c", script);
+    const id = "1";
+    const [line] = await eventually(() => {
+      const lines = site.lines("child");
+      return lines.length > 0 && lines;
+    }, { what: "the child to start" });
+    const pid = Number(line);
+    expect((await site.run("cancel", id)).code).toBe(0);
+    await site.jobIs(id, "cancelled");
+    await eventually(async () => (await site.run("run", "--", "sh", "-c", `kill -0 ${pid} 2>/dev/null || echo gone`)).stdout === "gone\n", { what: "the child to be gone" });
+  });
+
+  test("that run too long are stopped, and those that fail are tried again", async () => {
+    const slow = await site.run("run", "--time-limit", "1s", "--", "sleep", "60");
+    expect(slow.code).not.toBe(0);
+    expect((await site.json<{ reason: string }>("job", "1")).reason).toContain("time limit");
+    const flaky = `n=$(cat "${site.path("count")}" 2>/dev/null || echo 0); echo $((n + 1)) > "${site.path("count")}"; [ $n -ge 2 ]`;
+    const { code } = await site.run("run", "--retries", "3", "--retry-backoff", "10ms", "--", "sh", "-c", flaky);
+    expect(code).toBe(0);
+    expect(await site.json("job", "2.0")).toMatchObject({ attempt: 3 });
+  });
+});

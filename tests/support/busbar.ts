@@ -1,0 +1,157 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { eventually } from "./eventually.ts";
+
+const command = fileURLToPath(new URL("../../busbar", import.meta.url));
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A long-running `busbar` process of a test, with what it printed. */
+export class Running {
+  readonly child: ChildProcess;
+  output = "";
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+    this.child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on("data", (data: Buffer) => {
+        this.output += data.toString();
+      });
+    }
+  }
+
+  /** The launcher becomes the process itself, so this is the pid to signal. */
+  get pid(): number {
+    return this.child.pid ?? -1;
+  }
+
+  get isOver(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  async prints(pattern: RegExp): Promise<string> {
+    const match = await eventually(
+      () => {
+        const found = pattern.exec(this.output);
+        if (found === null && this.isOver) throw new Error(`it ended: ${this.output}`);
+        return found ?? undefined;
+      },
+      { what: `${String(pattern)} in ${this.output}`, timeoutMs: 60_000 },
+    );
+    return match[1] ?? match[0];
+  }
+
+  /** Resolves with its exit code when it has ended. */
+  async end(signal?: NodeJS.Signals): Promise<number | null> {
+    if (!this.isOver && signal !== undefined) this.child.kill(signal);
+    await eventually(() => this.isOver, { what: `${this.pid} to end`, timeoutMs: 60_000 });
+    return this.child.exitCode;
+  }
+}
+
+/** One test's world: a directory, the processes it started, and commands against its server. */
+export class Site {
+  readonly directory = mkdtempSync(join(tmpdir(), "busbar-e2e-"));
+  readonly #running: Running[] = [];
+  server = "";
+  http = "";
+
+  path(name: string): string {
+    return join(this.directory, name);
+  }
+
+  start(args: readonly string[]): Running {
+    const running = new Running(args);
+    this.#running.push(running);
+    return running;
+  }
+
+  /** Starts (or starts again, at the same address) the control plane. */
+  async startServer(...flags: string[]): Promise<Running> {
+    const grpc = this.server === "" ? "127.0.0.1:0" : this.server;
+    const args = ["server", "--data", this.path("data"), "--http", "127.0.0.1:0", "--grpc", grpc];
+    const running = this.start([...args, ...flags]);
+    this.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
+    this.http = await running.prints(/REST:\s+(http:\S+)/);
+    return running;
+  }
+
+  async startAgent(name: string, ...flags: string[]): Promise<Running> {
+    const data = this.path(`agent-${name}`);
+    const running = this.start(["agent", "--server", this.server, "--name", name, "--data", data, ...flags]);
+    await this.nodeIs(name, "connected");
+    return running;
+  }
+
+  run(...args: string[]): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const options = { env: { ...process.env, BUSBAR_SERVER: this.server }, maxBuffer: 2 ** 28 };
+      execFile(command, args, options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+        resolve({ code, stdout, stderr });
+      });
+    });
+  }
+
+  /** The value of a command that must succeed. */
+  async json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+    const { code, stdout, stderr } = await this.run("--output", "json", ...args);
+    if (code !== 0) throw new Error(`busbar ${args.join(" ")}: ${code} ${stdout} ${stderr}`);
+    return JSON.parse(stdout) as T;
+  }
+
+  nodeIs(name: string, state: string): Promise<unknown> {
+    return eventually(
+      async () => {
+        const { code, stdout } = await this.run("nodes", "show", name, "--output", "json");
+        return code === 0 && (JSON.parse(stdout) as { state: string }).state === state;
+      },
+      { what: `node ${name} is ${state}`, timeoutMs: 60_000 },
+    );
+  }
+
+  async jobIs(id: string, state: string): Promise<unknown> {
+    return eventually(async () => (await this.json<{ state: string }>("job", id)).state === state, {
+      what: `job ${id} is ${state}`,
+      timeoutMs: 90_000,
+    });
+  }
+
+  /** Lines that tasks appended to a file, sorted. */
+  lines(name: string): string[] {
+    try {
+      return readFileSync(this.path(name), "utf8").split("\n").filter(Boolean).sort();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    writeFileSync(this.path("go"), ""); // tasks that wait for it end, also those nobody asked for
+    for (const running of this.#running.reverse()) await running.end("SIGKILL");
+    // Tasks that go on for a moment may still write there.
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+/** Whether the process is there and not a zombie. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
