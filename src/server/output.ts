@@ -28,7 +28,7 @@ export async function* readOutput(
   let source = await loop.read((state) => findSource(state, query, follow));
   while (source === undefined) {
     if (!follow || signal.aborted) return;
-    await pause(clock, limits.outputPollMs, signal);
+    await pause(clock, limits.placedPollMs, signal);
     source = await loop.read((state) => findSource(state, query, follow));
   }
   while (!signal.aborted) {

@@ -132,11 +132,23 @@ function outcomeOf({ state }: Task): Outcome {
   }
 }
 
-const failureOutcome = (failure: Failure): Outcome & { readonly reason: string } => ({
-  reason: describeFailure(failure),
-  ...(failure.kind === "exited" ? { exitCode: failure.exitCode } : {}),
-  ...(failure.kind === "signalled" ? { signal: failure.signal } : {}),
-});
+/** What did not exit by itself gets the code that a shell or timeout(1) would give. */
+function failureOutcome(failure: Failure): Outcome & { readonly reason: string } {
+  const reason = describeFailure(failure);
+  switch (failure.kind) {
+    case "exited":
+      return { reason, exitCode: failure.exitCode };
+    case "signalled":
+      return { reason, signal: failure.signal };
+    case "time-limit":
+      return { reason, exitCode: 124 };
+    case "could-not-start":
+      return { reason, exitCode: 127 };
+    case "vanished":
+    case "lost":
+      return { reason };
+  }
+}
 
 const showPast = ({ attempt, nodeId, startedAtMs, endedAtMs, failure }: PastAttempt): PastAttemptView => ({
   attempt,

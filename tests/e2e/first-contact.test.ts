@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Site } from "../support/busbar.ts";
+import { isAlive, Site } from "../support/busbar.ts";
 import { eventually } from "../support/eventually.ts";
 
 let site: Site;
@@ -61,6 +61,19 @@ describe("a new user", () => {
   });
 });
 
+describe("watches", () => {
+  test("of clients that have gone, in order or not, are forgotten", async () => {
+    await site.run("submit", "--wait", "--", "true");
+    const watcher = site.start(["--server", site.server, "watch"]);
+    await site.run("run", "--", "true");
+    await watcher.prints(/succeeded/);
+    await watcher.end("SIGKILL");
+    await eventually(async () => (await site.client.getStats({})).watches === 0n, {
+      what: "no watch to be left",
+    });
+  });
+});
+
 describe("tasks", () => {
   test("find who they are in their environment", async () => {
     const { stdout } = await site.run("run", "--env", "MINE=x", "--", "sh", "-c", "env | grep -E '^(BUSBAR_|MINE)' | sort");
@@ -88,7 +101,7 @@ describe("tasks", () => {
     const pid = Number(line);
     expect((await site.run("cancel", id)).code).toBe(0);
     await site.jobIs(id, "cancelled");
-    await eventually(async () => (await site.run("run", "--", "sh", "-c", `kill -0 ${pid} 2>/dev/null || echo gone`)).stdout === "gone\n", { what: "the child to be gone" });
+    await eventually(() => !isAlive(pid), { what: "the child to be gone" });
   });
 
   test("that run too long are stopped, and those that fail are tried again", async () => {

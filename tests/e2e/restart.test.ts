@@ -11,7 +11,7 @@ const aTask = (code = 0): string[] => [
   "sh",
   "-c",
   `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT $$" >>"${site.path("started")}"
-   while [ ! -e "${site.path("go")}" ]; do sleep 0.2; done
+   while [ -d "${site.directory}" ] && [ ! -e "${site.path("go")}" ]; do sleep 0.2; done
    echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ended")}"
    exit ${code}`,
 ];

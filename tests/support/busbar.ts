@@ -1,8 +1,11 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createClient, type BusbarClient } from "../../src/client/client.ts";
+import { stateName } from "../../src/client/state.ts";
+import { AppError, describeChain } from "../../src/lib/errors.ts";
 import { eventually } from "./eventually.ts";
 
 const command = fileURLToPath(new URL("../../busbar", import.meta.url));
@@ -46,7 +49,7 @@ export class Running {
         if (found === null && this.isOver) throw new Error(`it ended: ${this.output}`);
         return found ?? undefined;
       },
-      { what: `${String(pattern)} in ${this.output}`, timeoutMs: 60_000 },
+      { what: () => `${String(pattern)} in ${this.output}`, timeoutMs: 60_000 },
     );
     return match[1] ?? match[0];
   }
@@ -63,6 +66,7 @@ export class Running {
 export class Site {
   readonly directory = mkdtempSync(join(tmpdir(), "busbar-e2e-"));
   readonly #running: Running[] = [];
+  #client: BusbarClient | undefined = undefined;
   server = "";
   http = "";
 
@@ -110,21 +114,38 @@ export class Site {
     return JSON.parse(stdout) as T;
   }
 
-  nodeIs(name: string, state: string): Promise<unknown> {
-    return eventually(
-      async () => {
-        const { code, stdout } = await this.run("nodes", "show", name, "--output", "json");
-        return code === 0 && (JSON.parse(stdout) as { state: string }).state === state;
-      },
-      { what: `node ${name} is ${state}`, timeoutMs: 60_000 },
-    );
+  /** Asks without starting a process, for what is asked again and again. */
+  get client(): BusbarClient {
+    if (this.#client?.server !== this.server) {
+      this.#client?.close();
+      this.#client = createClient({ server: this.server });
+    }
+    return this.#client;
   }
 
-  async jobIs(id: string, state: string): Promise<unknown> {
-    return eventually(async () => (await this.json<{ state: string }>("job", id)).state === state, {
-      what: `job ${id} is ${state}`,
-      timeoutMs: 90_000,
-    });
+  /** Waits until the question has this answer; a server that is away has none yet. */
+  async #becomes(what: string, want: string, ask: () => Promise<string>): Promise<void> {
+    let last = "";
+    const check = async (): Promise<boolean> => {
+      try {
+        last = await ask();
+      } catch (error) {
+        last = describeChain(error);
+        if (!(error instanceof AppError)) throw error;
+      }
+      return last === want;
+    };
+    const told = (): string => `${what} to be ${want}, not ${last}`;
+    await eventually(check, { what: told, timeoutMs: 90_000 });
+  }
+
+  nodeIs(name: string, state: string): Promise<void> {
+    return this.#becomes(`node ${name}`, state, async () => (await this.client.getNode({ name })).state);
+  }
+
+  jobIs(id: string, state: string): Promise<void> {
+    const ask = async (): Promise<string> => stateName((await this.client.getJob({ id })).state);
+    return this.#becomes(`job ${id}`, state, ask);
   }
 
   /** Lines that tasks appended to a file, sorted. */
@@ -138,7 +159,7 @@ export class Site {
   }
 
   async close(): Promise<void> {
-    writeFileSync(this.path("go"), ""); // tasks that wait for it end, also those nobody asked for
+    this.#client?.close();
     for (const running of this.#running.reverse()) await running.end("SIGKILL");
     // Tasks that go on for a moment may still write there.
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

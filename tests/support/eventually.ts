@@ -6,14 +6,16 @@ const PAUSE_MS = 10;
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  options: { readonly what: string; readonly timeoutMs?: number },
+  options: { readonly what: string | (() => string); readonly timeoutMs?: number },
 ): Promise<Exclude<T, undefined | false>> {
   const { what, timeoutMs = 20_000 } = options;
   const untilMs = performance.now() + timeoutMs;
   for (;;) {
     const value = await check();
     if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>;
-    if (performance.now() > untilMs) throw new Error(`still waiting for ${what}`);
+    if (performance.now() > untilMs) {
+      throw new Error(`still waiting for ${typeof what === "string" ? what : what()}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

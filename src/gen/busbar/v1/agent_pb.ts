@@ -165,8 +165,8 @@ export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 3);
 
 /**
- * Numbered by the agent, from 1 in each session. Acknowledged when durable; what was not
- * acknowledged is sent again in the next session.
+ * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
+ * next session.
  *
  * @generated from message busbar.v1.Reports
  */
@@ -480,6 +480,8 @@ export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 11);
 
 /**
+ * All reports of this session up to and including seq are durable.
+ *
  * @generated from message busbar.v1.Ack
  */
 export type Ack = Message<"busbar.v1.Ack"> & {

@@ -1,0 +1,88 @@
+import { AppError } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Executor } from "../ports/executor.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
+import { KnownRuns } from "./known-runs.ts";
+import type { Connect } from "./link.ts";
+import type { AgentFacts, SessionEnd } from "./session.ts";
+import { Session } from "./session.ts";
+
+export interface AgentOptions extends AgentFacts {
+  readonly executor: Executor;
+  readonly connect: Connect;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface Agent {
+  /**
+   * Keeps a session with the server until `signal` fires, through any number of lost links; what
+   * runs goes on meanwhile. Throws `permission_denied` when the server refuses this agent for good.
+   * The executor stays the caller's to close.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createAgent(options: AgentOptions): Agent {
+  const { clock, random, logger, executor, connect, ...facts } = options;
+  let session: Session | undefined;
+  const runs = new KnownRuns(executor, (key, reported) => session?.report(key, reported));
+
+  async function runSession(signal: AbortSignal): Promise<SessionEnd | "aborted"> {
+    return await new Promise((resolve) => {
+      const onAbort = (): void => {
+        session?.close();
+        resolve("aborted");
+      };
+      const onEnd = (end: SessionEnd): void => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(end);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      session = new Session({ facts, connect, executor, runs, clock, logger, onEnd });
+    });
+  }
+
+  return {
+    async run(signal) {
+      for (let failures = 0; !signal.aborted; failures += 1) {
+        const end = await runSession(signal);
+        session = undefined;
+        if (end === "aborted") return;
+        if (end.kind === "refused") {
+          throw new AppError("permission_denied", `the server refused this agent: ${end.reason}`);
+        }
+        if (end.wasWelcomed) failures = 0;
+        const delayMs = reconnectDelayMs(failures, random);
+        logger.warn({ reason: end.reason, retryInMs: delayMs }, "lost the server");
+        await sleep(clock, delayMs, signal);
+      }
+    },
+  };
+}
+
+/** Doubles up to the most, and spreads agents that lost the same server over the second half. */
+export function reconnectDelayMs(failures: number, random: Random): number {
+  const { reconnectDelayMsMin, reconnectDelayMsMax } = limits;
+  const fullMs = Math.min(
+    reconnectDelayMsMax,
+    reconnectDelayMsMin * 2 ** Math.min(failures + 1, 20),
+  );
+  return Math.round(fullMs / 2 + (fullMs / 2) * random.fraction());
+}
+
+/** Returns early when `signal` fires. */
+function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      cancel();
+      signal.removeEventListener("abort", wake);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, wake);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+}

@@ -1,0 +1,123 @@
+import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RunReport } from "../../../ports/executor.ts";
+import type { RunTerms, StopCause } from "./run.ts";
+
+/**
+ * What an agent must still know after it was killed. Every entry is written before what it tells
+ * of is done; `key` is a run's (see runKey).
+ */
+export type JournalEntry =
+  | { readonly kind: "boot"; readonly bootId: string }
+  | { readonly kind: "started"; readonly key: string; readonly terms: RunTerms }
+  | {
+      readonly kind: "stopping";
+      readonly key: string;
+      readonly cause: StopCause;
+      readonly killAtMs: number;
+    }
+  | {
+      readonly kind: "ended";
+      readonly key: string;
+      readonly report: Extract<RunReport, { kind: "ended" }>;
+    }
+  | {
+      readonly kind: "forgotten"; // acknowledged; its output is kept for a while
+      readonly key: string;
+      readonly atMs: number;
+      readonly bytes: number;
+      readonly outputLimitBytes: number;
+    }
+  | { readonly kind: "removed"; readonly key: string }; // nothing of it is left
+
+/**
+ * Lines of JSON, appended. Entries are not flushed one by one: the page cache survives a killed
+ * agent, and after a crash of the machine no process is left to know of.
+ */
+export interface Journal {
+  append(entry: JournalEntry): void;
+  /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
+  isOvergrown(live: number): boolean;
+  /** Replaces everything by `entries`, atomically. */
+  rewrite(entries: Iterable<JournalEntry>): void;
+  close(): void;
+}
+
+/**
+ * Entries of the journal in `directory`, oldest first; none when there is no journal yet. Damaged
+ * lines are counted and left out: an agent that refuses to start would look after nothing, and
+ * runs without an entry are found by their directories.
+ */
+export function readJournal(directory: string): { entries: JournalEntry[]; damaged: number } {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, FILE), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return { entries: [], damaged: 0 };
+    }
+    throw new AppError("unavailable", "read the journal", { cause: error });
+  }
+  const lines = text.split("\n");
+  lines.pop(); // empty, or torn by a crash: its entry was not acted upon
+  const entries = lines.map(parseLine).filter((entry) => entry !== undefined);
+  return { entries, damaged: lines.length - entries.length };
+}
+
+/** Starts a new journal in `directory` that holds `entries`. */
+export function createJournal(directory: string, entries: Iterable<JournalEntry>): Journal {
+  const path = join(directory, FILE);
+  let lines = 0;
+  let isTorn = false;
+  let fd = replace(entries);
+
+  function replace(all: Iterable<JournalEntry>): number {
+    const text = Array.from(all, (entry) => `${JSON.stringify(entry)}\n`);
+    const temporary = openSync(`${path}.new`, "w", 0o600);
+    writeWhole(temporary, text.join(""));
+    renameSync(`${path}.new`, path);
+    lines = text.length;
+    return temporary;
+  }
+
+  return {
+    append(entry) {
+      try {
+        writeWhole(fd, `${isTorn ? "\n" : ""}${JSON.stringify(entry)}\n`);
+        isTorn = false;
+        lines += 1;
+      } catch (cause) {
+        isTorn = true; // a full disk may have taken a part of the line
+        throw new AppError("unavailable", "write the journal", { cause });
+      }
+    },
+    isOvergrown: (live) => lines > limits.journalEntriesMin && lines > 4 * live,
+    rewrite(entries) {
+      const old = fd;
+      fd = replace(entries);
+      closeSync(old);
+    },
+    close() {
+      closeSync(fd);
+    },
+  };
+}
+
+const FILE = "journal.ndjson";
+
+function parseLine(line: string): JournalEntry | undefined {
+  try {
+    return JSON.parse(line) as JournalEntry; // only we write it
+  } catch {
+    return undefined;
+  }
+}
+
+function writeWhole(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  while (written < bytes.length) written += writeSync(fd, bytes, written);
+}

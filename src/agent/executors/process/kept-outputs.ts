@@ -1,0 +1,75 @@
+import { limits } from "../../../limits.ts";
+
+export interface KeptOutput {
+  readonly forgottenAtMs: number;
+  readonly bytes: number;
+  readonly outputLimitBytes: number;
+}
+
+export interface KeptBounds {
+  readonly runsMax: number;
+  readonly bytesMax: number;
+  readonly ageMsMax: number;
+}
+
+export const KEPT_BOUNDS: KeptBounds = {
+  runsMax: limits.outputKeptRunsMax,
+  bytesMax: limits.outputKeptBytesMax,
+  ageMsMax: limits.outputKeptMsMax,
+};
+
+/** The outputs of runs that were forgotten, oldest first, within bounds. */
+export class KeptOutputs {
+  readonly #bounds: KeptBounds;
+  readonly #outputs = new Map<string, KeptOutput>(); // in the order they were forgotten
+  #bytes = 0;
+
+  constructor(bounds: KeptBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#outputs.size;
+  }
+
+  get(key: string): KeptOutput | undefined {
+    return this.#outputs.get(key);
+  }
+
+  entries(): IterableIterator<[string, KeptOutput]> {
+    return this.#outputs.entries();
+  }
+
+  add(key: string, output: KeptOutput): void {
+    this.remove(key);
+    this.#outputs.set(key, output);
+    this.#bytes += output.bytes;
+  }
+
+  remove(key: string): void {
+    const output = this.#outputs.get(key);
+    if (output === undefined) return;
+    this.#outputs.delete(key);
+    this.#bytes -= output.bytes;
+  }
+
+  /** Takes out what is too many, too much or too old now; the caller deletes the files. */
+  takeSurplus(nowMs: number): string[] {
+    const surplus: string[] = [];
+    for (const [key, output] of this.#outputs) {
+      const isOld = nowMs - output.forgottenAtMs >= this.#bounds.ageMsMax;
+      const isOver =
+        this.#outputs.size > this.#bounds.runsMax || this.#bytes > this.#bounds.bytesMax;
+      if (!isOld && !isOver) break;
+      this.remove(key);
+      surplus.push(key);
+    }
+    return surplus;
+  }
+
+  /** When the oldest gets too old; undefined when there is none. */
+  nextSurplusAtMs(): number | undefined {
+    const oldest = this.#outputs.values().next().value;
+    return oldest && oldest.forgottenAtMs + this.#bounds.ageMsMax;
+  }
+}

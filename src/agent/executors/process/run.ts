@@ -1,0 +1,86 @@
+import { invariant } from "../../../lib/invariant.ts";
+import { limits } from "../../../limits.ts";
+import type { RunId, RunReport } from "../../../ports/executor.ts";
+import type { ProcessIdentity } from "../../proc.ts";
+
+/** What must be known to look after a run, also for an agent that did not start it. */
+export interface RunTerms {
+  readonly program: string; // for messages
+  readonly startedAtMs: number;
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  readonly outputLimitBytes: number;
+}
+
+export type StopCause = "stopped" | "time-limit";
+
+/** The intention to end a run. Written down before the first signal is sent. */
+export interface Stop {
+  readonly cause: StopCause;
+  readonly killAtMs: number;
+  /** What this agent has sent; after KILL what the wrapper had to say may be lost. */
+  readonly sent: "SIGTERM" | "SIGKILL" | undefined;
+}
+
+/** The shell over a run. One of our own children is alive until we hear that it is gone. */
+export type Wrapper =
+  | { readonly kind: "child"; readonly pid: number }
+  | { readonly kind: "adopted"; readonly identity: ProcessIdentity }
+  | { readonly kind: "unknown"; readonly sinceMs: number }; // took the run, has not said who it is
+
+/**
+ *   running ----wrapper gone----> ended
+ *      |                            ^
+ *      +--wrapper gone, but others  |
+ *         of a stopped run go on--> lingering
+ *
+ * A lingering run's command has ended; others of its session still have their grace period.
+ */
+export type RunState =
+  | { readonly kind: "running"; readonly wrapper: Wrapper; readonly stop: Stop | undefined }
+  | { readonly kind: "lingering"; readonly session: number; readonly stop: Stop }
+  | { readonly kind: "ended"; readonly report: Extract<RunReport, { kind: "ended" }> };
+
+export interface Run {
+  readonly id: RunId;
+  readonly terms: RunTerms;
+  state: RunState;
+}
+
+/** Names a run in maps and as a directory. */
+export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
+
+export function parseRunKey(key: string): RunId | undefined {
+  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(key);
+  if (match === null) return undefined;
+  return { jobId: Number(match[1]), index: Number(match[2]), attempt: Number(match[3]) };
+}
+
+export function idOf(key: string): RunId {
+  const id = parseRunKey(key);
+  invariant(id !== undefined, `${key} is a run's key`);
+  return id;
+}
+
+/** For a run that is found alive after the journal was lost. */
+export const STRAY_TERMS: Omit<RunTerms, "startedAtMs"> = {
+  program: "unknown",
+  timeLimitMs: undefined,
+  killGraceMs: limits.killGraceMsDefault,
+  outputLimitBytes: limits.outputBytesDefault,
+};
+
+export function reportOf(run: Run): RunReport {
+  return run.state.kind === "ended"
+    ? run.state.report
+    : { kind: "running", startedAtMs: run.terms.startedAtMs };
+}
+
+/** The session of a run's processes: the wrapper leads it, so its pid names it. */
+export function sessionOf(run: Run): number | undefined {
+  if (run.state.kind === "lingering") return run.state.session;
+  if (run.state.kind !== "running") return undefined;
+  const { wrapper } = run.state;
+  if (wrapper.kind === "unknown") return undefined;
+  return wrapper.kind === "child" ? wrapper.pid : wrapper.identity.pid;
+}

@@ -1,0 +1,165 @@
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import { Alarm } from "../../alarm.ts";
+import { isAlive } from "../../proc.ts";
+import { cutOutput } from "./output.ts";
+import type { Run } from "./run.ts";
+import { runKey, sessionOf } from "./run.ts";
+import { linuxSessions } from "./sessions.ts";
+import type { StateFile } from "./state-file.ts";
+import { lostStateFile, readStateFile } from "./state-file.ts";
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** Runs that have not ended. */
+  readonly active: ReadonlySet<Run>;
+  directoryOf(key: string): string;
+  /** A wrapper that took the run has said who it is. */
+  onWrapperKnown(run: Run, file: StateFile): void;
+  /** The wrapper that had taken the run is gone for good. */
+  onWrapperGone(run: Run, file: StateFile): void;
+  onTimeLimit(run: Run): void;
+  /** No process of a lingering run is left. */
+  onDeserted(run: Run, file: StateFile): void;
+  /** Once per look, for what else is due; returns when it wants to be called again. */
+  alsoAt(nowMs: number): number | undefined;
+}
+
+/**
+ * Looks after everything that does not come by itself, with one alarm for all runs: wrappers that
+ * are not our children, time limits, signals that are due, outputs that grow. A run whose wrapper
+ * is our child and that has no deadline costs nothing but the check of its output.
+ */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #alarm: Alarm;
+  #nextCutAtMs = 0;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#alarm = new Alarm(options.clock, () => this.look());
+  }
+
+  /** The run has just begun as a child of ours. */
+  begin(run: Run): void {
+    const { startedAtMs, timeLimitMs } = run.terms;
+    this.#alarm.wakeBy(Math.max(this.#nextCutAtMs, startedAtMs + 1));
+    if (timeLimitMs !== undefined) this.#alarm.wakeBy(startedAtMs + timeLimitMs);
+  }
+
+  /** Something has changed: looks soon, once for all changes of one go. */
+  lookSoon(): void {
+    this.#alarm.wakeBy(this.#options.clock.nowMs());
+  }
+
+  stop(): void {
+    this.#alarm.stop();
+  }
+
+  look(): void {
+    const { active, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    for (const run of active) {
+      this.checkWrapper(run, nowMs);
+      this.#checkTimeLimit(run, nowMs);
+    }
+    this.#settleLingering(nowMs);
+    this.#sendSignals(nowMs);
+    if (nowMs >= this.#nextCutAtMs) this.#cutOutputs(nowMs);
+    const alsoAtMs = this.#options.alsoAt(nowMs);
+    this.#alarm.wakeBy(Math.min(this.#nextLookAtMs(nowMs), alsoAtMs ?? Number.POSITIVE_INFINITY));
+  }
+
+  checkWrapper(run: Run, nowMs: number): void {
+    if (run.state.kind !== "running") return;
+    const { wrapper } = run.state;
+    if (wrapper.kind === "child" || (wrapper.kind === "adopted" && isAlive(wrapper.identity)))
+      return;
+    const file = this.#fileOf(run);
+    if (wrapper.kind === "adopted") {
+      this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identity, nowMs));
+    } else if (file === undefined) {
+      return; // on its way; start has just been asked
+    } else if (file.wrapper !== undefined) {
+      this.#options.onWrapperKnown(run, file);
+    } else if (nowMs - wrapper.sinceMs > limits.claimTimeoutMs) {
+      this.#options.onWrapperGone(run, file);
+    }
+  }
+
+  #fileOf(run: Run): StateFile | undefined {
+    return readStateFile(this.#options.directoryOf(runKey(run.id)));
+  }
+
+  #checkTimeLimit(run: Run, nowMs: number): void {
+    if (run.state.kind !== "running" || run.state.stop !== undefined) return;
+    const { startedAtMs, timeLimitMs } = run.terms;
+    if (timeLimitMs === undefined || nowMs < startedAtMs + timeLimitMs) return;
+    this.#options.onTimeLimit(run);
+  }
+
+  #settleLingering(nowMs: number): void {
+    const lingering: Run[] = [];
+    const sessions: number[] = [];
+    for (const run of this.#options.active) {
+      if (run.state.kind !== "lingering") continue;
+      lingering.push(run);
+      sessions.push(run.state.session);
+    }
+    if (lingering.length === 0) return;
+    const inhabited = linuxSessions.inhabited(sessions);
+    for (const run of lingering) {
+      const session = sessionOf(run);
+      if (session === undefined || inhabited.has(session)) continue;
+      this.#options.onDeserted(run, this.#fileOf(run) ?? lostStateFile(undefined, nowMs));
+    }
+  }
+
+  /** TERM once; KILL again and again, as a dying process may still fork. */
+  #sendSignals(nowMs: number): void {
+    const term: number[] = [];
+    const kill: number[] = [];
+    const orphans: number[] = [];
+    for (const run of this.#options.active) {
+      const session = sessionOf(run);
+      if (run.state.kind === "ended" || run.state.stop === undefined) continue;
+      if (session === undefined) continue;
+      const { kind, stop } = run.state;
+      const isDue = nowMs >= stop.killAtMs;
+      if (!isDue && (stop.sent !== undefined || kind === "lingering")) continue;
+      run.state = { ...run.state, stop: { ...stop, sent: isDue ? "SIGKILL" : "SIGTERM" } };
+      if (kind === "lingering") orphans.push(session);
+      else (isDue ? kill : term).push(session);
+    }
+    if (term.length > 0) linuxSessions.signal(term, "SIGTERM");
+    if (kill.length > 0) linuxSessions.signal(kill, "SIGKILL");
+    if (orphans.length > 0) linuxSessions.killOrphans(orphans);
+  }
+
+  #cutOutputs(nowMs: number): void {
+    for (const run of this.#options.active) {
+      cutOutput(this.#options.directoryOf(runKey(run.id)), run.terms.outputLimitBytes);
+    }
+    this.#nextCutAtMs = nowMs + limits.outputCheckIntervalMs;
+  }
+
+  #nextLookAtMs(nowMs: number): number {
+    const { active } = this.#options;
+    let atMs = active.size > 0 ? this.#nextCutAtMs : Number.POSITIVE_INFINITY;
+    for (const run of active) atMs = Math.min(atMs, nextLookOf(run, nowMs));
+    return atMs;
+  }
+}
+
+/** When a run wants to be looked at again; a child of ours tells of its end by itself. */
+function nextLookOf(run: Run, nowMs: number): number {
+  if (run.state.kind === "ended") return Number.POSITIVE_INFINITY;
+  const pollAtMs = nowMs + limits.processPollMs;
+  if (run.state.kind === "lingering" || run.state.wrapper.kind !== "child") return pollAtMs;
+  const { stop } = run.state;
+  if (stop === undefined) {
+    const { startedAtMs, timeLimitMs } = run.terms;
+    return timeLimitMs === undefined ? Number.POSITIVE_INFINITY : startedAtMs + timeLimitMs;
+  }
+  return stop.sent === "SIGTERM" ? stop.killAtMs : pollAtMs;
+}

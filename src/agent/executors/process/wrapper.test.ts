@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+
+import { endOf } from "./end.ts";
+import { parseWrapperState, signalName } from "./wrapper.ts";
+
+const STAT = `42 (a) b\u0020(c) S 1 42 42 0 ${"0 ".repeat(14)}777 0 0`;
+const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;
+
+describe("what a wrapper left", () => {
+  test("an empty file: taken, by whom is not known yet", () => {
+    expect(parseWrapperState("")).toEqual({ wrapper: undefined, outcome: undefined });
+    expect(parseWrapperState("42 (sh) S 1 4").wrapper).toBeUndefined();
+  });
+  test("who it is, whatever the name of the program", () => {
+    expect(parseWrapperState(`${STAT}\n`).wrapper).toEqual({ pid: 42, startTicks: "777" });
+  });
+  const cases = [
+    ["", undefined],
+    ["exit 3\n", undefined],
+    ["exit 3\nen", undefined],
+    ["exit 3\nend\n", { kind: "exited", exitCode: 3 }],
+    ["exit 137\nend\n", { kind: "exited", exitCode: 137 }],
+    ["Killed\nexit 137\nend\n", { kind: "signalled", signal: "SIGKILL" }],
+    ["Segmentation fault (core dumped)\nexit 139\nend\n", { kind: "signalled", signal: "SIGSEGV" }],
+    ["unstarted\nexit 127\nend\n", { kind: "not-executed", exitCode: 127 }],
+  ] as const;
+  for (const [rest, want] of cases) {
+    test(JSON.stringify(rest), () => expect(outcome(rest)).toEqual(want));
+  }
+});
+
+test("signals without a name in Node keep their number", () => {
+  expect([signalName(9), signalName(64)]).toEqual(["SIGKILL", "SIG64"]);
+});
+
+describe("how a run ended", () => {
+  const names = { program: "x", vanished: "gone" };
+  const stop = (sent: "SIGTERM" | "SIGKILL" | undefined) =>
+    ({ cause: "time-limit", killAtMs: 0, sent }) as const;
+  test("a stop outranks whatever the command made of it", () => {
+    const signalled = { kind: "signalled", signal: "SIGINT" } as const;
+    expect(endOf({ kind: "exited", exitCode: 0 }, stop("SIGTERM"), names)).toEqual({
+      kind: "time-limit",
+      signal: undefined,
+    });
+    expect(endOf(signalled, stop("SIGTERM"), names)).toMatchObject({ signal: "SIGINT" });
+    expect(endOf(undefined, stop("SIGKILL"), names)).toMatchObject({ signal: "SIGKILL" });
+  });
+  test("without a stop and without a word it has vanished", () => {
+    expect(endOf(undefined, undefined, names)).toEqual({ kind: "vanished", message: "gone" });
+  });
+});

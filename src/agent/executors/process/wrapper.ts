@@ -1,0 +1,96 @@
+import { constants } from "node:os";
+
+import type { ProcessIdentity } from "../../proc.ts";
+import { parseProcessStat } from "../../proc.ts";
+
+/**
+ * The parent of one command. A constant: the run's directory is its `$0`, the command its `"$@"`,
+ * so nothing a user wrote is ever read as shell.
+ *
+ * - `set -C` makes the first redirection an O_EXCL creation: of two wrappers of one run only one
+ *   goes on. It says who it is (its line of /proc/self/stat), so that a later agent can tell it
+ *   from a stranger with the same pid. The file is then opened again to append, because the
+ *   subshell below writes to it too.
+ * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
+ *   exit code, and what is caught is reset to default in the command.
+ * - The command replaces a subshell by `exec`, which never takes a builtin for a program. Only when
+ *   that fails does the subshell reach its EXIT trap: this tells "not found" from a program that
+ *   itself exits with 127.
+ * - When a child dies by a signal the shell says so on its own stderr, here the state file; for a
+ *   child that merely exits with 137 it says nothing. That is how the two are told apart, exactly.
+ *   dash and bash keep silent for INT and PIPE: those read as exits with 130 and 141.
+ * - The exit code is durable before what the command left behind in its group is killed, this
+ *   shell included. While the run is being stopped the agent does that: those left get their
+ *   grace period too.
+ * - No variable survives into the command, or one of the same name would be lost.
+ */
+export const WRAPPER = `
+set -C
+trap : HUP INT QUIT ALRM TERM USR1 USR2
+read -r BUSBAR_WRAPPER_STAT </proc/self/stat
+exec 9>"$0/state"
+exec 9>>"$0/state" 2>&9
+printf '%s\\n' "$BUSBAR_WRAPPER_STAT" >&9
+unset BUSBAR_WRAPPER_STAT
+(
+  trap 'printf "unstarted\\n" >>"$0/state"' EXIT
+  [ -e "$0/stopping" ] || exec "$@" 9>&-
+) </dev/null >>"$0/stdout" 2>>"$0/stderr"
+printf 'exit %s\\nend\\n' "$?" >&9
+[ -e "$0/stopping" ] || kill -KILL 0
+`;
+
+/**
+ * In order of preference. bash tells of signals only under its own name, not as `sh`; dash starts
+ * twice as fast.
+ */
+export const SHELLS = ["/bin/dash", "/bin/bash", "/bin/sh"] as const;
+
+/**
+ * What a shell would keep for itself, or fail on: such variables reach the command by env(1).
+ * PWD is right as it is: the shell corrects it to the working directory.
+ */
+export const isKeptByShell = (name: string): boolean =>
+  !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || ["IFS", "OPTIND", "PPID"].includes(name);
+
+/** What a wrapper has written so far. */
+export interface WrapperState {
+  /** undefined: it took the run and has not yet said who it is. */
+  readonly wrapper: ProcessIdentity | undefined;
+  /** undefined: the command has not ended, or the wrapper died before it could say. */
+  readonly outcome: CommandOutcome | undefined;
+}
+
+export type CommandOutcome =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "signalled"; readonly signal: string }
+  | { readonly kind: "not-executed"; readonly exitCode: number };
+
+export function parseWrapperState(text: string): WrapperState {
+  const lines = text.split("\n");
+  lines.pop(); // what follows the last newline: nothing, or a line still being written
+  const wrapper = parseProcessStat(lines[0] ?? "");
+  return {
+    wrapper: wrapper && { pid: wrapper.pid, startTicks: wrapper.startTicks },
+    outcome: lines.at(-1) === "end" ? parseOutcome(lines.slice(1, -1)) : undefined,
+  };
+}
+
+function parseOutcome(lines: readonly string[]): CommandOutcome | undefined {
+  const code = /^exit (\d+)$/.exec(lines.at(-1) ?? "")?.[1];
+  if (code === undefined) return undefined;
+  const exitCode = Number(code);
+  const said = lines.slice(0, -1);
+  if (said.includes("unstarted")) return { kind: "not-executed", exitCode };
+  if (exitCode > 128 && said.length > 0) {
+    return { kind: "signalled", signal: signalName(exitCode - 128) };
+  }
+  return { kind: "exited", exitCode };
+}
+
+export function signalName(number: number): string {
+  for (const [name, value] of Object.entries(constants.signals)) {
+    if (value === number) return name;
+  }
+  return `SIG${number}`; // real-time signals have no name in Node
+}

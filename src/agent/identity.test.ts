@@ -1,0 +1,43 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { readMachineFacts, withOverrides } from "./facts.ts";
+import { readAgentKey } from "./identity.ts";
+
+let directory: string;
+let tokens = 0;
+const random = {
+  fraction: () => 0,
+  token: (bytes: number) => `${(tokens += 1)}`.repeat(bytes * 2),
+};
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "busbar-identity-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+test("a key is made once, kept for its owner's eyes only, and leaves nothing else", () => {
+  const home = join(directory, "new");
+  const key = readAgentKey(home, random);
+  expect(readAgentKey(home, random)).toBe(key);
+  expect(statSync(join(home, "agent.key")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(home)).toEqual(["agent.key"]);
+});
+
+test("a damaged key is refused with what to do, never replaced", () => {
+  writeFileSync(join(directory, "agent.key"), "");
+  expect(() => readAgentKey(directory, random)).toThrow(/damaged: remove it/);
+});
+
+test("the machine's facts are whole numbers in base units, and flags win", () => {
+  const facts = readMachineFacts();
+  expect(facts.capacity["cpu"]! % 1_000).toBe(0);
+  expect(Number.isSafeInteger(facts.capacity["memory"])).toBe(true);
+  expect(facts.labels).toMatchObject({ os: "linux", hostname: facts.hostname });
+  const over = withOverrides(facts, { capacity: { cpu: 500, gpu: 2 }, labels: { zone: "a" } });
+  expect(over.capacity).toEqual({ ...facts.capacity, cpu: 500, gpu: 2 });
+  expect(over.labels).toEqual({ ...facts.labels, zone: "a" });
+});

@@ -1,0 +1,53 @@
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { AppError } from "../lib/errors.ts";
+import type { Random } from "../ports/random.ts";
+
+const KEY_BYTES = 32;
+
+/**
+ * The secret by which the server knows this agent again: made on the first start, kept in
+ * `directory` for its owner's eyes only.
+ */
+export function readAgentKey(directory: string, random: Random): string {
+  const path = join(directory, "agent.key");
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return checkKey(read(path) ?? create(path, random.token(KEY_BYTES)), path);
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError("unavailable", "open the agent's key", { cause });
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Never seen half written, and never replaced: of two first starts both take the same key. */
+function create(path: string, key: string): string {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, `${key}\n`, { mode: 0o600 });
+  try {
+    linkSync(temporary, path);
+    return key;
+  } catch (error) {
+    const other = read(path);
+    if (other === undefined) throw error;
+    return other;
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function checkKey(key: string, path: string): string {
+  if (/^[0-9a-f]{32,}$/.test(key)) return key;
+  const what = `${path} is damaged: remove it, and remove the node on the server, to join anew`;
+  throw new AppError("internal", what);
+}

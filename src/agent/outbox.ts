@@ -1,0 +1,89 @@
+import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { RunId, RunReport } from "../ports/executor.ts";
+
+export interface Reported {
+  readonly id: RunId;
+  readonly report: RunReport;
+}
+
+export interface OutboxOptions {
+  readonly clock: Clock;
+  send(seq: number, events: readonly Reported[]): void;
+  onAcknowledged(events: readonly Reported[]): void;
+}
+
+/**
+ * The reports of one session. The first goes at once; while a batch is on its way what comes next
+ * is collected for a moment, so that the busier the agent the fewer messages per event. Of a run
+ * only the latest report waits: an end tells the start too. Nothing is dropped before its Ack.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #waiting = new Map<string, Reported>();
+  #inFlight: { readonly seq: number; readonly events: readonly Reported[] }[] = [];
+  #lastSeq = 0;
+  #timer: (() => void) | undefined;
+  #isDue = false;
+  #isClosed = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  push(key: string, reported: Reported): void {
+    this.#waiting.set(key, reported);
+    this.#schedule();
+  }
+
+  /** Acks are cumulative: the server stores in order. */
+  acknowledge(seq: number): void {
+    if (seq > this.#lastSeq) {
+      throw invalid("ack.seq", `${seq} was never sent; the last was ${this.#lastSeq}`);
+    }
+    const done = this.#inFlight.filter((batch) => batch.seq <= seq);
+    this.#inFlight = this.#inFlight.filter((batch) => batch.seq > seq);
+    for (const { events } of done) this.#options.onAcknowledged(events);
+    if (this.#inFlight.length === 0) this.#cancelTimer();
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTimer();
+  }
+
+  #schedule(): void {
+    const isFull = this.#inFlight.length >= limits.unacknowledgedReportsMax;
+    if (this.#waiting.size === 0 || isFull || this.#isDue || this.#timer !== undefined) return;
+    if (this.#inFlight.length > 0) {
+      this.#timer = this.#options.clock.after(limits.reportCoalesceMs, () => this.#flush());
+    } else {
+      this.#isDue = true;
+      queueMicrotask(() => this.#flush()); // what happens in one go travels together
+    }
+  }
+
+  #flush(): void {
+    this.#isDue = false;
+    this.#cancelTimer();
+    if (this.#isClosed) return;
+    const events: Reported[] = [];
+    for (const [key, reported] of this.#waiting) {
+      if (events.length >= limits.reportEventsPerMessageMax) break;
+      events.push(reported);
+      this.#waiting.delete(key);
+    }
+    if (events.length === 0) return;
+    this.#lastSeq += 1;
+    this.#inFlight.push({ seq: this.#lastSeq, events });
+    this.#options.send(this.#lastSeq, events);
+    this.#schedule();
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import { join } from "node:path";
+
+import type { Clock } from "../ports/clock.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
+import { createAgent } from "./agent.ts";
+import { createProcessExecutor } from "./executors/process/process-executor.ts";
+import { createGrpcConnect } from "./grpc-link.ts";
+import { readAgentKey } from "./identity.ts";
+import { readBootId } from "./proc.ts";
+
+export interface RunAgentOptions {
+  /** host:port */
+  readonly server: string;
+  readonly name: string;
+  readonly cluster: string;
+  readonly capacity: Readonly<Record<string, number>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Keeps the agent's key, and its runs and their output. */
+  readonly directory: string;
+  readonly version?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * Runs an agent until `signal` fires; its tasks go on and the next agent over the same directory
+ * finds them. Throws `conflict` when another agent uses the directory and `permission_denied` when
+ * the server refuses this one for good.
+ */
+export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
+  const { server, directory, version = "unknown", ...rest } = options;
+  const { clock, random, logger } = rest;
+  const executor = await createProcessExecutor({
+    directory: join(directory, "process"),
+    clock,
+    logger,
+  });
+  try {
+    const agent = createAgent({
+      ...rest,
+      version,
+      executor,
+      agentKey: readAgentKey(directory, random),
+      bootId: readBootId(),
+      connect: createGrpcConnect(server),
+    });
+    await agent.run(signal);
+  } finally {
+    await executor.close();
+  }
+}

@@ -1,0 +1,231 @@
+import type { RunSpec, ServerMessage, Work } from "../gen/busbar/v1/agent_pb.ts";
+import { describeChain, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Executor, RunId } from "../ports/executor.ts";
+import type { Logger } from "../ports/logger.ts";
+import type { KnownRuns } from "./known-runs.ts";
+import { runKey } from "./known-runs.ts";
+import type { Connect, Link } from "./link.ts";
+import type { Reported } from "./outbox.ts";
+import { Outbox } from "./outbox.ts";
+import { OutputRequests } from "./output-requests.ts";
+import { fromWireId, toAgentMessage, toRunEvent, toRunRequest, toWireId } from "./translate.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/** Who the agent is and what it has: the same in every session. */
+export interface AgentFacts {
+  readonly name: string;
+  readonly cluster: string;
+  readonly agentKey: string;
+  readonly bootId: string;
+  readonly version: string;
+  readonly capacity: Readonly<Record<string, number>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export type SessionEnd =
+  | { readonly kind: "lost"; readonly reason: string; readonly wasWelcomed: boolean }
+  | { readonly kind: "refused"; readonly reason: string }; // dialling again will not help
+
+export interface SessionOptions {
+  readonly facts: AgentFacts;
+  readonly connect: Connect;
+  readonly executor: Executor;
+  readonly runs: KnownRuns;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  onEnd(end: SessionEnd): void;
+}
+
+interface CachedSpec {
+  readonly spec: RunSpec;
+  queued: number; // starts that wait for their turn
+}
+
+/**
+ * One stream to the server, from Hello to its end.
+ *
+ *   greeting --Welcome--> open --close, silence, nonsense, Goodbye--> over
+ *
+ * Nothing is reported and nothing started before Welcome. After the end nothing is sent, and work
+ * that was still queued is dropped: the next Hello does not name it, so the server sends it again.
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #link: Link;
+  readonly #outbox: Outbox;
+  readonly #queue: WorkQueue;
+  readonly #outputs: OutputRequests;
+  /** Of jobs with a run here or in the queue, just as the server counts them. */
+  readonly #specs = new Map<number, CachedSpec>();
+  #phase: "greeting" | "open" | "over" = "greeting";
+  #cancelSilence: () => void;
+  #cancelHeartbeat: (() => void) | undefined;
+
+  constructor(options: SessionOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue(clock);
+    this.#outbox = new Outbox({
+      clock,
+      send: (seq, events) => this.#sendReports(seq, events),
+      onAcknowledged: (events) => this.#acknowledged(events),
+    });
+    this.#outputs = new OutputRequests(options.executor, (chunk) => {
+      if (this.#phase === "open") this.#link.send(toAgentMessage({ case: "output", value: chunk }));
+    });
+    this.#cancelSilence = clock.after(limits.helloTimeoutMs, () =>
+      this.#lose("no Welcome in time"),
+    );
+    this.#link = options.connect({
+      onMessage: (message) => this.#onMessage(message),
+      onClose: (reason) => this.#lose(reason),
+    });
+    this.#sendHello();
+  }
+
+  /** Passes a run's news on; before Welcome it waits with everything else that is known. */
+  report(key: string, reported: Reported): void {
+    if (this.#phase === "open") this.#outbox.push(key, reported);
+  }
+
+  /** Ends it from our side; onEnd is not called. */
+  close(): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
+    this.#cancelSilence();
+    this.#cancelHeartbeat?.();
+    this.#outbox.close();
+    this.#queue.clear();
+    this.#link.close();
+  }
+
+  #end(end: SessionEnd): void {
+    if (this.#phase === "over") return;
+    this.close();
+    this.#options.onEnd(end);
+  }
+
+  #lose(reason: string): void {
+    this.#end({ kind: "lost", reason, wasWelcomed: this.#phase === "open" });
+  }
+
+  #sendHello(): void {
+    const { facts, runs } = this.#options;
+    const value = {
+      node: facts.name,
+      cluster: facts.cluster,
+      agentKey: facts.agentKey,
+      bootId: facts.bootId,
+      version: facts.version,
+      capacity: { ...facts.capacity },
+      labels: { ...facts.labels },
+      runs: Array.from(runs.entries(), ([, { id }]) => toWireId(id)),
+    };
+    this.#link.send(toAgentMessage({ case: "hello", value }));
+  }
+
+  #onMessage(message: ServerMessage): void {
+    if (this.#phase === "over") return;
+    try {
+      this.#handle(message.message);
+    } catch (error) {
+      // Whatever the server sent, an agent with work to look after does not die of it.
+      this.#options.logger.warn({ error: describeChain(error) }, "the server sent nonsense");
+      this.#lose(`nonsense from the server: ${describeChain(error)}`);
+    }
+  }
+
+  #handle(message: ServerMessage["message"]): void {
+    if (message.case === "goodbye") return this.#onGoodbye(message.value);
+    if (message.case === "welcome") return this.#onWelcome(message.value.heartbeatIntervalMs);
+    if (this.#phase === "greeting")
+      throw invalid("message", "the first must be Welcome or Goodbye");
+    this.#expectMore();
+    switch (message.case) {
+      case "work":
+        return this.#onWork(message.value);
+      case "ack":
+        return this.#outbox.acknowledge(message.value.seq);
+      case "output":
+        return this.#outputs.serve(message.value);
+      case "heartbeat":
+      case undefined: // of a newer server: not for us
+        return undefined;
+    }
+  }
+
+  #onGoodbye({ reason, retry }: { readonly reason: string; readonly retry: boolean }): void {
+    if (retry) this.#lose(`the server said goodbye: ${reason}`);
+    else this.#end({ kind: "refused", reason });
+  }
+
+  #onWelcome(heartbeatIntervalMs: number): void {
+    if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
+    if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
+    this.#phase = "open";
+    this.#expectMore();
+    this.#beat(Math.min(heartbeatIntervalMs, limits.sessionSilenceMs / 2));
+    for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
+  }
+
+  #beat(intervalMs: number): void {
+    this.#cancelHeartbeat = this.#options.clock.after(intervalMs, () => {
+      this.#link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+      this.#beat(intervalMs);
+    });
+  }
+
+  #expectMore(): void {
+    this.#cancelSilence();
+    this.#cancelSilence = this.#options.clock.after(limits.sessionSilenceMs, () =>
+      this.#lose("the server was silent for too long"),
+    );
+  }
+
+  #onWork(work: Work): void {
+    for (const spec of work.specs) {
+      this.#specs.set(spec.job, { spec, queued: this.#specs.get(spec.job)?.queued ?? 0 });
+    }
+    const starts = work.starts.map((wireId) => {
+      const id = fromWireId(wireId);
+      const cached = this.#specs.get(id.jobId);
+      if (cached === undefined)
+        throw invalid("work.starts", `job ${id.jobId} came without its spec`);
+      cached.queued += 1;
+      return () => this.#start(cached, id);
+    });
+    const stops = work.stops.map((wireId) => {
+      const id = fromWireId(wireId);
+      return () => this.#options.executor.stop(id);
+    });
+    this.#queue.push([...starts, ...stops]);
+  }
+
+  #start(cached: CachedSpec, id: RunId): void {
+    const { executor, runs, facts } = this.#options;
+    cached.queued -= 1;
+    const known = runs.get(id);
+    if (known === undefined) {
+      executor.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
+    } else {
+      this.#outbox.push(runKey(id), known); // the server has missed it
+    }
+  }
+
+  #sendReports(seq: number, events: readonly Reported[]): void {
+    const value = { seq, events: events.map(({ id, report }) => toRunEvent(id, report)) };
+    this.#link.send(toAgentMessage({ case: "reports", value }));
+  }
+
+  #acknowledged(events: readonly Reported[]): void {
+    const { runs } = this.#options;
+    for (const { id, report } of events) {
+      if (report.kind !== "ended") continue;
+      runs.forget(id);
+      const isQueued = (this.#specs.get(id.jobId)?.queued ?? 0) > 0;
+      if (!isQueued && !runs.hasJob(id.jobId)) this.#specs.delete(id.jobId);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { AppError } from "../../lib/errors.ts";
+import type { Executor, OutputPart, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import { runKey } from "../known-runs.ts";
+
+/** An executor in which runs go on until a test ends them. */
+export class FakeExecutor implements Executor {
+  readonly name = "fake";
+  readonly started: RunRequest[] = [];
+  readonly stopped: RunId[] = [];
+  readonly forgotten: string[] = [];
+  read: (id: RunId, options: { readonly offset: number }) => Promise<OutputPart> = () =>
+    Promise.reject(new AppError("not_found", "no output"));
+  readonly #runs = new Map<string, { readonly id: RunId; readonly report: RunReport }>();
+  #listener: (id: RunId, report: RunReport) => void = () => undefined;
+
+  start(request: RunRequest): void {
+    if (this.#runs.has(runKey(request.id))) return;
+    this.started.push(request);
+    this.report(request.id, { kind: "running", startedAtMs: 1 });
+  }
+
+  stop(id: RunId): void {
+    this.stopped.push(id);
+  }
+
+  forget(id: RunId): void {
+    this.forgotten.push(runKey(id));
+    this.#runs.delete(runKey(id));
+  }
+
+  known(): { readonly id: RunId; readonly report: RunReport }[] {
+    return [...this.#runs.values()];
+  }
+
+  readOutput(
+    id: RunId,
+    _stream: "stdout" | "stderr",
+    options: { readonly offset: number },
+  ): Promise<OutputPart> {
+    return this.read(id, options);
+  }
+
+  onReport(listener: (id: RunId, report: RunReport) => void): void {
+    this.#listener = listener;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  report(id: RunId, report: RunReport): void {
+    this.#runs.set(runKey(id), { id, report });
+    this.#listener(id, report);
+  }
+
+  end(id: RunId, exitCode = 0): void {
+    this.report(id, {
+      kind: "ended",
+      startedAtMs: 1,
+      endedAtMs: 2,
+      end: { kind: "exited", exitCode },
+    });
+  }
+}

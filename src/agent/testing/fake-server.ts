@@ -1,0 +1,89 @@
+import { create } from "@bufbuild/protobuf";
+
+import type {
+  AgentMessage,
+  Heartbeat,
+  Hello,
+  OutputChunk,
+  Reports,
+  ServerMessage,
+} from "../../gen/busbar/v1/agent_pb.ts";
+import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
+import type { Connect, LinkEvents } from "../link.ts";
+
+type Init = NonNullable<
+  NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"]
+>;
+
+interface MessageByCase {
+  readonly hello: Hello;
+  readonly reports: Reports;
+  readonly output: OutputChunk;
+  readonly heartbeat: Heartbeat;
+}
+
+/** One dialled link, seen from the other end. */
+export class FakeLink {
+  readonly received: AgentMessage["message"][] = [];
+  isClosed = false;
+  readonly #events: LinkEvents;
+
+  constructor(events: LinkEvents) {
+    this.#events = events;
+  }
+
+  send(message: Init): void {
+    this.deliver(create(ServerMessageSchema, { message }));
+  }
+
+  deliver(message: ServerMessage): void {
+    if (!this.isClosed) this.#events.onMessage(message);
+  }
+
+  welcome(): void {
+    this.send({ case: "welcome", value: { heartbeatIntervalMs: 5_000, serverTimeMs: 0 } });
+  }
+
+  drop(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#events.onClose("connection reset");
+  }
+
+  /** The messages of one kind, oldest first. */
+  all<Case extends keyof MessageByCase>(kind: Case): MessageByCase[Case][] {
+    const found = this.received.filter((message) => message.case === kind);
+    return found.map((message) => message.value as MessageByCase[Case]);
+  }
+
+  /** Events reported so far, as "1.0.1 started" or "1.0.1 ended". */
+  events(): string[] {
+    return this.all("reports").flatMap(({ events }) =>
+      events.map(({ id, event }) => `${id?.job}.${id?.index}.${id?.attempt} ${event.case}`),
+    );
+  }
+}
+
+/** Takes every dial, in order. */
+export class FakeServer {
+  readonly links: FakeLink[] = [];
+
+  readonly connect: Connect = (events) => {
+    const link = new FakeLink(events);
+    this.links.push(link);
+    return {
+      send: (message) => {
+        if (!link.isClosed) link.received.push(message.message);
+      },
+      close: () => {
+        link.isClosed = true;
+      },
+    };
+  };
+
+  get last(): FakeLink {
+    const link = this.links.at(-1);
+    if (link === undefined) throw new Error("nobody dialled");
+    return link;
+  }
+}

@@ -1,0 +1,94 @@
+import { create } from "@bufbuild/protobuf";
+
+import type {
+  AgentMessage,
+  RunEvent,
+  RunId as WireRunId,
+  RunSpec,
+} from "../gen/busbar/v1/agent_pb.ts";
+import {
+  AgentMessageSchema,
+  EndCause,
+  RunEventSchema,
+  RunIdSchema,
+} from "../gen/busbar/v1/agent_pb.ts";
+import { invalid } from "../lib/errors.ts";
+import type { RunEnd, RunId, RunReport, RunRequest } from "../ports/executor.ts";
+
+type MessageInit = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
+
+export const toAgentMessage = (message: NonNullable<MessageInit>): AgentMessage =>
+  create(AgentMessageSchema, { message });
+
+export const toWireId = ({ jobId, index, attempt }: RunId): WireRunId =>
+  create(RunIdSchema, { job: jobId, index, attempt });
+
+export function fromWireId(id: WireRunId | undefined): RunId {
+  if (id === undefined || id.job < 1 || id.attempt < 1) {
+    throw invalid("run", "must name a job and an attempt, each from 1");
+  }
+  return { jobId: id.job, index: id.index, attempt: id.attempt };
+}
+
+const CAUSES: Readonly<Record<RunEnd["kind"], EndCause>> = {
+  exited: EndCause.EXITED,
+  signalled: EndCause.SIGNALLED,
+  "time-limit": EndCause.TIME_LIMIT,
+  stopped: EndCause.STOPPED,
+  "could-not-start": EndCause.COULD_NOT_START,
+  vanished: EndCause.VANISHED,
+};
+
+export function toRunEvent(id: RunId, report: RunReport): RunEvent {
+  const wireId = toWireId(id);
+  if (report.kind === "running") {
+    const value = { startedAtMs: report.startedAtMs };
+    return create(RunEventSchema, { id: wireId, event: { case: "started", value } });
+  }
+  const { end } = report;
+  const value = {
+    startedAtMs: report.startedAtMs ?? 0,
+    endedAtMs: report.endedAtMs,
+    cause: CAUSES[end.kind],
+    exitCode: end.kind === "exited" ? end.exitCode : 0,
+    signal: "signal" in end ? (end.signal ?? "") : "",
+    message: "message" in end ? end.message : "",
+  };
+  return create(RunEventSchema, { id: wireId, event: { case: "ended", value } });
+}
+
+/** What the work learns about itself. The job's own environment cannot change these. */
+function runEnv(spec: RunSpec, id: RunId, place: Place): Record<string, string> {
+  const isArray = spec.arraySize > 0;
+  return {
+    BUSBAR_JOB_ID: String(id.jobId),
+    BUSBAR_TASK_ID: isArray ? `${id.jobId}.${id.index}` : String(id.jobId),
+    BUSBAR_ATTEMPT: String(id.attempt),
+    BUSBAR_NODE: place.node,
+    BUSBAR_CLUSTER: place.cluster,
+    ...(isArray && {
+      BUSBAR_ARRAY_INDEX: String(id.index),
+      BUSBAR_ARRAY_SIZE: String(spec.arraySize),
+    }),
+  };
+}
+
+export interface Place {
+  readonly node: string;
+  readonly cluster: string;
+}
+
+export function toRunRequest(spec: RunSpec, id: RunId, place: Place): RunRequest {
+  return {
+    id,
+    work:
+      spec.argv.length > 0
+        ? { kind: "command", argv: spec.argv }
+        : { kind: "script", text: spec.script },
+    env: { ...spec.env, ...runEnv(spec, id, place) },
+    cwd: spec.cwd === "" ? undefined : spec.cwd,
+    timeLimitMs: spec.timeLimitMs > 0 ? spec.timeLimitMs : undefined,
+    killGraceMs: Math.max(0, spec.killGraceMs),
+    outputLimitBytes: Math.max(0, Math.floor(spec.outputLimitBytes)),
+  };
+}

@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openSqlite, withSqlite } from "./sqlite-support.ts";
+import { loadAll, put } from "./store-data.ts";
+
+const mount = (...args: readonly string[]): void => {
+  execFileSync("mount", args, { stdio: "ignore" });
+};
+
+/** Runs with a file system of its own, small enough to fill. */
+async function withDisk(run: (path: string) => Promise<void>): Promise<void> {
+  const path = mkdtempSync(join(tmpdir(), "busbar-disk-"));
+  try {
+    mount("-t", "tmpfs", "-o", "size=2m", "tmpfs", path);
+    try {
+      await run(path);
+    } finally {
+      execFileSync("umount", [path]);
+    }
+  } finally {
+    rmdirSync(path);
+  }
+}
+
+const canMount = await withDisk(async () => undefined).then(
+  () => true,
+  () => false,
+);
+const skipped = canMount ? "" : " (skipped: this user may not mount a tmpfs)";
+
+describe.skipIf(!canMount)(`sqlite store: a disk that refuses${skipped}`, () => {
+  test("a full disk fails the commit and all after it, and loses nothing acknowledged", () =>
+    withDisk(async (path) => {
+      const data = join(path, "data");
+      const store = await openSqlite(data);
+      const value = "x".repeat(1000);
+      let failure: unknown;
+      let revision = 0;
+      while (failure === undefined && revision < 1000) {
+        revision += 1;
+        const writes = Array.from({ length: 50 }, (_, index) => put(`${revision}/${index}`, value));
+        failure = await store.commit({ revision, writes }).catch((error: unknown) => error);
+      }
+      expect(failure).toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("the disk is full; make room, then restart"),
+        cause: { message: expect.stringContaining("full") },
+      });
+      const later = store.commit({ revision: revision + 1, writes: [] });
+      await expect(later).rejects.toBe(failure);
+      expect(store.revision()).toBe(revision - 1);
+      await store.close();
+
+      mount("-o", "remount,size=16m", path);
+      await withSqlite(data, async (again) => {
+        expect(again.revision()).toBe(revision - 1);
+        expect(await loadAll(again)).toHaveLength((revision - 1) * 50);
+        await again.commit({ revision, writes: [put("room", "again")] });
+      });
+    }));
+
+  test("a disk without room for a new database is refused, saying what to do", () =>
+    withDisk(async (path) => {
+      await expect(writeFile(join(path, "big"), new Uint8Array(4 * 1024 * 1024))).rejects.toThrow();
+      await expect(openSqlite(join(path, "data"))).rejects.toMatchObject({
+        code: "unavailable",
+        message: expect.stringContaining("make room on the disk"),
+      });
+    }));
+
+  test("a read-only directory is refused, saying what to do, with and without data in it", () =>
+    withDisk(async (path) => {
+      const data = join(path, "data");
+      await withSqlite(data, (store) => store.commit({ revision: 1, writes: [put("a", "1")] }));
+      mount("-o", "remount,ro", path);
+      for (const directory of [data, join(path, "new")]) {
+        await expect(openSqlite(directory)).rejects.toMatchObject({
+          code: "unavailable",
+          message: expect.stringContaining(`${directory} writable`),
+        });
+      }
+    }));
+});

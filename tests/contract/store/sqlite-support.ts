@@ -1,0 +1,100 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "../../../src/ports/logger.ts";
+import type { Store } from "../../../src/ports/store.ts";
+import { createSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import type { StoreData } from "./store-data.ts";
+
+/** What a child writes with each revision; see store-child.ts. */
+export const ROWS_PER_BATCH = 20;
+
+const silent = (): void => undefined;
+export const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
+
+export const openSqlite = (directory: string): Promise<Store> =>
+  createSqliteStore({ directory, logger });
+
+export async function createSqliteData(): Promise<StoreData> {
+  const parent = await mkdtemp(join(tmpdir(), "busbar-store-"));
+  return {
+    open: () => openSqlite(join(parent, "data")),
+    remove: () => rm(parent, { recursive: true }),
+  };
+}
+
+/** Runs with a new directory, in which `data` does not exist yet, and removes it afterwards. */
+export async function withDirectory(run: (data: string) => Promise<void>): Promise<void> {
+  const parent = await mkdtemp(join(tmpdir(), "busbar-store-"));
+  try {
+    await run(join(parent, "data"));
+  } finally {
+    await rm(parent, { recursive: true });
+  }
+}
+
+/** Opens, runs, closes. */
+export async function withSqlite<T>(
+  directory: string,
+  run: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openSqlite(directory);
+  try {
+    return await run(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A process of its own that opens the store and does as its role says; see store-child.ts. */
+export class StoreChild {
+  readonly #process: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #ended: Promise<unknown[]>;
+  readonly lines: string[] = [];
+  #errors = "";
+  #wake = Promise.withResolvers<void>();
+
+  constructor(role: "hold" | "commit" | "finish", directory: string) {
+    const file = fileURLToPath(new URL("./store-child.ts", import.meta.url));
+    this.#process = spawn(process.execPath, [file, role, directory], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#ended = once(this.#process, "close");
+    this.#process.stderr.on("data", (chunk) => (this.#errors += String(chunk)));
+    createInterface(this.#process.stdout).on("line", (line) => {
+      this.lines.push(line);
+      this.#wake.resolve();
+    });
+    void this.#ended.then(() => this.#wake.resolve());
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Waits until so many lines were printed. */
+  async printed(count: number): Promise<void> {
+    while (this.lines.length < count) {
+      await this.#wake.promise;
+      if (this.#process.exitCode !== null || this.#process.signalCode !== null)
+        throw new Error(`the child ended: ${this.#errors}`);
+      this.#wake = Promise.withResolvers();
+    }
+  }
+
+  /** Resolves when the process is gone and all that it printed was read. */
+  async ended(): Promise<number | null> {
+    await this.#ended;
+    return this.#process.exitCode;
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.#ended;
+  }
+}

@@ -1,0 +1,159 @@
+import { readdirSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MessageChannel, Worker } from "node:worker_threads";
+import { describe, expect, test } from "vitest";
+import { limits } from "../../../src/limits.ts";
+import type { PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
+import { StoreThread } from "../../../src/store/sqlite/store-thread.ts";
+import { openThreadStore } from "../../../src/store/sqlite/thread-store.ts";
+import { createSqliteData, logger, withDirectory, withSqlite } from "./sqlite-support.ts";
+import { describeStoreContract } from "./store-contract.ts";
+import { del, loadAll, put } from "./store-data.ts";
+
+describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
+
+describe("sqlite store: its files", () => {
+  test("the directory is made for this user alone, and a closed store leaves one file", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        await store.commit({ revision: 1, writes: [put("a", "1")] });
+        expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.db-wal", "busbar.pid"]);
+      });
+      expect(statSync(data).mode & 0o777).toBe(0o700);
+      expect(statSync(join(data, "busbar.db")).mode & 0o777).toBe(0o600);
+      expect(readdirSync(data)).toEqual(["busbar.db"]);
+    }));
+
+  test("a file where the directory should be is refused, saying so", () =>
+    withDirectory(async (data) => {
+      await writeFile(data, "in the way");
+      for (const directory of [data, join(data, "deeper")]) {
+        await expect(withSqlite(directory, loadAll)).rejects.toMatchObject({
+          code: "invalid_argument",
+          field: "directory",
+          message: expect.stringContaining("move it, or choose another"),
+        });
+      }
+    }));
+
+  test("a directory where the file should be is refused, saying so", () =>
+    withDirectory(async (data) => {
+      await mkdir(join(data, "busbar.db"), { recursive: true });
+      await expect(withSqlite(data, loadAll)).rejects.toMatchObject({
+        code: "invalid_argument",
+        message: expect.stringContaining(join(data, "busbar.db")),
+      });
+    }));
+
+  test("the log does not grow without limit while batches keep coming", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        const rounds = 2;
+        const perBatch = limits.storeWalBytesMax / 8;
+        const value = "x".repeat(perBatch / 64);
+        for (let revision = 1; revision <= rounds * 8; revision += 1) {
+          const writes = Array.from({ length: 64 }, (_, index) => put(`${index}`, value));
+          await store.commit({ revision, writes });
+        }
+        const log = statSync(join(data, "busbar.db-wal")).size;
+        expect(log).toBeLessThan(limits.storeWalBytesMax + 3 * perBatch);
+      });
+    }));
+
+  test("an idle store moves its log into the database, again and again", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        const value = "x".repeat(1024);
+        const size = (): number => statSync(join(data, "busbar.db")).size;
+        for (const revision of [1, 2, 3]) {
+          const writes = Array.from({ length: limits.storeWalIdleBytes / 1024 }, (_, index) =>
+            put(`${revision}/${index}`, value),
+          );
+          const enough = size() + limits.storeWalIdleBytes;
+          await store.commit({ revision, writes });
+          await expect.poll(size, { timeout: 10_000 }).toBeGreaterThan(enough);
+        }
+      });
+    }));
+});
+
+describe("sqlite store: its thread", () => {
+  const openOver = (script: string) =>
+    openThreadStore({ name: "test", worker: new Worker(script, { eval: true }), logger });
+  const opens = `const { parentPort } = require("node:worker_threads");
+    parentPort.postMessage({ kind: "opened", revision: 1 });`;
+
+  test("a thread that ends before it opened its data fails the opening", async () => {
+    await expect(openOver("process.exit(3)")).rejects.toMatchObject({ code: "unavailable" });
+    await expect(openOver("throw new Error('boom')")).rejects.toMatchObject({
+      code: "unavailable",
+      cause: { message: "boom" },
+    });
+  });
+
+  const crashes = [
+    { how: "exits", script: "process.exit(3)" },
+    { how: "throws", script: "throw new Error('boom')" },
+  ];
+  for (const { how, script } of crashes) {
+    test(`a thread that ${how} rejects what waits and what comes later`, async () => {
+      const store = await openOver(`${opens} parentPort.on("message", () => { ${script}; });`);
+      const commits = [2, 3].map((revision) => store.commit({ revision, writes: [] }));
+      for (const result of await Promise.allSettled(commits)) {
+        expect(result).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+      }
+      const later = store.commit({ revision: 4, writes: [] });
+      await expect(later).rejects.toMatchObject({ code: "unavailable" });
+      await store.close();
+    });
+
+    test(`a thread that ${how} while loading fails the load`, async () => {
+      const store = await openOver(`${opens} parentPort.on("message", () => { ${script}; });`);
+      await expect(loadAll(store)).rejects.toMatchObject({ code: "unavailable" });
+      await store.close();
+    });
+  }
+
+  test("nothing is written after a failure, also not what was on its way", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        await store.commit({ revision: 1, writes: [put("a", "1")] });
+        // As large as a group may be, so that the next batch is not in the same one.
+        const writes = Array.from({ length: limits.storeGroupRowsMax }, (_, index) =>
+          put(`${index}`, "x"),
+        );
+        const commits = [
+          store.commit({ revision: 2, writes: [...writes, del("0")] }),
+          store.commit({ revision: 3, writes: [put("b", "3")] }),
+        ];
+        const results = await Promise.allSettled(commits);
+        expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+      });
+      const rows = await withSqlite(data, loadAll);
+      expect(rows).toEqual([{ key: "a", value: "1", revision: 1 }]);
+    }));
+
+  test("a reader that does not read keeps the thread from reading on", async () => {
+    let chunks = 0;
+    let isClosed = false;
+    function* readRows(): Generator<PackedRows> {
+      while (chunks < 100) {
+        chunks += 1;
+        yield { keys: [], text: "", lengths: new Int32Array(), revisions: new Float64Array() };
+      }
+    }
+    const { port1, port2 } = new MessageChannel();
+    const done = (): void => undefined;
+    const rest = { file: "", revision: () => 0, commit: done, logBytes: () => 0, checkpoint: done };
+    const close = (): void => void (isClosed = true);
+    new StoreThread(port1, { ...rest, readRows, close }).start();
+    port2.postMessage({ kind: "load" } satisfies ToThread, []);
+    await expect.poll(() => chunks).toBe(limits.storeChunksInFlightMax);
+    port2.postMessage({ kind: "more" } satisfies ToThread, []);
+    await expect.poll(() => chunks).toBe(limits.storeChunksInFlightMax + 1);
+    port2.postMessage({ kind: "close" } satisfies ToThread, []);
+    await expect.poll(() => isClosed).toBe(true);
+    port2.close();
+  });
+});
