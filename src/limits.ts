@@ -61,6 +61,7 @@ export const limits = {
   waitMsMax: 60_000,
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
+  connectionsMax: 25_000, // of one listener
   requestReceiveMsMax: 60_000, // for an HTTP request to arrive completely
   grpcStreamsPerConnectionMax: 1_000,
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
@@ -140,5 +141,9 @@ invariant(
 invariant(
   limits.changesPerBatchMax <= limits.storeGroupRowsMax,
   "the largest batch must fit a group",
+);
+invariant(
+  limits.connectionsMax > limits.agentSessionsMax,
+  "agents must not take all connections",
 );
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

@@ -1,0 +1,101 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { threadId } from "node:worker_threads";
+import { AppError } from "../../lib/errors.ts";
+import { damaged } from "./failures.ts";
+import { migrate } from "./migrations.ts";
+
+/** "Busb": tells our database from any other. */
+export const APPLICATION_ID = 0x42757362;
+
+/**
+ * Makes sure that there is a directory we may write to, and a database in it; returns its path.
+ *
+ * Nothing here opens the database file itself: closing any descriptor of it would drop the locks
+ * that SQLite holds on it for this whole process.
+ */
+export function prepareDirectory(directory: string): string {
+  const file = join(directory, "busbar.db");
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found === undefined) createFile(directory, file);
+    else if (!found.isFile()) throw inTheWay(file);
+    else if (found.size === 0) throw damaged(file, "it is empty");
+  } catch (error) {
+    throw directoryError(error, directory);
+  }
+  return file;
+}
+
+/** Written aside and linked into place, so that the file is never seen half made: no crash makes it empty. */
+function createFile(directory: string, file: string): void {
+  if (existsSync(`${file}-wal`)) {
+    // SQLite would replay this log into the new database.
+    throw damaged(file, "it is gone, but its log (busbar.db-wal) is still there");
+  }
+  const aside = `${file}-new-${process.pid}-${threadId}`;
+  writeFileSync(aside, createImage(file), { mode: 0o600, flush: true });
+  try {
+    linkSync(aside, file);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error; // another process made it at the same time
+  } finally {
+    rmSync(aside);
+  }
+  syncDirectory(directory);
+}
+
+function createImage(file: string): Uint8Array {
+  const db = new DatabaseSync(":memory:");
+  db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+  migrate(db, file);
+  const image = db.serialize();
+  db.close();
+  return image;
+}
+
+function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && "code" in error && codes.includes(String(error.code));
+
+function directoryError(error: unknown, directory: string): AppError {
+  if (error instanceof AppError) return error;
+  if (hasCode(error, "EEXIST", "ENOTDIR")) return inTheWay(directory, error);
+  if (hasCode(error, "ENOSPC", "EDQUOT")) {
+    return new AppError("unavailable", `make room on the disk of ${directory}, then restart`, {
+      cause: error,
+    });
+  }
+  return new AppError(
+    "unavailable",
+    `make the data directory ${directory} writable for this user, or choose another one`,
+    { cause: error },
+  );
+}
+
+const inTheWay = (path: string, cause?: unknown): AppError =>
+  new AppError(
+    "invalid_argument",
+    `something else is where ${path} should be: move it, or choose another data directory`,
+    { cause, field: "directory" },
+  );

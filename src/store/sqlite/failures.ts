@@ -1,0 +1,71 @@
+import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
+
+/** An AppError as it crosses between threads, where errors lose their class and their fields. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly field: string | undefined;
+  readonly cause: string | undefined;
+}
+
+// SQLite's primary result codes: https://www.sqlite.org/rescode.html
+const GENERIC = 1;
+const BUSY = 5;
+const READ_ONLY = 8;
+const CORRUPT = 11;
+const FULL = 13;
+const CANNOT_OPEN = 14;
+const NOT_A_DATABASE = 26;
+
+/** The primary code of an error from SQLite; undefined when it came from elsewhere. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}
+
+export const isBusy = (error: unknown): boolean => sqliteCode(error) === BUSY;
+
+/** Damaged data: nothing we could do would be right, so a person must choose. */
+export const damaged = (file: string, what: string, cause?: unknown): AppError =>
+  new AppError(
+    "internal",
+    `${file} is damaged: ${what}; restore it from a backup, or move it away to start empty`,
+    { cause },
+  );
+
+/** Anything thrown while opening or reading, with what to do about it. */
+export function readError(error: unknown, file: string): AppError {
+  if (error instanceof AppError) return error;
+  const code = sqliteCode(error);
+  if (code === CORRUPT) return damaged(file, "SQLite cannot follow its pages", error);
+  if (code === NOT_A_DATABASE) return damaged(file, "it is not a SQLite database", error);
+  // Our statements do not change, so SQLite can only have missed what they name.
+  if (code === GENERIC) return damaged(file, "its tables are not those that were made", error);
+  return writeError(error, file);
+}
+
+/** Anything thrown while writing. Always `unavailable`: the store cannot go on. */
+export function writeError(error: unknown, file: string): AppError {
+  return new AppError("unavailable", `cannot use ${file}: ${advice(error)}`, { cause: error });
+}
+
+function advice(error: unknown): string {
+  const code = sqliteCode(error);
+  if (code === FULL) return "the disk is full; make room, then restart";
+  if (code === READ_ONLY || code === CANNOT_OPEN) {
+    return "make the directory and its files writable for this user, then restart";
+  }
+  return "check the disk, then restart";
+}
+
+export function toFailure(error: AppError): Failure {
+  const cause = error.cause === undefined ? undefined : describeChain(error.cause);
+  return { code: error.code, message: error.message, field: error.field, cause };
+}
+
+export function fromFailure({ code, message, field, cause }: Failure): AppError {
+  return new AppError(code, message, {
+    ...(field !== undefined && { field }),
+    ...(cause !== undefined && { cause: new Error(cause) }),
+  });
+}

@@ -1,0 +1,76 @@
+import { limits } from "../../limits.ts";
+import type { Batch, StoredRow } from "../../ports/store.ts";
+import { checkText } from "../keys.ts";
+import type { Failure } from "./failures.ts";
+
+/**
+ * What travels between the store and its thread. Rows travel as one joined string and an array of
+ * lengths: copying one long string costs half as much as copying an array of short ones, and a
+ * third of an array of objects.
+ */
+export interface PackedWrites {
+  readonly text: string; // key, value, key, value, … with nothing between
+  readonly lengths: Int32Array; // of key, of value, …; DELETED in place of a value's
+}
+
+export interface PackedBatch {
+  readonly revision: number;
+  readonly parts: readonly PackedWrites[]; // several only when a string would get too long
+}
+
+export const DELETED = -1;
+
+/** Keys stay apart: readers keep them, and a slice would keep the whole joined string alive. */
+export interface PackedRows {
+  readonly keys: readonly string[];
+  readonly text: string; // the values
+  readonly lengths: Int32Array; // of the values
+  readonly revisions: Float64Array;
+}
+
+export type ToThread =
+  | { readonly kind: "load" }
+  | { readonly kind: "more" } // one chunk was taken, one more may be sent
+  | { readonly kind: "stop-load" }
+  | { readonly kind: "commit"; readonly batch: PackedBatch }
+  | { readonly kind: "close" };
+
+export type FromThread =
+  | { readonly kind: "opened"; readonly revision: number }
+  | { readonly kind: "refused"; readonly failure: Failure } // and the thread ends
+  | { readonly kind: "rows"; readonly rows: PackedRows }
+  | { readonly kind: "loaded" }
+  | { readonly kind: "committed"; readonly revision: number } // and every batch before it
+  | { readonly kind: "failed"; readonly failure: Failure } // and so does everything after
+  | { readonly kind: "warned"; readonly failure: Failure };
+
+export interface ThreadData {
+  readonly directory: string;
+}
+
+export function packBatch({ revision, writes }: Batch): PackedBatch {
+  const parts: PackedWrites[] = [];
+  let lengths: number[] = [];
+  let text = "";
+  const endPart = (): void => {
+    checkText(text);
+    parts.push({ text, lengths: Int32Array.from(lengths) });
+    lengths = [];
+    text = "";
+  };
+  for (const { key, value } of writes) {
+    text += value === undefined ? key : key + value;
+    lengths.push(key.length, value === undefined ? DELETED : value.length);
+    if (text.length >= limits.storePartCharsMax) endPart();
+  }
+  endPart();
+  return { revision, parts };
+}
+
+export function unpackRows({ keys, text, lengths, revisions }: PackedRows): readonly StoredRow[] {
+  let at = 0;
+  return keys.map((key, index) => {
+    const value = text.substring(at, (at += lengths[index] ?? 0));
+    return { key, value, revision: revisions[index] ?? 0 };
+  });
+}

@@ -1,0 +1,133 @@
+import { receiveMessageOnPort, type MessagePort } from "node:worker_threads";
+import { unreachable } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
+import type { Database } from "./database.ts";
+import { readError, toFailure, writeError } from "./failures.ts";
+import type { FromThread, PackedBatch, PackedRows, ToThread } from "./messages.ts";
+
+/**
+ * Serves one database on one port, in the order of the messages. Batches that wait together are
+ * committed together. The first failure is reported and ends everything but `close`, because what
+ * reached the disk is no longer known.
+ */
+export class StoreThread {
+  readonly #port: MessagePort;
+  readonly #database: Database;
+  readonly #idle: NodeJS.Timeout;
+  #isBroken = false;
+  #group: PackedBatch[] = [];
+  #groupRows = 0;
+  #rows: Generator<PackedRows> | undefined;
+  #chunksAllowed = 0;
+
+  constructor(port: MessagePort, database: Database) {
+    this.#port = port;
+    this.#database = database;
+    this.#idle = setTimeout(() => this.#moveLog(limits.storeWalIdleBytes), limits.storeIdleMs);
+  }
+
+  start(): void {
+    this.#port.on("message", (message: ToThread) => this.#receive(message));
+    this.#send({ kind: "opened", revision: this.#database.revision() });
+  }
+
+  /** Takes everything that waits, not only what woke us: that is what makes groups. */
+  #receive(first: ToThread): void {
+    let message: ToThread | undefined = first;
+    while (message !== undefined) {
+      this.#handle(message);
+      const next: { message: ToThread } | undefined = receiveMessageOnPort(this.#port);
+      message = next?.message;
+    }
+    this.#commitGroup();
+    if (!this.#isBroken) this.#idle.refresh(); // it would bring back a timer that was cleared
+  }
+
+  #handle(message: ToThread): void {
+    if (message.kind !== "commit") this.#commitGroup();
+    switch (message.kind) {
+      case "commit":
+        return this.#add(message.batch);
+      case "load":
+        this.#rows = this.#database.readRows();
+        this.#chunksAllowed = limits.storeChunksInFlightMax;
+        return this.#sendChunks();
+      case "more":
+        this.#chunksAllowed += 1;
+        return this.#sendChunks();
+      case "stop-load":
+        this.#rows = undefined;
+        return;
+      case "close":
+        return this.#close();
+      default:
+        unreachable(message);
+    }
+  }
+
+  #add(batch: PackedBatch): void {
+    this.#group.push(batch);
+    for (const { lengths } of batch.parts) this.#groupRows += lengths.length / 2;
+    if (this.#groupRows >= limits.storeGroupRowsMax) this.#commitGroup();
+  }
+
+  #commitGroup(): void {
+    if (this.#group.length === 0) return;
+    const batches = this.#group;
+    this.#group = [];
+    this.#groupRows = 0;
+    this.#attempt(writeError, () => {
+      this.#database.commit(batches);
+      this.#send({ kind: "committed", revision: this.#database.revision() });
+    });
+    this.#moveLog(limits.storeWalBytesMax);
+  }
+
+  /** When nobody waits if that comes soon enough, and in any case before the log grows too long. */
+  #moveLog(limitBytes: number): void {
+    this.#attempt(writeError, () => {
+      if (this.#database.logBytes() >= limitBytes) this.#database.checkpoint();
+    });
+  }
+
+  #sendChunks(): void {
+    this.#attempt(readError, () => {
+      while (this.#rows !== undefined && this.#chunksAllowed > 0) {
+        const next = this.#rows.next();
+        if (next.done === true) {
+          this.#rows = undefined;
+          this.#send({ kind: "loaded" });
+        } else {
+          this.#chunksAllowed -= 1;
+          this.#send({ kind: "rows", rows: next.value });
+        }
+      }
+    });
+  }
+
+  #close(): void {
+    clearTimeout(this.#idle);
+    this.#isBroken = true; // nothing may be asked for any more
+    try {
+      this.#database.close();
+    } catch (error) {
+      // What was acknowledged is in the log, which the next start reads.
+      this.#send({ kind: "warned", failure: toFailure(writeError(error, this.#database.file)) });
+    }
+    this.#port.close(); // with it the thread ends
+  }
+
+  #attempt(toError: typeof writeError, work: () => void): void {
+    if (this.#isBroken) return;
+    try {
+      work();
+    } catch (error) {
+      this.#isBroken = true;
+      this.#send({ kind: "failed", failure: toFailure(toError(error, this.#database.file)) });
+    }
+  }
+
+  #send(message: FromThread): void {
+    this.#port.postMessage(message, []);
+  }
+}

@@ -1,0 +1,143 @@
+import type { Worker } from "node:worker_threads";
+import { AppError } from "../../lib/errors.ts";
+import { unreachable } from "../../lib/invariant.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Batch, Store, StoredRow } from "../../ports/store.ts";
+import { StoreGate } from "../store-gate.ts";
+import { fromFailure } from "./failures.ts";
+import { packBatch, unpackRows, type FromThread, type ToThread } from "./messages.ts";
+import { RowStream } from "./row-stream.ts";
+
+export interface ThreadStoreOptions {
+  readonly name: string;
+  readonly worker: Worker; // owned from here on: it ends with `close`, or when opening fails
+  readonly logger: Logger;
+}
+
+/** Resolves when the thread has opened its data; rejects with its reason when it refuses to. */
+export async function openThreadStore(options: ThreadStoreOptions): Promise<Store> {
+  const store = new ThreadStore(options);
+  await store.opened();
+  return store;
+}
+
+interface Waiting {
+  readonly revision: number;
+  readonly resolve: () => void;
+  readonly reject: (error: AppError) => void;
+}
+
+/** The store as the main thread sees it: orders out, replies in, batches settled as they were sent. */
+class ThreadStore implements Store {
+  readonly name: string;
+  readonly #worker: Worker;
+  readonly #logger: Logger;
+  readonly #opening = Promise.withResolvers<void>();
+  readonly #exited = Promise.withResolvers<void>();
+  readonly #waiting: Waiting[] = []; // bounded by the gate
+  #gate = new StoreGate(0);
+  #stream: RowStream | undefined;
+  #isClosing = false;
+
+  constructor({ name, worker, logger }: ThreadStoreOptions) {
+    this.name = name;
+    this.#worker = worker;
+    this.#logger = logger;
+    worker.on("message", (message: FromThread) => this.#receive(message));
+    worker.on("error", (cause) => this.#fail(crashed(cause)));
+    worker.once("exit", () => this.#exit());
+  }
+
+  opened(): Promise<void> {
+    return this.#opening.promise;
+  }
+
+  revision(): number {
+    return this.#gate.revision;
+  }
+
+  load(): AsyncIterable<readonly StoredRow[]> {
+    this.#gate.beginLoad();
+    const stream = new RowStream(() => this.#send({ kind: "more" }));
+    this.#stream = stream;
+    this.#send({ kind: "load" });
+    return this.#read(stream);
+  }
+
+  commit(batch: Batch): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const packed = packBatch(batch);
+      this.#gate.admit(batch);
+      this.#send({ kind: "commit", batch: packed });
+      this.#waiting.push({ revision: batch.revision, resolve, reject });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#gate.shut();
+    if (!this.#isClosing) this.#send({ kind: "close" });
+    this.#isClosing = true;
+    return this.#exited.promise;
+  }
+
+  async *#read(stream: RowStream): AsyncGenerator<readonly StoredRow[]> {
+    try {
+      yield* stream.chunks();
+    } finally {
+      this.#send({ kind: "stop-load" }); // the reader may have had enough
+      this.#stream = undefined;
+      this.#gate.endLoad();
+    }
+  }
+
+  #send(message: ToThread): void {
+    this.#worker.postMessage(message, []); // nothing to transfer: copying one string is cheaper
+  }
+
+  #receive(message: FromThread): void {
+    switch (message.kind) {
+      case "opened":
+        this.#gate = new StoreGate(message.revision);
+        return this.#opening.resolve();
+      case "refused":
+        this.#gate.fail(fromFailure(message.failure)); // told when the thread is gone
+        return;
+      case "rows":
+        return this.#stream?.push(unpackRows(message.rows));
+      case "loaded":
+        return this.#stream?.end();
+      case "committed":
+        return this.#settle(message.revision);
+      case "failed":
+        return this.#fail(fromFailure(message.failure));
+      case "warned":
+        return this.#logger.warn({ cause: message.failure.cause }, message.failure.message);
+      default:
+        unreachable(message);
+    }
+  }
+
+  #settle(revision: number): void {
+    const count = this.#waiting.findLastIndex((each) => each.revision <= revision) + 1;
+    for (const each of this.#waiting.splice(0, count)) {
+      this.#gate.settle(each.revision);
+      each.resolve();
+    }
+  }
+
+  #fail(error: AppError): void {
+    const failure = this.#gate.fail(error);
+    for (const { reject } of this.#waiting.splice(0)) reject(failure);
+    this.#stream?.fail(failure);
+  }
+
+  #exit(): void {
+    const failure = this.#gate.failure ?? crashed();
+    this.#fail(failure); // after an orderly close nobody waits any more
+    this.#opening.reject(failure);
+    this.#exited.resolve();
+  }
+}
+
+const crashed = (cause?: unknown): AppError =>
+  new AppError("unavailable", "the store's thread ended; restart to recover", { cause });
