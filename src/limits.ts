@@ -130,10 +130,7 @@ invariant(
   limits.outputChunkBytesMax < limits.messageBytesMax,
   "a chunk of output must fit a message",
 );
-invariant(
-  limits.workBytesMax < limits.messageBytesMax,
-  "the largest job must fit a message",
-);
+invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",
@@ -142,8 +139,5 @@ invariant(
   limits.changesPerBatchMax <= limits.storeGroupRowsMax,
   "the largest batch must fit a group",
 );
-invariant(
-  limits.connectionsMax > limits.agentSessionsMax,
-  "agents must not take all connections",
-);
+invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

@@ -1,7 +1,7 @@
 import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
 import { createGrpcServer } from "./api/native/grpc-server.ts";
-import { createHttpServer } from "./api/native/http/http-server.ts";
+import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic } from "./api/native/traffic.ts";
 import type { AppError } from "./lib/errors.ts";
@@ -31,7 +31,7 @@ export interface RunningServer {
 
 /** A control plane over the embedded store, with the native door on its two ports. */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<RunningServer> {
-  const { clock, logger } = options;
+  const { logger } = options;
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
   const plane = await openPlane(options, broken.reject);
@@ -43,11 +43,16 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const closed = Promise.race([stopped, broken.promise]).finally(async () => {
-    logger.info({ atMs: clock.nowMs() }, "stopping");
-    await doors.close();
-    await plane.close();
-  });
+  const serve = async (): Promise<void> => {
+    try {
+      await Promise.race([stopped, broken.promise]);
+    } finally {
+      logger.info({}, "stopping");
+      await doors.close();
+      await plane.close();
+    }
+  };
+  const closed = serve();
   closed.catch(() => undefined);
   return { httpAddress: doors.httpAddress, grpcAddress: doors.grpcAddress, closed };
 }

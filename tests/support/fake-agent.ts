@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { AgentMessage, OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
+import type { OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import { AgentMessageSchema } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { AgentStream } from "../../src/server/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
@@ -31,7 +31,7 @@ export class FakeAgent {
   }
 
   say(message: NonNullable<Said>): void {
-    this.#stream.message(create(AgentMessageSchema, { message }) as AgentMessage);
+    this.#stream.message(create(AgentMessageSchema, { message }));
   }
 
   hello(node: string, more: Record<string, unknown> = {}): void {

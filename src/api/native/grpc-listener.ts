@@ -1,0 +1,58 @@
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { type Server, ServerCredentials } from "@grpc/grpc-js";
+import { formatAddress, parseAddress } from "../../lib/address.ts";
+import { limits } from "../../limits.ts";
+import { toListenError } from "./listen-error.ts";
+
+export interface Listener {
+  /** Where it listens in fact: with the port that was free when 0 was asked for. */
+  readonly address: string;
+  /** Takes no more connections; resolves when those there are have ended. */
+  stop(): Promise<void>;
+  /** Ends all connections at once. */
+  destroyConnections(): void;
+}
+
+/**
+ * Listens itself and hands the connections to grpc-js, whose own `bindAsync` says only in a text
+ * why an address cannot be used, and leaves sockets open after a forced shutdown.
+ */
+export async function listen(server: Server, address: string): Promise<Listener> {
+  const { host, port } = parseAddress(address, "--grpc");
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const sockets = new Set<Socket>();
+  const listener = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    injector.injectConnection(socket);
+  });
+  listener.maxConnections = limits.connectionsMax;
+  await bound(listener, { host, port }, address);
+  return {
+    address: formatAddress({ host, port: boundPort(listener) ?? port }),
+    stop: () => new Promise((resolve) => listener.close(() => resolve())),
+    destroyConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+const bound = (
+  listener: NetServer,
+  at: { readonly host: string; readonly port: number },
+  address: string,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    listener.once("error", (error) => reject(toListenError(error, address, "--grpc")));
+    listener.listen(at, () => {
+      listener.removeAllListeners("error");
+      // An accept that fails later (no more file descriptors) must not end the process.
+      listener.on("error", () => undefined);
+      resolve();
+    });
+  });
+
+function boundPort(listener: NetServer): number | undefined {
+  const at = listener.address();
+  return typeof at === "object" && at !== null ? at.port : undefined;
+}

@@ -1,0 +1,108 @@
+import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
+import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import type { AppError } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
+import { bidiHandler, type Connect } from "./grpc-bidi.ts";
+import { definitionOf, type Method } from "./grpc-codec.ts";
+import { streamHandler } from "./grpc-stream.ts";
+import { unaryHandler } from "./grpc-unary.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** Who calls, and what came beside the request. */
+export interface CallContext {
+  readonly metadata: Metadata;
+  /** Address and port of the caller. */
+  readonly peer: string;
+}
+
+export interface StreamContext extends CallContext {
+  /** Aborts when the caller is gone or the server stops: a source must end then. */
+  readonly signal: AbortSignal;
+}
+
+interface AnyMethod {
+  readonly methodKind: Method["methodKind"];
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+}
+type Input<M extends AnyMethod> = MessageShape<M["input"]>;
+type Output<M extends AnyMethod> = MessageShape<M["output"]>;
+
+/**
+ * What answers a method, by its kind. Refusals are thrown as AppError.
+ * - one answer: a promise of it.
+ * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read.
+ * - both ways: see `Connect`.
+ */
+type Handler<M extends AnyMethod> = {
+  readonly unary: (request: Input<M>, context: CallContext) => Promise<Output<M>>;
+  readonly server_streaming: (
+    request: Input<M>,
+    context: StreamContext,
+  ) => AsyncIterable<Output<M>>;
+  readonly bidi_streaming: Connect<Input<M>, Output<M>>;
+  readonly client_streaming: never;
+}[M["methodKind"]];
+
+/** Total by type: a method of the proto does not compile until something answers it. */
+export type Handlers<Service extends { readonly method: Record<string, AnyMethod> }> = {
+  readonly [Name in keyof Service["method"]]: Handler<Service["method"][Name]>;
+};
+
+/** What grpc-js `addService` takes, and how its streams end when the server does. */
+export interface GrpcService {
+  readonly descriptor: DescService;
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+  /** Asks every open stream to end with this error. Calls with one answer are left to finish. */
+  endStreams(reason: AppError): void;
+}
+
+/** What the handlers of all methods of one service share. */
+export interface ServiceHost {
+  readonly logger: Logger;
+  readonly traffic: Traffic | undefined;
+  /** One entry for each open stream: ends it. */
+  readonly openStreams: Set<(reason: AppError) => void>;
+}
+
+/** A service of a generated descriptor, answered by our handlers, for grpc-js to serve. */
+export function defineService<
+  Service extends DescService & { readonly method: Record<string, AnyMethod> },
+>(
+  descriptor: Service,
+  handlers: Handlers<Service>,
+  options: { readonly logger: Logger; readonly traffic?: Traffic | undefined },
+): GrpcService {
+  const { logger, traffic } = options;
+  const host: ServiceHost = { logger, traffic, openStreams: new Set() };
+  const methods = Object.entries(descriptor.method).map(
+    ([name, method]) => [method as Method, handlers[name as keyof Service["method"]]] as const,
+  );
+  return {
+    descriptor,
+    definition: Object.fromEntries(methods.map(([method]) => [method.name, definitionOf(method)])),
+    implementation: Object.fromEntries(
+      methods.map(([method, handler]) => [method.name, implement(method, handler, host)]),
+    ) as UntypedServiceImplementation,
+    endStreams(reason) {
+      for (const end of host.openStreams) end(reason);
+    },
+  };
+}
+
+/** The handler's type follows from the method's kind, which only `Handlers` can tell. */
+function implement(method: Method, handler: unknown, host: ServiceHost): unknown {
+  switch (method.methodKind) {
+    case "unary":
+      return unaryHandler(method, handler as Parameters<typeof unaryHandler>[1], host);
+    case "server_streaming":
+      return streamHandler(method, handler as Parameters<typeof streamHandler>[1], host);
+    case "bidi_streaming":
+      return bidiHandler(method, handler as Parameters<typeof bidiHandler>[1], host);
+    case "client_streaming":
+      throw new Error(`${method.name}: streams of requests with one answer are not supported`);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+/** Tells which methods a path would take: HTTP wants that said when the wrong one was used. */
+export interface AllowedMethods {
+  add(url: string, methods: readonly string[]): void;
+  of(path: string): readonly string[];
+}
+
+export function createAllowedMethods(): AllowedMethods {
+  const routes = new Map<
+    string,
+    { readonly parts: readonly string[]; readonly methods: Set<string> }
+  >();
+  return {
+    add(url, methods) {
+      const route = routes.get(url) ?? { parts: url.split("/"), methods: new Set() };
+      routes.set(url, route);
+      for (const method of methods) route.methods.add(method);
+    },
+    of(path) {
+      const parts = path.split("/");
+      const fitting = [...routes.values()].filter((route) => fits(route.parts, parts));
+      return [...new Set(fitting.flatMap(({ methods }) => [...methods]))].sort();
+    },
+  };
+}
+
+const fits = (route: readonly string[], path: readonly string[]): boolean =>
+  route.length === path.length &&
+  route.every((part, at) => (part.startsWith(":") ? path[at] !== "" : part === path[at]));

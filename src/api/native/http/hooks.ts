@@ -1,0 +1,34 @@
+import { AppError } from "../../../lib/errors.ts";
+import { refuseForeignPages } from "./browser-guard.ts";
+import { coerceQuery } from "./coerce-query.ts";
+import type { HttpHost } from "./host.ts";
+import { outcomeOf } from "./answer-failures.ts";
+import type { App } from "./typebox-provider.ts";
+
+/** What happens around every request. */
+export function addHooks(
+  app: App,
+  { streams, traffic }: HttpHost,
+  options: { readonly listensOnLoopback: boolean },
+): void {
+  app.addHook("onRequest", async ({ headers }, reply) => {
+    if (streams.isClosing) {
+      reply.header("connection", "close");
+      throw new AppError("unavailable", "the server is stopping; try again soon");
+    }
+    refuseForeignPages(headers, options.listensOnLoopback);
+  });
+  app.addHook("preValidation", async (request) => {
+    const { schema } = request.routeOptions;
+    if (schema?.querystring) {
+      request.query = coerceQuery(request.query as Record<string, unknown>, schema.querystring);
+    }
+    // All fields of a body that may be left out can be left out together.
+    if (schema?.body !== undefined) request.body ??= {};
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "unmatched";
+    const outcome = { code: outcomeOf(reply), ms: reply.elapsedTime };
+    traffic.record("http", `${request.method} ${route}`, outcome);
+  });
+}

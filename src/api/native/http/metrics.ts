@@ -1,0 +1,98 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { StatsView } from "../../../server/views.ts";
+import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../traffic.ts";
+import { counter, gauge, gauges, type MetricFamily, type Sample } from "./prometheus.ts";
+
+/** What the control plane holds and has done. */
+export const statsMetrics = (stats: StatsView): MetricFamily[] => [
+  {
+    name: "busbar_build_info",
+    help: "Version and store, as labels",
+    type: "gauge",
+    samples: [{ labels: { version: stats.version, store: stats.store }, value: 1 }],
+  },
+  gauge("busbar_uptime_seconds", "Time since the start", stats.uptimeMs / 1_000),
+  gauge("busbar_revision", "Number of the latest change", stats.revision),
+  gauges("busbar_jobs", "Jobs in each state", "state", stats.jobs),
+  gauges("busbar_tasks", "Tasks in each state", "state", stats.tasks),
+  gauges("busbar_nodes", "Nodes in each state", "state", stats.nodes),
+  gauges("busbar_capacity", "What connected nodes have", "resource", stats.capacity),
+  gauges("busbar_used", "What tasks use", "resource", stats.used),
+  gauge("busbar_watches", "Open watches", stats.watches),
+  gauge("busbar_agent_sessions", "Connected agents", stats.agentSessions),
+  counter("busbar_commits_total", "Commits to the store", stats.commits),
+  gauge("busbar_commit_mean_seconds", "Mean time of a commit", stats.commitMsMean / 1_000),
+  gauge("busbar_commit_max_seconds", "Longest time of a commit", stats.commitMsMax / 1_000),
+  counter("busbar_placements_total", "Placements", stats.placements),
+  counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
+];
+
+export function trafficMetrics(traffic: Traffic): MetricFamily[] {
+  const methods = [...traffic.methods()];
+  return [
+    {
+      name: "busbar_requests_total",
+      help: "Calls by how they ended",
+      type: "counter",
+      samples: methods.flatMap(({ door, method, calls }) =>
+        [...calls].map(([code, value]) => ({ labels: { door, method, code }, value })),
+      ),
+    },
+    {
+      name: "busbar_request_seconds",
+      help: "How long calls took; streams count until they end",
+      type: "histogram",
+      samples: methods.flatMap(toHistogram),
+    },
+  ];
+}
+
+function toHistogram({ door, method, buckets, secondsTotal }: MethodTraffic): Sample[] {
+  const labels = { door, method };
+  let count = 0;
+  const samples: Sample[] = buckets.map((calls, at) => {
+    count += calls;
+    const le = String(BUCKETS_SECONDS[at] ?? "+Inf");
+    return { suffix: "_bucket", labels: { ...labels, le }, value: count };
+  });
+  samples.push({ suffix: "_sum", labels, value: secondsTotal });
+  samples.push({ suffix: "_count", labels, value: count });
+  return samples;
+}
+
+/** How the process is doing. The loop's delay is measured between two readings. */
+export interface ProcessMeter {
+  metrics(): MetricFamily[];
+  close(): void;
+}
+
+export function createProcessMeter(): ProcessMeter {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  return {
+    metrics() {
+      const families = processMetrics(delay);
+      delay.reset();
+      return families;
+    },
+    close: () => void delay.disable(),
+  };
+}
+
+function processMetrics(delay: ReturnType<typeof monitorEventLoopDelay>): MetricFamily[] {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  const startedAtSeconds = Date.now() / 1_000 - process.uptime();
+  // Without a sample the histogram says nonsense: a smallest delay of years.
+  const seconds = (ns: number): number => (delay.count === 0 ? 0 : ns / 1e9);
+  return [
+    counter("process_cpu_seconds_total", "CPU time", (user + system) / 1e6),
+    gauge("process_start_time_seconds", "When it started, since 1970", startedAtSeconds),
+    gauge("process_resident_memory_bytes", "Memory of the process", rss),
+    gauge("nodejs_heap_used_bytes", "Heap in use", heapUsed),
+    gauge("nodejs_heap_total_bytes", "Heap in all", heapTotal),
+    gauge("nodejs_external_memory_bytes", "Memory of buffers", external),
+    gauge("nodejs_eventloop_delay_mean_seconds", "Mean delay of the loop", seconds(delay.mean)),
+    gauge("nodejs_eventloop_delay_max_seconds", "Longest delay of the loop", seconds(delay.max)),
+  ];
+}

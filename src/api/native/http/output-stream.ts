@@ -1,0 +1,46 @@
+import { Readable } from "node:stream";
+import type { Operations } from "../../../server/operations.ts";
+
+type Part = { readonly data: Uint8Array };
+type Parts = ReturnType<Operations["readOutput"]>;
+
+/**
+ * Waits for the first part of an output, so that a refusal can still be answered as an error, but
+ * not for long: the reader of a task that prints nothing wants to know that it is being served.
+ */
+export async function openOutput(
+  parts: Parts,
+  ended: AbortController,
+  waitMs: number,
+): Promise<Readable> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, waitMs);
+  try {
+    await Promise.race([first, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+  // Reported through the stream when it is read; until then nobody else would.
+  first.catch(() => undefined);
+  const stream = Readable.from(bytesOf(iterator, first, ended.signal), { objectMode: false });
+  // Also when nobody has read from it, when its own end would not reach the source.
+  stream.once("close", () => {
+    ended.abort();
+    iterator.return?.().catch(() => undefined);
+  });
+  return stream;
+}
+
+async function* bytesOf(
+  iterator: AsyncIterator<Part>,
+  first: Promise<IteratorResult<Part>>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for (let next = await first; next.done !== true; next = await iterator.next()) {
+    if (next.value.data.byteLength > 0) yield next.value.data;
+  }
+  // Cut off rather than ended: the reader must not take what it has for the whole.
+  signal.throwIfAborted();
+}

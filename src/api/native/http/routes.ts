@@ -1,0 +1,39 @@
+import type { HttpHost } from "./host.ts";
+import { JobSubmission, ManySubmissions } from "./request-schemas.ts";
+import { Failure } from "./routes/answers.ts";
+import { groupRoutes } from "./routes/groups.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { nodeRoutes } from "./routes/nodes.ts";
+import { submitRoute } from "./routes/submit.ts";
+import { systemRoutes } from "./routes/system.ts";
+import { taskRoutes } from "./routes/tasks.ts";
+import { watchRoute } from "./routes/watch.ts";
+import type { App } from "./typebox-provider.ts";
+import * as views from "./view-schemas.ts";
+
+/** The components of the document: what routes refer to by name. */
+const NAMED = [
+  JobSubmission,
+  ManySubmissions,
+  Failure,
+  views.JobSpec,
+  views.Job,
+  views.Task,
+  views.Node,
+  views.Cluster,
+  views.Group,
+  views.Explanation,
+  views.Stats,
+  views.Submitted,
+];
+
+export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
+  for (const schema of NAMED) app.addSchema(schema);
+  submitRoute(app, host);
+  jobRoutes(app, host);
+  taskRoutes(app, host);
+  watchRoute(app, host, heartbeatMs);
+  nodeRoutes(app, host);
+  groupRoutes(app, host);
+  systemRoutes(app, host);
+}

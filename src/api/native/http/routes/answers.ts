@@ -1,0 +1,32 @@
+import { Type } from "typebox";
+import type { ErrorCode } from "../../../../lib/errors.ts";
+import { named, object, oneOf, optional, text } from "../schema.ts";
+
+const CODES: Readonly<Record<ErrorCode, true>> = {
+  invalid_argument: true,
+  not_found: true,
+  already_exists: true,
+  permission_denied: true,
+  conflict: true,
+  compacted: true,
+  exhausted: true,
+  unavailable: true,
+  internal: true,
+};
+
+export const Failure = object(
+  {
+    error: object({
+      code: oneOf(Object.keys(CODES) as ErrorCode[], "What went wrong, for programs"),
+      message: text("What went wrong, for people"),
+      field: optional(text("The input at fault, as it was written")),
+    }),
+  },
+  { $id: "Failure" },
+);
+
+/** All that any route may answer besides its own. Handlers never send it: they throw. */
+export const failures = {
+  "4xx": Type.Unsafe<never>({ description: "Refused", ...named(Failure) }),
+  "5xx": Type.Unsafe<never>({ description: "Not possible now", ...named(Failure) }),
+} as const;

@@ -1,0 +1,43 @@
+import { LOCAL_CALLER } from "../../caller.ts";
+import type { HttpHost } from "../host.ts";
+import { GroupBody, NamePath } from "../request-schemas.ts";
+import { named } from "../schema.ts";
+import type { App } from "../typebox-provider.ts";
+import { Group, Groups, Removed } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["groups"];
+const params = NamePath;
+
+export function groupRoutes(app: App, { operations }: HttpHost): void {
+  app.get(
+    "/v1/groups",
+    { schema: { tags, summary: "List groups", response: { 200: Groups, ...failures } } },
+    () => operations.listGroups(),
+  );
+  app.put(
+    "/v1/groups/:name",
+    {
+      schema: {
+        tags,
+        summary: "Create a group, or change the fields that are given",
+        params,
+        body: GroupBody,
+        response: { 200: named(Group), ...failures },
+      },
+    },
+    (request) => operations.putGroup(LOCAL_CALLER, { ...request.body, name: request.params.name }),
+  );
+  app.delete(
+    "/v1/groups/:name",
+    {
+      schema: {
+        tags,
+        summary: "Remove a group that has no jobs",
+        params,
+        response: { 200: Removed, ...failures },
+      },
+    },
+    (request) => operations.removeGroup(LOCAL_CALLER, request.params.name),
+  );
+}

@@ -1,0 +1,91 @@
+import { LOCAL_CALLER } from "../../caller.ts";
+import type { HttpHost } from "../host.ts";
+import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../request-schemas.ts";
+import { named } from "../schema.ts";
+import { fromJobQuery } from "../translate.ts";
+import type { App } from "../typebox-provider.ts";
+import { Counts, Explanation, Job, JobPage, TaskPage } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["jobs"];
+export function jobRoutes(app: App, { operations }: HttpHost): void {
+  app.get(
+    "/v1/jobs",
+    {
+      schema: {
+        tags,
+        summary: "List jobs, newest first. A page may be empty and still have a next one",
+        querystring: JobQuery,
+        response: { 200: JobPage, ...failures },
+      },
+    },
+    ({ query }) => operations.listJobs(fromJobQuery(query), query),
+  );
+
+  app.get(
+    "/v1/jobs/count",
+    {
+      schema: {
+        tags,
+        summary: "Count jobs and tasks in each state",
+        querystring: CountQuery,
+        response: { 200: Counts, ...failures },
+      },
+    },
+    ({ query }) => operations.countJobs(query.group),
+  );
+
+  app.get(
+    "/v1/jobs/:id",
+    {
+      schema: {
+        tags,
+        summary: "Show a job",
+        params: IdPath,
+        response: { 200: named(Job), ...failures },
+      },
+    },
+    ({ params }) => operations.getJob(params.id),
+  );
+
+  app.post(
+    "/v1/jobs/:id/cancel",
+    {
+      schema: {
+        tags,
+        summary: "Cancel a job, or one task of it. Cancelling what has ended changes nothing",
+        params: IdPath,
+        body: ReasonBody,
+        response: { 200: named(Job), ...failures },
+      },
+    },
+    ({ params, body }) => operations.cancelJob(LOCAL_CALLER, params.id, body?.reason ?? ""),
+  );
+
+  app.get(
+    "/v1/jobs/:id/explain",
+    {
+      schema: {
+        tags,
+        summary: "Say why a job is pending, and what would help",
+        params: IdPath,
+        response: { 200: named(Explanation), ...failures },
+      },
+    },
+    ({ params }) => operations.explainJob(params.id),
+  );
+
+  app.get(
+    "/v1/jobs/:id/tasks",
+    {
+      schema: {
+        tags,
+        summary: "List the tasks of a job, by array index",
+        params: IdPath,
+        querystring: TaskQuery,
+        response: { 200: TaskPage, ...failures },
+      },
+    },
+    ({ params, query }) => operations.listTasks(params.id, query.state ?? [], query),
+  );
+}

@@ -1,0 +1,68 @@
+import { LOCAL_CALLER } from "../../caller.ts";
+import type { HttpHost } from "../host.ts";
+import { NamePath, NodeQuery, ReasonBody } from "../request-schemas.ts";
+import { named } from "../schema.ts";
+import type { App } from "../typebox-provider.ts";
+import { Clusters, Node, NodePage, Removed } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["nodes"];
+const params = NamePath;
+
+export function nodeRoutes(app: App, { operations }: HttpHost): void {
+  app.get(
+    "/v1/nodes",
+    {
+      schema: {
+        tags,
+        summary: "List nodes",
+        querystring: NodeQuery,
+        response: { 200: NodePage, ...failures },
+      },
+    },
+    ({ query }) => operations.listNodes({ cluster: query.cluster, state: query.state }, query),
+  );
+
+  const response = { 200: named(Node), ...failures };
+  app.get(
+    "/v1/nodes/:name",
+    { schema: { tags, summary: "Show a node", params, response } },
+    (request) => operations.getNode(request.params.name),
+  );
+  app.post(
+    "/v1/nodes/:name/drain",
+    {
+      schema: {
+        tags,
+        summary: "Place no new tasks on a node; the running ones go on",
+        params,
+        body: ReasonBody,
+        response,
+      },
+    },
+    (request) => operations.drainNode(LOCAL_CALLER, request.params.name, request.body.reason ?? ""),
+  );
+  app.post(
+    "/v1/nodes/:name/undrain",
+    { schema: { tags, summary: "Place tasks on a node again", params, response } },
+    (request) => operations.undrainNode(LOCAL_CALLER, request.params.name),
+  );
+  app.delete(
+    "/v1/nodes/:name",
+    {
+      schema: {
+        tags,
+        summary: "Forget a node that is not connected. Its tasks are lost and placed again",
+        params,
+        response: { 200: Removed, ...failures },
+      },
+    },
+    (request) => operations.removeNode(LOCAL_CALLER, request.params.name),
+  );
+
+  app.get(
+    "/v1/clusters",
+    { schema: { tags, summary: "List clusters", response: { 200: Clusters, ...failures } } },
+    () => operations.listClusters(),
+  );
+}

@@ -1,0 +1,74 @@
+import { Type } from "typebox";
+import { AppError } from "../../../../lib/errors.ts";
+import type { HttpHost } from "../host.ts";
+import { createProcessMeter, statsMetrics, trafficMetrics } from "../metrics.ts";
+import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
+import { flag, named, object } from "../schema.ts";
+import type { App } from "../typebox-provider.ts";
+import { Stats } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["system"];
+
+export function systemRoutes(app: App, host: HttpHost): void {
+  const { operations } = host;
+  app.get(
+    "/v1/stats",
+    {
+      schema: {
+        tags,
+        summary: "Say how much there is of everything",
+        response: { 200: named(Stats), ...failures },
+      },
+    },
+    () => operations.stats(),
+  );
+
+  const ok = { 200: object({ ok: flag("Always true") }), ...failures };
+  app.get(
+    "/healthz",
+    { schema: { tags, summary: "Say that the process is up", response: ok } },
+    async () => ({ ok: true }),
+  );
+  app.get(
+    "/readyz",
+    { schema: { tags, summary: "Say whether commands are taken", response: ok } },
+    async () => {
+      if (operations.isReady()) return { ok: true };
+      throw new AppError("unavailable", "the server is starting, stopping or broken");
+    },
+  );
+  metricsRoute(app, host);
+}
+
+function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
+  const meter = createProcessMeter();
+  app.addHook("onClose", async () => meter.close());
+  app.get(
+    "/metrics",
+    {
+      schema: {
+        tags,
+        summary: "Measure everything, for Prometheus",
+        produces: ["text/plain"],
+        response: { 200: Type.Unsafe<unknown>({ type: "string" }), ...failures },
+      },
+    },
+    async (_, reply) => {
+      const families = [
+        gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
+        ...(await statsOrNone(operations.stats())),
+        ...trafficMetrics(traffic),
+        ...meter.metrics(),
+      ];
+      return reply.type(PROMETHEUS_TYPE).send(formatMetrics(families));
+    },
+  );
+}
+
+/** A server that is not ready is the one whose process one wants to see. */
+const statsOrNone = (stats: ReturnType<HttpHost["operations"]["stats"]>): Promise<MetricFamily[]> =>
+  stats.then(statsMetrics, (error: unknown) => {
+    if (error instanceof AppError && error.code === "unavailable") return [];
+    throw error;
+  });

@@ -1,0 +1,57 @@
+import { Type } from "typebox";
+import { limits } from "../../../../limits.ts";
+import type { HttpHost } from "../host.ts";
+import { openOutput } from "../output-stream.ts";
+import { IdPath, OutputQuery } from "../request-schemas.ts";
+import { named } from "../schema.ts";
+import type { App } from "../typebox-provider.ts";
+import { Task } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["tasks"];
+
+export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
+  app.get(
+    "/v1/tasks/:id",
+    {
+      schema: {
+        tags,
+        summary: "Show a task",
+        params: IdPath,
+        response: { 200: named(Task), ...failures },
+      },
+    },
+    ({ params }) => operations.getTask(params.id),
+  );
+
+  app.get(
+    "/v1/tasks/:id/output",
+    {
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "Read what a task printed, as it is; with follow, until the task ends",
+        params: IdPath,
+        querystring: OutputQuery,
+        produces: ["application/octet-stream"],
+        response: {
+          200: Type.Unsafe<unknown>({ type: "string", description: "The bytes" }),
+          ...failures,
+        },
+      },
+    },
+    async ({ params, query }, reply) => {
+      const ended = streams.open();
+      reply.raw.once("close", () => ended.abort());
+      const { stream = "stdout", ...rest } = query;
+      const parts = operations.readOutput({ taskId: params.id, stream, ...rest }, ended.signal);
+      const bytes = await openOutput(parts, ended, limits.outputHeadersAfterMs);
+      // What a task prints is nobody's page, whatever it looks like.
+      reply.header("x-content-type-options", "nosniff");
+      reply.header("cache-control", "no-store");
+      reply.type("application/octet-stream").send(bytes);
+      reply.raw.flushHeaders();
+      return reply;
+    },
+  );
+}

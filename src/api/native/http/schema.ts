@@ -1,0 +1,38 @@
+import { type Static, Type, type TObject, type TProperties, type TSchema } from "typebox";
+
+// Small words for the schemas of routes. Objects are closed: what is not named is refused.
+
+export const object = <Fields extends TProperties>(
+  fields: Fields,
+  options: { readonly $id?: string; readonly description?: string } = {},
+): TObject<Fields> => Type.Object(fields, { additionalProperties: false, ...options });
+
+export const optional = Type.Optional;
+export const list = <Items extends TSchema>(
+  items: Items,
+  options: { readonly description?: string; readonly maxItems?: number; examples?: unknown } = {},
+) => Type.Unsafe<readonly Static<Items>[]>(Type.Array(items, options));
+export const flag = (description: string) => Type.Boolean({ description });
+export const text = (description: string, options: { readonly examples?: string[] } = {}) =>
+  Type.String({ description, ...options });
+export const whole = (description: string) => Type.Integer({ description });
+export const number = (description: string) => Type.Number({ description });
+export const timeMs = (what: string) => whole(`${what}, in milliseconds since 1970`);
+
+export const texts = (description: string) =>
+  Type.Unsafe<Readonly<Record<string, string>>>(
+    Type.Object({}, { additionalProperties: Type.String(), description }),
+  );
+
+export const amounts = (description: string) =>
+  Type.Unsafe<Readonly<Record<string, number>>>(
+    Type.Object({}, { additionalProperties: Type.Number(), description }),
+  );
+
+/** One of some words. JSON Schema's `enum`, because a union of constants makes poor messages. */
+export const oneOf = <Word extends string>(words: readonly Word[], description: string) =>
+  Type.Unsafe<Word>(Type.String({ enum: [...words], description }));
+
+/** A schema of the document's components, by its name. */
+export const named = <Schema extends TSchema>(schema: Schema & { readonly $id?: string }) =>
+  Type.Unsafe<Static<Schema>>({ $ref: `${schema.$id ?? ""}#` });

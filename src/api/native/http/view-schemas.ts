@@ -1,0 +1,233 @@
+import { Type } from "typebox";
+import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
+import {
+  amounts,
+  flag,
+  list,
+  named,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  texts,
+  timeMs,
+  whole,
+} from "./schema.ts";
+
+// What answers look like. The views are sent as they are; that a view fits its schema is checked
+// by the compiler in every route, that nothing is left out by a test.
+
+const counts = <Word extends string>(words: readonly Word[], description: string) =>
+  Type.Unsafe<Readonly<Record<Word, number>>>(
+    Type.Object(Object.fromEntries(words.map((word) => [word, Type.Integer()])), {
+      additionalProperties: false,
+      description,
+    }),
+  );
+const taskCounts = () => counts(taskStateNames, "How many tasks are in each state");
+const revision = () => whole("Number of the latest change when this was answered");
+const nextPageToken = () => text("Ask for the next page with it; absent: this was the last");
+
+export const JobSpec = object(
+  {
+    name: text("Name"),
+    group: text("Group it is queued in"),
+    labels: optional(texts("Labels")),
+    command: optional(list(Type.String(), { description: "Program and arguments" })),
+    script: optional(text("Script, when there is no command")),
+    env: optional(texts("Environment variables")),
+    cwd: optional(text("Working directory; absent: a fresh one for each attempt")),
+    resources: amounts("What each task needs: cpu in cpus, memory in bytes"),
+    placement: optional(
+      object({
+        cluster: optional(text("Only on this cluster")),
+        node: optional(text("Only on this node")),
+        labels: optional(texts("Only on nodes with all these labels")),
+      }),
+    ),
+    array: optional(text("Indexes of its tasks, like 0-99")),
+    priority: whole("Higher goes first"),
+    retries: optional(
+      object({
+        max: whole("How often a failed task is tried again"),
+        backoffMs: whole("Before the first retry; doubles each time"),
+        backoffMaxMs: whole("At most this long between two attempts"),
+      }),
+    ),
+    timeLimitMs: optional(whole("How long a task may run")),
+    killGraceMs: whole("From TERM to KILL when a task is stopped"),
+    queueDeadlineMs: optional(whole("Tasks not started this long after submission expire")),
+    outputLimitBytes: whole("How much is kept of each stream of an attempt"),
+  },
+  { $id: "JobSpec" },
+);
+
+export const Job = object(
+  {
+    id: text("Id, like 17"),
+    spec: named(JobSpec),
+    state: oneOf(jobStateNames, "State of the job"),
+    tasks: taskCounts(),
+    taskTotal: whole("How many tasks it has"),
+    submittedAtMs: timeMs("When it was submitted"),
+    submittedBy: text("Who submitted it"),
+    startedAtMs: optional(timeMs("When its first task started")),
+    endedAtMs: optional(timeMs("When its last task ended")),
+    idempotencyKey: optional(text("Key it was submitted with")),
+    reason: optional(text("Why it was cancelled, expired or failed, or why it is pending")),
+    exitCode: optional(whole("Once ended: 0 when all tasks succeeded")),
+    revision: revision(),
+  },
+  { $id: "Job" },
+);
+
+const past = object({
+  attempt: whole("Number of the attempt, from 1"),
+  node: text("Where it ran"),
+  startedAtMs: optional(timeMs("When it started")),
+  endedAtMs: timeMs("When it ended"),
+  exitCode: optional(whole("Exit code")),
+  signal: optional(text("Signal that ended it")),
+  reason: text("Why it did not succeed"),
+});
+
+export const Task = object(
+  {
+    id: text("Id: 17, or 17.3 in an array"),
+    jobId: text("Job it belongs to"),
+    index: whole("Index in the array; 0 without one"),
+    state: oneOf(taskStateNames, "State of the task"),
+    attempt: whole("How often it was placed"),
+    node: optional(text("Where it is or was")),
+    cluster: optional(text("Cluster of that node")),
+    assignedAtMs: optional(timeMs("When it was sent to the node")),
+    startedAtMs: optional(timeMs("When it started")),
+    endedAtMs: optional(timeMs("When it ended")),
+    exitCode: optional(whole("Exit code")),
+    signal: optional(text("Signal that ended it")),
+    reason: optional(text("Why it is in this state")),
+    notBeforeMs: optional(timeMs("Waiting: not placed before this")),
+    past: optional(list(past, { description: "The latest attempts that did not succeed" })),
+  },
+  { $id: "Task" },
+);
+
+export const Node = object(
+  {
+    name: text("Name, unique over all clusters"),
+    cluster: text("Cluster it belongs to"),
+    state: oneOf(nodeStateNames, "State of the node"),
+    capacity: amounts("What it has"),
+    used: amounts("What its tasks use"),
+    labels: texts("Labels"),
+    tasks: whole("Tasks assigned, running or stopping there"),
+    connectedAtMs: optional(timeMs("Connected since")),
+    disconnectedAtMs: optional(timeMs("Disconnected since")),
+    drainReason: optional(text("Why it is drained")),
+    agentVersion: text("Version of its agent"),
+    revision: revision(),
+  },
+  { $id: "Node" },
+);
+
+export const Cluster = object(
+  {
+    name: text("Name"),
+    nodes: whole("How many nodes it has"),
+    nodesConnected: whole("How many of them are connected"),
+    capacity: amounts("What its connected nodes have"),
+    used: amounts("What its tasks use"),
+    tasks: whole("Tasks assigned, running or stopping there"),
+  },
+  { $id: "Cluster" },
+);
+
+const groupFields = {
+  name: text("Name"),
+  weight: number("Share of the resources, in proportion to other groups"),
+  owner: text("Who it belongs to"),
+  runningTasksMax: optional(whole("Tasks assigned, running or stopping at once; absent: no limit")),
+  queuedTasksMax: optional(whole("Tasks pending or waiting; absent: no limit")),
+};
+export const Group = object(
+  { ...groupFields, tasks: taskCounts(), used: amounts("What its tasks use") },
+  { $id: "Group" },
+);
+
+export const Explanation = object(
+  {
+    jobId: text("Job it is about"),
+    state: oneOf(jobStateNames, "State of the job"),
+    summary: text("One sentence"),
+    reasons: list(
+      object({
+        reason: text("Why nodes were refused"),
+        nodes: whole("How many of them"),
+        never: flag("Waiting will not change it"),
+        examples: list(Type.String(), { description: "Some of the nodes" }),
+      }),
+    ),
+    hints: list(Type.String(), { description: "What would help" }),
+    ahead: whole("Pending tasks of the same group that go before it"),
+    nodes: whole("How many nodes there are"),
+  },
+  { $id: "Explanation" },
+);
+
+export const Stats = object(
+  {
+    version: text("Version of the server"),
+    store: text("Which store it uses"),
+    revision: revision(),
+    uptimeMs: number("How long it has been up"),
+    jobs: counts(jobStateNames, "How many jobs are in each state"),
+    tasks: taskCounts(),
+    nodes: counts(nodeStateNames, "How many nodes are in each state"),
+    capacity: amounts("What the connected nodes have"),
+    used: amounts("What tasks use"),
+    watches: whole("Open watches"),
+    agentSessions: whole("Connected agents"),
+    memoryBytes: whole("Memory of the server"),
+    commits: whole("Commits to the store since the start"),
+    commitMsMean: number("Mean time of a commit"),
+    commitMsMax: number("Longest time of a commit"),
+    placements: whole("Placements since the start"),
+    tasksEnded: whole("Tasks ended since the start"),
+  },
+  { $id: "Stats" },
+);
+
+export const Submitted = object(
+  {
+    id: text("Id of the job"),
+    existed: flag("It was there already, by its idempotency key"),
+    warning: optional(text("What the submitter should know, like that no node could run it")),
+  },
+  { $id: "Submitted" },
+);
+
+export const Counts = object({
+  jobs: counts(jobStateNames, "How many jobs are in each state"),
+  tasks: taskCounts(),
+  revision: revision(),
+});
+
+export const JobPage = object({
+  jobs: list(named(Job)),
+  nextPageToken: optional(nextPageToken()),
+  revision: revision(),
+});
+export const TaskPage = object({
+  tasks: list(named(Task)),
+  nextPageToken: optional(nextPageToken()),
+  revision: revision(),
+});
+export const NodePage = object({
+  nodes: list(named(Node)),
+  nextPageToken: optional(nextPageToken()),
+  revision: revision(),
+});
+export const Clusters = object({ clusters: list(named(Cluster)), revision: revision() });
+export const Groups = object({ groups: list(named(Group)), revision: revision() });
+export const Removed = object({ revision: revision() });

@@ -1,0 +1,58 @@
+import type { NodeStateName } from "../../core/model/node.ts";
+import type { JobStateName, TaskStateName } from "../../core/state/progress.ts";
+import { State } from "../../gen/busbar/v1/busbar_pb.ts";
+import { invalid } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
+
+/** Total by type: a new state does not compile until the wire has a number for it. */
+export const stateOf: Readonly<Record<TaskStateName, State>> = {
+  pending: State.PENDING,
+  waiting: State.WAITING,
+  assigned: State.ASSIGNED,
+  running: State.RUNNING,
+  stopping: State.STOPPING,
+  succeeded: State.SUCCEEDED,
+  failed: State.FAILED,
+  cancelled: State.CANCELLED,
+  expired: State.EXPIRED,
+};
+
+// Records, because they are total by type and lists are not.
+const JOB_STATES: Readonly<Record<JobStateName, true>> = {
+  pending: true,
+  running: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+  expired: true,
+};
+const NODE_STATES: Readonly<Record<NodeStateName, true>> = {
+  connected: true,
+  disconnected: true,
+  draining: true,
+  drained: true,
+  lost: true,
+};
+
+export const taskStateNames = Object.keys(stateOf) as readonly TaskStateName[];
+export const jobStateNames = Object.keys(JOB_STATES) as readonly JobStateName[];
+export const nodeStateNames = Object.keys(NODE_STATES) as readonly NodeStateName[];
+
+export function fromTaskState(state: State, field: string): TaskStateName {
+  const name = taskStateNames.find((known) => stateOf[known] === state);
+  if (name === undefined) throw invalid(field, `${state} is not a state`);
+  return name;
+}
+
+export function fromJobState(state: State, field: string): JobStateName {
+  const name = fromTaskState(state, field);
+  if (name in JOB_STATES) return name as JobStateName;
+  throw invalid(field, `only tasks are ever ${name}; a job is ${jobStateNames.join(", ")}`);
+}
+
+export function fromNodeState(text: string, field: string): NodeStateName {
+  if (Object.hasOwn(NODE_STATES, text)) return text as NodeStateName;
+  const meant = nearest(text, nodeStateNames);
+  const hint = meant === undefined ? `use ${nodeStateNames.join(", ")}` : `did you mean ${meant}?`;
+  throw invalid(field, `${JSON.stringify(text.slice(0, 40))} is not a state of a node; ${hint}`);
+}

@@ -1,0 +1,151 @@
+import { toJobSpec } from "../../../core/model/job-spec.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { Operations } from "../../../server/operations.ts";
+import type { GroupView, JobView, NodeView } from "../../../server/views.ts";
+import { aCluster, aGroup, aJob, aNode, aTask, someStats } from "./view-builders.ts";
+
+export interface Asked {
+  readonly name: keyof Operations;
+  readonly args: readonly unknown[];
+}
+
+/** Operations in memory, small: remembers what it was asked, and answers plausibly. */
+export interface FakeOperations extends Operations {
+  readonly asked: Asked[];
+  /** What it was asked last. */
+  last(): Asked | undefined;
+}
+
+export function createFakeOperations(overrides: Partial<Operations> = {}): FakeOperations {
+  const asked: Asked[] = [];
+  const note = <Name extends keyof Operations>(name: Name, work: Operations[Name]) =>
+    ((...args: unknown[]) => {
+      asked.push({ name, args });
+      return (work as (...args: unknown[]) => unknown)(...args);
+    }) as Operations[Name];
+  const all = { ...basics(), ...overrides };
+  const noted = Object.fromEntries(
+    (Object.keys(all) as (keyof Operations)[]).map((name) => [name, note(name, all[name])]),
+  ) as unknown as Operations;
+  return { ...noted, isReady: all.isReady, asked, last: () => asked.at(-1) };
+}
+
+const missing = (what: string, id: string): AppError =>
+  new AppError("not_found", `there is no ${what} ${id}`, { field: what });
+
+function basics(): Operations {
+  const jobs = new Map<string, JobView>();
+  const byKey = new Map<string, string>();
+  const groups = new Map<string, GroupView>([["default", aGroup()]]);
+  const nodes = new Map<string, NodeView>([["n1", aNode()]]);
+  let revision = 0;
+  const find = <Row>(rows: Map<string, Row>, what: string, id: string): Row => {
+    const row = rows.get(id);
+    if (row === undefined) throw missing(what, id);
+    return row;
+  };
+  return {
+    async submitJobs(caller, submissions) {
+      revision += 1;
+      const answers = submissions.map(({ spec, idempotencyKey }, at) => {
+        const job = fromInput(spec, at);
+        const known = idempotencyKey === undefined ? undefined : byKey.get(idempotencyKey);
+        if (known !== undefined) return { id: known, existed: true };
+        const id = String(jobs.size + 1);
+        const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+        if (idempotencyKey !== undefined) byKey.set(idempotencyKey, id);
+        jobs.set(id, { ...job, id, ...key, submittedBy: caller.name, revision });
+        return { id, existed: false, warning: "no node could run it" };
+      });
+      return { jobs: answers, revision };
+    },
+    getJob: async (id) => find(jobs, "job", id),
+    listJobs: async ({ states }) => ({
+      jobs: [...jobs.values()].filter(({ state }) => states?.includes(state) ?? true).reverse(),
+      nextPageToken: "more",
+      revision,
+    }),
+    countJobs: async () => ({ jobs: someStats().jobs, tasks: someStats().tasks, revision }),
+    listTasks: async (jobId) => ({
+      tasks: [aTask({ id: find(jobs, "job", jobId).id, jobId })],
+      revision,
+    }),
+    getTask: async (id) => aTask({ id: find(jobs, "job", id).id }),
+    async cancelJob(_, id, reason) {
+      const job: JobView = { ...find(jobs, "job", id), state: "cancelled", reason };
+      jobs.set(id, job);
+      return job;
+    },
+    explainJob: async (jobId) => ({
+      jobId: find(jobs, "job", jobId).id,
+      state: "pending",
+      summary: "it waits for cpu",
+      reasons: [{ reason: "busy: cpu", nodes: 1, never: false, examples: ["n1"] }],
+      hints: ["add a node"],
+      ahead: 3,
+      nodes: 1,
+    }),
+    async *readOutput({ taskId, stream, offset = 0 }) {
+      const bytes = new TextEncoder().encode(`${stream} of ${find(jobs, "job", taskId).id}\n`);
+      yield { data: bytes.subarray(offset), truncated: false };
+    },
+    async *watch({ afterRevision = revision }) {
+      yield { kind: "sync", revision: afterRevision };
+      yield { kind: "job", revision: afterRevision + 1, job: aJob() };
+      yield { kind: "task", revision: afterRevision + 1, task: aTask() };
+      yield { kind: "node", revision: afterRevision + 2, node: aNode() };
+      yield { kind: "group", revision: afterRevision + 3, group: aGroup() };
+      yield { kind: "removed", revision: afterRevision + 4, what: "job", id: "1" };
+    },
+    listNodes: async () => ({ nodes: [...nodes.values()], revision }),
+    getNode: async (name) => find(nodes, "node", name),
+    drainNode: async (_, name, drainReason) => ({
+      ...find(nodes, "node", name),
+      state: "draining",
+      drainReason,
+    }),
+    undrainNode: async (_, name) => find(nodes, "node", name),
+    async removeNode(_, name) {
+      find(nodes, "node", name);
+      nodes.delete(name);
+      return { revision };
+    },
+    listClusters: async () => ({ clusters: [aCluster()], revision }),
+    listGroups: async () => ({ groups: [...groups.values()], revision }),
+    async putGroup(_, { name, ...fields }) {
+      const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const group = aGroup({ ...groups.get(name), name, ...Object.fromEntries(given) });
+      groups.set(name, group);
+      return group;
+    },
+    async removeGroup(_, name) {
+      find(groups, "group", name);
+      groups.delete(name);
+      return { revision };
+    },
+    stats: async () => someStats({ revision }),
+    isReady: () => true,
+  };
+}
+
+/** Checks a spec as the real ones do, so that refusals name fields as the real ones do. */
+function fromInput(input: Parameters<typeof toJobSpec>[0], at: number): JobView {
+  try {
+    const spec = toJobSpec(input);
+    return aJob({
+      state: "pending",
+      spec: { ...aJob().spec, name: spec.name, group: spec.group, priority: spec.priority },
+    });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.field === undefined) throw error;
+    const field = `jobs[${at}].${error.field}`;
+    throw new AppError(error.code, error.message.replace(error.field, field), { field });
+  }
+}
+
+export const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

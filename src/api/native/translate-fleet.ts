@@ -1,0 +1,139 @@
+import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
+import {
+  ClusterSchema,
+  GroupSchema,
+  ListClustersResponseSchema,
+  ListGroupsResponseSchema,
+  ListNodesResponseSchema,
+  NodeSchema,
+  RemovedSchema,
+  RemoveGroupResponseSchema,
+  RemoveNodeResponseSchema,
+  StatsSchema,
+  SyncSchema,
+  WatchEventSchema,
+} from "../../gen/busbar/v1/busbar_pb.ts";
+import { unreachable } from "../../lib/invariant.ts";
+import type * as views from "../../server/views.ts";
+import { toCounts, toJob, toTask } from "./translate-jobs.ts";
+import { message, wide, wideAll } from "./wire-message.ts";
+
+// What Operations answers about nodes, clusters, groups and everything, to messages of the wire.
+
+interface At {
+  readonly revision: number;
+}
+
+export const toNode = (view: views.NodeView): wire.Node =>
+  message(NodeSchema, {
+    name: view.name,
+    cluster: view.cluster,
+    state: view.state,
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    labels: { ...view.labels },
+    tasks: view.tasks,
+    connectedAtMs: wide(view.connectedAtMs),
+    disconnectedAtMs: wide(view.disconnectedAtMs),
+    drainReason: view.drainReason ?? "",
+    agentVersion: view.agentVersion,
+    revision: wide(view.revision),
+  });
+
+export const toCluster = (view: views.ClusterView): wire.Cluster =>
+  message(ClusterSchema, {
+    name: view.name,
+    nodes: view.nodes,
+    nodesConnected: view.nodesConnected,
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    tasks: view.tasks,
+  });
+
+/** In a watch a group comes without what its tasks use. */
+export const toGroup = (
+  view: Omit<views.GroupView, "tasks" | "used"> & Partial<views.GroupView>,
+): wire.Group =>
+  message(GroupSchema, {
+    name: view.name,
+    weight: view.weight,
+    owner: view.owner,
+    runningTasksMax: wide(view.runningTasksMax),
+    queuedTasksMax: wide(view.queuedTasksMax),
+    tasks: view.tasks === undefined ? undefined : toCounts(view.tasks),
+    used: { ...view.used },
+  });
+
+export const toStats = (view: views.StatsView): wire.Stats =>
+  message(StatsSchema, {
+    version: view.version,
+    store: view.store,
+    revision: wide(view.revision),
+    uptimeMs: wide(view.uptimeMs),
+    jobs: wideAll(view.jobs),
+    tasks: toCounts(view.tasks),
+    nodes: wideAll(view.nodes),
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    watches: wide(view.watches),
+    agentSessions: wide(view.agentSessions),
+    memoryBytes: wide(view.memoryBytes),
+    commits: wide(view.commits),
+    commitMsMean: view.commitMsMean,
+    commitMsMax: view.commitMsMax,
+    placements: wide(view.placements),
+    tasksEnded: wide(view.tasksEnded),
+  });
+
+export const toWatchEvent = (view: views.WatchEventView): wire.WatchEvent =>
+  message(WatchEventSchema, { revision: wide(view.revision), event: toEvent(view) });
+
+function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
+  switch (view.kind) {
+    case "sync":
+      return { case: "sync", value: message(SyncSchema, {}) };
+    case "job":
+      return { case: "job", value: toJob(view.job) };
+    case "task":
+      return { case: "task", value: toTask(view.task) };
+    case "node":
+      return { case: "node", value: toNode(view.node) };
+    case "group":
+      return { case: "group", value: toGroup(view.group) };
+    case "removed":
+      return { case: "removed", value: message(RemovedSchema, { kind: view.what, id: view.id }) };
+    default:
+      return unreachable(view);
+  }
+}
+
+export const toNodePage = (
+  answer: At & { readonly nodes: readonly views.NodeView[]; readonly nextPageToken?: string },
+): wire.ListNodesResponse =>
+  message(ListNodesResponseSchema, {
+    nodes: answer.nodes.map(toNode),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toClusters = (
+  answer: At & { readonly clusters: readonly views.ClusterView[] },
+): wire.ListClustersResponse =>
+  message(ListClustersResponseSchema, {
+    clusters: answer.clusters.map(toCluster),
+    revision: wide(answer.revision),
+  });
+
+export const toGroups = (
+  answer: At & { readonly groups: readonly views.GroupView[] },
+): wire.ListGroupsResponse =>
+  message(ListGroupsResponseSchema, {
+    groups: answer.groups.map(toGroup),
+    revision: wide(answer.revision),
+  });
+
+export const toNodeRemoved = (answer: At): wire.RemoveNodeResponse =>
+  message(RemoveNodeResponseSchema, { revision: wide(answer.revision) });
+
+export const toGroupRemoved = (answer: At): wire.RemoveGroupResponse =>
+  message(RemoveGroupResponseSchema, { revision: wide(answer.revision) });

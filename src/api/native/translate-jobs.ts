@@ -1,0 +1,177 @@
+import type { TaskCounts } from "../../core/state/progress.ts";
+import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
+import {
+  CountJobsResponseSchema,
+  ExplanationSchema,
+  JobSchema,
+  JobSpecSchema,
+  ListJobsResponseSchema,
+  ListTasksResponseSchema,
+  NodeReasonSchema,
+  PastAttemptSchema,
+  PlacementSchema,
+  RetriesSchema,
+  SubmitJobsResponseSchema,
+  SubmittedJobSchema,
+  TaskCountsSchema,
+  TaskSchema,
+} from "../../gen/busbar/v1/busbar_pb.ts";
+import type { Operations } from "../../server/operations.ts";
+import type * as views from "../../server/views.ts";
+import { stateOf } from "./state-names.ts";
+import { message, wide, wideAll } from "./wire-message.ts";
+
+// What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
+// is a zero value.
+
+type Answer<Name extends keyof Operations> = Operations[Name] extends (
+  ...args: never
+) => Promise<infer Value>
+  ? Value
+  : never;
+
+export const toJob = (view: views.JobView): wire.Job =>
+  message(JobSchema, {
+    id: view.id,
+    spec: toJobSpec(view.spec),
+    state: stateOf[view.state],
+    tasks: toCounts(view.tasks),
+    taskTotal: wide(view.taskTotal),
+    submittedAtMs: wide(view.submittedAtMs),
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    submittedBy: view.submittedBy,
+    idempotencyKey: view.idempotencyKey ?? "",
+    reason: view.reason ?? "",
+    exitCode: view.exitCode ?? 0,
+    revision: wide(view.revision),
+  });
+
+export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
+  message(JobSpecSchema, {
+    name: view.name,
+    group: view.group,
+    labels: { ...view.labels },
+    command: [...(view.command ?? [])],
+    script: view.script ?? "",
+    env: { ...view.env },
+    cwd: view.cwd ?? "",
+    resources: { ...view.resources },
+    placement: view.placement === undefined ? undefined : toPlacement(view.placement),
+    array: view.array ?? "",
+    priority: view.priority,
+    retries: view.retries === undefined ? undefined : toRetries(view.retries),
+    timeLimitMs: wide(view.timeLimitMs),
+    killGraceMs: wide(view.killGraceMs),
+    queueDeadlineMs: wide(view.queueDeadlineMs),
+    outputLimitBytes: wide(view.outputLimitBytes),
+  });
+
+const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
+  message(PlacementSchema, {
+    cluster: view.cluster ?? "",
+    node: view.node ?? "",
+    labels: { ...view.labels },
+  });
+
+const toRetries = (view: NonNullable<views.JobSpecView["retries"]>): wire.Retries =>
+  message(RetriesSchema, {
+    max: view.max,
+    backoffMs: wide(view.backoffMs),
+    backoffMaxMs: wide(view.backoffMaxMs),
+  });
+
+export const toCounts = (view: TaskCounts): wire.TaskCounts =>
+  message(TaskCountsSchema, {
+    pending: wide(view.pending),
+    waiting: wide(view.waiting),
+    assigned: wide(view.assigned),
+    running: wide(view.running),
+    stopping: wide(view.stopping),
+    succeeded: wide(view.succeeded),
+    failed: wide(view.failed),
+    cancelled: wide(view.cancelled),
+    expired: wide(view.expired),
+  });
+
+export const toTask = (view: views.TaskView): wire.Task =>
+  message(TaskSchema, {
+    id: view.id,
+    jobId: view.jobId,
+    index: view.index,
+    state: stateOf[view.state],
+    attempt: view.attempt,
+    node: view.node ?? "",
+    cluster: view.cluster ?? "",
+    assignedAtMs: wide(view.assignedAtMs),
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    exitCode: view.exitCode ?? 0,
+    signal: view.signal ?? "",
+    reason: view.reason ?? "",
+    notBeforeMs: wide(view.notBeforeMs),
+    past: (view.past ?? []).map(toPastAttempt),
+  });
+
+const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
+  message(PastAttemptSchema, {
+    attempt: view.attempt,
+    node: view.node,
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    exitCode: view.exitCode ?? 0,
+    signal: view.signal ?? "",
+    reason: view.reason,
+  });
+
+export const toJobPage = (answer: Answer<"listJobs">): wire.ListJobsResponse =>
+  message(ListJobsResponseSchema, {
+    jobs: answer.jobs.map(toJob),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toTaskPage = (answer: Answer<"listTasks">): wire.ListTasksResponse =>
+  message(ListTasksResponseSchema, {
+    tasks: answer.tasks.map(toTask),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toSubmitted = (answer: Answer<"submitJobs">): wire.SubmitJobsResponse =>
+  message(SubmitJobsResponseSchema, {
+    jobs: answer.jobs.map((job) =>
+      message(SubmittedJobSchema, {
+        id: job.id,
+        existed: job.existed,
+        warning: job.warning ?? "",
+      }),
+    ),
+    revision: wide(answer.revision),
+  });
+
+export const toCountsAnswer = (view: views.CountsView): wire.CountJobsResponse =>
+  message(CountJobsResponseSchema, {
+    jobs: wideAll(view.jobs),
+    tasks: toCounts(view.tasks),
+    revision: wide(view.revision),
+  });
+
+export const toExplanation = (view: views.ExplanationView): wire.Explanation =>
+  message(ExplanationSchema, {
+    jobId: view.jobId,
+    state: stateOf[view.state],
+    summary: view.summary,
+    reasons: view.reasons.map(toNodeReason),
+    hints: [...view.hints],
+    ahead: wide(view.ahead),
+    nodes: view.nodes,
+  });
+
+const toNodeReason = (view: views.NodeReasonView): wire.NodeReason =>
+  message(NodeReasonSchema, {
+    reason: view.reason,
+    nodes: view.nodes,
+    never: view.never,
+    examples: [...view.examples],
+  });

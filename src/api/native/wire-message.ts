@@ -1,0 +1,22 @@
+import {
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+
+/** Every field must be named, so that a new one does not compile until it is filled in. */
+type Total<M> = { readonly [Field in Exclude<keyof M, "$typeName" | "$unknown">]: M[Field] };
+
+export const message = <Schema extends DescMessage>(
+  schema: Schema,
+  fields: Total<MessageShape<Schema>>,
+): MessageShape<Schema> =>
+  // A message without its type's name is an initializer; the compiler cannot see it for all types.
+  create(schema, fields as unknown as MessageInitShape<Schema>);
+
+/** Times, sizes and counts are whole numbers to the wire, whatever a clock says. */
+export const wide = (value: number | undefined): bigint => BigInt(Math.round(value ?? 0));
+
+export const wideAll = (amounts: Readonly<Record<string, number>>): Record<string, bigint> =>
+  Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, wide(amount)]));

@@ -1,0 +1,72 @@
+import type { BusbarClient } from "../../src/client/client.ts";
+import type { Job, Task } from "../../src/client/messages.ts";
+import { stateName } from "../../src/client/state.ts";
+
+/** What the server says about one task: all that must not change once it has ended. */
+export interface TaskFacts {
+  readonly jobId: string;
+  readonly index: number;
+  readonly state: string;
+  readonly attempt: number;
+  readonly node: string;
+  readonly exitCode: number;
+  readonly signal: string;
+  readonly reason: string;
+  readonly endedAtMs: number;
+  readonly past: readonly PastFacts[];
+}
+
+export interface PastFacts {
+  readonly attempt: number;
+  readonly exitCode: number;
+  readonly reason: string;
+}
+
+export interface JobFacts {
+  readonly id: string;
+  readonly key: string;
+  readonly state: string;
+  readonly tasks: readonly TaskFacts[];
+}
+
+export const toTaskFacts = (task: Task): TaskFacts => ({
+  jobId: task.jobId,
+  index: task.index,
+  state: stateName(task.state),
+  attempt: task.attempt,
+  node: task.node,
+  exitCode: task.exitCode,
+  signal: task.signal,
+  reason: task.reason,
+  endedAtMs: Number(task.endedAtMs),
+  past: task.past.map(({ attempt, exitCode, reason }) => ({ attempt, exitCode, reason })),
+});
+
+/** Every job with all its tasks. */
+export async function readFacts(client: BusbarClient): Promise<JobFacts[]> {
+  const jobs: JobFacts[] = [];
+  for await (const job of allJobs(client)) {
+    const tasks: TaskFacts[] = [];
+    for await (const task of allTasks(client, job.id)) tasks.push(toTaskFacts(task));
+    jobs.push({ id: job.id, key: job.idempotencyKey, state: stateName(job.state), tasks });
+  }
+  return jobs;
+}
+
+async function* allJobs(client: BusbarClient): AsyncGenerator<Job> {
+  for (let pageToken = ""; ;) {
+    const { jobs, nextPageToken } = await client.listJobs({ pageSize: 1_000, pageToken });
+    yield* jobs;
+    if (nextPageToken === "") return;
+    pageToken = nextPageToken;
+  }
+}
+
+async function* allTasks(client: BusbarClient, jobId: string): AsyncGenerator<Task> {
+  for (let pageToken = ""; ;) {
+    const page = await client.listTasks({ jobId, pageSize: 1_000, pageToken });
+    yield* page.tasks;
+    if (page.nextPageToken === "") return;
+    pageToken = page.nextPageToken;
+  }
+}

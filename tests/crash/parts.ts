@@ -1,0 +1,81 @@
+import { appendFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { Running } from "../support/busbar.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Dice } from "./dice.ts";
+
+const OUTPUT_SHOWN_CHARS = 2_000;
+
+/** A server or an agent through its many lives. It ends only when it is killed here. */
+export class Part {
+  readonly name: string;
+  readonly problems: string[] = [];
+  readonly #args: readonly string[];
+  readonly #log: string;
+  #running: Running | undefined;
+  lives = 0;
+
+  constructor(name: string, directory: string, args: readonly string[]) {
+    this.name = name;
+    this.#args = args;
+    this.#log = join(directory, `${name}.log`);
+  }
+
+  get isUp(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get pid(): number {
+    return this.#running?.pid ?? -1;
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    this.lives++;
+    const running = new Running(this.#args);
+    this.#running = running;
+    running.child.once("exit", (code, signal) => this.#ended(running, signal ?? `code ${code}`));
+  }
+
+  /** Waits for a line of this life. */
+  async prints(pattern: RegExp): Promise<string> {
+    return (await this.#running?.prints(pattern)) ?? "";
+  }
+
+  async kill(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined; // its end is ours from here on
+    await running?.end("SIGKILL");
+  }
+
+  /** The log of each life is kept beside the data; what it calls an error is one. */
+  #ended(running: Running, how: string): void {
+    appendFileSync(this.#log, `${running.output}\n--- life ${this.lives} ended: ${how}\n`);
+    for (const line of running.output.split("\n")) {
+      if (line.includes('"level":"error"')) this.problems.push(`${this.name} logged ${line}`);
+    }
+    if (this.#running !== running) return;
+    this.#running = undefined;
+    const tail = running.output.slice(-OUTPUT_SHOWN_CHARS);
+    this.problems.push(`${this.name} ended by itself with ${how}: ${tail}`);
+  }
+}
+
+/**
+ * A port to come back to. Not one that the system gives away: while the server is down, its
+ * clients' own connections could get it.
+ */
+export async function findPort(dice: Dice): Promise<number> {
+  return eventually(async () => (await isFree(dice.between(20_000, 30_000))) || undefined, {
+    what: "a free port",
+  });
+}
+
+function isFree(port: number): Promise<number | false> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(port)));
+  });
+}

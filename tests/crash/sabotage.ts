@@ -1,0 +1,96 @@
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { eventually } from "../support/eventually.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+import type { World } from "./world.ts";
+
+/** Ways to break a world on purpose, in the middle of its rounds, to see the checkers notice. */
+const acts = {
+  "repeat-start": repeatStart,
+  "delete-job": deleteJob,
+  "damage-store": damageStore,
+  "alter-exit": alterExit,
+} as const;
+
+export type SabotageKind = keyof typeof acts;
+
+export const sabotageKinds = Object.keys(acts) as readonly SabotageKind[];
+
+const IN_ROUND = 3; // late enough that there is something to break
+
+export interface Sabotage {
+  readonly between?: (round: number) => Promise<void>;
+}
+
+export function createSabotage(kind: SabotageKind | undefined, world: World): Sabotage {
+  if (kind === undefined) return {};
+  return {
+    between: async (round) => {
+      if (round === IN_ROUND) await acts[kind](world);
+    },
+  };
+}
+
+/** As if an attempt had been executed twice. */
+async function repeatStart({ directory }: World): Promise<void> {
+  const path = join(directory, "started");
+  const read = (): string | undefined => readFileSync(path, "utf8").split("\n")[0] || undefined;
+  appendFileSync(path, `${await eventually(read, { what: "a started task" })}\n`);
+}
+
+/** As if the server had lost a job that it had acknowledged, but nothing else. */
+async function deleteJob(world: World): Promise<void> {
+  await world.server.kill();
+  const store = await createSqliteStore({ directory: dataOf(world), logger: silentLogger });
+  const keys: string[] = [];
+  for await (const rows of store.load()) keys.push(...rows.map(({ key }) => key));
+  const job = keys.find((key) => key.startsWith("job/"));
+  const number = job?.split("/")[1];
+  const writes = keys
+    .filter((key) => key === job || key.startsWith(`task/${number}/`))
+    .map((key) => ({ key, value: undefined }));
+  await store.commit({ revision: store.revision() + 1, writes });
+  await store.close();
+}
+
+/** As if the disk had lost a row. */
+async function damageStore(world: World): Promise<void> {
+  await world.server.kill();
+  const db = new DatabaseSync(join(dataOf(world), "busbar.db"));
+  db.exec("DELETE FROM rows WHERE key = (SELECT min(key) FROM rows WHERE key LIKE 'job/%')");
+  db.close();
+}
+
+/** As if an agent had taken something else for the exit code of a task it found again. */
+async function alterExit(world: World): Promise<void> {
+  for (const agent of world.agents) agent.start();
+  if (!world.server.isUp) await world.startServer();
+  const running = () => stateFiles(world).find((path) => !readState(path).endsWith("end\n"));
+  const path = await eventually(running, { what: "a running task", timeoutMs: 60_000 });
+  await Promise.all(world.agents.map((agent) => agent.kill()));
+  const ended = () => readState(path).match(/\nexit (\d+)\nend\n$/) ?? undefined;
+  const [text, code] = await eventually(ended, { what: `an exit code in ${path}` });
+  const altered = text.replace(`exit ${code}`, code === "0" ? "exit 99" : "exit 0");
+  writeFileSync(path, readState(path).replace(text, altered));
+}
+
+const dataOf = ({ directory }: World): string => join(directory, "data");
+
+/** What the wrappers of runs leave, on both agents. */
+function stateFiles({ directory }: World): string[] {
+  return ["a1", "a2"].flatMap((name) => {
+    const runs = join(directory, name, "process", "runs");
+    return readdirSync(runs).map((run) => join(runs, run, "state"));
+  });
+}
+
+/** Of a run that was forgotten meanwhile: as if it had ended. */
+function readState(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "\nend\n";
+  }
+}

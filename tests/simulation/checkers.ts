@@ -1,0 +1,151 @@
+import type { Job } from "../../src/core/model/job.ts";
+import type { Task } from "../../src/core/model/task.ts";
+import { isActive, isEnded } from "../../src/core/model/task.ts";
+import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
+import type { BatchMoves, Durable, RowMove, Run } from "./durable.ts";
+import { formatRun } from "./durable.ts";
+
+/** Every promise that is checked. Mutations name the one that must catch them. */
+export type CheckerName =
+  | "acknowledged-jobs-exist"
+  | "one-job-per-key"
+  | "ended-stays-ended"
+  | "every-task-ends"
+  | "acknowledged-ends-stay"
+  | "one-execution-per-attempt"
+  | "no-overcommit"
+  | "old-attempts-are-stopped"
+  | "indexes-agree-with-rows"
+  | "memory-equals-disk"
+  | "watch-has-no-gaps"
+  | "watched-view-agrees"
+  | "durable-before-told"
+  | "server-stays-sound";
+
+/** What is wrong, in one clause; undefined when the promise is kept. */
+export type Verdict = string | undefined;
+
+/** A submission that was answered is there, as it was asked for. */
+export function acknowledgedJobExists(
+  { jobs }: Durable,
+  told: { readonly id: number; readonly spec: Job["spec"] },
+): Verdict {
+  const job = jobs.get(told.id);
+  if (job === undefined) return `job ${told.id} was acknowledged and is gone`;
+  return isDeepEqual(job.spec, told.spec) ? undefined : `job ${told.id} has another spec`;
+}
+
+/** A job leaves the disk only when all of it has ended. */
+export const removedJobHadEnded = (unfinishedBefore: number, { before, after }: RowMove<Job>): Verdict =>
+  before !== undefined && after === undefined && unfinishedBefore > 0
+    ? `job ${before.id} was removed with ${unfinishedBefore} unfinished tasks`
+    : undefined;
+
+export function oneJobPerKey(known: ReadonlyMap<string, number>, job: Job): Verdict {
+  if (job.idempotencyKey === undefined) return undefined;
+  const other = known.get(job.idempotencyKey);
+  if (other === undefined || other === job.id) return undefined;
+  return `key ${job.idempotencyKey} made job ${other} and job ${job.id}`;
+}
+
+export function endedStaysEnded({ before, after }: RowMove<Task>): Verdict {
+  if (before === undefined || after === undefined || !isEnded(before.state)) return undefined;
+  if (isDeepEqual(before, after)) return undefined;
+  return `${formatRun(before)} was ${before.state.kind} and became ${formatRun(after)} ${after.state.kind}`;
+}
+
+export function closedStaysClosed({ before, after }: RowMove<Job>): Verdict {
+  if (before?.closed === undefined || after === undefined) return undefined;
+  if (isDeepEqual(before.closed, after.closed)) return undefined;
+  return `job ${before.id} was ${before.closed.kind} and no longer is`;
+}
+
+/** An attempt belongs to one node for good, and attempts only grow. */
+export function attemptStaysOnItsNode({ before, after }: RowMove<Task>): Verdict {
+  if (before === undefined || after === undefined) return undefined;
+  if (after.attempt < before.attempt) return `${formatRun(before)} went back to ${after.attempt}`;
+  const [from, to] = [nodeOf(before), nodeOf(after)];
+  if (after.attempt > before.attempt || from === undefined || to === undefined) return undefined;
+  return from === to ? undefined : `${formatRun(after)} moved from ${from} to ${to}`;
+}
+
+const nodeOf = ({ state }: Task): string | undefined =>
+  "nodeId" in state ? state.nodeId : undefined;
+
+/** On the disk, what is bound to a node fits it. */
+export function nodesHoldWhatFits({ tasks, jobs, nodes }: Durable): Verdict {
+  const usedByNode = new Map<string, Record<string, number>>();
+  for (const task of tasks.values()) {
+    if (!isActive(task.state)) continue;
+    const used = usedByNode.get(task.state.nodeId) ?? {};
+    usedByNode.set(task.state.nodeId, used);
+    add(used, jobs.get(task.jobId)?.spec.needs ?? {});
+  }
+  for (const [id, used] of usedByNode) {
+    const capacity = nodes.get(id)?.capacity ?? {};
+    if (!fitsIn(used, capacity)) {
+      return `node ${id} holds ${JSON.stringify(used)} of ${JSON.stringify(capacity)}`;
+    }
+  }
+  return undefined;
+}
+
+/** On the machine, what really runs and is wanted fits it. */
+export function machineRunsWhatFits(
+  { jobs }: Durable,
+  machine: { readonly name: string; readonly capacity: Readonly<Record<string, number>> },
+  wanted: readonly Run[],
+): Verdict {
+  const used: Record<string, number> = {};
+  for (const { jobId } of wanted) add(used, jobs.get(jobId)?.spec.needs ?? {});
+  if (fitsIn(used, machine.capacity)) return undefined;
+  return `machine ${machine.name} runs ${JSON.stringify(used)} of ${JSON.stringify(machine.capacity)}`;
+}
+
+function add(target: Record<string, number>, amounts: Readonly<Record<string, number>>): void {
+  for (const [name, amount] of Object.entries(amounts)) target[name] = (target[name] ?? 0) + amount;
+}
+
+/** Not `fits` of the core: a mutation of that must not blind its own judge. */
+const fitsIn = (used: Readonly<Record<string, number>>, capacity: typeof used): boolean =>
+  Object.entries(used).every(([name, amount]) => amount <= (capacity[name] ?? 0));
+
+/** An execution was asked for by an assignment to this very node, and is the first of its attempt. */
+export function isFirstExecution(
+  { assignedTo }: Durable,
+  executions: ReadonlyMap<string, string>,
+  run: Run,
+  node: string,
+): Verdict {
+  const key = formatRun(run);
+  const earlier = executions.get(key);
+  if (earlier !== undefined) return `${key} ran on ${earlier} and runs again on ${node}`;
+  if (assignedTo.get(key) === node) return undefined;
+  return `${key} runs on ${node} but was given to ${assignedTo.get(key) ?? "nobody"}`;
+}
+
+/** What an agent may forget is on the disk: the attempt no longer counts as under way. */
+export function acknowledgedEndStays(durable: Durable, run: Run, node: string): Verdict {
+  return durable.isWanted(run, node)
+    ? `the end of ${formatRun(run)} on ${node} was acknowledged, and it is under way again`
+    : undefined;
+}
+
+/** The rows of one batch, each against the row before it. */
+export function batchIsAllowed(moves: BatchMoves): readonly [CheckerName, Verdict][] {
+  return [
+    ...moves.tasks.map((move): [CheckerName, Verdict] => ["ended-stays-ended", endedStaysEnded(move)]),
+    ...moves.jobs.map((move): [CheckerName, Verdict] => ["ended-stays-ended", closedStaysClosed(move)]),
+    ...moves.tasks.map((move): [CheckerName, Verdict] => [
+      "one-execution-per-attempt",
+      attemptStaysOnItsNode(move),
+    ]),
+  ];
+}
+
+/** Watchers hear of each revision that concerns them, in order. */
+export function noGapBetween(visible: readonly number[], last: number, next: number): Verdict {
+  if (next < last) return `revision ${next} came after ${last}`;
+  const missed = visible.findLast((revision) => revision > last && revision < next);
+  return missed === undefined ? undefined : `revision ${missed} is missing between ${last} and ${next}`;
+}

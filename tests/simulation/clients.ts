@@ -1,0 +1,177 @@
+import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import { toJobSpec } from "../../src/core/model/job-spec.ts";
+import { AppError } from "../../src/lib/errors.ts";
+import type { Operations } from "../../src/server/operations.ts";
+import type { Seeded } from "./random.ts";
+import type { Seams } from "./seams.ts";
+import type { Server } from "./server.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+
+const CALLER = { name: "client" };
+const GROUPS = ["default", "red", "blue"];
+
+interface Request {
+  readonly spec: JobSpecInput;
+  readonly idempotencyKey?: string;
+}
+
+/** People and programs that use the control plane, and try again when they got no answer. */
+export class Clients {
+  readonly #server: Server;
+  readonly #timeline: Timeline;
+  readonly #random: Seeded;
+  readonly #witness: Witness;
+  readonly #trace: Trace;
+  readonly #seams: Seams;
+  readonly #nodes: readonly string[];
+  /** Jobs that were acknowledged; they may have been removed since. */
+  readonly #ids: string[] = [];
+  #keys = 0;
+
+  constructor(options: {
+    readonly server: Server;
+    readonly timeline: Timeline;
+    readonly random: Seeded;
+    readonly witness: Witness;
+    readonly trace: Trace;
+    readonly seams: Seams;
+    readonly nodes: readonly string[];
+  }) {
+    this.#server = options.server;
+    this.#timeline = options.timeline;
+    this.#random = options.random;
+    this.#witness = options.witness;
+    this.#trace = options.trace;
+    this.#seams = options.seams;
+    this.#nodes = options.nodes;
+  }
+
+  /** One thing somebody does. Refusals are normal; what must not happen is judged elsewhere. */
+  act(): void {
+    const random = this.#random;
+    const node = random.pick(this.#nodes);
+    const roll = random.fraction();
+    if (roll < 0.45 || this.#ids.length === 0) void this.#submit();
+    else if (roll < 0.6) void this.#cancel();
+    else if (roll < 0.75) void this.#look();
+    else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(CALLER, node, "repair"));
+    else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(CALLER, node));
+    else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(CALLER, node));
+    else this.#changeGroup();
+  }
+
+  /** What would keep work from ending is taken back. */
+  makeAmends(): void {
+    for (const node of this.#nodes) void this.#insist((to) => to.undrainNode(CALLER, node));
+    for (const name of GROUPS) {
+      void this.#insist((to) => to.putGroup(CALLER, { name, runningTasksMax: 0 }));
+    }
+  }
+
+  #try(what: string, ask: (to: Operations) => Promise<unknown>): void {
+    this.#trace.line(`client: ${what}`);
+    this.#server.call(ask, () => undefined).catch(() => undefined);
+  }
+
+  /** Again and again, until there is an answer. */
+  async #insist(ask: (to: Operations) => Promise<unknown>): Promise<void> {
+    for (let tries = 0; tries < 30; tries++) {
+      try {
+        await this.#server.call(ask, () => undefined);
+        return;
+      } catch (error) {
+        if (error instanceof AppError && error.code !== "unavailable") return;
+        await this.#timeline.sleep(500);
+      }
+    }
+  }
+
+  async #submit(): Promise<void> {
+    const random = this.#random;
+    const hasKeys = random.chance(0.7);
+    const requests = Array.from({ length: random.chance(0.8) ? 1 : random.int(2, 5) }, () => ({
+      spec: this.#spec(),
+      ...(hasKeys ? { idempotencyKey: `key-${++this.#keys}` } : {}),
+    }));
+    this.#trace.line(`client: submit ${JSON.stringify(requests)}`);
+    // Without a key nobody may try again: it could be done twice.
+    const triesMax = hasKeys ? 6 : 1;
+    const isImpatient = hasKeys && random.chance(0.2);
+    if (isImpatient) void this.#submitOnce(requests).catch(() => undefined);
+    for (let tries = 0; tries < triesMax; tries++) {
+      try {
+        await this.#submitOnce(requests);
+        return;
+      } catch (error) {
+        if (error instanceof AppError && error.code !== "unavailable") return;
+        await this.#timeline.sleep(random.int(100, 5_000));
+      }
+    }
+  }
+
+  async #submitOnce(requests: readonly Request[]): Promise<void> {
+    const sent = this.#seams.keysGetLost ? requests.map(({ spec }) => ({ spec })) : requests;
+    await this.#server.call(
+      (to) => to.submitJobs(CALLER, sent),
+      ({ jobs, revision }) => {
+        this.#witness.shown("an answer", revision);
+        for (const [at, { id }] of jobs.entries()) {
+          const request = requests[at];
+          if (request === undefined) continue;
+          const spec = toJobSpec(request.spec);
+          this.#witness.jobAcknowledged(Number(id), spec, request.idempotencyKey);
+          this.#ids.push(id);
+        }
+      },
+    );
+  }
+
+  #spec(): JobSpecInput {
+    const random = this.#random;
+    const array = random.chance(0.35) ? `0-${random.int(1, 9)}` : undefined;
+    return {
+      command: ["work", String(random.int(0, 99))],
+      group: random.pick(GROUPS),
+      priority: random.int(-1, 1),
+      resources: { cpu: random.int(1, 4) / 2, ...(random.chance(0.3) ? { memory: random.int(1, 4) } : {}) },
+      ...(array === undefined ? {} : { array }),
+      ...(random.chance(0.5) ? { retries: { max: random.int(1, 3), backoffMs: 500 } } : {}),
+      ...(random.chance(0.1) ? { queueDeadlineMs: random.int(1_000, 60_000) } : {}),
+      ...(random.chance(0.1) ? { placement: { node: random.pick(this.#nodes) } } : {}),
+    };
+  }
+
+  async #cancel(): Promise<void> {
+    const random = this.#random;
+    const id = random.pick(this.#ids);
+    const what = random.chance(0.5) ? id : `${id}.${random.int(0, 5)}`;
+    this.#trace.line(`client: cancel ${what}`);
+    try {
+      const told = (job: { readonly revision: number }): void => this.#witness.shown("a cancelled job", job.revision);
+      await this.#server.call((to) => to.cancelJob(CALLER, what, ""), told);
+    } catch {
+      // refused or lost: the caller may look and try again
+    }
+  }
+
+  /** An acknowledged job is found by whoever asks. */
+  async #look(): Promise<void> {
+    const id = this.#random.pick(this.#ids);
+    try {
+      await this.#server.call((to) => to.getJob(id), (job) => this.#witness.shown("a job", job.revision));
+    } catch (error) {
+      const isMissing = error instanceof AppError && error.code === "not_found";
+      if (!isMissing || !this.#witness.durable.jobs.has(Number(id))) return;
+      this.#witness.judge("acknowledged-jobs-exist", `job ${id} is on the disk and not found`);
+    }
+  }
+
+  #changeGroup(): void {
+    const random = this.#random;
+    const name = random.pick(GROUPS);
+    const group = { name, weight: random.int(1, 5), runningTasksMax: random.int(0, 3) };
+    this.#try(`group ${JSON.stringify(group)}`, (to) => to.putGroup(CALLER, group));
+  }
+}

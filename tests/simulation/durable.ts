@@ -1,0 +1,130 @@
+import { countIndexes } from "../../src/core/model/array-range.ts";
+import type { Job } from "../../src/core/model/job.ts";
+import { rangesOf } from "../../src/core/model/job.ts";
+import type { Node } from "../../src/core/model/node.ts";
+import type { Task } from "../../src/core/model/task.ts";
+import { isActive, isEnded } from "../../src/core/model/task.ts";
+import { decodeRow } from "../../src/core/state/codec.ts";
+import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
+
+export interface Run {
+  readonly jobId: number;
+  readonly index: number;
+  readonly attempt: number;
+}
+
+export const formatRun = ({ jobId, index, attempt }: Run): string =>
+  `${jobId}.${index}#${attempt}`;
+const taskKey = ({ jobId, index }: Pick<Run, "jobId" | "index">): string => `${jobId}.${index}`;
+
+/** What one batch did to one row. */
+export interface RowMove<Row> {
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
+}
+
+export interface BatchMoves {
+  readonly revision: number;
+  readonly jobs: readonly RowMove<Job>[];
+  readonly tasks: readonly RowMove<Task>[];
+}
+
+/**
+ * What is on the disk, as anyone could read it there, and what ever was. The truth that everything
+ * said to clients and agents is compared with; it shares no code with the state it judges but the
+ * decoding of rows.
+ */
+export class Durable {
+  readonly jobs = new Map<number, Job>();
+  readonly tasks = new Map<string, Task>();
+  readonly nodes = new Map<string, Node>();
+  revision = 0;
+  /** Every attempt that was ever given to a node. */
+  readonly assignedTo = new Map<string, string>();
+  /** Revisions that watchers must hear of, rising. */
+  readonly visible: number[] = [];
+
+  /** Reads the disk again from nothing, as a restarted server would. */
+  reload(rows: Iterable<StoredRow>, revision: number): void {
+    this.jobs.clear();
+    this.tasks.clear();
+    this.nodes.clear();
+    for (const { key, value } of rows) this.#write({ key, value });
+    this.revision = revision;
+  }
+
+  note({ revision, writes }: Batch): BatchMoves {
+    const jobs: RowMove<Job>[] = [];
+    const tasks: RowMove<Task>[] = [];
+    for (const write of writes) {
+      const move = this.#write(write);
+      if (move?.table === "job") jobs.push(move);
+      if (move?.table === "task") tasks.push(move);
+    }
+    this.revision = revision;
+    if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key))) this.visible.push(revision);
+    return { revision, jobs, tasks };
+  }
+
+  #write({
+    key,
+    value,
+  }: RowWrite): ({ table: "job" } & RowMove<Job>) | ({ table: "task" } & RowMove<Task>) | undefined {
+    const [table = "", first = "", index = ""] = key.split("/");
+    const change = value === undefined ? undefined : decodeRow(key, value);
+    const row = change !== undefined && "row" in change ? change.row : undefined;
+    if (table === "job") {
+      const after = row as Job | undefined;
+      return { table, ...replace(this.jobs, Number(first), after) };
+    }
+    if (table === "task") {
+      const after = row as Task | undefined;
+      if (after !== undefined) this.#noteAssignment(after);
+      const id = taskKey({ jobId: Number(first), index: Number(index) });
+      return { table, ...replace(this.tasks, id, after) };
+    }
+    if (table === "node") replace(this.nodes, first, row as Node | undefined);
+    return undefined;
+  }
+
+  #noteAssignment({ jobId, index, attempt, state, past }: Task): void {
+    const now = "nodeId" in state ? state.nodeId : undefined;
+    if (now !== undefined) this.assignedTo.set(formatRun({ jobId, index, attempt }), now);
+    for (const one of past) {
+      this.assignedTo.set(formatRun({ jobId, index, attempt: one.attempt }), one.nodeId);
+    }
+  }
+
+  task(run: Pick<Run, "jobId" | "index">): Task | undefined {
+    return this.tasks.get(taskKey(run));
+  }
+
+  /** Whether the run is what its node should be doing now. */
+  isWanted(run: Run, node: string): boolean {
+    const task = this.task(run);
+    if (task?.attempt !== run.attempt || !isActive(task.state)) return false;
+    return task.state.nodeId === node;
+  }
+
+  /** How many tasks of the job have not ended. */
+  unfinished(job: Job): number {
+    let left = countIndexes(rangesOf(job.spec));
+    let rows = 0;
+    for (const task of this.tasks.values()) {
+      if (task.jobId !== job.id) continue;
+      rows++;
+      const isOver = isEnded(task.state) || (task.state.kind === "waiting" && job.closed);
+      if (isOver) left--;
+    }
+    return job.closed === undefined
+      ? left
+      : left - (countIndexes(rangesOf(job.spec)) - rows);
+  }
+}
+
+function replace<Key, Row>(rows: Map<Key, Row>, key: Key, after: Row | undefined): RowMove<Row> {
+  const before = rows.get(key);
+  if (after === undefined) rows.delete(key);
+  else rows.set(key, after);
+  return { before, after };
+}

@@ -1,0 +1,75 @@
+import type { AgentHost } from "./agent-host.ts";
+import type { Disk } from "./disk.ts";
+import type { Network } from "./network.ts";
+import type { Seeded } from "./random.ts";
+import type { Server } from "./server.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Watcher } from "./watcher.ts";
+
+export interface FaultTargets {
+  readonly timeline: Timeline;
+  readonly random: Seeded;
+  readonly server: Server;
+  readonly disk: Disk;
+  readonly network: Network;
+  readonly hosts: readonly AgentHost[];
+  readonly watchers: readonly Watcher[];
+}
+
+type Fault = (targets: FaultTargets) => void;
+
+const downMs = (random: Seeded): number =>
+  random.chance(0.7) ? random.int(1, 5_000) : random.int(5_000, 90_000);
+
+const restart = ({ timeline, server, random }: FaultTargets): void =>
+  void timeline.after(random.chance(0.9) ? random.int(2, 4_000) : random.int(4_000, 50_000), () =>
+    server.start(),
+  );
+
+function reboot(targets: FaultTargets, how: "orderly" | "power-loss"): void {
+  const { timeline, random, hosts } = targets;
+  const host = random.pick(hosts);
+  if (how === "orderly" && random.chance(0.5)) host.stop();
+  host.kill();
+  host.machine.reboot(how);
+  timeline.after(downMs(random), () => host.start());
+}
+
+/** Everything that can go wrong. A run draws some of these, and how often. */
+export const FAULTS: Readonly<Record<string, Fault>> = {
+  serverCrash: (targets) => {
+    targets.server.crash();
+    restart(targets);
+  },
+  serverStop: (targets) => {
+    void targets.server.stop().then(() => restart(targets));
+  },
+  flushFails: ({ server }) => {
+    if (server.isUp) server.failNextFlush();
+  },
+  slowDisk: ({ timeline, random, disk }) => {
+    disk.slownessMs = random.int(50, 1_500);
+    timeline.after(random.int(1_000, 15_000), () => (disk.slownessMs = 4));
+  },
+  streamBreaks: ({ network, random, hosts }) => network.breakStreams(random.pick(hosts).name),
+  streamStalls: ({ network, random, hosts }) =>
+    network.stall(random.pick(hosts).name, random.int(500, 45_000)),
+  cutOffShortly: ({ network, random, hosts }) =>
+    network.cutOff(random.pick(hosts).name, random.int(100, 15_000)),
+  cutOffLong: ({ network, random, hosts }) =>
+    network.cutOff(random.pick(hosts).name, random.int(25_000, 120_000)),
+  agentKilled: ({ timeline, random, hosts }) => {
+    const host = random.pick(hosts);
+    host.kill();
+    timeline.after(downMs(random), () => host.start());
+  },
+  agentStopped: ({ timeline, random, hosts }) => {
+    const host = random.pick(hosts);
+    host.stop();
+    timeline.after(downMs(random), () => host.start());
+  },
+  machineRestarts: (targets) => reboot(targets, "orderly"),
+  powerFails: (targets) => reboot(targets, "power-loss"),
+  reportsRepeat: ({ network, random, hosts }) => network.repeatReports(random.pick(hosts).name),
+  watchBreaks: ({ random, watchers }) => random.pick(watchers).interrupt(),
+};

@@ -1,0 +1,159 @@
+import { AppError } from "../../src/lib/errors.ts";
+import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../src/ports/executor.ts";
+import type { Run } from "./durable.ts";
+import { formatRun } from "./durable.ts";
+import type { Seeded } from "./random.ts";
+import type { Seams } from "./seams.ts";
+import { ProcessClock } from "./timeline.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+
+interface Entry {
+  readonly id: RunId;
+  readonly writtenAtMs: number;
+  report: RunReport;
+  isStopping: boolean;
+}
+
+/** What a machine that loses its power may lose: entries are in the page cache for so long. */
+const UNFLUSHED_MS = 5_000;
+
+export interface MachineOptions {
+  readonly name: string;
+  readonly capacity: Record<string, number>;
+  readonly timeline: Timeline;
+  readonly random: Seeded;
+  readonly witness: Witness;
+  readonly trace: Trace;
+  readonly seams: Seams;
+}
+
+/**
+ * A machine with its processes and the agent's journal on its disk. Both outlive the agent; a
+ * restart of the machine ends the processes and leaves the journal.
+ */
+export class Machine {
+  readonly name: string;
+  readonly capacity: Record<string, number>;
+  readonly #options: MachineOptions;
+  readonly #clock: ProcessClock;
+  #boots = 1;
+  /** Dies with the machine's processes. */
+  #processes: ProcessClock;
+  #running = new Map<string, Run>();
+  #journal = new Map<string, Entry>();
+  #listener: (id: RunId, report: RunReport) => void = () => undefined;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.capacity = options.capacity;
+    this.#clock = new ProcessClock(options.timeline, options.random.int(-5_000, 5_000));
+    this.#processes = new ProcessClock(options.timeline);
+  }
+
+  get bootId(): string {
+    return `${this.name}-boot-${this.#boots}`;
+  }
+
+  /** An agent's clock: its own timers, the machine's time. */
+  newClock(): ProcessClock {
+    const { timeline } = this.#options;
+    return new ProcessClock(timeline, this.#clock.nowMs() - timeline.nowMs);
+  }
+
+  get running(): Run[] {
+    return [...this.#running.values()];
+  }
+
+  /** As a new agent finds it. The executor of the last agent hears nothing from here on. */
+  openExecutor(): Executor {
+    if (this.#options.seams.agentForgetsItsJournal) this.#journal.clear();
+    this.#listener = () => undefined;
+    return {
+      name: "simulated",
+      start: (request) => this.#start(request),
+      stop: (id) => this.#stop(id),
+      forget: (id) => {
+        if (this.#journal.get(formatRun(id))?.report.kind === "ended") {
+          this.#journal.delete(formatRun(id));
+        }
+      },
+      known: () => Array.from(this.#journal.values(), ({ id, report }) => ({ id, report })),
+      readOutput: () => Promise.reject(new AppError("not_found", "machines keep no output here")),
+      onReport: (listener) => {
+        this.#listener = listener;
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** The agent is gone; its processes go on. */
+  detach(): void {
+    this.#listener = () => undefined;
+  }
+
+  #start({ id }: RunRequest): void {
+    if (this.#journal.has(formatRun(id))) return;
+    const report = { kind: "running", startedAtMs: this.#clock.nowMs() } as const;
+    const writtenAtMs = this.#options.timeline.nowMs;
+    this.#journal.set(formatRun(id), { id, report, isStopping: false, writtenAtMs });
+    this.#execute(id);
+    if (this.#options.seams.machineStartsTwice) this.#execute(id);
+    this.#listener(id, report);
+  }
+
+  #execute(id: RunId): void {
+    const { random, witness, trace } = this.#options;
+    this.#running.set(formatRun(id), id);
+    trace.line(`${this.name}: runs ${formatRun(id)}`);
+    witness.executed(id, { name: this.name, capacity: this.capacity }, this.running);
+    const exitCode = random.chance(0.85) ? 0 : random.int(1, 3);
+    const end: RunEnd = random.chance(0.02)
+      ? { kind: "signalled", signal: "SIGKILL" }
+      : { kind: "exited", exitCode };
+    const tookMs = random.chance(0.9) ? random.int(1, 20_000) : random.int(20_000, 180_000);
+    this.#processes.after(tookMs, () => this.#end(id, end));
+  }
+
+  #end(id: RunId, end: RunEnd): void {
+    const { trace } = this.#options;
+    if (!this.#running.delete(formatRun(id))) return;
+    trace.line(`${this.name}: ${formatRun(id)} ${end.kind}`);
+    const entry = this.#journal.get(formatRun(id));
+    if (entry === undefined) return;
+    entry.report = this.#ended(entry, end);
+    this.#listener(id, entry.report);
+  }
+
+  #ended({ report }: Entry, end: RunEnd): RunReport {
+    return { kind: "ended", startedAtMs: report.startedAtMs, endedAtMs: this.#clock.nowMs(), end };
+  }
+
+  #stop(id: RunId): void {
+    const entry = this.#journal.get(formatRun(id));
+    if (entry === undefined || entry.report.kind === "ended" || entry.isStopping) return;
+    entry.isStopping = true;
+    const tookMs = this.#options.random.int(0, 5_000);
+    this.#processes.after(tookMs, () => this.#end(id, { kind: "stopped", signal: "SIGTERM" }));
+  }
+
+  /** Ends all processes. Without power, what was not flushed is gone from the journal too. */
+  reboot(how: "orderly" | "power-loss"): void {
+    const { timeline, trace } = this.#options;
+    trace.line(`${this.name}: reboot (${how})`);
+    this.detach();
+    this.#processes.kill();
+    this.#processes = new ProcessClock(timeline);
+    this.#running.clear();
+    this.#boots++;
+    for (const [key, entry] of this.#journal) {
+      const isLost = how === "power-loss" && timeline.nowMs - entry.writtenAtMs < UNFLUSHED_MS;
+      if (isLost) this.#journal.delete(key);
+      else if (entry.report.kind === "running") {
+        entry.report = this.#ended(entry, { kind: "vanished", message: "the machine was restarted" });
+      }
+    }
+  }
+}

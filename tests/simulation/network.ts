@@ -1,0 +1,121 @@
+import type { Connect } from "../../src/agent/link.ts";
+import type { AgentMessage, RunEvent } from "../../src/gen/busbar/v1/agent_pb.ts";
+import type { AgentPeer } from "../../src/server/agent-session.ts";
+import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { Seeded } from "./random.ts";
+import type { Seams } from "./seams.ts";
+import { Stream } from "./stream.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+
+const REMEMBERED_EVENTS = 60;
+
+export interface NetworkOptions {
+  readonly timeline: Timeline;
+  readonly random: Seeded;
+  readonly witness: Witness;
+  readonly trace: Trace;
+  readonly seams: Seams;
+  /** Opens the server's end; undefined when nobody listens. */
+  readonly accept: (peer: AgentPeer) => AgentStream | undefined;
+}
+
+/** All streams between agents and the server, and what can happen to them. */
+export class Network {
+  readonly #options: NetworkOptions;
+  readonly #streams = new Map<string, Stream[]>();
+  readonly #cutOffUntilMs = new Map<string, number>();
+  /** When the node's last trouble was over. */
+  readonly #troubledAtMs = new Map<string, number>();
+  /** What each node has ever reported: for repetitions. */
+  readonly #said = new Map<string, RunEvent[]>();
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  connectFor(node: string): Connect {
+    return (events) => {
+      const { timeline, random } = this.#options;
+      const stream = new Stream({ ...this.#options, node, events });
+      this.#streams.set(node, [...this.streamsOf(node), stream]);
+      const cutOffMs = (this.#cutOffUntilMs.get(node) ?? 0) - timeline.nowMs;
+      if (cutOffMs > 0) stream.stall(cutOffMs, "both");
+      stream.dial(this.#options.accept);
+      if (cutOffMs > 0 && random.chance(0.5)) stream.break({ agentHears: true, serverHears: true });
+      const link = stream.link();
+      return {
+        send: (message) => {
+          this.#remember(node, message);
+          link.send(message);
+        },
+        close: () => link.close(),
+      };
+    };
+  }
+
+  #remember(node: string, { message }: AgentMessage): void {
+    if (message.case !== "reports") return;
+    const said = [...(this.#said.get(node) ?? []), ...message.value.events];
+    this.#said.set(node, said.slice(-REMEMBERED_EVENTS));
+  }
+
+  streamsOf(node: string): Stream[] {
+    return (this.#streams.get(node) ?? []).filter((stream) => !stream.isOver);
+  }
+
+  troubledAtMs(node: string): number {
+    return this.#troubledAtMs.get(node) ?? 0;
+  }
+
+  #trouble(node: string, ms = 0): void {
+    const overAtMs = this.#options.timeline.nowMs + ms;
+    this.#troubledAtMs.set(node, Math.max(this.troubledAtMs(node), overAtMs));
+  }
+
+  /** Every stream of the node breaks; each end hears of it, or not. */
+  breakStreams(node: string): void {
+    const { random } = this.#options;
+    this.#trouble(node);
+    for (const stream of this.streamsOf(node)) {
+      stream.break({ agentHears: random.chance(0.6), serverHears: random.chance(0.6) });
+    }
+  }
+
+  stall(node: string, ms: number): void {
+    this.#trouble(node, ms);
+    const direction = this.#options.random.pick(["up", "down", "both"] as const);
+    for (const stream of this.streamsOf(node)) stream.stall(ms, direction);
+  }
+
+  /** Nothing passes for a while: what is sent arrives afterwards, if its stream lives so long. */
+  cutOff(node: string, ms: number): void {
+    this.#trouble(node, ms);
+    this.#cutOffUntilMs.set(node, this.#options.timeline.nowMs + ms);
+    for (const stream of this.streamsOf(node)) stream.stall(ms, "both");
+  }
+
+  /** Old and doubled reports, as a confused agent might send them. */
+  repeatReports(node: string): void {
+    const { random } = this.#options;
+    const said = this.#said.get(node) ?? [];
+    const stream = this.streamsOf(node).at(-1);
+    if (said.length === 0 || stream === undefined) return;
+    stream.replay(Array.from({ length: random.int(1, 4) }, () => random.pick(said)));
+  }
+
+  agentDied(node: string): void {
+    this.#trouble(node);
+    for (const stream of this.streamsOf(node)) stream.agentDied(this.#options.random.chance(0.7));
+  }
+
+  serverDied(): void {
+    for (const node of this.#streams.keys()) {
+      this.#trouble(node);
+      for (const stream of this.streamsOf(node)) {
+        stream.serverDied(this.#options.random.chance(0.7));
+      }
+    }
+  }
+}

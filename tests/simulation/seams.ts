@@ -1,0 +1,40 @@
+/**
+ * Faults that are put in on purpose, at the ports, to see that a checker catches them; all off in
+ * a real run. Faults inside the product's own code are put in by changing its text: mutants.ts.
+ */
+export interface Seams {
+  /** The store says "durable" before it is. */
+  readonly storeAnswersEarly: boolean;
+  /** A crash takes the last durable batch with it. */
+  readonly diskLosesLastBatch: boolean;
+  /** A restarted server does not find its newest job. */
+  readonly loadLosesJob: boolean;
+  /** A restarted agent does not know what it had started. */
+  readonly agentForgetsItsJournal: boolean;
+  readonly machineStartsTwice: boolean;
+  /** Every fifth message from the server to an agent is lost, and the stream goes on. */
+  readonly streamLosesMessages: boolean;
+  /** Ends that agents report do not arrive. */
+  readonly endsGetLost: boolean;
+  readonly stopsGetLost: boolean;
+  /** Somebody answers reports before the server has stored them. */
+  readonly acknowledgedByTheWay: boolean;
+  /** The door forgets the keys of submissions. */
+  readonly keysGetLost: boolean;
+  /** One in twenty watch events is dropped. */
+  readonly watchLosesEvents: boolean;
+}
+
+export const NO_SEAMS: Seams = {
+  storeAnswersEarly: false,
+  diskLosesLastBatch: false,
+  loadLosesJob: false,
+  agentForgetsItsJournal: false,
+  machineStartsTwice: false,
+  streamLosesMessages: false,
+  endsGetLost: false,
+  stopsGetLost: false,
+  acknowledgedByTheWay: false,
+  keysGetLost: false,
+  watchLosesEvents: false,
+};

@@ -1,0 +1,140 @@
+import { AppError } from "../../src/lib/errors.ts";
+import type { JobView, WatchEventView } from "../../src/server/views.ts";
+import { noGapBetween } from "./checkers.ts";
+import { Pipe } from "./pipe.ts";
+import type { Seeded } from "./random.ts";
+import type { Seams } from "./seams.ts";
+import type { Server } from "./server.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+import type { Witness } from "./witness.ts";
+
+const ENDED: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
+const PAGE = { pageSize: 1_000 };
+
+export interface WatcherOptions {
+  readonly server: Server;
+  readonly timeline: Timeline;
+  readonly random: Seeded;
+  readonly witness: Witness;
+  readonly trace: Trace;
+  readonly seams: Seams;
+}
+
+/**
+ * Keeps a copy of all jobs: lists once, then follows the events, and resumes where it was when the
+ * stream breaks. It may have seen a revision in part, so it resumes before the last it has heard of.
+ */
+export class Watcher {
+  readonly #options: WatcherOptions;
+  readonly jobs = new Map<string, JobView>();
+  readonly #ends = new Map<string, string>();
+  /** All up to here was seen; undefined: list first. */
+  #seen: number | undefined = undefined;
+  #latest = 0;
+  #leave: () => void = () => undefined;
+  #isClosed = false;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { timeline, random } = this.#options;
+    while (!this.#isClosed) {
+      try {
+        this.#seen ??= await this.#list();
+        await this.#follow(this.#seen);
+      } catch (error) {
+        const isCompacted = error instanceof AppError && error.code === "compacted";
+        if (isCompacted) this.#seen = undefined;
+      }
+      await timeline.sleep(random.int(10, 3_000));
+    }
+  }
+
+  async #list(): Promise<number> {
+    const { server, witness } = this.#options;
+    const { jobs, revision } = await server.call(
+      (to) => to.listJobs({}, PAGE),
+      (answer) => witness.shown("a list", answer.revision),
+    );
+    this.jobs.clear();
+    for (const job of jobs) this.jobs.set(job.id, job);
+    this.#options.trace.line(`watcher: has ${jobs.length} jobs at ${revision}`);
+    return revision;
+  }
+
+  /** Ends when the stream does, one way or another. */
+  #follow(after: number): Promise<void> {
+    const { server, timeline, random, witness, trace } = this.#options;
+    const pipe = new Pipe(timeline, random);
+    const abort = new AbortController();
+    this.#latest = after;
+    return new Promise((resolve, reject) => {
+      const die = (): void => {
+        pipe.cut();
+        abort.abort();
+        timeline.after(random.int(1, 500), resolve);
+      };
+      this.#leave = die;
+      const operations = server.attach(die);
+      if (operations === undefined) return die();
+      trace.line(`watcher: follows after ${after}`);
+      const serve = async (): Promise<void> => {
+        for await (const event of operations.watch({ afterRevision: after }, abort.signal)) {
+          witness.shown("an event", event.revision);
+          const isLost = this.#options.seams.watchLosesEvents && random.chance(0.05);
+          if (!isLost) pipe.send(() => this.#take(event));
+        }
+      };
+      serve()
+        .catch((error: unknown) => pipe.send(() => reject(error)))
+        .finally(() => pipe.send(() => resolve()));
+    });
+  }
+
+  #take(event: WatchEventView): void {
+    const { witness } = this.#options;
+    if (event.kind === "sync") {
+      const isFrom = event.revision === this.#latest;
+      witness.judge("watch-has-no-gaps", isFrom ? undefined : `asked after ${this.#latest}`);
+      return;
+    }
+    const { visible } = witness.durable;
+    witness.judge("watch-has-no-gaps", noGapBetween(visible, this.#latest, event.revision));
+    this.#latest = event.revision;
+    this.#seen = event.revision - 1;
+    if (event.kind === "job") this.jobs.set(event.job.id, event.job);
+    if (event.kind === "removed" && event.what === "job") this.jobs.delete(event.id);
+    if (event.kind === "task") this.#noteEnd(event.task.id, event.task.state);
+  }
+
+  /** A task is seen to end once; the same event may come again after a resume. */
+  #noteEnd(id: string, state: string): void {
+    const before = this.#ends.get(id);
+    if (ENDED.has(state)) this.#ends.set(id, state);
+    const isOther = before !== undefined && before !== state && ENDED.has(state);
+    this.#options.witness.judge(
+      "ended-stays-ended",
+      isOther ? `watchers saw task ${id} ${before}, then ${state}` : undefined,
+    );
+  }
+
+  /** The network drops the stream; it resumes. */
+  interrupt(): void {
+    this.#options.trace.line("watcher: interrupted");
+    this.#leave();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+}
+
+/** A job as watchers and lists must agree on it: why it waits is told by lists only. */
+export function comparable(job: JobView): unknown {
+  const { revision: _revision, reason: _reason, ...rest } = job;
+  return rest;
+}

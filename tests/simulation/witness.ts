@@ -1,0 +1,141 @@
+import type { Job } from "../../src/core/model/job.ts";
+import type { RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
+import type { Batch, StoredRow } from "../../src/ports/store.ts";
+import type { CheckerName, Verdict } from "./checkers.ts";
+import {
+  acknowledgedEndStays,
+  acknowledgedJobExists,
+  batchIsAllowed,
+  isFirstExecution,
+  machineRunsWhatFits,
+  nodesHoldWhatFits,
+  oneJobPerKey,
+  removedJobHadEnded,
+} from "./checkers.ts";
+import type { Run } from "./durable.ts";
+import { Durable, formatRun } from "./durable.ts";
+import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
+import type { Trace } from "./trace.ts";
+
+/** The first promise that was broken. */
+export class Violation extends Error {
+  readonly checker: CheckerName;
+
+  constructor(checker: CheckerName, message: string) {
+    super(`${checker}: ${message}`);
+    this.name = "Violation";
+    this.checker = checker;
+  }
+}
+
+/**
+ * Sees all that is stored, said and run, remembers what was promised by it, and asks the checkers.
+ * A violation is kept, not thrown: product code that catches errors must not swallow it.
+ */
+export class Witness {
+  readonly durable = new Durable();
+  readonly #trace: Trace;
+  violation: Violation | undefined = undefined;
+  readonly #acknowledgedJobs = new Map<number, { id: number; spec: Job["spec"] }>();
+  readonly #jobsByKey = new Map<string, number>();
+  readonly #acknowledgedEnds = new Map<string, { readonly run: Run; readonly node: string }>();
+  /** Where each attempt was executed. */
+  readonly executions = new Map<string, string>();
+
+  constructor(trace: Trace) {
+    this.#trace = trace;
+  }
+
+  judge(checker: CheckerName, verdict: Verdict): void {
+    if (verdict === undefined || this.violation !== undefined) return;
+    this.violation = new Violation(checker, verdict);
+    this.#trace.line(`VIOLATION ${this.violation.message}`);
+  }
+
+  /** A batch has reached the disk. */
+  stored(batch: Batch): void {
+    const { durable } = this;
+    const unfinished = new Map(
+      Array.from(durable.jobs.values(), (job) => [job.id as number, job] as const)
+        .filter(([id]) => batch.writes.some(({ key, value }) => value === undefined && isJobKey(key, id)))
+        .map(([id, job]) => [id, durable.unfinished(job)] as const),
+    );
+    const moves = durable.note(batch);
+    this.#trace.line(`disk: revision ${batch.revision}, ${batch.writes.length} rows`);
+    for (const [checker, verdict] of batchIsAllowed(moves)) this.judge(checker, verdict);
+    for (const move of moves.jobs) {
+      const left = unfinished.get(move.before?.id ?? 0) ?? 0;
+      this.judge("acknowledged-jobs-exist", removedJobHadEnded(left, move));
+      if (move.after === undefined) this.#forget(move.before);
+      else this.#noteKey(move.after);
+    }
+    this.judge("no-overcommit", nodesHoldWhatFits(durable));
+  }
+
+  #noteKey(job: Job): void {
+    this.judge("one-job-per-key", oneJobPerKey(this.#jobsByKey, job));
+    if (job.idempotencyKey !== undefined) this.#jobsByKey.set(job.idempotencyKey, job.id);
+  }
+
+  /** Removed because it ended long ago: from here on nobody may expect it. */
+  #forget(job: Job | undefined): void {
+    if (job === undefined) return;
+    this.#acknowledgedJobs.delete(job.id);
+    if (job.idempotencyKey !== undefined) this.#jobsByKey.delete(job.idempotencyKey);
+  }
+
+  /** A server is about to read the disk: all that was ever promised must be there. */
+  reread(rows: Iterable<StoredRow>, revision: number): void {
+    this.durable.reload(rows, revision);
+    this.checkPromises();
+  }
+
+  checkPromises(): void {
+    for (const told of this.#acknowledgedJobs.values()) {
+      this.judge("acknowledged-jobs-exist", acknowledgedJobExists(this.durable, told));
+    }
+    for (const { run, node } of this.#acknowledgedEnds.values()) {
+      this.judge("acknowledged-ends-stay", acknowledgedEndStays(this.durable, run, node));
+    }
+  }
+
+  /** A client is being told that its job was taken. */
+  jobAcknowledged(id: number, spec: Job["spec"], key: string | undefined): void {
+    this.judge(
+      "durable-before-told",
+      this.durable.jobs.has(id) ? undefined : `job ${id} is acknowledged and not on the disk`,
+    );
+    this.#acknowledgedJobs.set(id, { id, spec });
+    if (key === undefined) return;
+    const known = this.#jobsByKey.get(key);
+    const isOther = known !== undefined && known !== id;
+    this.judge("one-job-per-key", isOther ? `key ${key} is job ${known} and ${id}` : undefined);
+    this.#jobsByKey.set(key, id);
+  }
+
+  /** Something with a revision is being shown to a client. */
+  shown(what: string, revision: number): void {
+    this.judge("durable-before-told", revisionIsDurable(this.durable, what, revision));
+  }
+
+  agentTold(node: string, message: ServerMessage["message"]): void {
+    this.judge("durable-before-told", agentIsTold(this.durable, node, message));
+  }
+
+  endsAcknowledged(node: string, events: readonly RunEvent[]): void {
+    this.judge("durable-before-told", endsAreDurable(this.durable, node, events));
+    for (const run of endsOf(events)) this.#acknowledgedEnds.set(formatRun(run), { run, node });
+  }
+
+  executed(run: Run, machine: { name: string; capacity: Record<string, number> }, all: Run[]): void {
+    const { durable, executions } = this;
+    const { name } = machine;
+    this.judge("one-execution-per-attempt", isFirstExecution(durable, executions, run, name));
+    executions.set(formatRun(run), name);
+    const wanted = all.filter((one) => durable.isWanted(one, name));
+    this.judge("no-overcommit", machineRunsWhatFits(durable, machine, wanted));
+  }
+}
+
+const isJobKey = (key: string, id: number): boolean =>
+  key.startsWith("job/") && Number(key.slice(4)) === id;
