@@ -32,6 +32,7 @@ async function anObedientAgent(plane: ControlPlane, exitCode = 0): Promise<FakeA
   const agent = new FakeAgent(plane);
   let seq = 0;
   agent.onWork = (starts) => {
+    // As told by a clock that is far behind.
     const value = { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode };
     const events = starts.map((id) => ({ id, event: { case: "ended" as const, value } }));
     agent.say({ case: "reports", value: { seq: ++seq, events } });
@@ -48,7 +49,7 @@ const isOver = (plane: ControlPlane, id: string) =>
 
 describe("jobs", () => {
   test("a job tells what was asked, how it went and when", async () => {
-    const { plane } = await open();
+    const { plane, clock } = await open();
     const id = await submit(plane, {
       name: "n",
       group: "g",
@@ -67,8 +68,8 @@ describe("jobs", () => {
       tasks: { succeeded: 3, pending: 0 },
       exitCode: 0,
       submittedBy: "test",
-      startedAtMs: 5,
-      endedAtMs: 6,
+      startedAtMs: clock.nowMs(), // not before it was assigned
+      endedAtMs: clock.nowMs(),
       spec: {
         name: "n",
         group: "g",

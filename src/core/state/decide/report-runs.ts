@@ -33,12 +33,22 @@ export function reportRuns(
       if (event.kind === "started") stops.push(run);
       continue;
     }
-    const after = event.kind === "started" ? started(task, event) : ended(job, task, event, nowMs);
+    const told = plausible(event, task.state.assignedAtMs, nowMs);
+    const after = told.kind === "started" ? started(task, told) : ended(job, task, told, nowMs);
     if (after === task) continue;
     moved.set(key, after);
   }
   for (const row of moved.values()) changes.push({ table: "task", row });
   return { changes, answer: { stops } };
+}
+
+/** A node's clock may be wrong: nothing happened before the task was assigned, nor after now. */
+function plausible(event: RunEvent, assignedAtMs: number, nowMs: number): RunEvent {
+  const within = (ms: number): number => Math.max(assignedAtMs, Math.min(ms, nowMs));
+  if (event.kind === "started") return { ...event, startedAtMs: within(event.startedAtMs) };
+  const startedAtMs = event.startedAtMs === undefined ? undefined : within(event.startedAtMs);
+  const endedAtMs = Math.max(within(event.endedAtMs), startedAtMs ?? 0);
+  return { ...event, startedAtMs, endedAtMs };
 }
 
 type ActiveTask = Parameters<typeof failAttempt>[1];
