@@ -30,7 +30,10 @@ export interface RunningServer {
 }
 
 /** A control plane over the embedded store, with the native door on its two ports. */
-export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<RunningServer> {
+export async function runServer(
+  options: ServerOptions,
+  signal: AbortSignal,
+): Promise<RunningServer> {
   const { logger } = options;
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
@@ -88,15 +91,18 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
   const traffic = createTraffic();
   const grpc = await createGrpcServer({
     address: options.grpc,
-    services: [
-      busbarService(operations, logger, traffic),
-      agentService(sessions, logger, traffic),
-    ],
+    services: [busbarService(operations, logger, traffic), agentService(sessions, logger, traffic)],
     logger,
   });
   try {
     const { version } = manifest;
-    const http = await createHttpServer({ operations, address: options.http, logger, version, traffic });
+    const http = await createHttpServer({
+      operations,
+      address: options.http,
+      logger,
+      version,
+      traffic,
+    });
     const close = async (): Promise<void> => {
       // Agents are told first that the server stops, so that they come back soon.
       sessions.close();

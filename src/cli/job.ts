@@ -1,8 +1,6 @@
 import type { Command } from "commander";
 import type { BusbarClient } from "../client/client.ts";
 import { stateOf } from "../client/state.ts";
-import { AppError } from "../lib/errors.ts";
-import { limits } from "../limits.ts";
 import { jobOrTaskId } from "./flags.ts";
 import { toJobRow, toTaskRow } from "./json.ts";
 import { renderJob } from "./render/jobs.ts";
@@ -67,19 +65,7 @@ async function tellingTasks(client: BusbarClient, jobId: string): Promise<readon
 }
 
 async function showTask(session: Session, id: string): Promise<Answer> {
-  const task = await findTask(await session.client(), id);
+  const client = await session.client();
+  const task = toTaskRow(await client.getTask({ id }));
   return { json: task, text: (page) => renderTask(task, page) };
-}
-
-/** Tasks come by index, so the search can stop at the first one beyond. */
-export async function findTask(client: BusbarClient, id: string): Promise<TaskRow> {
-  const [jobId = "", index = "0"] = id.split(".");
-  let pageToken = "";
-  do {
-    const answer = await client.listTasks({ jobId, pageSize: limits.pageSizeMax, pageToken });
-    const found = answer.tasks.find((task) => task.index >= Number(index));
-    if (found !== undefined && found.index === Number(index)) return toTaskRow(found);
-    pageToken = found === undefined ? answer.nextPageToken : "";
-  } while (pageToken !== "");
-  throw new AppError("not_found", `job ${jobId} has no task ${index}`, { field: "id" });
 }

@@ -10,7 +10,7 @@ import type { JobRow, SubmittedRow } from "./rows.ts";
 import { createOutputs, type Outputs } from "./run-output.ts";
 import { cancelOnInterrupt, type Interrupts } from "./run-interrupt.ts";
 import type { Answer, Session, Shell } from "./session.ts";
-import { warn } from "./submit.ts";
+import { submitAll, warn } from "./submit.ts";
 
 /** A job that waits longer than this is explained. */
 const EXPLAIN_AFTER_MS = 1_000;
@@ -42,7 +42,7 @@ export function declareRun(command: Command, shell: Shell): void {
 async function run(session: Session, words: readonly string[], flags: JobFlags): Promise<Answer> {
   const submission = await toSubmission(flags, words, session.context);
   const client = await session.client();
-  const { jobs, revision } = await client.submitJobs({ jobs: [submission] });
+  const { jobs, revision } = await submitAll(client, [submission]);
   const [submitted = { id: "" }] = jobs.map(toSubmittedRow);
   await warn(session, [submitted]);
   const stop = new AbortController();

@@ -1,7 +1,8 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
-import type { JobSubmissionInit } from "../client/messages.ts";
-import { invalid } from "../lib/errors.ts";
+import type { BusbarClient } from "../client/client.ts";
+import type { JobSubmissionInit, SubmitJobsResponse } from "../client/messages.ts";
+import { invalid, withoutFieldPrefix } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import { addJobFlags, type JobFlags, toSubmission } from "./job-flags.ts";
 import { toSubmittedRow } from "./json.ts";
@@ -62,7 +63,7 @@ async function submit(
       ? [await toSubmission(flags, words, session.context)]
       : await readFile(session, words, flags, flags.file);
   const client = await session.client();
-  const { jobs, revision } = await client.submitJobs({ jobs: [...submissions] });
+  const { jobs, revision } = await submitAll(client, submissions);
   const rows = jobs.map(toSubmittedRow);
   await warn(session, rows);
   if (flags.wait !== true) {
@@ -80,6 +81,18 @@ async function submit(
   const ended = await waitForJobs(session, rows, revision);
   const good = ended.every((job) => job.state === "succeeded");
   return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
+}
+
+/** An error in the only job is told without counting it. */
+export async function submitAll(
+  client: BusbarClient,
+  submissions: readonly JobSubmissionInit[],
+): Promise<SubmitJobsResponse> {
+  try {
+    return await client.submitJobs({ jobs: [...submissions] });
+  } catch (error) {
+    throw submissions.length === 1 ? withoutFieldPrefix(error, "jobs[0].") : error;
+  }
 }
 
 const describe = (row: SubmittedRow): string =>

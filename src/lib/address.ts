@@ -27,4 +27,4 @@ export function dialAddress(listening: Address): Address {
 }
 
 export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || host.startsWith("127.");
+  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -46,3 +46,14 @@ export function describeChain(error: unknown): string {
   }
   return links.join(": ");
 }
+
+/**
+ * The same refusal for a caller who did not write the prefix: one job sent alone is not "jobs[0]"
+ * to whoever sent it.
+ */
+export function withoutFieldPrefix(error: unknown, prefix: string): unknown {
+  if (!(error instanceof AppError) || error.field?.startsWith(prefix) !== true) return error;
+  const { code, message, field } = error;
+  const text = message.startsWith(prefix) ? message.slice(prefix.length) : message;
+  return new AppError(code, text, { cause: error.cause, field: field.slice(prefix.length) });
+}

@@ -22,7 +22,11 @@ interface PendingOutput {
   readonly cancelTimer: () => void;
 }
 
-const toRunId = ({ jobId, index, attempt }: RunRef): { job: number; index: number; attempt: number } => ({
+const toRunId = ({
+  jobId,
+  index,
+  attempt,
+}: RunRef): { job: number; index: number; attempt: number } => ({
   job: jobId,
   index,
   attempt,
@@ -192,7 +196,10 @@ export const toServerMessage = (message: NonNullable<MessageInit>): ServerMessag
   create(ServerMessageSchema, { message });
 
 export const gone = (nodeId: NodeId): AppError =>
-  new AppError("unavailable", `node ${nodeId} is not connected; its output is there when it returns`);
+  new AppError(
+    "unavailable",
+    `node ${nodeId} is not connected; its output is there when it returns`,
+  );
 
 function* parts(runs: readonly RunRef[]): Iterable<readonly RunRef[]> {
   for (let at = 0; at < runs.length; at += limits.workItemsPerMessageMax) {

@@ -178,9 +178,12 @@ describe("agent sessions", () => {
       agent.say(say);
       expect(agent.goodbye).not.toBe("");
       expect(agent.isClosed).toBe(true);
-      await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
-        what: "the node is disconnected",
-      });
+      await eventually(
+        async () => (await plane.operations.getNode("w1")).state === "disconnected",
+        {
+          what: "the node is disconnected",
+        },
+      );
     });
   }
 

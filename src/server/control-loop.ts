@@ -232,9 +232,7 @@ export class ControlLoop {
     const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing;
     if (batch === undefined) resolve(decision.answer);
     else {
-      batch.done.push((error) =>
-        error === undefined ? resolve(decision.answer) : reject(error),
-      );
+      batch.done.push((error) => (error === undefined ? resolve(decision.answer) : reject(error)));
     }
   }
 
@@ -288,12 +286,10 @@ export class ControlLoop {
     this.#flushing = batch;
     this.#open = openBatch(toRevision(batch.revision + 1));
     const startedAtMs = this.#options.clock.nowMs();
-    this.#options.store
-      .commit({ revision: batch.revision, writes: toWrites(batch.changes) })
-      .then(
-        () => this.#committed(batch, startedAtMs),
-        (cause: unknown) => this.#break("the store failed", cause),
-      );
+    this.#options.store.commit({ revision: batch.revision, writes: toWrites(batch.changes) }).then(
+      () => this.#committed(batch, startedAtMs),
+      (cause: unknown) => this.#break("the store failed", cause),
+    );
   }
 
   #committed(batch: OpenBatch, startedAtMs: number): void {

@@ -34,15 +34,19 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
       if (jobs.length > limits.submitJobsMax) {
         throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
       }
-      const submissions = jobs.map(({ spec, idempotencyKey }, at) => ({
-        spec: within(`jobs[${at}]`, jobs.length > 1, () => toJobSpec(spec)),
-        idempotencyKey: checkKey(idempotencyKey),
-      }));
+      const submissions = jobs.map(({ spec, idempotencyKey }, at) =>
+        within(`jobs[${at}]`, () => ({
+          spec: toJobSpec(spec),
+          idempotencyKey: checkKey(idempotencyKey),
+        })),
+      );
       const nowMs = clock.nowMs();
       const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
       const answer = await loop.submit(command);
       return {
-        jobs: loop.peek((state) => answer.map(({ id, existed }) => showSubmitted(state, id, existed))),
+        jobs: loop.peek((state) =>
+          answer.map(({ id, existed }) => showSubmitted(state, id, existed)),
+        ),
         revision: loop.revision,
       };
     },
@@ -116,12 +120,12 @@ function taskIndexOf(state: State, id: JobId, index: number | undefined): number
   return isArray || (index ?? 0) > 0 ? index : undefined;
 }
 
-/** Errors inside one of several jobs say which. */
-function within<T>(field: string, several: boolean, check: () => T): T {
+/** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
+function within<T>(field: string, check: () => T): T {
   try {
     return check();
   } catch (error) {
-    if (!several || !(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError)) throw error;
     throw new AppError(error.code, `${field}.${error.message}`, {
       field: error.field === undefined ? field : `${field}.${error.field}`,
     });
@@ -287,8 +291,7 @@ function explain(state: State, record: JobRecord): ExplanationView {
   const group = state.groups.get(job.spec.group);
   const ahead = aheadOf(state, record);
   const atLimit =
-    group?.group.runningTasksMax !== undefined &&
-    group.activeTasks >= group.group.runningTasksMax;
+    group?.group.runningTasksMax !== undefined && group.activeTasks >= group.group.runningTasksMax;
   const hints = hintsFor(job.spec, seen);
   if (atLimit) hints.push(`raise the limit of group ${job.spec.group}, or wait for its tasks`);
   const summary = atLimit
@@ -301,7 +304,8 @@ function summaryOf(seen: Outlook, queued: number, waiting: number): string {
   const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
   if (seen.nodes === 0) return `${tasks}: no node has joined yet`;
   if (seen.now > 0 && waiting > 0) return `${tasks}, ${waiting} of them for their backoff to pass`;
-  if (seen.now > 0) return `${tasks}: ${count(seen.now, "node")} could take one now, others go first`;
+  if (seen.now > 0)
+    return `${tasks}: ${count(seen.now, "node")} could take one now, others go first`;
   if (seen.later > 0) return `${tasks}: ${count(seen.later, "node")} could take one later`;
   return `${tasks}: no node there is now could ever take one`;
 }
@@ -322,4 +326,3 @@ function aheadOf(state: State, record: JobRecord): number {
   }
   return ahead;
 }
-

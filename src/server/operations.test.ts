@@ -23,7 +23,9 @@ async function open(): ReturnType<typeof aPlane> {
 }
 
 async function submit(plane: ControlPlane, spec: Partial<JobSpecInput> = {}): Promise<string> {
-  const { jobs } = await plane.operations.submitJobs(me, [{ spec: { command: ["true"], ...spec } }]);
+  const { jobs } = await plane.operations.submitJobs(me, [
+    { spec: { command: ["true"], ...spec } },
+  ]);
   return jobs[0]?.id ?? "";
 }
 
@@ -177,22 +179,79 @@ describe("jobs", () => {
     expect(second.nextPageToken).toBeUndefined();
   });
 
-  const bad: { readonly name: string; readonly call: (plane: ControlPlane) => Promise<unknown>; readonly code: string }[] = [
+  const bad: {
+    readonly name: string;
+    readonly call: (plane: ControlPlane) => Promise<unknown>;
+    readonly code: string;
+  }[] = [
     { name: "no such job", call: (plane) => plane.operations.getJob("5"), code: "not_found" },
     { name: "no such task", call: (plane) => plane.operations.getTask("1.7"), code: "not_found" },
-    { name: "an array has many", call: (plane) => plane.operations.getTask("1"), code: "invalid_argument" },
+    {
+      name: "an array has many",
+      call: (plane) => plane.operations.getTask("1"),
+      code: "invalid_argument",
+    },
     { name: "not an id", call: (plane) => plane.operations.getJob("x"), code: "invalid_argument" },
-    { name: "page too large", call: (plane) => plane.operations.listJobs({}, { pageSize: limits.pageSizeMax + 1 }), code: "invalid_argument" },
-    { name: "page too small", call: (plane) => plane.operations.listJobs({}, { pageSize: 0 }), code: "invalid_argument" },
-    { name: "a made-up token", call: (plane) => plane.operations.listJobs({}, { pageToken: "zzz" }), code: "invalid_argument" },
-    { name: "a token of another list", call: async (plane) => plane.operations.listNodes({}, { pageToken: Buffer.from("jobs:1").toString("base64url") }), code: "invalid_argument" },
-    { name: "cancel of nothing", call: (plane) => plane.operations.cancelJob(me, "9", ""), code: "not_found" },
-    { name: "explain of nothing", call: (plane) => plane.operations.explainJob("9"), code: "not_found" },
-    { name: "no such node", call: (plane) => plane.operations.drainNode(me, "w9", ""), code: "not_found" },
-    { name: "a bad weight", call: (plane) => plane.operations.putGroup(me, { name: "g", weight: 0 }), code: "invalid_argument" },
-    { name: "a bad group name", call: (plane) => plane.operations.putGroup(me, { name: "a b" }), code: "invalid_argument" },
-    { name: "a group with jobs", call: (plane) => plane.operations.removeGroup(me, "busy"), code: "conflict" },
-    { name: "too many jobs", call: (plane) => plane.operations.submitJobs(me, Array.from({ length: limits.submitJobsMax + 1 }, () => ({ spec: { command: ["true"] } }))), code: "invalid_argument" },
+    {
+      name: "page too large",
+      call: (plane) => plane.operations.listJobs({}, { pageSize: limits.pageSizeMax + 1 }),
+      code: "invalid_argument",
+    },
+    {
+      name: "page too small",
+      call: (plane) => plane.operations.listJobs({}, { pageSize: 0 }),
+      code: "invalid_argument",
+    },
+    {
+      name: "a made-up token",
+      call: (plane) => plane.operations.listJobs({}, { pageToken: "zzz" }),
+      code: "invalid_argument",
+    },
+    {
+      name: "a token of another list",
+      call: async (plane) =>
+        plane.operations.listNodes({}, { pageToken: Buffer.from("jobs:1").toString("base64url") }),
+      code: "invalid_argument",
+    },
+    {
+      name: "cancel of nothing",
+      call: (plane) => plane.operations.cancelJob(me, "9", ""),
+      code: "not_found",
+    },
+    {
+      name: "explain of nothing",
+      call: (plane) => plane.operations.explainJob("9"),
+      code: "not_found",
+    },
+    {
+      name: "no such node",
+      call: (plane) => plane.operations.drainNode(me, "w9", ""),
+      code: "not_found",
+    },
+    {
+      name: "a bad weight",
+      call: (plane) => plane.operations.putGroup(me, { name: "g", weight: 0 }),
+      code: "invalid_argument",
+    },
+    {
+      name: "a bad group name",
+      call: (plane) => plane.operations.putGroup(me, { name: "a b" }),
+      code: "invalid_argument",
+    },
+    {
+      name: "a group with jobs",
+      call: (plane) => plane.operations.removeGroup(me, "busy"),
+      code: "conflict",
+    },
+    {
+      name: "too many jobs",
+      call: (plane) =>
+        plane.operations.submitJobs(
+          me,
+          Array.from({ length: limits.submitJobsMax + 1 }, () => ({ spec: { command: ["true"] } })),
+        ),
+      code: "invalid_argument",
+    },
   ];
   for (const { name, call, code } of bad) {
     test(`refused: ${name}`, async () => {
@@ -223,7 +282,9 @@ describe("jobs", () => {
     });
     expect((await plane.operations.explainJob(running)).summary).toBe("every task is on a node");
     await plane.operations.putGroup(me, { name: "default", runningTasksMax: 1 });
-    expect((await plane.operations.explainJob(waiting)).summary).toContain("as many tasks as it may");
+    expect((await plane.operations.explainJob(waiting)).summary).toContain(
+      "as many tasks as it may",
+    );
   });
 
   test("a job that no node could ever run is warned about at once", async () => {
@@ -270,7 +331,10 @@ describe("watch", () => {
     await submit(plane, { group: "a" });
     await submit(plane, { group: "b" });
     const seen = await live;
-    expect(seen.map((event) => (event.kind === "job" ? event.job.id : event.kind))).toEqual(["sync", "2"]);
+    expect(seen.map((event) => (event.kind === "job" ? event.job.id : event.kind))).toEqual([
+      "sync",
+      "2",
+    ]);
     await expect(collect(plane, { afterRevision: 99 }, () => true)).rejects.toMatchObject({
       code: "invalid_argument",
     });
@@ -284,7 +348,8 @@ describe("output", () => {
     const agent = new FakeAgent(plane);
     const text = Buffer.from("hello world");
     agent.onOutput = ({ request, offset, stream }) => {
-      const data = stream === OutputStream.STDOUT ? text.subarray(offset, offset + 4) : Buffer.alloc(0);
+      const data =
+        stream === OutputStream.STDOUT ? text.subarray(offset, offset + 4) : Buffer.alloc(0);
       agent.say({ case: "output", value: { request, data, eof: offset + 4 >= text.length } });
     };
     agent.hello("w1");

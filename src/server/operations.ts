@@ -72,13 +72,21 @@ export interface Operations {
   listJobs(
     filter: JobFilter,
     page: Page,
-  ): Promise<{ readonly jobs: readonly JobView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  ): Promise<{
+    readonly jobs: readonly JobView[];
+    readonly nextPageToken?: string;
+    readonly revision: number;
+  }>;
   countJobs(group?: string): Promise<CountsView>;
   listTasks(
     jobId: string,
     states: readonly TaskStateName[],
     page: Page,
-  ): Promise<{ readonly tasks: readonly TaskView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  ): Promise<{
+    readonly tasks: readonly TaskView[];
+    readonly nextPageToken?: string;
+    readonly revision: number;
+  }>;
   /** "17" or "17.3". */
   getTask(id: string): Promise<TaskView>;
   cancelJob(caller: Caller, id: string, reason: string): Promise<JobView>;
@@ -97,7 +105,11 @@ export interface Operations {
   listNodes(
     filter: { readonly cluster?: string | undefined; readonly state?: NodeStateName | undefined },
     page: Page,
-  ): Promise<{ readonly nodes: readonly NodeView[]; readonly nextPageToken?: string; readonly revision: number }>;
+  ): Promise<{
+    readonly nodes: readonly NodeView[];
+    readonly nextPageToken?: string;
+    readonly revision: number;
+  }>;
   getNode(name: string): Promise<NodeView>;
   drainNode(caller: Caller, name: string, reason: string): Promise<NodeView>;
   undrainNode(caller: Caller, name: string): Promise<NodeView>;

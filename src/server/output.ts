@@ -70,11 +70,7 @@ function findSource(state: State, query: OutputQuery, follow: boolean): Source |
   return undefined;
 }
 
-const pause = (
-  clock: OperationContext["clock"],
-  ms: number,
-  signal: AbortSignal,
-): Promise<void> =>
+const pause = (clock: OperationContext["clock"], ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
       cancel();

@@ -6,7 +6,10 @@ import type { Page } from "./operations.ts";
 export function pageSizeOf({ pageSize }: Page): number {
   const size = pageSize ?? limits.pageSizeDefault;
   if (!Number.isInteger(size) || size < 1 || size > limits.pageSizeMax) {
-    throw invalid("pageSize", `must be a whole number from 1 to ${limits.pageSizeMax}, not ${size}`);
+    throw invalid(
+      "pageSize",
+      `must be a whole number from 1 to ${limits.pageSizeMax}, not ${size}`,
+    );
   }
   return size;
 }

@@ -150,7 +150,13 @@ function failureOutcome(failure: Failure): Outcome & { readonly reason: string }
   }
 }
 
-const showPast = ({ attempt, nodeId, startedAtMs, endedAtMs, failure }: PastAttempt): PastAttemptView => ({
+const showPast = ({
+  attempt,
+  nodeId,
+  startedAtMs,
+  endedAtMs,
+  failure,
+}: PastAttempt): PastAttemptView => ({
   attempt,
   node: nodeId,
   endedAtMs,

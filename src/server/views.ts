@@ -16,7 +16,11 @@ export interface JobSpecView {
   readonly env?: Texts;
   readonly cwd?: string;
   readonly resources: Readonly<Record<string, number>>;
-  readonly placement?: { readonly cluster?: string; readonly node?: string; readonly labels?: Texts };
+  readonly placement?: {
+    readonly cluster?: string;
+    readonly node?: string;
+    readonly labels?: Texts;
+  };
   readonly array?: string;
   readonly priority: number;
   readonly retries?: {

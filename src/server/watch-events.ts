@@ -90,7 +90,8 @@ function eventOf(
       return { kind: "removed", what: "job", id: String(change.removed), revision: at };
     case "node":
       if (!wanted.kinds.has("node") || isAboutJob) return undefined;
-      if ("removed" in change) return { kind: "removed", what: "node", id: change.removed, revision: at };
+      if ("removed" in change)
+        return { kind: "removed", what: "node", id: change.removed, revision: at };
       return {
         kind: "node",
         node: showNode(change.row, commit.loads.get(change.row.id) ?? { used: {}, tasks: 0 }, at),
@@ -98,7 +99,8 @@ function eventOf(
       };
     case "group":
       if (!wanted.kinds.has("group") || isAboutJob) return undefined;
-      if ("removed" in change) return { kind: "removed", what: "group", id: change.removed, revision: at };
+      if ("removed" in change)
+        return { kind: "removed", what: "group", id: change.removed, revision: at };
       return { kind: "group", group: showGroupRow(change.row), revision: at };
     case "cluster":
     case "counter":

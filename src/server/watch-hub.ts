@@ -62,10 +62,7 @@ export class WatchHub {
   }
 
   /** Commits after `after` (undefined: from now on), until `signal` aborts. */
-  watch(
-    after: Revision | undefined,
-    signal: AbortSignal,
-  ): Watch {
+  watch(after: Revision | undefined, signal: AbortSignal): Watch {
     if (this.#closed !== undefined) throw this.#closed;
     if (this.#watchers.size >= limits.watchesMax) {
       throw new AppError("exhausted", `at most ${limits.watchesMax} watches at once`);

@@ -10,7 +10,17 @@ beforeEach(async () => {
 afterEach(() => site.close());
 
 async function up(): Promise<void> {
-  const running = site.start(["up", "--data", site.path("data"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--name", "local"]);
+  const running = site.start([
+    "up",
+    "--data",
+    site.path("data"),
+    "--http",
+    "127.0.0.1:0",
+    "--grpc",
+    "127.0.0.1:0",
+    "--name",
+    "local",
+  ]);
   site.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
   site.http = await running.prints(/REST:\s+(http:\S+)/);
   await site.nodeIs("local", "connected");
@@ -18,7 +28,13 @@ async function up(): Promise<void> {
 
 describe("a new user", () => {
   test("runs a command, sees its output and gets its exit code", async () => {
-    const { code, stdout, stderr } = await site.run("run", "--", "sh", "-c", "echo hi; echo oh >&2; exit 3");
+    const { code, stdout, stderr } = await site.run(
+      "run",
+      "--",
+      "sh",
+      "-c",
+      "echo hi; echo oh >&2; exit 3",
+    );
     expect({ code, stdout }).toEqual({ code: 3, stdout: "hi\n" });
     expect(stderr).toContain("oh\n");
   });
@@ -42,8 +58,11 @@ describe("a new user", () => {
   });
 
   test("finds the documentation, the OpenAPI document, metrics and health", async () => {
-    const get = async (path: string): Promise<string> => (await fetch(`${site.http}${path}`)).text();
-    expect(JSON.parse(await get("/v1/openapi.json"))).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
+    const get = async (path: string): Promise<string> =>
+      (await fetch(`${site.http}${path}`)).text();
+    expect(JSON.parse(await get("/v1/openapi.json"))).toMatchObject({
+      openapi: expect.stringMatching(/^3\.1/),
+    });
     expect(await get("/docs")).toContain("<html");
     expect(await get("/metrics")).toContain("busbar_");
     expect((await fetch(`${site.http}/healthz`)).status).toBe(200);
@@ -76,7 +95,15 @@ describe("watches", () => {
 
 describe("tasks", () => {
   test("find who they are in their environment", async () => {
-    const { stdout } = await site.run("run", "--env", "MINE=x", "--", "sh", "-c", "env | grep -E '^(BUSBAR_|MINE)' | sort");
+    const { stdout } = await site.run(
+      "run",
+      "--env",
+      "MINE=x",
+      "--",
+      "sh",
+      "-c",
+      "env | grep -E '^(BUSBAR_|MINE)' | sort",
+    );
     expect(stdout.trim().split("\n")).toEqual([
       "BUSBAR_ATTEMPT=1",
       "BUSBAR_CLUSTER=default",
@@ -85,7 +112,16 @@ describe("tasks", () => {
       "BUSBAR_TASK_ID=1",
       "MINE=x",
     ]);
-    await site.run("submit", "--array", "3-7:2", "--wait", "--", "sh", "-c", "echo $BUSBAR_TASK_ID $BUSBAR_ARRAY_INDEX $BUSBAR_ARRAY_SIZE");
+    await site.run(
+      "submit",
+      "--array",
+      "3-7:2",
+      "--wait",
+      "--",
+      "sh",
+      "-c",
+      "echo $BUSBAR_TASK_ID $BUSBAR_ARRAY_INDEX $BUSBAR_ARRAY_SIZE",
+    );
     expect((await site.run("logs", "2.5")).stdout).toBe("2.5 5 3\n");
   });
 
@@ -94,10 +130,13 @@ describe("tasks", () => {
     const script = `sh -c 'trap "" TERM; echo $$ > "${marker}"; while :; do sleep 1; done' & wait`;
     await site.json("submit", "--", "sh", "-c", script);
     const id = "1";
-    const [line] = await eventually(() => {
-      const lines = site.lines("child");
-      return lines.length > 0 && lines;
-    }, { what: "the child to start" });
+    const [line] = await eventually(
+      () => {
+        const lines = site.lines("child");
+        return lines.length > 0 && lines;
+      },
+      { what: "the child to start" },
+    );
     const pid = Number(line);
     expect((await site.run("cancel", id)).code).toBe(0);
     await site.jobIs(id, "cancelled");
@@ -109,7 +148,17 @@ describe("tasks", () => {
     expect(slow.code).not.toBe(0);
     expect((await site.json<{ reason: string }>("job", "1")).reason).toContain("time limit");
     const flaky = `n=$(cat "${site.path("count")}" 2>/dev/null || echo 0); echo $((n + 1)) > "${site.path("count")}"; [ $n -ge 2 ]`;
-    const { code } = await site.run("run", "--retries", "3", "--retry-backoff", "10ms", "--", "sh", "-c", flaky);
+    const { code } = await site.run(
+      "run",
+      "--retries",
+      "3",
+      "--retry-backoff",
+      "10ms",
+      "--",
+      "sh",
+      "-c",
+      flaky,
+    );
     expect(code).toBe(0);
     expect(await site.json("job", "2.0")).toMatchObject({ attempt: 3 });
   });

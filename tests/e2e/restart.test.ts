@@ -121,7 +121,15 @@ describe("orderly stops", () => {
   test("a second server on the same data is refused and harms nothing", async () => {
     site = new Site();
     await site.startServer();
-    const second = site.start(["server", "--data", site.path("data"), "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
+    const second = site.start([
+      "server",
+      "--data",
+      site.path("data"),
+      "--http",
+      "127.0.0.1:0",
+      "--grpc",
+      "127.0.0.1:0",
+    ]);
     expect(await second.end()).toBe(1);
     expect(second.output).toMatch(/another process|holds/);
     expect((await site.run("stats")).code).toBe(0);
@@ -130,7 +138,15 @@ describe("orderly stops", () => {
   test("a taken port says which, and how to choose another", async () => {
     site = new Site();
     await site.startServer();
-    const second = site.start(["server", "--data", site.path("data2"), "--http", "127.0.0.1:0", "--grpc", site.server]);
+    const second = site.start([
+      "server",
+      "--data",
+      site.path("data2"),
+      "--http",
+      "127.0.0.1:0",
+      "--grpc",
+      site.server,
+    ]);
     expect(await second.end()).toBe(1);
     expect(second.output).toContain("--grpc");
   });
@@ -150,7 +166,10 @@ describe("nodes", () => {
     await startedAre(2);
     expect(isAlive(oldPid)).toBe(true);
     await site.startAgent("a1", "--cpu", "1");
-    await eventually(() => !isAlive(oldPid), { what: "the old attempt to be stopped", timeoutMs: 60_000 });
+    await eventually(() => !isAlive(oldPid), {
+      what: "the old attempt to be stopped",
+      timeoutMs: 60_000,
+    });
     letThemEnd();
     await site.jobIs(id, "succeeded");
     expect(site.lines("ended")).toEqual([`${id} 2`]);
@@ -180,7 +199,15 @@ describe("nodes", () => {
     site = new Site();
     await site.startServer();
     await site.startAgent("a1");
-    const liar = site.start(["agent", "--server", site.server, "--name", "a1", "--data", site.path("liar")]);
+    const liar = site.start([
+      "agent",
+      "--server",
+      site.server,
+      "--name",
+      "a1",
+      "--data",
+      site.path("liar"),
+    ]);
     expect(await liar.end()).toBe(1);
     expect(liar.output).toContain("belongs to another agent");
     await site.nodeIs("a1", "connected");

@@ -15,9 +15,10 @@ describe("scenarios", () => {
       const steps = parseTranscript(text);
       const got = runTranscript(steps);
       if (isUpdate) writeFileSync(file, rewrite(text, got));
-      else expect(steps.map(({ line }, at) => `${line}\n${got[at]}`)).toEqual(
-        steps.map(({ line, want }) => `${line}\n${want}`),
-      );
+      else
+        expect(steps.map(({ line }, at) => `${line}\n${got[at]}`)).toEqual(
+          steps.map(({ line, want }) => `${line}\n${want}`),
+        );
     });
   }
 });
@@ -25,10 +26,13 @@ describe("scenarios", () => {
 /** Keeps comments and input, replaces what is printed. */
 function rewrite(text: string, got: readonly string[]): string {
   let at = 0;
-  const blocks = text.trimEnd().split("\n\n").map((block) => {
-    const rule = block.split("\n").findIndex((line) => line === "----");
-    if (rule < 0) return block;
-    return [...block.split("\n").slice(0, rule + 1), got[at++] ?? ""].join("\n");
-  });
+  const blocks = text
+    .trimEnd()
+    .split("\n\n")
+    .map((block) => {
+      const rule = block.split("\n").findIndex((line) => line === "----");
+      if (rule < 0) return block;
+      return [...block.split("\n").slice(0, rule + 1), got[at++] ?? ""].join("\n");
+    });
   return `${blocks.join("\n\n")}\n`;
 }

@@ -75,7 +75,11 @@ const verbs: Readonly<
     });
     return told(answer);
   },
-  submit(world, [name = ""], { cpu, array, priority, retries, group, deadline, key, node, backoff }) {
+  submit(
+    world,
+    [name = ""],
+    { cpu, array, priority, retries, group, deadline, key, node, backoff },
+  ) {
     const [one] = world.do({
       kind: "submit-jobs",
       submissions: [
@@ -89,8 +93,12 @@ const verbs: Readonly<
             retries:
               retries === undefined
                 ? undefined
-                : { max: Number(retries), backoffMs: backoff === undefined ? 1_000 : Number(backoff) },
-            queueDeadlineMs: deadline === undefined ? undefined : parseDurationMs(deadline, "deadline"),
+                : {
+                    max: Number(retries),
+                    backoffMs: backoff === undefined ? 1_000 : Number(backoff),
+                  },
+            queueDeadlineMs:
+              deadline === undefined ? undefined : parseDurationMs(deadline, "deadline"),
             placement: node === undefined ? undefined : { node },
           }),
           idempotencyKey: key,

@@ -92,7 +92,16 @@ export class Site {
 
   async startAgent(name: string, ...flags: string[]): Promise<Running> {
     const data = this.path(`agent-${name}`);
-    const running = this.start(["agent", "--server", this.server, "--name", name, "--data", data, ...flags]);
+    const running = this.start([
+      "agent",
+      "--server",
+      this.server,
+      "--name",
+      name,
+      "--data",
+      data,
+      ...flags,
+    ]);
     await this.nodeIs(name, "connected");
     return running;
   }
@@ -140,7 +149,11 @@ export class Site {
   }
 
   nodeIs(name: string, state: string): Promise<void> {
-    return this.#becomes(`node ${name}`, state, async () => (await this.client.getNode({ name })).state);
+    return this.#becomes(
+      `node ${name}`,
+      state,
+      async () => (await this.client.getNode({ name })).state,
+    );
   }
 
   jobIs(id: string, state: string): Promise<void> {

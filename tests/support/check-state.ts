@@ -55,7 +55,8 @@ function checkNodes(state: State): string[] {
       addInto(used, job.spec.needs);
       usedByNode.set(task.state.nodeId, used);
       const node = state.nodes.get(task.state.nodeId);
-      if (node?.tasks.has(task) !== true) wrong.push(`task ${job.id}.${task.index} is not on its node`);
+      if (node?.tasks.has(task) !== true)
+        wrong.push(`task ${job.id}.${task.index} is not on its node`);
     }
   }
   for (const record of state.nodes.values()) {
@@ -81,7 +82,8 @@ function checkGroups(state: State): string[] {
       for (const { job, progress } of records(state)) {
         if (job.spec.group === group.id) sum += progress.counts[name];
       }
-      if (sum !== tasks[name]) wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
+      if (sum !== tasks[name])
+        wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
     }
   }
   return wrong;
@@ -108,7 +110,12 @@ export const digest = (state: State): unknown => ({
     rows: rows.sort((a, b) => a.index - b.index),
   })),
   nodes: [...state.nodes.values()]
-    .map(({ node, used, free, tasks }) => ({ node, used: { ...used }, free: { ...free }, tasks: tasks.size }))
+    .map(({ node, used, free, tasks }) => ({
+      node,
+      used: { ...used },
+      free: { ...free },
+      tasks: tasks.size,
+    }))
     .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,

@@ -1,6 +1,12 @@
 import { jobId, nodeId } from "../../src/core/model/ids.ts";
 import type { Change } from "../../src/core/state/change.ts";
-import type { Answers, AnswerTo, Command, CommandOf, RunEvent } from "../../src/core/state/command.ts";
+import type {
+  Answers,
+  AnswerTo,
+  Command,
+  CommandOf,
+  RunEvent,
+} from "../../src/core/state/command.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
 import { checkMove, State } from "../../src/core/state/state.ts";

@@ -59,8 +59,7 @@ function inSource(file: string, target: string): string | undefined {
   return relative(src, resolve(root, dirname(file), target));
 }
 
-const withoutComments = (text: string): string =>
-  text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
 
 const folderOf = (path: string): string =>
   path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
@@ -127,7 +126,8 @@ describe("tidy", () => {
       const text = readFileSync(file, "utf8");
       const code = withoutComments(text);
       for (const [pattern, what] of banned) {
-        if (pattern.test(what.startsWith("silences") ? text : code)) wrong.push(`${relative(root, file)} ${what}`);
+        if (pattern.test(what.startsWith("silences") ? text : code))
+          wrong.push(`${relative(root, file)} ${what}`);
       }
     }
     expect(wrong).toEqual([]);

@@ -91,6 +91,9 @@ test("jobs are submitted, shown, listed, counted and cancelled", async () => {
   expect(tasks.tasks[0]).toMatchObject({ jobId: "1", node: "n1" });
   expect(operations.last()?.args[1]).toEqual(["waiting"]);
 
+  expect(await call(client, method.getTask, { id: "1" })).toMatchObject({ id: "1", node: "n1" });
+  expect(operations.last()).toEqual({ name: "getTask", args: ["1"] });
+
   const cancelled = await call(client, method.cancelJob, { id: "1", reason: "enough" });
   expect(cancelled).toMatchObject({ state: State.CANCELLED, reason: "enough" });
 });

@@ -37,6 +37,7 @@ export const busbarService = (
             from.fromPage(request),
           ),
         ),
+      getTask: async ({ id }) => jobs.toTask(await operations.getTask(id)),
       cancelJob: async ({ id, reason }) =>
         jobs.toJob(await operations.cancelJob(LOCAL_CALLER, id, reason)),
       explainJob: async ({ id }) => jobs.toExplanation(await operations.explainJob(id)),

@@ -124,6 +124,7 @@ export function fromWatch(wire: WatchRequest): WatchQuery {
     ...(wire.jobs ? (["job"] as const) : []),
     ...(wire.tasks ? (["task"] as const) : []),
     ...(wire.nodes ? (["node"] as const) : []),
+    ...(wire.groups ? (["group"] as const) : []),
   ];
   return {
     afterRevision: given(toNumber(wire.afterRevision, "afterRevision")),

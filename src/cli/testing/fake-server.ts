@@ -133,6 +133,13 @@ function handlersOf(world: World): Handlers {
         ({ state }) => states.length === 0 || states.includes(state),
       ),
     }),
+    getTask: ({ id }) => {
+      const [jobId = "", index = "0"] = id.split(".");
+      const tasks = tasksOf(world, getJob(world, jobId).id);
+      const found = tasks.find((task) => task.index === Number(index));
+      if (found === undefined) throw new Refusal("NOT_FOUND", `job ${jobId} has no task ${index}`);
+      return found;
+    },
     cancelJob: ({ id }) => {
       const job = getJob(world, id);
       world.cancelled.push(id);

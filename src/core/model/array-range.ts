@@ -71,7 +71,8 @@ export function parseIndexRanges(text: string, field: string, limits: ArrayLimit
     }
   }
   const count = countIndexes(ranges);
-  if (count > limits.tasksMax) throw invalid(field, `at most ${limits.tasksMax} tasks, not ${count}`);
+  if (count > limits.tasksMax)
+    throw invalid(field, `at most ${limits.tasksMax} tasks, not ${count}`);
   return ranges;
 }
 
@@ -85,7 +86,8 @@ function parsePart(part: string, field: string, limits: ArrayLimits): IndexRange
   const step = match[3] === undefined ? 1 : Number(match[3]);
   if (step < 1) throw invalid(field, `the step in ${part} must be at least 1`);
   if (last < first) throw invalid(field, `${part} ends before it begins`);
-  if (last > limits.indexMax) throw invalid(field, `indexes go up to ${limits.indexMax}, not ${last}`);
+  if (last > limits.indexMax)
+    throw invalid(field, `indexes go up to ${limits.indexMax}, not ${last}`);
   // Normalised so that `last` is itself an index.
   return { first, last: first + Math.floor((last - first) / step) * step, step };
 }

@@ -100,7 +100,7 @@ function toWork(input: JobSpecInput): Work {
   }
   const program = command?.[0];
   if (command === undefined || program === undefined || program === "") {
-    throw invalid("command", "must name a program to run, like [\"sleep\", \"1\"]");
+    throw invalid("command", 'must name a program to run, like ["sleep", "1"]');
   }
   if (command.length > limits.argumentsMax) {
     throw invalid("command", `at most ${limits.argumentsMax} arguments, not ${command.length}`);
@@ -175,7 +175,9 @@ function toWhere(placement: JobSpecInput["placement"]): Where {
     ...(cluster === undefined
       ? {}
       : { cluster: checkName(cluster, "placement.cluster", limits.nameLengthMax) }),
-    ...(node === undefined ? {} : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
+    ...(node === undefined
+      ? {}
+      : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
     ...(some === NO_TEXTS ? {} : { labels: some }),
   };
   return Object.keys(where).length === 0 ? ANYWHERE : where;
@@ -224,6 +226,5 @@ function checkSize(spec: JobSpec): void {
     throw invalid(field, `with env it has ${size} characters; at most ${limits.workBytesMax}`);
   }
 }
-
 
 export const defaults = { NO_TEXTS, ANYWHERE, ONE_CPU, NO_RETRIES } as const;

@@ -126,7 +126,19 @@ describe("ids", () => {
     expect(parseTaskId("17", "id")).toEqual({ jobId: 17, index: undefined });
     expect(parseTaskId("17.3", "id")).toEqual({ jobId: 17, index: 3 });
   });
-  for (const text of ["", "0", "-1", "1.", "1.-1", "01", "1.01", "x", "99999999999", "1.2.3", " 1"]) {
+  for (const text of [
+    "",
+    "0",
+    "-1",
+    "1.",
+    "1.-1",
+    "01",
+    "1.01",
+    "x",
+    "99999999999",
+    "1.2.3",
+    " 1",
+  ]) {
     test(`${JSON.stringify(text)} is not an id`, () => {
       expect(refusal(() => parseTaskId(text, "id"))).toContain("is not an id");
     });
@@ -160,22 +172,28 @@ describe("job specs", () => {
     { input: { script: "  \n" }, says: "script: must not be empty" },
     { input: { script: long }, says: "script: with env it has" },
     { input: { command: ["a", long] }, says: "command: with env it has" },
-    { input: { command: ["a"], env: { "A=B": "c" } }, says: "env: \"A=B\" is not a variable" },
+    { input: { command: ["a"], env: { "A=B": "c" } }, says: 'env: "A=B" is not a variable' },
     { input: { command: ["a"], env: { BUSBAR_X: "c" } }, says: "env.BUSBAR_X: BUSBAR_ names" },
     { input: { command: ["a"], cwd: "tmp" }, says: "cwd: must be an absolute path" },
     { input: { command: ["a"], name: "" }, says: "name: must have 1 to" },
-    { input: { command: ["a"], group: "a b" }, says: "group: \"a b\" is not a name" },
+    { input: { command: ["a"], group: "a b" }, says: 'group: "a b" is not a name' },
     { input: { command: ["a"], priority: 1.5 }, says: "priority: must be a whole number" },
     { input: { command: ["a"], priority: 1e9 }, says: "priority: must be a whole number" },
-    { input: { command: ["a"], timeLimitMs: 0 }, says: "timeLimitMs: must be a whole number from 1" },
+    {
+      input: { command: ["a"], timeLimitMs: 0 },
+      says: "timeLimitMs: must be a whole number from 1",
+    },
     { input: { command: ["a"], timeLimitMs: -5 }, says: "timeLimitMs: must be" },
     { input: { command: ["a"], queueDeadlineMs: 1e15 }, says: "queueDeadlineMs: must be" },
     { input: { command: ["a"], retries: { max: -1 } }, says: "retries.max: must be" },
     { input: { command: ["a"], retries: { backoffMs: 5, backoffMaxMs: 4 } }, says: "backoffMaxMs" },
     { input: { command: ["a"], array: "5-1" }, says: "array: 5-1 ends before it begins" },
-    { input: { command: ["a"], resources: { cpu: -1 } }, says: "resources.cpu: must not be negative" },
+    {
+      input: { command: ["a"], resources: { cpu: -1 } },
+      says: "resources.cpu: must not be negative",
+    },
     { input: { command: ["a"], placement: { node: "a b" } }, says: "placement.node" },
-    { input: { command: ["a"], labels: { "a b": "c" } }, says: "labels: \"a b\" is not a label" },
+    { input: { command: ["a"], labels: { "a b": "c" } }, says: 'labels: "a b" is not a label' },
     { input: { command: ["a"], outputLimitBytes: -1 }, says: "outputLimitBytes: must be" },
   ];
   for (const { input, says } of bad) {

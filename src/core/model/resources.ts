@@ -22,11 +22,15 @@ export function toResources(
   namesMax: number,
 ): Resources {
   const names = Object.keys(amounts).sort();
-  if (names.length > namesMax) throw invalid(field, `at most ${namesMax} names, not ${names.length}`);
+  if (names.length > namesMax)
+    throw invalid(field, `at most ${namesMax} names, not ${names.length}`);
   const result: Record<string, number> = {};
   for (const name of names) {
     if (name.length > NAME_LENGTH_MAX || !NAME.test(name)) {
-      throw invalid(field, `${JSON.stringify(name.slice(0, 70))} is not a resource name, like "gpu"`);
+      throw invalid(
+        field,
+        `${JSON.stringify(name.slice(0, 70))} is not a resource name, like "gpu"`,
+      );
     }
     const amount = toBase(name, amounts[name] ?? 0, `${field}.${name}`);
     if (amount > 0) result[name] = amount;

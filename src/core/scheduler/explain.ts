@@ -75,7 +75,8 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
     return ["start an agent: busbar agent --server ADDRESS --name NAME"];
   }
   const hints: string[] = [];
-  const refused = (text: string): boolean => seen.reasons.some(({ reason }) => reason.includes(text));
+  const refused = (text: string): boolean =>
+    seen.reasons.some(({ reason }) => reason.includes(text));
   if (seen.now === 0 && seen.later === 0) {
     if (refused("too small")) {
       const asked = Object.keys(needs).map((name) => formatAmount(name, needs[name] ?? 0));

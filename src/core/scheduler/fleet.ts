@@ -96,7 +96,11 @@ export class Fleet {
     if (pool.classes > 0) return;
     this.#pools.delete(pool.key);
     for (const [record, pools] of this.#poolsByNode) {
-      if (pool.has(record)) this.#poolsByNode.set(record, pools.filter((other) => other !== pool));
+      if (pool.has(record))
+        this.#poolsByNode.set(
+          record,
+          pools.filter((other) => other !== pool),
+        );
     }
   }
 }

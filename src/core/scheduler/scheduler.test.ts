@@ -42,8 +42,16 @@ describe("filters", () => {
   const node = record(world, "w1");
   const cases = [
     { name: "fits exactly", input: { resources: { cpu: 4 } }, want: "yes" },
-    { name: "too large", input: { resources: { cpu: 5 } }, want: "never: too small: has 4 cpu, 5 cpu asked" },
-    { name: "no such resource", input: { resources: { gpu: 1 } }, want: "never: too small: has 0 gpu, 1 gpu asked" },
+    {
+      name: "too large",
+      input: { resources: { cpu: 5 } },
+      want: "never: too small: has 4 cpu, 5 cpu asked",
+    },
+    {
+      name: "no such resource",
+      input: { resources: { gpu: 1 } },
+      want: "never: too small: has 0 gpu, 1 gpu asked",
+    },
   ];
   for (const { name, input, want } of cases) {
     test(`resources-fit: ${name}`, () => {
@@ -65,9 +73,15 @@ describe("filters", () => {
   test("node-ready: a draining or disconnected node takes nothing now", () => {
     const away = worldWith({ w1: 1 });
     away.do({ kind: "drain-node", nodeId: nodeId("w1"), drain: { by: "t", reason: "" } });
-    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({ kind: "not-now", reason: "drained" });
+    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({
+      kind: "not-now",
+      reason: "drained",
+    });
     away.do({ kind: "disconnect-node", nodeId: nodeId("w1"), session: 1, nowMs: 5 });
-    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({ kind: "not-now", reason: "disconnected" });
+    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({
+      kind: "not-now",
+      reason: "disconnected",
+    });
   });
 
   test("where-matches: cluster, node and labels must be as asked", () => {

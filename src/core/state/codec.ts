@@ -74,7 +74,9 @@ export function decodeRow(key: string, value: string): Change {
   }
 }
 
-type StoredJob = Omit<Job, "spec"> & { readonly spec: Partial<JobSpec> & Pick<JobSpec, "work" | "name"> };
+type StoredJob = Omit<Job, "spec"> & {
+  readonly spec: Partial<JobSpec> & Pick<JobSpec, "work" | "name">;
+};
 
 /** What a spec holds when it says nothing: left out when stored, shared when read. */
 const specDefaults = {

@@ -1,13 +1,7 @@
 import type { Job } from "../model/job.ts";
 import type { Task, TaskState, TaskStateKind } from "../model/task.ts";
 
-export type JobStateName =
-  | "pending"
-  | "running"
-  | "succeeded"
-  | "failed"
-  | "cancelled"
-  | "expired";
+export type JobStateName = "pending" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
 
 /** Every state a task can be seen in: those of its row, and those it has without one. */
 export type TaskStateName = TaskStateKind | "pending" | "expired";

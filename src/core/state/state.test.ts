@@ -20,7 +20,11 @@ const step = fc.oneof(
     retries: fc.integer({ min: 0, max: 2 }),
     deadline: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
   }),
-  fc.record({ do: fc.constant("connect" as const), node: fc.constantFrom(...NODES), forgets: fc.boolean() }),
+  fc.record({
+    do: fc.constant("connect" as const),
+    node: fc.constantFrom(...NODES),
+    forgets: fc.boolean(),
+  }),
   fc.record({ do: fc.constant("disconnect" as const), node: fc.constantFrom(...NODES) }),
   fc.record({ do: fc.constant("plan" as const), max: fc.integer({ min: 1, max: 8 }) }),
   fc.record({
@@ -29,10 +33,22 @@ const step = fc.oneof(
     code: fc.constantFrom(undefined, 0, 0, 1),
     old: fc.boolean(),
   }),
-  fc.record({ do: fc.constant("cancel" as const), job: fc.integer({ min: 1, max: 8 }), index: fc.option(fc.nat(3), { nil: undefined }) }),
-  fc.record({ do: fc.constant("drain" as const), node: fc.constantFrom(...NODES), on: fc.boolean() }),
+  fc.record({
+    do: fc.constant("cancel" as const),
+    job: fc.integer({ min: 1, max: 8 }),
+    index: fc.option(fc.nat(3), { nil: undefined }),
+  }),
+  fc.record({
+    do: fc.constant("drain" as const),
+    node: fc.constantFrom(...NODES),
+    on: fc.boolean(),
+  }),
   fc.record({ do: fc.constant("remove" as const), node: fc.constantFrom(...NODES) }),
-  fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 90_000 }), keep: fc.nat(6) }),
+  fc.record({
+    do: fc.constant("wait" as const),
+    ms: fc.integer({ min: 1, max: 90_000 }),
+    keep: fc.nat(6),
+  }),
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -53,12 +69,19 @@ function run(world: World, one: Step): void {
         retries: { max: one.retries, backoffMs: 500 },
         queueDeadlineMs: one.deadline,
       });
-      world.do({ kind: "submit-jobs", submissions: [{ spec, idempotencyKey: undefined }], by: "t", nowMs });
+      world.do({
+        kind: "submit-jobs",
+        submissions: [{ spec, idempotencyKey: undefined }],
+        by: "t",
+        nowMs,
+      });
       return;
     }
     case "connect": {
       const there = active.filter((task) => isActive(task.state) && task.state.nodeId === one.node);
-      const runs = one.forgets ? [] : there.map(({ jobId: id, index, attempt }) => ({ jobId: id, index, attempt }));
+      const runs = one.forgets
+        ? []
+        : there.map(({ jobId: id, index, attempt }) => ({ jobId: id, index, attempt }));
       world.do({ kind: "connect-node", ...aHello(one.node, { runs, session: ++session, nowMs }) });
       return;
     }
@@ -79,17 +102,32 @@ function run(world: World, one: Step): void {
       return;
     }
     case "cancel":
-      world.do({ kind: "cancel-job", jobId: jobId(one.job), index: one.index, reason: "r", by: "t", nowMs });
+      world.do({
+        kind: "cancel-job",
+        jobId: jobId(one.job),
+        index: one.index,
+        reason: "r",
+        by: "t",
+        nowMs,
+      });
       return;
     case "drain":
-      world.do({ kind: "drain-node", nodeId: nodeId(one.node), drain: one.on ? { by: "t", reason: "" } : undefined });
+      world.do({
+        kind: "drain-node",
+        nodeId: nodeId(one.node),
+        drain: one.on ? { by: "t", reason: "" } : undefined,
+      });
       return;
     case "remove":
       world.do({ kind: "remove-node", nodeId: nodeId(one.node), nowMs });
       return;
     case "wait": {
       world.nowMs += one.ms;
-      const settings = { nodeLostAfterMs: 30_000, finishedTasksMax: one.keep, finishedAgeMsMax: 120_000 };
+      const settings = {
+        nodeLostAfterMs: 30_000,
+        finishedTasksMax: one.keep,
+        finishedAgeMsMax: 120_000,
+      };
       world.do({ kind: "tick", nowMs: world.nowMs, settings });
     }
   }

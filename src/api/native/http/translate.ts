@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { AppError, invalid } from "../../../lib/errors.ts";
+import { invalid } from "../../../lib/errors.ts";
 import { parseSizeBytes } from "../../../lib/units.ts";
 import type { JobFilter, Operations, WatchQuery } from "../../../server/operations.ts";
 import type { WatchEventView } from "../../../server/views.ts";
@@ -26,22 +26,6 @@ function fromResources(
       typeof amount === "string" ? parseSizeBytes(amount, `${path}.${name}`) : amount,
     ]),
   );
-}
-
-/**
- * Of one job that was sent alone. Operations counts jobs in a list, and the caller wrote none:
- * "jobs[0].command" is its "command".
- */
-export function withoutIndex(error: unknown): unknown {
-  const before = "jobs[0].";
-  if (!(error instanceof AppError) || error.field?.startsWith(before) !== true) return error;
-  const message = error.message.startsWith(before)
-    ? error.message.slice(before.length)
-    : error.message;
-  return new AppError(error.code, message, {
-    cause: error,
-    field: error.field.slice(before.length),
-  });
 }
 
 /** One key for one job; a header and a field must not disagree. */

@@ -25,7 +25,10 @@ function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[
   const { nowMs: atMs, by, reason } = command;
   const changes: Change[] = [];
   if (job.closed === undefined) {
-    changes.push({ table: "job", row: { ...job, closed: { kind: "cancelled", atMs, by, reason } } });
+    changes.push({
+      table: "job",
+      row: { ...job, closed: { kind: "cancelled", atMs, by, reason } },
+    });
   }
   for (const task of record.taskRows()) {
     const row = stopped(task, reason);

@@ -59,9 +59,12 @@ function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
 
 /** The attempt is gone with its node, or its node no longer knows it. */
 export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: number): Task =>
-  failAttempt(job, task, { kind: "lost", message }, { startedAtMs: undefined, endedAtMs: nowMs, nowMs });
+  failAttempt(
+    job,
+    task,
+    { kind: "lost", message },
+    { startedAtMs: undefined, endedAtMs: nowMs, nowMs },
+  );
 
 export const isActiveTask = (task: Task): task is ActiveTask =>
-  task.state.kind === "assigned" ||
-  task.state.kind === "running" ||
-  task.state.kind === "stopping";
+  task.state.kind === "assigned" || task.state.kind === "running" || task.state.kind === "stopping";

@@ -110,7 +110,10 @@ export function drainNode(
   { nodeId, drain }: CommandOf<"drain-node">,
 ): Decision<undefined> {
   const { node } = requireNode(state, nodeId);
-  if ((drain === undefined) === (node.drain === undefined) && drain?.reason === node.drain?.reason) {
+  if (
+    (drain === undefined) === (node.drain === undefined) &&
+    drain?.reason === node.drain?.reason
+  ) {
     return { changes: [], answer: undefined };
   }
   return { changes: [{ table: "node", row: { ...node, drain } }], answer: undefined };

@@ -53,8 +53,7 @@ function findExisting(
 ): JobId | undefined {
   if (idempotencyKey === undefined) return undefined;
   const known = state.jobsByIdempotencyKey.get(idempotencyKey);
-  const job =
-    known === undefined ? keysHere.get(idempotencyKey) : state.jobs.get(known)?.job;
+  const job = known === undefined ? keysHere.get(idempotencyKey) : state.jobs.get(known)?.job;
   if (job === undefined) return undefined;
   const field = `jobs[${at}].idempotencyKey`;
   const other = firstDifference(job.spec, spec);

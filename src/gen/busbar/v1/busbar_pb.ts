@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/busbar.proto.
  */
 export const file_busbar_v1_busbar: GenFile = /*@__PURE__*/
-  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEixQQKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKLAQoJUGxhY2VtZW50Eg8KB2NsdXN0ZXIYASABKAkSDAoEbm9kZRgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuUGxhY2VtZW50LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQgoHUmV0cmllcxILCgNtYXgYASABKAUSEgoKYmFja29mZl9tcxgCIAEoAxIWCg5iYWNrb2ZmX21heF9tcxgDIAEoAyKqAQoKVGFza0NvdW50cxIPCgdwZW5kaW5nGAEgASgDEg8KB3dhaXRpbmcYAiABKAMSEAoIYXNzaWduZWQYAyABKAMSDwoHcnVubmluZxgEIAEoAxIQCghzdG9wcGluZxgFIAEoAxIRCglzdWNjZWVkZWQYBiABKAMSDgoGZmFpbGVkGAcgASgDEhEKCWNhbmNlbGxlZBgIIAEoAxIPCgdleHBpcmVkGAkgASgDIrcCCgNKb2ISCgoCaWQYASABKAkSIAoEc3BlYxgCIAEoCzISLmJ1c2Jhci52MS5Kb2JTcGVjEh8KBXN0YXRlGAMgASgOMhAuYnVzYmFyLnYxLlN0YXRlEiQKBXRhc2tzGAQgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSEgoKdGFza190b3RhbBgFIAEoAxIXCg9zdWJtaXR0ZWRfYXRfbXMYBiABKAMSFQoNc3RhcnRlZF9hdF9tcxgHIAEoAxITCgtlbmRlZF9hdF9tcxgIIAEoAxIUCgxzdWJtaXR0ZWRfYnkYCSABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAogASgJEg4KBnJlYXNvbhgLIAEoCRIRCglleGl0X2NvZGUYDCABKAUSEAoIcmV2aXNpb24YDSABKAMitgIKBFRhc2sSCgoCaWQYASABKAkSDgoGam9iX2lkGAIgASgJEg0KBWluZGV4GAMgASgNEh8KBXN0YXRlGAQgASgOMhAuYnVzYmFyLnYxLlN0YXRlEg8KB2F0dGVtcHQYBSABKA0SDAoEbm9kZRgGIAEoCRIPCgdjbHVzdGVyGAcgASgJEhYKDmFzc2lnbmVkX2F0X21zGAggASgDEhUKDXN0YXJ0ZWRfYXRfbXMYCSABKAMSEwoLZW5kZWRfYXRfbXMYCiABKAMSEQoJZXhpdF9jb2RlGAsgASgFEg4KBnNpZ25hbBgMIAEoCRIOCgZyZWFzb24YDSABKAkSFQoNbm90X2JlZm9yZV9tcxgOIAEoAxIkCgRwYXN0GA8gAygLMhYuYnVzYmFyLnYxLlBhc3RBdHRlbXB0IosBCgtQYXN0QXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgNEgwKBG5vZGUYAiABKAkSFQoNc3RhcnRlZF9hdF9tcxgDIAEoAxITCgtlbmRlZF9hdF9tcxgEIAEoAxIRCglleGl0X2NvZGUYBSABKAUSDgoGc2lnbmFsGAYgASgJEg4KBnJlYXNvbhgHIAEoCSI7ChFTdWJtaXRKb2JzUmVxdWVzdBImCgRqb2JzGAEgAygLMhguYnVzYmFyLnYxLkpvYlN1Ym1pc3Npb24iSgoNSm9iU3VibWlzc2lvbhIgCgRzcGVjGAEgASgLMhIuYnVzYmFyLnYxLkpvYlNwZWMSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIk0KElN1Ym1pdEpvYnNSZXNwb25zZRIlCgRqb2JzGAEgAygLMhcuYnVzYmFyLnYxLlN1Ym1pdHRlZEpvYhIQCghyZXZpc2lvbhgCIAEoAyI8CgxTdWJtaXR0ZWRKb2ISCgoCaWQYASABKAkSDwoHZXhpc3RlZBgCIAEoCBIPCgd3YXJuaW5nGAMgASgJIhsKDUdldEpvYlJlcXVlc3QSCgoCaWQYASABKAkiygEKCUpvYkZpbHRlchIgCgZzdGF0ZXMYASADKA4yEC5idXNiYXIudjEuU3RhdGUSDQoFZ3JvdXAYAiABKAkSMAoGbGFiZWxzGAMgAygLMiAuYnVzYmFyLnYxLkpvYkZpbHRlci5MYWJlbHNFbnRyeRIPCgdjbHVzdGVyGAQgASgJEgwKBG5vZGUYBSABKAkSDAoEbmFtZRgGIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIl4KD0xpc3RKb2JzUmVxdWVzdBIkCgZmaWx0ZXIYASABKAsyFC5idXNiYXIudjEuSm9iRmlsdGVyEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlsKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLmJ1c2Jhci52MS5Kb2ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgDIiEKEENvdW50Sm9ic1JlcXVlc3QSDQoFZ3JvdXAYASABKAkirgEKEUNvdW50Sm9ic1Jlc3BvbnNlEjQKBGpvYnMYASADKAsyJi5idXNiYXIudjEuQ291bnRKb2JzUmVzcG9uc2UuSm9ic0VudHJ5EiQKBXRhc2tzGAIgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSEAoIcmV2aXNpb24YAyABKAMaKwoJSm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEiawoQTGlzdFRhc2tzUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSIAoGc3RhdGVzGAIgAygOMhAuYnVzYmFyLnYxLlN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIl4KEUxpc3RUYXNrc1Jlc3BvbnNlEh4KBXRhc2tzGAEgAygLMg8uYnVzYmFyLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgDIi4KEENhbmNlbEpvYlJlcXVlc3QSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJIh8KEUV4cGxhaW5Kb2JSZXF1ZXN0EgoKAmlkGAEgASgJIqQBCgtFeHBsYW5hdGlvbhIOCgZqb2JfaWQYASABKAkSHwoFc3RhdGUYAiABKA4yEC5idXNiYXIudjEuU3RhdGUSDwoHc3VtbWFyeRgDIAEoCRImCgdyZWFzb25zGAQgAygLMhUuYnVzYmFyLnYxLk5vZGVSZWFzb24SDQoFaGludHMYBSADKAkSDQoFYWhlYWQYBiABKAMSDQoFbm9kZXMYByABKAUiTAoKTm9kZVJlYXNvbhIOCgZyZWFzb24YASABKAkSDQoFbm9kZXMYAiABKAUSDQoFbmV2ZXIYAyABKAgSEAoIZXhhbXBsZXMYBCADKAkifgoRUmVhZE91dHB1dFJlcXVlc3QSDwoHdGFza19pZBgBIAEoCRInCgZzdHJlYW0YAiABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgDIAEoAxIOCgZmb2xsb3cYBCABKAgSDwoHYXR0ZW1wdBgFIAEoDSItCgpPdXRwdXREYXRhEgwKBGRhdGEYASABKAwSEQoJdHJ1bmNhdGVkGAIgASgIInEKDFdhdGNoUmVxdWVzdBIWCg5hZnRlcl9yZXZpc2lvbhgBIAEoAxIOCgZqb2JfaWQYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEam9icxgEIAEoCBINCgV0YXNrcxgFIAEoCBINCgVub2RlcxgGIAEoCCLzAQoKV2F0Y2hFdmVudBIQCghyZXZpc2lvbhgBIAEoAxIfCgRzeW5jGAIgASgLMg8uYnVzYmFyLnYxLlN5bmNIABIdCgNqb2IYAyABKAsyDi5idXNiYXIudjEuSm9iSAASHwoEdGFzaxgEIAEoCzIPLmJ1c2Jhci52MS5UYXNrSAASHwoEbm9kZRgFIAEoCzIPLmJ1c2Jhci52MS5Ob2RlSAASIQoFZ3JvdXAYBiABKAsyEC5idXNiYXIudjEuR3JvdXBIABIlCgdyZW1vdmVkGAcgASgLMhIuYnVzYmFyLnYxLlJlbW92ZWRIAEIHCgVldmVudCIGCgRTeW5jIiMKB1JlbW92ZWQSDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCSLLAwoETm9kZRIMCgRuYW1lGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDQoFc3RhdGUYAyABKAkSLwoIY2FwYWNpdHkYBCADKAsyHS5idXNiYXIudjEuTm9kZS5DYXBhY2l0eUVudHJ5EicKBHVzZWQYBSADKAsyGS5idXNiYXIudjEuTm9kZS5Vc2VkRW50cnkSKwoGbGFiZWxzGAYgAygLMhsuYnVzYmFyLnYxLk5vZGUuTGFiZWxzRW50cnkSDQoFdGFza3MYByABKAUSFwoPY29ubmVjdGVkX2F0X21zGAggASgDEhoKEmRpc2Nvbm5lY3RlZF9hdF9tcxgJIAEoAxIUCgxkcmFpbl9yZWFzb24YCiABKAkSFQoNYWdlbnRfdmVyc2lvbhgLIAEoCRIQCghyZXZpc2lvbhgMIAEoAxovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZChBMaXN0Tm9kZXNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDQoFc3RhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdE5vZGVzUmVzcG9uc2USHgoFbm9kZXMYASADKAsyDy5idXNiYXIudjEuTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHgoOR2V0Tm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIwChBEcmFpbk5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJIiIKElVuZHJhaW5Ob2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIiEKEVJlbW92ZU5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiJgoSUmVtb3ZlTm9kZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIowCCgdDbHVzdGVyEgwKBG5hbWUYASABKAkSDQoFbm9kZXMYAiABKAUSFwoPbm9kZXNfY29ubmVjdGVkGAMgASgFEjIKCGNhcGFjaXR5GAQgAygLMiAuYnVzYmFyLnYxLkNsdXN0ZXIuQ2FwYWNpdHlFbnRyeRIqCgR1c2VkGAUgAygLMhwuYnVzYmFyLnYxLkNsdXN0ZXIuVXNlZEVudHJ5Eg0KBXRhc2tzGAYgASgFGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIVChNMaXN0Q2x1c3RlcnNSZXF1ZXN0Ik4KFExpc3RDbHVzdGVyc1Jlc3BvbnNlEiQKCGNsdXN0ZXJzGAEgAygLMhIuYnVzYmFyLnYxLkNsdXN0ZXISEAoIcmV2aXNpb24YAiABKAMi5gEKBUdyb3VwEgwKBG5hbWUYASABKAkSDgoGd2VpZ2h0GAIgASgBEg0KBW93bmVyGAMgASgJEhkKEXJ1bm5pbmdfdGFza3NfbWF4GAQgASgDEhgKEHF1ZXVlZF90YXNrc19tYXgYBSABKAMSJAoFdGFza3MYBiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIoCgR1c2VkGAcgAygLMhouYnVzYmFyLnYxLkdyb3VwLlVzZWRFbnRyeRorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASITChFMaXN0R3JvdXBzUmVxdWVzdCJIChJMaXN0R3JvdXBzUmVzcG9uc2USIAoGZ3JvdXBzGAEgAygLMhAuYnVzYmFyLnYxLkdyb3VwEhAKCHJldmlzaW9uGAIgASgDIscBCg9QdXRHcm91cFJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBARISCgVvd25lchgDIAEoCUgBiAEBEh4KEXJ1bm5pbmdfdGFza3NfbWF4GAQgASgDSAKIAQESHQoQcXVldWVkX3Rhc2tzX21heBgFIAEoA0gDiAEBQgkKB193ZWlnaHRCCAoGX293bmVyQhQKEl9ydW5uaW5nX3Rhc2tzX21heEITChFfcXVldWVkX3Rhc2tzX21heCIiChJSZW1vdmVHcm91cFJlcXVlc3QSDAoEbmFtZRgBIAEoCSInChNSZW1vdmVHcm91cFJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIhEKD0dldFN0YXRzUmVxdWVzdCKFBQoFU3RhdHMSDwoHdmVyc2lvbhgBIAEoCRINCgVzdG9yZRgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAxIRCgl1cHRpbWVfbXMYBCABKAMSKAoEam9icxgFIAMoCzIaLmJ1c2Jhci52MS5TdGF0cy5Kb2JzRW50cnkSJAoFdGFza3MYBiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIqCgVub2RlcxgHIAMoCzIbLmJ1c2Jhci52MS5TdGF0cy5Ob2Rlc0VudHJ5EjAKCGNhcGFjaXR5GAggAygLMh4uYnVzYmFyLnYxLlN0YXRzLkNhcGFjaXR5RW50cnkSKAoEdXNlZBgJIAMoCzIaLmJ1c2Jhci52MS5TdGF0cy5Vc2VkRW50cnkSDwoHd2F0Y2hlcxgKIAEoAxIWCg5hZ2VudF9zZXNzaW9ucxgLIAEoAxIUCgxtZW1vcnlfYnl0ZXMYDCABKAMSDwoHY29tbWl0cxgNIAEoAxIWCg5jb21taXRfbXNfbWVhbhgOIAEoARIVCg1jb21taXRfbXNfbWF4GA8gASgBEhIKCnBsYWNlbWVudHMYECABKAMSEwoLdGFza3NfZW5kZWQYESABKAMaKwoJSm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLAoKTm9kZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASrOAQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESEQoNU1RBVEVfV0FJVElORxACEhIKDlNUQVRFX0FTU0lHTkVEEAMSEQoNU1RBVEVfUlVOTklORxAEEhIKDlNUQVRFX1NUT1BQSU5HEAUSEwoPU1RBVEVfU1VDQ0VFREVEEAYSEAoMU1RBVEVfRkFJTEVEEAcSEwoPU1RBVEVfQ0FOQ0VMTEVEEAgSEQoNU1RBVEVfRVhQSVJFRBAJMvwJCgZCdXNiYXISSQoKU3VibWl0Sm9icxIcLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVxdWVzdBodLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVzcG9uc2USMgoGR2V0Sm9iEhguYnVzYmFyLnYxLkdldEpvYlJlcXVlc3QaDi5idXNiYXIudjEuSm9iEkMKCExpc3RKb2JzEhouYnVzYmFyLnYxLkxpc3RKb2JzUmVxdWVzdBobLmJ1c2Jhci52MS5MaXN0Sm9ic1Jlc3BvbnNlEkYKCUNvdW50Sm9icxIbLmJ1c2Jhci52MS5Db3VudEpvYnNSZXF1ZXN0GhwuYnVzYmFyLnYxLkNvdW50Sm9ic1Jlc3BvbnNlEkYKCUxpc3RUYXNrcxIbLmJ1c2Jhci52MS5MaXN0VGFza3NSZXF1ZXN0GhwuYnVzYmFyLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEjgKCUNhbmNlbEpvYhIbLmJ1c2Jhci52MS5DYW5jZWxKb2JSZXF1ZXN0Gg4uYnVzYmFyLnYxLkpvYhJCCgpFeHBsYWluSm9iEhwuYnVzYmFyLnYxLkV4cGxhaW5Kb2JSZXF1ZXN0GhYuYnVzYmFyLnYxLkV4cGxhbmF0aW9uEkMKClJlYWRPdXRwdXQSHC5idXNiYXIudjEuUmVhZE91dHB1dFJlcXVlc3QaFS5idXNiYXIudjEuT3V0cHV0RGF0YTABEjkKBVdhdGNoEhcuYnVzYmFyLnYxLldhdGNoUmVxdWVzdBoVLmJ1c2Jhci52MS5XYXRjaEV2ZW50MAESRgoJTGlzdE5vZGVzEhsuYnVzYmFyLnYxLkxpc3ROb2Rlc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdE5vZGVzUmVzcG9uc2USNQoHR2V0Tm9kZRIZLmJ1c2Jhci52MS5HZXROb2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEjkKCURyYWluTm9kZRIbLmJ1c2Jhci52MS5EcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSPQoLVW5kcmFpbk5vZGUSHS5idXNiYXIudjEuVW5kcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSSQoKUmVtb3ZlTm9kZRIcLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVxdWVzdBodLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVzcG9uc2USTwoMTGlzdENsdXN0ZXJzEh4uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaHy5idXNiYXIudjEuTGlzdENsdXN0ZXJzUmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent]);
+  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEixQQKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKLAQoJUGxhY2VtZW50Eg8KB2NsdXN0ZXIYASABKAkSDAoEbm9kZRgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuUGxhY2VtZW50LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQgoHUmV0cmllcxILCgNtYXgYASABKAUSEgoKYmFja29mZl9tcxgCIAEoAxIWCg5iYWNrb2ZmX21heF9tcxgDIAEoAyKqAQoKVGFza0NvdW50cxIPCgdwZW5kaW5nGAEgASgDEg8KB3dhaXRpbmcYAiABKAMSEAoIYXNzaWduZWQYAyABKAMSDwoHcnVubmluZxgEIAEoAxIQCghzdG9wcGluZxgFIAEoAxIRCglzdWNjZWVkZWQYBiABKAMSDgoGZmFpbGVkGAcgASgDEhEKCWNhbmNlbGxlZBgIIAEoAxIPCgdleHBpcmVkGAkgASgDIrcCCgNKb2ISCgoCaWQYASABKAkSIAoEc3BlYxgCIAEoCzISLmJ1c2Jhci52MS5Kb2JTcGVjEh8KBXN0YXRlGAMgASgOMhAuYnVzYmFyLnYxLlN0YXRlEiQKBXRhc2tzGAQgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSEgoKdGFza190b3RhbBgFIAEoAxIXCg9zdWJtaXR0ZWRfYXRfbXMYBiABKAMSFQoNc3RhcnRlZF9hdF9tcxgHIAEoAxITCgtlbmRlZF9hdF9tcxgIIAEoAxIUCgxzdWJtaXR0ZWRfYnkYCSABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAogASgJEg4KBnJlYXNvbhgLIAEoCRIRCglleGl0X2NvZGUYDCABKAUSEAoIcmV2aXNpb24YDSABKAMitgIKBFRhc2sSCgoCaWQYASABKAkSDgoGam9iX2lkGAIgASgJEg0KBWluZGV4GAMgASgNEh8KBXN0YXRlGAQgASgOMhAuYnVzYmFyLnYxLlN0YXRlEg8KB2F0dGVtcHQYBSABKA0SDAoEbm9kZRgGIAEoCRIPCgdjbHVzdGVyGAcgASgJEhYKDmFzc2lnbmVkX2F0X21zGAggASgDEhUKDXN0YXJ0ZWRfYXRfbXMYCSABKAMSEwoLZW5kZWRfYXRfbXMYCiABKAMSEQoJZXhpdF9jb2RlGAsgASgFEg4KBnNpZ25hbBgMIAEoCRIOCgZyZWFzb24YDSABKAkSFQoNbm90X2JlZm9yZV9tcxgOIAEoAxIkCgRwYXN0GA8gAygLMhYuYnVzYmFyLnYxLlBhc3RBdHRlbXB0IosBCgtQYXN0QXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgNEgwKBG5vZGUYAiABKAkSFQoNc3RhcnRlZF9hdF9tcxgDIAEoAxITCgtlbmRlZF9hdF9tcxgEIAEoAxIRCglleGl0X2NvZGUYBSABKAUSDgoGc2lnbmFsGAYgASgJEg4KBnJlYXNvbhgHIAEoCSI7ChFTdWJtaXRKb2JzUmVxdWVzdBImCgRqb2JzGAEgAygLMhguYnVzYmFyLnYxLkpvYlN1Ym1pc3Npb24iSgoNSm9iU3VibWlzc2lvbhIgCgRzcGVjGAEgASgLMhIuYnVzYmFyLnYxLkpvYlNwZWMSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJIk0KElN1Ym1pdEpvYnNSZXNwb25zZRIlCgRqb2JzGAEgAygLMhcuYnVzYmFyLnYxLlN1Ym1pdHRlZEpvYhIQCghyZXZpc2lvbhgCIAEoAyI8CgxTdWJtaXR0ZWRKb2ISCgoCaWQYASABKAkSDwoHZXhpc3RlZBgCIAEoCBIPCgd3YXJuaW5nGAMgASgJIhsKDUdldEpvYlJlcXVlc3QSCgoCaWQYASABKAkiygEKCUpvYkZpbHRlchIgCgZzdGF0ZXMYASADKA4yEC5idXNiYXIudjEuU3RhdGUSDQoFZ3JvdXAYAiABKAkSMAoGbGFiZWxzGAMgAygLMiAuYnVzYmFyLnYxLkpvYkZpbHRlci5MYWJlbHNFbnRyeRIPCgdjbHVzdGVyGAQgASgJEgwKBG5vZGUYBSABKAkSDAoEbmFtZRgGIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIl4KD0xpc3RKb2JzUmVxdWVzdBIkCgZmaWx0ZXIYASABKAsyFC5idXNiYXIudjEuSm9iRmlsdGVyEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlsKEExpc3RKb2JzUmVzcG9uc2USHAoEam9icxgBIAMoCzIOLmJ1c2Jhci52MS5Kb2ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgDIiEKEENvdW50Sm9ic1JlcXVlc3QSDQoFZ3JvdXAYASABKAkirgEKEUNvdW50Sm9ic1Jlc3BvbnNlEjQKBGpvYnMYASADKAsyJi5idXNiYXIudjEuQ291bnRKb2JzUmVzcG9uc2UuSm9ic0VudHJ5EiQKBXRhc2tzGAIgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSEAoIcmV2aXNpb24YAyABKAMaKwoJSm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEiawoQTGlzdFRhc2tzUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSIAoGc3RhdGVzGAIgAygOMhAuYnVzYmFyLnYxLlN0YXRlEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIl4KEUxpc3RUYXNrc1Jlc3BvbnNlEh4KBXRhc2tzGAEgAygLMg8uYnVzYmFyLnYxLlRhc2sSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgDIhwKDkdldFRhc2tSZXF1ZXN0EgoKAmlkGAEgASgJIi4KEENhbmNlbEpvYlJlcXVlc3QSCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJIh8KEUV4cGxhaW5Kb2JSZXF1ZXN0EgoKAmlkGAEgASgJIqQBCgtFeHBsYW5hdGlvbhIOCgZqb2JfaWQYASABKAkSHwoFc3RhdGUYAiABKA4yEC5idXNiYXIudjEuU3RhdGUSDwoHc3VtbWFyeRgDIAEoCRImCgdyZWFzb25zGAQgAygLMhUuYnVzYmFyLnYxLk5vZGVSZWFzb24SDQoFaGludHMYBSADKAkSDQoFYWhlYWQYBiABKAMSDQoFbm9kZXMYByABKAUiTAoKTm9kZVJlYXNvbhIOCgZyZWFzb24YASABKAkSDQoFbm9kZXMYAiABKAUSDQoFbmV2ZXIYAyABKAgSEAoIZXhhbXBsZXMYBCADKAkifgoRUmVhZE91dHB1dFJlcXVlc3QSDwoHdGFza19pZBgBIAEoCRInCgZzdHJlYW0YAiABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgDIAEoAxIOCgZmb2xsb3cYBCABKAgSDwoHYXR0ZW1wdBgFIAEoDSItCgpPdXRwdXREYXRhEgwKBGRhdGEYASABKAwSEQoJdHJ1bmNhdGVkGAIgASgIIoEBCgxXYXRjaFJlcXVlc3QSFgoOYWZ0ZXJfcmV2aXNpb24YASABKAMSDgoGam9iX2lkGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGpvYnMYBCABKAgSDQoFdGFza3MYBSABKAgSDQoFbm9kZXMYBiABKAgSDgoGZ3JvdXBzGAcgASgIIvMBCgpXYXRjaEV2ZW50EhAKCHJldmlzaW9uGAEgASgDEh8KBHN5bmMYAiABKAsyDy5idXNiYXIudjEuU3luY0gAEh0KA2pvYhgDIAEoCzIOLmJ1c2Jhci52MS5Kb2JIABIfCgR0YXNrGAQgASgLMg8uYnVzYmFyLnYxLlRhc2tIABIfCgRub2RlGAUgASgLMg8uYnVzYmFyLnYxLk5vZGVIABIhCgVncm91cBgGIAEoCzIQLmJ1c2Jhci52MS5Hcm91cEgAEiUKB3JlbW92ZWQYByABKAsyEi5idXNiYXIudjEuUmVtb3ZlZEgAQgcKBWV2ZW50IgYKBFN5bmMiIwoHUmVtb3ZlZBIMCgRraW5kGAEgASgJEgoKAmlkGAIgASgJIssDCgROb2RlEgwKBG5hbWUYASABKAkSDwoHY2x1c3RlchgCIAEoCRINCgVzdGF0ZRgDIAEoCRIvCghjYXBhY2l0eRgEIAMoCzIdLmJ1c2Jhci52MS5Ob2RlLkNhcGFjaXR5RW50cnkSJwoEdXNlZBgFIAMoCzIZLmJ1c2Jhci52MS5Ob2RlLlVzZWRFbnRyeRIrCgZsYWJlbHMYBiADKAsyGy5idXNiYXIudjEuTm9kZS5MYWJlbHNFbnRyeRINCgV0YXNrcxgHIAEoBRIXCg9jb25uZWN0ZWRfYXRfbXMYCCABKAMSGgoSZGlzY29ubmVjdGVkX2F0X21zGAkgASgDEhQKDGRyYWluX3JlYXNvbhgKIAEoCRIVCg1hZ2VudF92ZXJzaW9uGAsgASgJEhAKCHJldmlzaW9uGAwgASgDGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlkKEExpc3ROb2Rlc1JlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRINCgVzdGF0ZRgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJeChFMaXN0Tm9kZXNSZXNwb25zZRIeCgVub2RlcxgBIAMoCzIPLmJ1c2Jhci52MS5Ob2RlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAyIeCg5HZXROb2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIjAKEERyYWluTm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIOCgZyZWFzb24YAiABKAkiIgoSVW5kcmFpbk5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiIQoRUmVtb3ZlTm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSImChJSZW1vdmVOb2RlUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMijAIKB0NsdXN0ZXISDAoEbmFtZRgBIAEoCRINCgVub2RlcxgCIAEoBRIXCg9ub2Rlc19jb25uZWN0ZWQYAyABKAUSMgoIY2FwYWNpdHkYBCADKAsyIC5idXNiYXIudjEuQ2x1c3Rlci5DYXBhY2l0eUVudHJ5EioKBHVzZWQYBSADKAsyHC5idXNiYXIudjEuQ2x1c3Rlci5Vc2VkRW50cnkSDQoFdGFza3MYBiABKAUaLwoNQ2FwYWNpdHlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGisKCVVzZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKE0xpc3RDbHVzdGVyc1JlcXVlc3QiTgoUTGlzdENsdXN0ZXJzUmVzcG9uc2USJAoIY2x1c3RlcnMYASADKAsyEi5idXNiYXIudjEuQ2x1c3RlchIQCghyZXZpc2lvbhgCIAEoAyLmAQoFR3JvdXASDAoEbmFtZRgBIAEoCRIOCgZ3ZWlnaHQYAiABKAESDQoFb3duZXIYAyABKAkSGQoRcnVubmluZ190YXNrc19tYXgYBCABKAMSGAoQcXVldWVkX3Rhc2tzX21heBgFIAEoAxIkCgV0YXNrcxgGIAEoCzIVLmJ1c2Jhci52MS5UYXNrQ291bnRzEigKBHVzZWQYByADKAsyGi5idXNiYXIudjEuR3JvdXAuVXNlZEVudHJ5GisKCVVzZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhMKEUxpc3RHcm91cHNSZXF1ZXN0IkgKEkxpc3RHcm91cHNSZXNwb25zZRIgCgZncm91cHMYASADKAsyEC5idXNiYXIudjEuR3JvdXASEAoIcmV2aXNpb24YAiABKAMixwEKD1B1dEdyb3VwUmVxdWVzdBIMCgRuYW1lGAEgASgJEhMKBndlaWdodBgCIAEoAUgAiAEBEhIKBW93bmVyGAMgASgJSAGIAQESHgoRcnVubmluZ190YXNrc19tYXgYBCABKANIAogBARIdChBxdWV1ZWRfdGFza3NfbWF4GAUgASgDSAOIAQFCCQoHX3dlaWdodEIICgZfb3duZXJCFAoSX3J1bm5pbmdfdGFza3NfbWF4QhMKEV9xdWV1ZWRfdGFza3NfbWF4IiIKElJlbW92ZUdyb3VwUmVxdWVzdBIMCgRuYW1lGAEgASgJIicKE1JlbW92ZUdyb3VwUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMiEQoPR2V0U3RhdHNSZXF1ZXN0IoUFCgVTdGF0cxIPCgd2ZXJzaW9uGAEgASgJEg0KBXN0b3JlGAIgASgJEhAKCHJldmlzaW9uGAMgASgDEhEKCXVwdGltZV9tcxgEIAEoAxIoCgRqb2JzGAUgAygLMhouYnVzYmFyLnYxLlN0YXRzLkpvYnNFbnRyeRIkCgV0YXNrcxgGIAEoCzIVLmJ1c2Jhci52MS5UYXNrQ291bnRzEioKBW5vZGVzGAcgAygLMhsuYnVzYmFyLnYxLlN0YXRzLk5vZGVzRW50cnkSMAoIY2FwYWNpdHkYCCADKAsyHi5idXNiYXIudjEuU3RhdHMuQ2FwYWNpdHlFbnRyeRIoCgR1c2VkGAkgAygLMhouYnVzYmFyLnYxLlN0YXRzLlVzZWRFbnRyeRIPCgd3YXRjaGVzGAogASgDEhYKDmFnZW50X3Nlc3Npb25zGAsgASgDEhQKDG1lbW9yeV9ieXRlcxgMIAEoAxIPCgdjb21taXRzGA0gASgDEhYKDmNvbW1pdF9tc19tZWFuGA4gASgBEhUKDWNvbW1pdF9tc19tYXgYDyABKAESEgoKcGxhY2VtZW50cxgQIAEoAxITCgt0YXNrc19lbmRlZBgRIAEoAxorCglKb2JzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARosCgpOb2Rlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLwoNQ2FwYWNpdHlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGisKCVVzZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBKs4BCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIRCg1TVEFURV9XQUlUSU5HEAISEgoOU1RBVEVfQVNTSUdORUQQAxIRCg1TVEFURV9SVU5OSU5HEAQSEgoOU1RBVEVfU1RPUFBJTkcQBRITCg9TVEFURV9TVUNDRUVERUQQBhIQCgxTVEFURV9GQUlMRUQQBxITCg9TVEFURV9DQU5DRUxMRUQQCBIRCg1TVEFURV9FWFBJUkVEEAkyswoKBkJ1c2JhchJJCgpTdWJtaXRKb2JzEhwuYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXF1ZXN0Gh0uYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXNwb25zZRIyCgZHZXRKb2ISGC5idXNiYXIudjEuR2V0Sm9iUmVxdWVzdBoOLmJ1c2Jhci52MS5Kb2ISQwoITGlzdEpvYnMSGi5idXNiYXIudjEuTGlzdEpvYnNSZXF1ZXN0GhsuYnVzYmFyLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoJQ291bnRKb2JzEhsuYnVzYmFyLnYxLkNvdW50Sm9ic1JlcXVlc3QaHC5idXNiYXIudjEuQ291bnRKb2JzUmVzcG9uc2USRgoJTGlzdFRhc2tzEhsuYnVzYmFyLnYxLkxpc3RUYXNrc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdFRhc2tzUmVzcG9uc2USNQoHR2V0VGFzaxIZLmJ1c2Jhci52MS5HZXRUYXNrUmVxdWVzdBoPLmJ1c2Jhci52MS5UYXNrEjgKCUNhbmNlbEpvYhIbLmJ1c2Jhci52MS5DYW5jZWxKb2JSZXF1ZXN0Gg4uYnVzYmFyLnYxLkpvYhJCCgpFeHBsYWluSm9iEhwuYnVzYmFyLnYxLkV4cGxhaW5Kb2JSZXF1ZXN0GhYuYnVzYmFyLnYxLkV4cGxhbmF0aW9uEkMKClJlYWRPdXRwdXQSHC5idXNiYXIudjEuUmVhZE91dHB1dFJlcXVlc3QaFS5idXNiYXIudjEuT3V0cHV0RGF0YTABEjkKBVdhdGNoEhcuYnVzYmFyLnYxLldhdGNoUmVxdWVzdBoVLmJ1c2Jhci52MS5XYXRjaEV2ZW50MAESRgoJTGlzdE5vZGVzEhsuYnVzYmFyLnYxLkxpc3ROb2Rlc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdE5vZGVzUmVzcG9uc2USNQoHR2V0Tm9kZRIZLmJ1c2Jhci52MS5HZXROb2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEjkKCURyYWluTm9kZRIbLmJ1c2Jhci52MS5EcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSPQoLVW5kcmFpbk5vZGUSHS5idXNiYXIudjEuVW5kcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSSQoKUmVtb3ZlTm9kZRIcLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVxdWVzdBodLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVzcG9uc2USTwoMTGlzdENsdXN0ZXJzEh4uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaHy5idXNiYXIudjEuTGlzdENsdXN0ZXJzUmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent]);
 
 /**
  * @generated from message busbar.v1.JobSpec
@@ -812,6 +812,25 @@ export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE_
   messageDesc(file_busbar_v1_busbar, 18);
 
 /**
+ * @generated from message busbar.v1.GetTaskRequest
+ */
+export type GetTaskRequest = Message<"busbar.v1.GetTaskRequest"> & {
+  /**
+   * "17", or "17.3" in an array
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message busbar.v1.GetTaskRequest.
+ * Use `create(GetTaskRequestSchema)` to create a new message.
+ */
+export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 19);
+
+/**
  * @generated from message busbar.v1.CancelJobRequest
  */
 export type CancelJobRequest = Message<"busbar.v1.CancelJobRequest"> & {
@@ -833,7 +852,7 @@ export type CancelJobRequest = Message<"busbar.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 19);
+  messageDesc(file_busbar_v1_busbar, 20);
 
 /**
  * @generated from message busbar.v1.ExplainJobRequest
@@ -850,7 +869,7 @@ export type ExplainJobRequest = Message<"busbar.v1.ExplainJobRequest"> & {
  * Use `create(ExplainJobRequestSchema)` to create a new message.
  */
 export const ExplainJobRequestSchema: GenMessage<ExplainJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 20);
+  messageDesc(file_busbar_v1_busbar, 21);
 
 /**
  * @generated from message busbar.v1.Explanation
@@ -907,7 +926,7 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 21);
+  messageDesc(file_busbar_v1_busbar, 22);
 
 /**
  * @generated from message busbar.v1.NodeReason
@@ -943,7 +962,7 @@ export type NodeReason = Message<"busbar.v1.NodeReason"> & {
  * Use `create(NodeReasonSchema)` to create a new message.
  */
 export const NodeReasonSchema: GenMessage<NodeReason> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 22);
+  messageDesc(file_busbar_v1_busbar, 23);
 
 /**
  * @generated from message busbar.v1.ReadOutputRequest
@@ -984,7 +1003,7 @@ export type ReadOutputRequest = Message<"busbar.v1.ReadOutputRequest"> & {
  * Use `create(ReadOutputRequestSchema)` to create a new message.
  */
 export const ReadOutputRequestSchema: GenMessage<ReadOutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 23);
+  messageDesc(file_busbar_v1_busbar, 24);
 
 /**
  * @generated from message busbar.v1.OutputData
@@ -1006,7 +1025,7 @@ export type OutputData = Message<"busbar.v1.OutputData"> & {
  * Use `create(OutputDataSchema)` to create a new message.
  */
 export const OutputDataSchema: GenMessage<OutputData> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 24);
+  messageDesc(file_busbar_v1_busbar, 25);
 
 /**
  * @generated from message busbar.v1.WatchRequest
@@ -1047,6 +1066,11 @@ export type WatchRequest = Message<"busbar.v1.WatchRequest"> & {
    * @generated from field: bool nodes = 6;
    */
   nodes: boolean;
+
+  /**
+   * @generated from field: bool groups = 7;
+   */
+  groups: boolean;
 };
 
 /**
@@ -1054,7 +1078,7 @@ export type WatchRequest = Message<"busbar.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 25);
+  messageDesc(file_busbar_v1_busbar, 26);
 
 /**
  * @generated from message busbar.v1.WatchEvent
@@ -1112,7 +1136,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
  * Use `create(WatchEventSchema)` to create a new message.
  */
 export const WatchEventSchema: GenMessage<WatchEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 26);
+  messageDesc(file_busbar_v1_busbar, 27);
 
 /**
  * @generated from message busbar.v1.Sync
@@ -1125,7 +1149,7 @@ export type Sync = Message<"busbar.v1.Sync"> & {
  * Use `create(SyncSchema)` to create a new message.
  */
 export const SyncSchema: GenMessage<Sync> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 27);
+  messageDesc(file_busbar_v1_busbar, 28);
 
 /**
  * @generated from message busbar.v1.Removed
@@ -1149,7 +1173,7 @@ export type Removed = Message<"busbar.v1.Removed"> & {
  * Use `create(RemovedSchema)` to create a new message.
  */
 export const RemovedSchema: GenMessage<Removed> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 28);
+  messageDesc(file_busbar_v1_busbar, 29);
 
 /**
  * @generated from message busbar.v1.Node
@@ -1223,7 +1247,7 @@ export type Node = Message<"busbar.v1.Node"> & {
  * Use `create(NodeSchema)` to create a new message.
  */
 export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 29);
+  messageDesc(file_busbar_v1_busbar, 30);
 
 /**
  * @generated from message busbar.v1.ListNodesRequest
@@ -1255,7 +1279,7 @@ export type ListNodesRequest = Message<"busbar.v1.ListNodesRequest"> & {
  * Use `create(ListNodesRequestSchema)` to create a new message.
  */
 export const ListNodesRequestSchema: GenMessage<ListNodesRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 30);
+  messageDesc(file_busbar_v1_busbar, 31);
 
 /**
  * @generated from message busbar.v1.ListNodesResponse
@@ -1282,7 +1306,7 @@ export type ListNodesResponse = Message<"busbar.v1.ListNodesResponse"> & {
  * Use `create(ListNodesResponseSchema)` to create a new message.
  */
 export const ListNodesResponseSchema: GenMessage<ListNodesResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 31);
+  messageDesc(file_busbar_v1_busbar, 32);
 
 /**
  * @generated from message busbar.v1.GetNodeRequest
@@ -1299,7 +1323,7 @@ export type GetNodeRequest = Message<"busbar.v1.GetNodeRequest"> & {
  * Use `create(GetNodeRequestSchema)` to create a new message.
  */
 export const GetNodeRequestSchema: GenMessage<GetNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 32);
+  messageDesc(file_busbar_v1_busbar, 33);
 
 /**
  * @generated from message busbar.v1.DrainNodeRequest
@@ -1321,7 +1345,7 @@ export type DrainNodeRequest = Message<"busbar.v1.DrainNodeRequest"> & {
  * Use `create(DrainNodeRequestSchema)` to create a new message.
  */
 export const DrainNodeRequestSchema: GenMessage<DrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 33);
+  messageDesc(file_busbar_v1_busbar, 34);
 
 /**
  * @generated from message busbar.v1.UndrainNodeRequest
@@ -1338,7 +1362,7 @@ export type UndrainNodeRequest = Message<"busbar.v1.UndrainNodeRequest"> & {
  * Use `create(UndrainNodeRequestSchema)` to create a new message.
  */
 export const UndrainNodeRequestSchema: GenMessage<UndrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 34);
+  messageDesc(file_busbar_v1_busbar, 35);
 
 /**
  * @generated from message busbar.v1.RemoveNodeRequest
@@ -1355,7 +1379,7 @@ export type RemoveNodeRequest = Message<"busbar.v1.RemoveNodeRequest"> & {
  * Use `create(RemoveNodeRequestSchema)` to create a new message.
  */
 export const RemoveNodeRequestSchema: GenMessage<RemoveNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 35);
+  messageDesc(file_busbar_v1_busbar, 36);
 
 /**
  * @generated from message busbar.v1.RemoveNodeResponse
@@ -1372,7 +1396,7 @@ export type RemoveNodeResponse = Message<"busbar.v1.RemoveNodeResponse"> & {
  * Use `create(RemoveNodeResponseSchema)` to create a new message.
  */
 export const RemoveNodeResponseSchema: GenMessage<RemoveNodeResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 36);
+  messageDesc(file_busbar_v1_busbar, 37);
 
 /**
  * @generated from message busbar.v1.Cluster
@@ -1416,7 +1440,7 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
  * Use `create(ClusterSchema)` to create a new message.
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 37);
+  messageDesc(file_busbar_v1_busbar, 38);
 
 /**
  * @generated from message busbar.v1.ListClustersRequest
@@ -1429,7 +1453,7 @@ export type ListClustersRequest = Message<"busbar.v1.ListClustersRequest"> & {
  * Use `create(ListClustersRequestSchema)` to create a new message.
  */
 export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 38);
+  messageDesc(file_busbar_v1_busbar, 39);
 
 /**
  * @generated from message busbar.v1.ListClustersResponse
@@ -1451,7 +1475,7 @@ export type ListClustersResponse = Message<"busbar.v1.ListClustersResponse"> & {
  * Use `create(ListClustersResponseSchema)` to create a new message.
  */
 export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 39);
+  messageDesc(file_busbar_v1_busbar, 40);
 
 /**
  * @generated from message busbar.v1.Group
@@ -1502,7 +1526,7 @@ export type Group = Message<"busbar.v1.Group"> & {
  * Use `create(GroupSchema)` to create a new message.
  */
 export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 40);
+  messageDesc(file_busbar_v1_busbar, 41);
 
 /**
  * @generated from message busbar.v1.ListGroupsRequest
@@ -1515,7 +1539,7 @@ export type ListGroupsRequest = Message<"busbar.v1.ListGroupsRequest"> & {
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 41);
+  messageDesc(file_busbar_v1_busbar, 42);
 
 /**
  * @generated from message busbar.v1.ListGroupsResponse
@@ -1537,7 +1561,7 @@ export type ListGroupsResponse = Message<"busbar.v1.ListGroupsResponse"> & {
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 42);
+  messageDesc(file_busbar_v1_busbar, 43);
 
 /**
  * @generated from message busbar.v1.PutGroupRequest
@@ -1574,7 +1598,7 @@ export type PutGroupRequest = Message<"busbar.v1.PutGroupRequest"> & {
  * Use `create(PutGroupRequestSchema)` to create a new message.
  */
 export const PutGroupRequestSchema: GenMessage<PutGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 43);
+  messageDesc(file_busbar_v1_busbar, 44);
 
 /**
  * @generated from message busbar.v1.RemoveGroupRequest
@@ -1591,7 +1615,7 @@ export type RemoveGroupRequest = Message<"busbar.v1.RemoveGroupRequest"> & {
  * Use `create(RemoveGroupRequestSchema)` to create a new message.
  */
 export const RemoveGroupRequestSchema: GenMessage<RemoveGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 44);
+  messageDesc(file_busbar_v1_busbar, 45);
 
 /**
  * @generated from message busbar.v1.RemoveGroupResponse
@@ -1608,7 +1632,7 @@ export type RemoveGroupResponse = Message<"busbar.v1.RemoveGroupResponse"> & {
  * Use `create(RemoveGroupResponseSchema)` to create a new message.
  */
 export const RemoveGroupResponseSchema: GenMessage<RemoveGroupResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 45);
+  messageDesc(file_busbar_v1_busbar, 46);
 
 /**
  * @generated from message busbar.v1.GetStatsRequest
@@ -1621,7 +1645,7 @@ export type GetStatsRequest = Message<"busbar.v1.GetStatsRequest"> & {
  * Use `create(GetStatsRequestSchema)` to create a new message.
  */
 export const GetStatsRequestSchema: GenMessage<GetStatsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 46);
+  messageDesc(file_busbar_v1_busbar, 47);
 
 /**
  * @generated from message busbar.v1.Stats
@@ -1724,7 +1748,7 @@ export type Stats = Message<"busbar.v1.Stats"> & {
  * Use `create(StatsSchema)` to create a new message.
  */
 export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 47);
+  messageDesc(file_busbar_v1_busbar, 48);
 
 /**
  * @generated from enum busbar.v1.State
@@ -1853,6 +1877,14 @@ export const Busbar: GenService<{
     methodKind: "unary";
     input: typeof ListTasksRequestSchema;
     output: typeof ListTasksResponseSchema;
+  },
+  /**
+   * @generated from rpc busbar.v1.Busbar.GetTask
+   */
+  getTask: {
+    methodKind: "unary";
+    input: typeof GetTaskRequestSchema;
+    output: typeof TaskSchema;
   },
   /**
    * Cancels a job or one of its tasks. Cancelling what has ended changes nothing.

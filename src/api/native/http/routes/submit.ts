@@ -1,13 +1,13 @@
 import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
-import { invalid } from "../../../../lib/errors.ts";
+import { invalid, withoutFieldPrefix } from "../../../../lib/errors.ts";
 import { invariant } from "../../../../lib/invariant.ts";
 import type { Operations } from "../../../../server/operations.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
 import type { HttpHost } from "../host.ts";
 import { type JobSubmission, type ManySubmissions, SubmitBody } from "../request-schemas.ts";
 import { list, named, object, optional, text, whole } from "../schema.ts";
-import { fromSubmission, oneKey, withoutIndex } from "../translate.ts";
+import { fromSubmission, oneKey } from "../translate.ts";
 import type { App } from "../typebox-provider.ts";
 import { Submitted } from "../view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -68,7 +68,7 @@ async function submitOne(
   const { jobs, revision } = await operations
     .submitJobs(LOCAL_CALLER, [{ ...job, idempotencyKey: oneKey(key, job.idempotencyKey) }])
     .catch((error: unknown) => {
-      throw withoutIndex(error);
+      throw withoutFieldPrefix(error, "jobs[0].");
     });
   const [submitted] = jobs;
   invariant(submitted !== undefined, "one answer for each job");
