@@ -193,11 +193,16 @@ export class AgentSessions {
     for (const session of touched) session.flush();
   }
 
+  /**
+   * The session that the row names may have ended meanwhile. The one before it is over all the
+   * same: it would go on with an agent that no longer counts as connected.
+   */
   #nodeConnected(id: NodeId, number: number): void {
-    const session = this.#byNumber.get(number);
     const before = this.#byNode.get(id);
-    if (session === undefined || session === before) return;
-    this.#byNode.set(id, session);
+    if (before?.number === number) return;
+    const session = this.#byNumber.get(number);
+    if (session === undefined) this.#byNode.delete(id);
+    else this.#byNode.set(id, session);
     before?.goodbye("another session of this agent took over", true);
   }
 

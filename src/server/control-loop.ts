@@ -328,7 +328,15 @@ const openBatch = (revision: Revision): OpenBatch => ({
 
 /** Only the last write of a key counts; a batch must name each key once. */
 function toWrites(changes: readonly Change[]): RowWrite[] {
-  const last = new Map<string, string | undefined>();
-  for (const change of changes) encodeChange(change, ({ key, value }) => last.set(key, value));
-  return Array.from(last, ([key, value]) => ({ key, value }));
+  const writes: RowWrite[] = [];
+  const seen = new Set<string>();
+  // From the last to the first, so that a row that was replaced in the same batch is skipped.
+  for (let at = changes.length - 1; at >= 0; at--) {
+    encodeChange(changes[at] as Change, (key, encode) => {
+      if (seen.has(key)) return;
+      seen.add(key);
+      writes.push({ key, value: encode?.() });
+    });
+  }
+  return writes.reverse();
 }

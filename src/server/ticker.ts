@@ -56,15 +56,23 @@ export class Ticker {
     const nowMs = this.#clock.nowMs();
     if ((this.#state.queue.nextReleaseMs() ?? Number.POSITIVE_INFINITY) <= nowMs) this.#loop.wake();
     this.#isTicking = true;
-    this.#loop
-      .submit({ kind: "tick", nowMs, settings: this.#settings })
-      .catch((error: unknown) => {
-        this.#logger.warn({ reason: describeChain(error) }, "tick refused");
-      })
-      .finally(() => {
+    this.#loop.submit({ kind: "tick", nowMs, settings: this.#settings }).then(
+      () => {
         this.#isTicking = false;
         this.arrange();
-      });
+      },
+      (error: unknown) => {
+        this.#isTicking = false;
+        this.#logger.warn({ reason: describeChain(error) }, "tick refused");
+        this.#tryLater(nowMs + limits.tickRetryMs);
+      },
+    );
+  }
+
+  /** What was due is still due: without a pause a loop that refuses would be asked without end. */
+  #tryLater(atMs: number): void {
+    if (this.#isClosed) return;
+    this.#alarm = { atMs, cancel: this.#clock.after(limits.tickRetryMs, () => this.#ring()) };
   }
 
   close(): void {

@@ -105,7 +105,10 @@ function toWork(input: JobSpecInput): Work {
   if (command.length > limits.argumentsMax) {
     throw invalid("command", `at most ${limits.argumentsMax} arguments, not ${command.length}`);
   }
-  command.forEach((argument, at) => text(argument, `command[${at}]`));
+  // Names of fields are made for errors only: this runs for every job submitted.
+  for (let at = 0; at < command.length; at++) {
+    if (command[at]?.includes("\0") === true) text("\0", `command[${at}]`);
+  }
   return { kind: "command", argv: command };
 }
 
@@ -122,8 +125,9 @@ function toJobName(name: string | undefined, work: Work): string {
 }
 
 function toLabels(labels: Texts | undefined, field: string): Texts {
-  const names = Object.keys(labels ?? {});
-  if (labels === undefined || names.length === 0) return NO_TEXTS;
+  if (labels === undefined) return NO_TEXTS;
+  const names = Object.keys(labels);
+  if (names.length === 0) return NO_TEXTS;
   if (names.length > limits.labelsMax) throw invalid(field, `at most ${limits.labelsMax} labels`);
   for (const name of names) {
     const value = labels[name] ?? "";
@@ -139,8 +143,9 @@ function toLabels(labels: Texts | undefined, field: string): Texts {
 }
 
 function toEnv(env: Texts | undefined): Texts {
-  const names = Object.keys(env ?? {});
-  if (env === undefined || names.length === 0) return NO_TEXTS;
+  if (env === undefined) return NO_TEXTS;
+  const names = Object.keys(env);
+  if (names.length === 0) return NO_TEXTS;
   if (names.length > limits.envVariablesMax) {
     throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
   }
@@ -169,7 +174,8 @@ function toNeeds(resources: JobSpecInput["resources"]): Resources {
 }
 
 function toWhere(placement: JobSpecInput["placement"]): Where {
-  const { cluster, node, labels } = placement ?? {};
+  if (placement === undefined) return ANYWHERE;
+  const { cluster, node, labels } = placement;
   const some = toLabels(labels, "placement.labels");
   const where: Where = {
     ...(cluster === undefined

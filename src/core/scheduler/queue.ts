@@ -27,6 +27,7 @@ export class Queue {
   readonly active = new Set<GroupRecord>();
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
   passNow = 0;
+  #lastLane: Lane | undefined = undefined;
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
   constructor(fleet: Fleet) {
@@ -71,6 +72,22 @@ export class Queue {
   }
 
   #laneFor(group: GroupRecord, record: JobRecord): Lane {
+    const { priority, needs, where } = record.job.spec;
+    const last = this.#lastLane;
+    // Most jobs ask for what the one before them asked for, and share the objects that say so.
+    const isSame =
+      last !== undefined &&
+      last.group === group &&
+      last.priority === priority &&
+      last.request.needs === needs &&
+      last.request.where === where;
+    if (isSame) return last;
+    const lane = this.#findLane(group, record);
+    this.#lastLane = lane;
+    return lane;
+  }
+
+  #findLane(group: GroupRecord, record: JobRecord): Lane {
     const { priority, needs, where } = record.job.spec;
     const key = requestKey(record.job.spec);
     const laneKey = `${priority}|${key}`;
@@ -119,6 +136,7 @@ export class Queue {
   drop(lane: Lane): void {
     const { request, group } = lane;
     lane.entry = undefined;
+    if (this.#lastLane === lane) this.#lastLane = undefined;
     group.lanes.delete(`${lane.priority}|${request.key}`);
     request.lanes.delete(lane);
     if (request.lanes.size > 0) return;

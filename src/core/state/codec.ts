@@ -10,46 +10,39 @@ import type { Task } from "../model/task.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { Change, Counter } from "./change.ts";
 
-/** A row as it is stored: JSON text under a key; undefined deletes the key. */
-export interface EncodedRow {
-  readonly key: string;
-  readonly value: string | undefined;
-}
-
 // Numbers in keys have a fixed width, so that rows come back in their order.
 const jobKey = (id: number): string => `job/${String(id).padStart(10, "0")}`;
 const taskKey = (id: number, index: number): string =>
   `task/${String(id).padStart(10, "0")}/${String(index).padStart(9, "0")}`;
 
-/** Calls `write` for every stored row a change touches: one, but for the removal of a job. */
-export function encodeChange(change: Change, write: (row: EncodedRow) => void): void {
+/**
+ * Calls `write` for every stored row a change touches: one, but for the removal of a job. What is
+ * to be stored is encoded when asked for; without `encode` the key is to be deleted.
+ */
+export function encodeChange(
+  change: Change,
+  write: (key: string, encode: (() => string) | undefined) => void,
+): void {
   switch (change.table) {
     case "job":
       if ("removed" in change) {
-        write({ key: jobKey(change.removed), value: undefined });
-        for (const index of change.indexes) {
-          write({ key: taskKey(change.removed, index), value: undefined });
-        }
+        write(jobKey(change.removed), undefined);
+        for (const index of change.indexes) write(taskKey(change.removed, index), undefined);
       } else {
-        write({ key: jobKey(change.row.id), value: encodeJob(change.row) });
+        write(jobKey(change.row.id), () => encodeJob(change.row));
       }
       return;
-    case "task": {
-      const { jobId, index } = change.row;
-      write({ key: taskKey(jobId, index), value: encodeTask(change.row) });
+    case "task":
+      write(taskKey(change.row.jobId, change.row.index), () => encodeTask(change.row));
       return;
-    }
     case "counter":
-      write({ key: "counter/jobs", value: JSON.stringify(change.row) });
+      write("counter/jobs", () => JSON.stringify(change.row));
       return;
     case "group":
     case "cluster":
     case "node":
-      if ("removed" in change) {
-        write({ key: `${change.table}/${change.removed}`, value: undefined });
-      } else {
-        write({ key: `${change.table}/${change.row.id}`, value: JSON.stringify(change.row) });
-      }
+      if ("removed" in change) write(`${change.table}/${change.removed}`, undefined);
+      else write(`${change.table}/${change.row.id}`, () => JSON.stringify(change.row));
   }
 }
 
@@ -97,14 +90,15 @@ const specDefaults = {
 
 const specDefaultNames = Object.keys(specDefaults) as (keyof typeof specDefaults)[];
 
-function encodeJob({ spec, ...job }: Job): string {
+function encodeJob({ id, spec, submittedAtMs, submittedBy, idempotencyKey, closed }: Job): string {
   const stored: Record<string, unknown> = { name: spec.name, work: spec.work };
   for (const name of specDefaultNames) {
     const value = spec[name];
-    const isDefault = value === specDefaults[name] || isDeepEqual(value, specDefaults[name]);
+    const usual = specDefaults[name];
+    const isDefault = value === usual || (typeof value === "object" && isDeepEqual(value, usual));
     if (!isDefault) stored[name] = value;
   }
-  return JSON.stringify({ ...job, spec: stored });
+  return JSON.stringify({ id, submittedAtMs, submittedBy, idempotencyKey, closed, spec: stored });
 }
 
 function decodeJob({ spec, ...job }: StoredJob): Job {
@@ -140,16 +134,9 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<
 const NO_PAST: Task["past"] = Object.freeze([]);
 
 function encodeTask({ jobId, index, attempt, state, failures, losses, past }: Task): string {
-  const stored: StoredTask = {
-    jobId,
-    index,
-    attempt,
-    state,
-    ...(failures === 0 ? {} : { failures }),
-    ...(losses === 0 ? {} : { losses }),
-    ...(past.length === 0 ? {} : { past }),
-  };
-  return JSON.stringify(stored);
+  const base: StoredTask = { jobId, index, attempt, state };
+  const isFirst = failures === 0 && losses === 0 && past.length === 0;
+  return JSON.stringify(isFirst ? base : { ...base, failures, losses, past });
 }
 
 const decodeTask = (stored: StoredTask): Task => ({

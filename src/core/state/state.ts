@@ -235,10 +235,21 @@ export class State {
     const before = record.progress;
     if (before === after) return;
     record.progress = after;
-    for (const tally of [group, this.totals]) {
-      for (const name of TASK_STATES) tally.tasks[name] += after.counts[name] - before.counts[name];
-      tally.jobs[before.state]--;
-      tally.jobs[after.state]++;
+    const { counts: now } = after;
+    const { counts: then } = before;
+    const { totals } = this;
+    // For every transition of every task: only what differs is touched.
+    for (const name of TASK_STATES) {
+      const difference = now[name] - then[name];
+      if (difference === 0) continue;
+      group.tasks[name] += difference;
+      totals.tasks[name] += difference;
+    }
+    if (before.state !== after.state) {
+      group.jobs[before.state]--;
+      group.jobs[after.state]++;
+      totals.jobs[before.state]--;
+      totals.jobs[after.state]++;
     }
     if (!this.#loading && isJobEnded(after) && !isJobEnded(before)) this.#noteEnd(record);
   }
