@@ -286,10 +286,12 @@ export class ControlLoop {
     this.#flushing = batch;
     this.#open = openBatch(toRevision(batch.revision + 1));
     const startedAtMs = this.#options.clock.nowMs();
-    this.#options.store.commit({ revision: batch.revision, writes: toWrites(batch.changes) }).then(
-      () => this.#committed(batch, startedAtMs),
-      (cause: unknown) => this.#break("the store failed", cause),
-    );
+    this.#options.store
+      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch.changes) })
+      .then(
+        () => this.#committed(batch, startedAtMs),
+        (cause: unknown) => this.#break("the store failed", cause),
+      );
   }
 
   #committed(batch: OpenBatch, startedAtMs: number): void {
@@ -326,17 +328,19 @@ const openBatch = (revision: Revision): OpenBatch => ({
   done: [],
 });
 
-/** Only the last write of a key counts; a batch must name each key once. */
-function toWrites(changes: readonly Change[]): RowWrite[] {
+/** A batch must name each key once: what a later change of the batch replaced is left out. */
+function toWrites(state: State, changes: readonly Change[]): RowWrite[] {
   const writes: RowWrite[] = [];
-  const seen = new Set<string>();
-  // From the last to the first, so that a row that was replaced in the same batch is skipped.
-  for (let at = changes.length - 1; at >= 0; at--) {
-    encodeChange(changes[at] as Change, (key, encode) => {
-      if (seen.has(key)) return;
-      seen.add(key);
-      writes.push({ key, value: encode?.() });
+  const removed = new Set<string>(); // a node may come and go twice
+  for (const change of changes) {
+    if (!state.isNewest(change)) continue;
+    encodeChange(change, (key, value) => {
+      if (value === undefined) {
+        if (removed.has(key)) return;
+        removed.add(key);
+      }
+      writes.push({ key, value });
     });
   }
-  return writes.reverse();
+  return writes;
 }

@@ -93,9 +93,9 @@ function checkGroups(state: State): string[] {
 export function readBack(changes: readonly Change[]): State {
   const rows = new Map<string, string>();
   for (const change of changes) {
-    encodeChange(change, (key, encode) => {
-      if (encode === undefined) rows.delete(key);
-      else rows.set(key, encode());
+    encodeChange(change, (key, value) => {
+      if (value === undefined) rows.delete(key);
+      else rows.set(key, value);
     });
   }
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));

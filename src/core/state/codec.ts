@@ -15,13 +15,10 @@ const jobKey = (id: number): string => `job/${String(id).padStart(10, "0")}`;
 const taskKey = (id: number, index: number): string =>
   `task/${String(id).padStart(10, "0")}/${String(index).padStart(9, "0")}`;
 
-/**
- * Calls `write` for every stored row a change touches: one, but for the removal of a job. What is
- * to be stored is encoded when asked for; without `encode` the key is to be deleted.
- */
+/** Calls `write` for every stored row a change touches; undefined deletes it. */
 export function encodeChange(
   change: Change,
-  write: (key: string, encode: (() => string) | undefined) => void,
+  write: (key: string, value: string | undefined) => void,
 ): void {
   switch (change.table) {
     case "job":
@@ -29,20 +26,20 @@ export function encodeChange(
         write(jobKey(change.removed), undefined);
         for (const index of change.indexes) write(taskKey(change.removed, index), undefined);
       } else {
-        write(jobKey(change.row.id), () => encodeJob(change.row));
+        write(jobKey(change.row.id), encodeJob(change.row));
       }
       return;
     case "task":
-      write(taskKey(change.row.jobId, change.row.index), () => encodeTask(change.row));
+      write(taskKey(change.row.jobId, change.row.index), encodeTask(change.row));
       return;
     case "counter":
-      write("counter/jobs", () => JSON.stringify(change.row));
+      write("counter/jobs", JSON.stringify(change.row));
       return;
     case "group":
     case "cluster":
     case "node":
       if ("removed" in change) write(`${change.table}/${change.removed}`, undefined);
-      else write(`${change.table}/${change.row.id}`, () => JSON.stringify(change.row));
+      else write(`${change.table}/${change.row.id}`, JSON.stringify(change.row));
   }
 }
 

@@ -4,6 +4,7 @@ import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
+import { encodeChange } from "./codec.ts";
 import { jobId, nodeId } from "../model/ids.ts";
 import { isActive } from "../model/task.ts";
 
@@ -169,6 +170,30 @@ describe("state", () => {
         expect(checkState(back)).toEqual([]);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test("of the changes of a batch, the newest alone leave the same rows", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const world = new World();
+        for (const one of steps) {
+          try {
+            run(world, one);
+          } catch (error) {
+            if (!(error instanceof AppError)) throw error;
+          }
+        }
+        const newest = world.changes.filter((change) => world.state.isNewest(change));
+        expect(digest(readBack(newest))).toEqual(digest(readBack(world.changes)));
+        const keys: string[] = [];
+        for (const change of newest) {
+          encodeChange(change, (key, value) => void (value !== undefined && keys.push(key)));
+        }
+        const written = new Set(keys);
+        expect(keys.length).toBe(written.size);
+      }),
+      { numRuns: 200 },
     );
   });
 

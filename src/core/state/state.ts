@@ -119,6 +119,30 @@ export class State {
     }
   }
 
+  /** Whether nothing that was applied after the change has replaced what it wrote. */
+  isNewest(change: Change): boolean {
+    switch (change.table) {
+      case "job":
+        if ("removed" in change) return !this.jobs.has(change.removed);
+        return this.jobs.get(change.row.id)?.job === change.row;
+      case "task":
+        return this.task(change.row) === change.row;
+      case "node":
+        if ("removed" in change) return !this.nodes.has(change.removed);
+        return this.nodes.get(change.row.id)?.node === change.row;
+      case "group":
+        if ("removed" in change) return !this.groups.has(change.removed);
+        return this.groups.get(change.row.id)?.group === change.row;
+      case "cluster":
+        if ("removed" in change) return !this.clusters.has(change.removed);
+        return this.clusters.get(change.row.id) === change.row;
+      case "counter":
+        return this.counter === change.row;
+      default:
+        return unreachable(change);
+    }
+  }
+
   task({ jobId: id, index }: TaskRef): Task | undefined {
     return this.jobs.get(id)?.task(index);
   }
