@@ -43,6 +43,7 @@ export const limits = {
   // The control loop.
   commandsQueuedMax: 100_000,
   timerMsMax: 2 ** 31 - 1,
+  tickRetryMs: 1_000, // after the loop refused a tick
   commandsPerDrainMax: 2_000,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,

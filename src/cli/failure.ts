@@ -36,10 +36,15 @@ function describe(error: unknown): Description {
     return { code: "invalid_argument", message };
   }
   if (!(error instanceof AppError)) return { code: "internal", message: describeChain(error) };
-  // The text of a call's cause only repeats what its message says in better words.
-  const message = error.code === "internal" ? describeChain(error) : error.message;
+  // The text of a call's cause only repeats what its message says in better words. Any other cause
+  // is why: "the store failed" does not help who has to make room on the disk.
+  const repeats = error.code !== "internal" && isOfTheWire(error.cause);
+  const message = repeats ? error.message : describeChain(error);
   return { code: error.code, message, field: error.field };
 }
+
+/** By its shape, which grpc-js gives its errors: loading that to ask would slow every command. */
+const isOfTheWire = (cause: unknown): boolean => cause instanceof Error && "details" in cause;
 
 /**
  * Whether the command line itself is wrong. What a server refused carries the wire's error as its

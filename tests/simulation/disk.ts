@@ -21,6 +21,8 @@ export class Disk {
   #undoLast: () => void = () => undefined;
   /** How long a flush takes at most; faults raise it for a while. */
   slownessMs = 4;
+  /** Called once, when the next flush begins. */
+  onNextFlush: (() => void) | undefined = undefined;
   /** The next flush fails. */
   failsNext = false;
 
@@ -68,6 +70,8 @@ export class Disk {
 
   #flush(batch: Batch, clock: ProcessClock): Promise<void> {
     return new Promise((resolve, reject) => {
+      this.onNextFlush?.();
+      this.onNextFlush = undefined;
       const isFailing = this.failsNext;
       this.failsNext = false;
       this.#finishInFlight = () => {

@@ -26,9 +26,11 @@ const restart = ({ timeline, server, random }: FaultTargets): void =>
     server.start(),
   );
 
-function reboot(targets: FaultTargets, how: "orderly" | "power-loss"): void {
-  const { timeline, random, hosts } = targets;
-  const host = random.pick(hosts);
+function reboot(
+  { timeline, random, hosts }: FaultTargets,
+  how: "orderly" | "power-loss",
+  host = random.pick(hosts),
+): void {
   if (how === "orderly" && random.chance(0.5)) host.stop();
   host.kill();
   host.machine.reboot(how);
@@ -70,6 +72,34 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
   machineRestarts: (targets) => reboot(targets, "orderly"),
   powerFails: (targets) => reboot(targets, "power-loss"),
+  // At the worst moment: between a start and the word of it, between a batch and its answers.
+  powerFailsAtStart: (targets) => {
+    const { timeline, random, hosts } = targets;
+    const host = random.pick(hosts);
+    host.machine.onNextStart = () =>
+      void timeline.after(random.int(0, 10), () => reboot(targets, "power-loss", host));
+  },
+  agentKilledAtStart: ({ timeline, random, hosts }) => {
+    const host = random.pick(hosts);
+    host.machine.onNextStart = () =>
+      void timeline.after(random.int(0, 10), () => {
+        host.kill();
+        timeline.after(downMs(random), () => host.start());
+      });
+  },
+  streamBreaksAtStart: ({ timeline, random, hosts, network }) => {
+    const host = random.pick(hosts);
+    host.machine.onNextStart = () =>
+      void timeline.after(random.int(0, 10), () => network.breakStreams(host.name));
+  },
+  serverCrashesInFlush: (targets) => {
+    const { timeline, random, server, disk } = targets;
+    disk.onNextFlush = () =>
+      void timeline.after(random.int(0, 8), () => {
+        server.crash();
+        restart(targets);
+      });
+  },
   reportsRepeat: ({ network, random, hosts }) => network.repeatReports(random.pick(hosts).name),
   watchBreaks: ({ random, watchers }) => random.pick(watchers).interrupt(),
 };

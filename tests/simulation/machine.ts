@@ -44,6 +44,8 @@ export class Machine {
   #running = new Map<string, Run>();
   #journal = new Map<string, Entry>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
+  /** Called once, when the next process starts: trouble is likeliest to matter then. */
+  onNextStart: (() => void) | undefined = undefined;
 
   constructor(options: MachineOptions) {
     this.#options = options;
@@ -109,6 +111,8 @@ export class Machine {
     this.#running.set(formatRun(id), id);
     trace.line(`${this.name}: runs ${formatRun(id)}`);
     witness.executed(id, { name: this.name, capacity: this.capacity }, this.running);
+    this.onNextStart?.();
+    this.onNextStart = undefined;
     const exitCode = random.chance(0.85) ? 0 : random.int(1, 3);
     const end: RunEnd = random.chance(0.02)
       ? { kind: "signalled", signal: "SIGKILL" }

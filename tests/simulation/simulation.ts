@@ -40,6 +40,8 @@ const CHECKPOINT_MS = 5_000;
 const TROUBLE_MS = 150_000;
 /** Long after the longest backoff, timeout and run. */
 const ALL_ENDS_WITHIN_MS = 40 * 60_000;
+/** More events in one millisecond are a loop without a pause. */
+const BUSY_MAX = 5_000;
 /** From when nothing is in the way any more to the end of a process that is not wanted. */
 const STOPS_WITHIN_MS = 60_000;
 
@@ -117,7 +119,11 @@ class World {
     this.#watchers = [1, 2].map(
       () => new Watcher({ ...shared, server: this.server, random: random.fork() }),
     );
+    let [lastMs, inOneMs] = [0, 0];
     timeline.afterEach = () => {
+      inOneMs = timeline.nowMs === lastMs ? inOneMs + 1 : 0;
+      lastMs = timeline.nowMs;
+      if (inOneMs > BUSY_MAX) witness.judge("server-stays-sound", "something spins and time stands still");
       if (witness.violation !== undefined) throw witness.violation;
     };
   }

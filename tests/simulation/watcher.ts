@@ -122,9 +122,12 @@ export class Watcher {
     );
   }
 
-  /** The network drops the stream; it resumes. */
+  /** The network drops the stream; it resumes, or another comes in its place and lists first. */
   interrupt(): void {
-    this.#options.trace.line("watcher: interrupted");
+    const { trace, random } = this.#options;
+    const isNew = random.chance(0.4);
+    trace.line(`watcher: ${isNew ? "replaced" : "interrupted"}`);
+    if (isNew) this.#seen = undefined;
     this.#leave();
   }
 

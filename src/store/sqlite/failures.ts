@@ -49,9 +49,13 @@ export function writeError(error: unknown, file: string): AppError {
   return new AppError("unavailable", `cannot use ${file}: ${advice(error)}`, { cause: error });
 }
 
+/** Said by the system rather than by SQLite: of a file of ours beside the database. */
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
+
 function advice(error: unknown): string {
   const code = sqliteCode(error);
-  if (code === FULL) return "the disk is full; make room, then restart";
+  if (code === FULL || isDiskFull(error)) return "the disk is full; make room, then restart";
   if (code === READ_ONLY || code === CANNOT_OPEN) {
     return "make the directory and its files writable for this user, then restart";
   }
