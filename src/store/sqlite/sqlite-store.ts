@@ -1,9 +1,12 @@
-import { resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "../../ports/logger.ts";
 import type { Store } from "../../ports/store.ts";
 import type { ThreadData } from "./messages.ts";
 import { openThreadStore } from "./thread-store.ts";
+
+// The worker stands beside this file, as a source or compiled like it.
+const workerFile = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
 
 export interface SqliteStoreOptions {
   readonly directory: string; // made when missing; holds busbar.db, its log and the holder's pid
@@ -16,6 +19,6 @@ export interface SqliteStoreOptions {
  */
 export function createSqliteStore({ directory, logger }: SqliteStoreOptions): Promise<Store> {
   const workerData: ThreadData = { directory: resolve(directory) };
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), { name: "store", workerData });
+  const worker = new Worker(workerFile, { name: "store", workerData });
   return openThreadStore({ worker, name: "sqlite", logger });
 }
