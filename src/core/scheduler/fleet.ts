@@ -2,11 +2,11 @@ import type { NodeId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
-import type { Where } from "../model/job.ts";
 import type { NodeRecord } from "../state/node-record.ts";
+import type { PlannerWork } from "./pool.ts";
 import { Pool } from "./pool.ts";
-import type { RequestClass } from "./request.ts";
-import { whereKey } from "./request.ts";
+import type { Request, RequestClass } from "./request.ts";
+import { poolKey } from "./request.ts";
 
 /** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
 export class Fleet {
@@ -16,6 +16,7 @@ export class Fleet {
   /** Nodes that got room since the planner last looked. */
   readonly #improved = new Set<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
+  readonly work: PlannerWork = { nodesLookedAt: 0, classesAsked: 0 };
 
   constructor(nodes: ReadonlyMap<NodeId, NodeRecord>) {
     this.#nodes = nodes;
@@ -69,11 +70,11 @@ export class Fleet {
     }
   }
 
-  poolFor(where: Where): Pool {
-    const key = whereKey(where);
+  poolFor(request: Request): Pool {
+    const key = poolKey(request);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool(key, where);
+      pool = new Pool(key, request, this.work);
       this.#pools.set(key, pool);
       this.#fill(pool);
     }

@@ -23,6 +23,8 @@ export interface PlanLimits {
 
 /** A class with this many nodes to choose from searches its pool like any other. */
 const CANDIDATES_KEPT_MAX = 256;
+/** A search that looks at more nodes than this, times the candidates it wants, is costly. */
+const SEARCH_LOOKS_MAX = 4;
 
 /**
  * The next placement, or undefined when nothing can be placed now. Looks at the newest state, so
@@ -46,7 +48,7 @@ export function nextPlacement(
     const record = lane?.peek();
     const index = record?.nextIndex();
     if (lane === undefined || record === undefined || index === undefined) continue;
-    const node = chooseNode(lane.request, scorer, limits.candidatesMax);
+    const node = chooseNode(lane.request, scorer, limits.candidatesMax, fleet);
     if (node === undefined) {
       queue.park(lane.request);
       continue;
@@ -99,24 +101,30 @@ function chooseNode(
   request: RequestClass,
   scorer: Scorer,
   candidatesMax: number,
+  fleet: Fleet,
 ): NodeRecord | undefined {
   const score = (record: NodeRecord): number => scorer.score(request, record);
   const { pool, needs, candidates } = request;
   if (candidates === undefined) {
+    const before = fleet.work.nodesLookedAt;
     const found = pool.best(needs, { order: scorer.order, score, candidatesMax });
-    if (found === undefined) {
-      request.candidates = new Set();
-      pool.narrow(request);
-    }
+    const looked = fleet.work.nodesLookedAt - before;
+    // A search that found nothing, or had to pass many nodes that do not fit (short of something
+    // else than cpu), is not made again: from now on only nodes known to have room are looked at.
+    const isCostly = looked > SEARCH_LOOKS_MAX * candidatesMax;
+    const rest = found === undefined ? new Set<NodeRecord>() : undefined;
+    request.candidates = isCostly ? pool.allFitting(needs, CANDIDATES_KEPT_MAX) : rest;
+    if (request.candidates !== undefined) pool.narrow(request);
     return found;
   }
   if (candidates.size > CANDIDATES_KEPT_MAX) {
     request.candidates = undefined;
     pool.widen(request);
-    return chooseNode(request, scorer, candidatesMax);
+    return chooseNode(request, scorer, candidatesMax, fleet);
   }
   const best = new Best(score);
   for (const record of candidates) {
+    fleet.work.nodesLookedAt++;
     if (pool.has(record) && fits(needs, record.free)) best.offer(record);
     else candidates.delete(record);
     if (best.offered >= candidatesMax) break;

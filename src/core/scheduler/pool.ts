@@ -2,8 +2,15 @@ import type { Where } from "../model/job.ts";
 import type { Resources } from "../model/resources.ts";
 import { fits } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
-import type { RequestClass } from "./request.ts";
+import type { Request, RequestClass } from "./request.ts";
+import { rareNames } from "./request.ts";
 import { whereMatches } from "./filters/where-matches.ts";
+
+/** How much the planner has looked at, for tests and metrics: it must not grow with the fleet. */
+export interface PlannerWork {
+  nodesLookedAt: number;
+  classesAsked: number;
+}
 
 const LEVELS = 54;
 
@@ -14,8 +21,8 @@ const levelOf = (amounts: Resources): number => {
 };
 
 /**
- * The nodes that one `where` allows and that take tasks now, by how much cpu they have free, and
- * the request classes that wait for one of them.
+ * The nodes that one `where` allows, that have what is rare (a gpu, a licence) and that take tasks
+ * now, by how much cpu they have free; and the request classes that wait for one of them.
  */
 export class Pool {
   readonly where: Where;
@@ -26,9 +33,14 @@ export class Pool {
   /** Classes with `candidates`: they must hear of every node that gets room. */
   readonly #narrowed: Set<RequestClass>[] = [];
 
-  constructor(key: string, where: Where) {
+  readonly #rare: readonly string[];
+  readonly #work: PlannerWork;
+
+  constructor(key: string, request: Request, work: PlannerWork) {
     this.key = key;
-    this.where = where;
+    this.where = request.where;
+    this.#rare = rareNames(request.needs);
+    this.#work = work;
     for (let level = 0; level < LEVELS; level++) {
       this.#nodes.push(new Set());
       this.#narrowed.push(new Set());
@@ -36,6 +48,8 @@ export class Pool {
   }
 
   allows(record: NodeRecord): boolean {
+    const { capacity } = record.node;
+    if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
     return whereMatches.check({ needs: {}, where: this.where }, record).kind === "yes";
   }
 
@@ -78,12 +92,27 @@ export class Pool {
     for (let step = 0; lowest + step < LEVELS; step++) {
       const level = upward ? lowest + step : LEVELS - 1 - step;
       for (const record of this.#nodes[level] ?? []) {
+        this.#work.nodesLookedAt++;
         if (!fits(needs, record.free)) continue;
         best.offer(record);
         if (best.offered >= choice.candidatesMax) return best.record;
       }
     }
     return best.record;
+  }
+
+  /** All nodes with room, or undefined when there are more than `max`. */
+  allFitting(needs: Resources, max: number): Set<NodeRecord> | undefined {
+    const found = new Set<NodeRecord>();
+    for (let level = levelOf(needs); level < LEVELS; level++) {
+      for (const record of this.#nodes[level] ?? []) {
+        this.#work.nodesLookedAt++;
+        if (!fits(needs, record.free)) continue;
+        found.add(record);
+        if (found.size > max) return undefined;
+      }
+    }
+    return found;
   }
 
   narrow(request: RequestClass): void {
@@ -101,6 +130,7 @@ export class Pool {
     for (let level = 0; level <= highest; level++) {
       for (const request of this.#narrowed[level] ?? []) {
         asked++;
+        this.#work.classesAsked++;
         if (!fits(request.needs, record.free)) continue;
         request.candidates?.add(record);
         woken(request);

@@ -95,7 +95,7 @@ export class Queue {
     if (lane === undefined) {
       let request = this.#classes.get(key);
       if (request === undefined) {
-        const pool = this.#fleet.poolFor(where);
+        const pool = this.#fleet.poolFor({ needs, where });
         request = { key, needs, where, pool, lanes: new Set(), candidates: undefined };
         this.#classes.set(key, request);
       }

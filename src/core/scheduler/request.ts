@@ -31,6 +31,18 @@ export function requestKey({ needs, where }: Request): string {
   return key + whereKey(where);
 }
 
+/** Resources that not every node has. */
+export const rareNames = (needs: Resources): string[] =>
+  Object.keys(needs)
+    .filter((name) => name !== "cpu" && name !== "memory")
+    .sort();
+
+/** Requests with the same key look for their nodes in the same pool. */
+export const poolKey = ({ needs, where }: Request): string => {
+  const rare = rareNames(needs);
+  return rare.length === 0 ? whereKey(where) : `${rare.join(",")};${whereKey(where)}`;
+};
+
 export function whereKey(where: Where): string {
   const { cluster, node, labels } = where;
   if (cluster === undefined && node === undefined && labels === undefined) return "";

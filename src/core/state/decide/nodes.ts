@@ -56,6 +56,10 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
 /**
  * What we think runs there and the agent knows: goes on. What it does not know: sent again if it
  * never started, lost otherwise. What it has and we do not want there: stopped.
+ *
+ * After a restart of the machine nobody knows what had started: the word of it may not have reached
+ * us, and the agent's note of it may not have reached the disk. Then it is lost: an attempt that is
+ * made twice would be worse than one that is made anew.
  */
 function reconcile(
   state: State,
@@ -73,7 +77,7 @@ function reconcile(
     const isKnown = theirs.has(runKey(run));
     if (isKnown) ours.add(runKey(run));
     if (isKnown && task.state.kind === "stopping") stops.push(run);
-    else if (!isKnown && task.state.kind === "assigned") starts.push(run);
+    else if (!isKnown && task.state.kind === "assigned" && !rebooted) starts.push(run);
     else if (!isKnown) {
       const job = state.jobs.get(task.jobId)?.job;
       const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
