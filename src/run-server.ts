@@ -10,6 +10,7 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
+import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 
 export interface ServerOptions {
@@ -46,11 +47,13 @@ export async function runServer(
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
+  const stopCollecting = collectWhenIdle(options.clock);
   const serve = async (): Promise<void> => {
     try {
       await Promise.race([stopped, broken.promise]);
     } finally {
       logger.info({}, "stopping");
+      stopCollecting();
       await doors.close();
       await plane.close();
     }

@@ -45,6 +45,18 @@ const ended = (job: number, attempt = 1) => ({
 });
 
 describe("agent sessions", () => {
+  test("a late hello that is already over ends the session it replaced", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    const late = new FakeAgent(plane);
+    late.hello("w1");
+    late.hangUp(); // before the hello is durable
+    await hears(agent, "goodbye");
+    expect((await plane.operations.getNode("w1")).state).toBe("disconnected");
+  });
+
   test("an agent is welcomed, gets work with its spec, reports, and is answered", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);

@@ -72,6 +72,25 @@ describe("control loop", () => {
     expect(disk.rows.has("job/0000000001")).toBe(true);
   });
 
+  test("a read of a batch that still grows does not claim the batch's revision", async () => {
+    const { loop, submit, gates, commits } = aLoop();
+    const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
+    const answers = [submit()];
+    await settle(); // revision 1 is being flushed
+    answers.push(submit());
+    await settle(); // revision 2 is open
+    const seen = look();
+    answers.push(submit());
+    await settle(); // and grows after it was read
+    gates[0]?.open();
+    await settle();
+    gates[1]?.open();
+    await Promise.all(answers);
+    expect(await seen).toEqual({ jobs: 2, at: 1 });
+    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2, 3]]);
+    expect(await look()).toEqual({ jobs: 3, at: 2 });
+  });
+
   test("what comes during a flush is decided meanwhile and goes out as one batch", async () => {
     const { submit, gates, commits } = aLoop();
     const first = submit();

@@ -133,9 +133,13 @@ export class ControlLoop {
   /** Looks at the newest state; the answer is given when what it shows is durable. */
   read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing;
+    const isOpen = this.#open.changes.length > 0;
+    const batch = isOpen ? this.#open : this.#flushing;
+    // The open batch may still grow: of its revision not all is seen, so that whoever watches from
+    // what was read must be told of it.
+    const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
     try {
-      const seen = look(this.#state, batch?.revision ?? this.#durable);
+      const seen = look(this.#state, complete ?? this.#durable);
       if (batch === undefined) return Promise.resolve(seen);
       return new Promise((resolve, reject) => {
         batch.done.push((error) => (error === undefined ? resolve(seen) : reject(error)));

@@ -1,7 +1,7 @@
 import type { JobId } from "../core/model/ids.ts";
 import { revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
-import { decodeRow } from "../core/state/codec.ts";
+import { createRowDecoder } from "../core/state/codec.ts";
 import type { TickSettings } from "../core/state/command.ts";
 import { scorerByName } from "../core/scheduler/scorers/all.ts";
 import { State } from "../core/state/state.ts";
@@ -82,9 +82,18 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
 async function loadState(store: Store): Promise<State> {
   const state = new State();
   state.startLoading();
+  const decode = createRowDecoder();
+  let mistake: { readonly error: unknown } | undefined;
   for await (const rows of store.load()) {
-    for (const { key, value } of rows) state.apply(decodeRow(key, value));
+    try {
+      if (mistake === undefined) for (const { key, value } of rows) state.apply(decode(key, value));
+    } catch (error) {
+      // Rows that do not fit together are most likely not all there: the store knows when it has
+      // read the rest, and says what to do about it.
+      mistake = { error };
+    }
   }
+  if (mistake !== undefined) throw mistake.error;
   state.finishLoading();
   return state;
 }

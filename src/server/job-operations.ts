@@ -1,6 +1,7 @@
 import { hasIndex, indexAt } from "../core/model/array-range.ts";
 import type { JobId } from "../core/model/ids.ts";
 import { groupId, parseTaskId } from "../core/model/ids.ts";
+import type { JobSpec } from "../core/model/job.ts";
 import { toJobSpec } from "../core/model/job-spec.ts";
 import { hintsFor, isHopeless, outlook } from "../core/scheduler/explain.ts";
 import type { Outlook } from "../core/scheduler/explain.ts";
@@ -34,11 +35,12 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
       if (jobs.length > limits.submitJobsMax) {
         throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
       }
+      let like: JobSpec | undefined;
       const submissions = jobs.map(({ spec, idempotencyKey }, at) =>
-        within(`jobs[${at}]`, () => ({
-          spec: toJobSpec(spec),
-          idempotencyKey: checkKey(idempotencyKey),
-        })),
+        within(at, () => {
+          like = toJobSpec(spec, like);
+          return { spec: like, idempotencyKey: checkKey(idempotencyKey) };
+        }),
       );
       const nowMs = clock.nowMs();
       const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
@@ -121,11 +123,12 @@ function taskIndexOf(state: State, id: JobId, index: number | undefined): number
 }
 
 /** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
-function within<T>(field: string, check: () => T): T {
+function within<T>(at: number, check: () => T): T {
   try {
     return check();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
+    const field = `jobs[${at}]`;
     throw new AppError(error.code, `${field}.${error.message}`, {
       field: error.field === undefined ? field : `${field}.${error.field}`,
     });

@@ -20,7 +20,7 @@ interface Wanted {
 
 const ALL: readonly Kind[] = ["job", "task", "node", "group"];
 
-/** Commits as events for one watcher. A job that a commit touched is told once, at its end. */
+/** Commits as events for one watcher. A job or task that a commit touched is told once, at its end. */
 export async function* watchEvents(
   { loop, hub }: OperationContext,
   query: WatchQuery,
@@ -50,8 +50,9 @@ function checkRevision(after: number | undefined): Revision | undefined {
 }
 
 function* eventsOf(state: State, commit: Commit, wanted: Wanted): Iterable<WatchEventView> {
+  const replaced = replacedIn(commit);
   for (const change of commit.changes) {
-    const event = eventOf(state, commit, change, wanted);
+    const event = replaced.has(change) ? undefined : eventOf(state, commit, change, wanted);
     if (event !== undefined) yield event;
   }
   if (!wanted.kinds.has("job")) return;
@@ -60,6 +61,28 @@ function* eventsOf(state: State, commit: Commit, wanted: Wanted): Iterable<Watch
     const shown = showJob(job, progress, { only, revision: commit.revision });
     yield { kind: "job", job: shown, revision: commit.revision };
   }
+}
+
+const replacedByCommit = new WeakMap<Commit, ReadonlySet<Change>>();
+
+/**
+ * Rows of tasks that a later change of the same commit replaced. They are not told: beside the job
+ * as it stood at the end of the commit they could show an end that never was.
+ */
+function replacedIn(commit: Commit): ReadonlySet<Change> {
+  const known = replacedByCommit.get(commit);
+  if (known !== undefined) return known;
+  const replaced = new Set<Change>();
+  const last = new Map<string, Change>();
+  for (const change of commit.changes) {
+    if (change.table !== "task") continue;
+    const key = `${change.row.jobId}.${change.row.index}`;
+    const before = last.get(key);
+    if (before !== undefined) replaced.add(before);
+    last.set(key, change);
+  }
+  replacedByCommit.set(commit, replaced);
+  return replaced;
 }
 
 const concerns = (wanted: Wanted, id: JobId, group: GroupId): boolean =>

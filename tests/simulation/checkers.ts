@@ -36,7 +36,10 @@ export function acknowledgedJobExists(
 }
 
 /** A job leaves the disk only when all of it has ended. */
-export const removedJobHadEnded = (unfinishedBefore: number, { before, after }: RowMove<Job>): Verdict =>
+export const removedJobHadEnded = (
+  unfinishedBefore: number,
+  { before, after }: RowMove<Job>,
+): Verdict =>
   before !== undefined && after === undefined && unfinishedBefore > 0
     ? `job ${before.id} was removed with ${unfinishedBefore} unfinished tasks`
     : undefined;
@@ -134,8 +137,14 @@ export function acknowledgedEndStays(durable: Durable, run: Run, node: string): 
 /** The rows of one batch, each against the row before it. */
 export function batchIsAllowed(moves: BatchMoves): readonly [CheckerName, Verdict][] {
   return [
-    ...moves.tasks.map((move): [CheckerName, Verdict] => ["ended-stays-ended", endedStaysEnded(move)]),
-    ...moves.jobs.map((move): [CheckerName, Verdict] => ["ended-stays-ended", closedStaysClosed(move)]),
+    ...moves.tasks.map((move): [CheckerName, Verdict] => [
+      "ended-stays-ended",
+      endedStaysEnded(move),
+    ]),
+    ...moves.jobs.map((move): [CheckerName, Verdict] => [
+      "ended-stays-ended",
+      closedStaysClosed(move),
+    ]),
     ...moves.tasks.map((move): [CheckerName, Verdict] => [
       "one-execution-per-attempt",
       attemptStaysOnItsNode(move),
@@ -147,5 +156,7 @@ export function batchIsAllowed(moves: BatchMoves): readonly [CheckerName, Verdic
 export function noGapBetween(visible: readonly number[], last: number, next: number): Verdict {
   if (next < last) return `revision ${next} came after ${last}`;
   const missed = visible.findLast((revision) => revision > last && revision < next);
-  return missed === undefined ? undefined : `revision ${missed} is missing between ${last} and ${next}`;
+  return missed === undefined
+    ? undefined
+    : `revision ${missed} is missing between ${last} and ${next}`;
 }

@@ -135,7 +135,10 @@ export class Clients {
       command: ["work", String(random.int(0, 99))],
       group: random.pick(GROUPS),
       priority: random.int(-1, 1),
-      resources: { cpu: random.int(1, 4) / 2, ...(random.chance(0.3) ? { memory: random.int(1, 4) } : {}) },
+      resources: {
+        cpu: random.int(1, 4) / 2,
+        ...(random.chance(0.3) ? { memory: random.int(1, 4) } : {}),
+      },
       ...(array === undefined ? {} : { array }),
       ...(random.chance(0.5) ? { retries: { max: random.int(1, 3), backoffMs: 500 } } : {}),
       ...(random.chance(0.1) ? { queueDeadlineMs: random.int(1_000, 60_000) } : {}),
@@ -149,7 +152,8 @@ export class Clients {
     const what = random.chance(0.5) ? id : `${id}.${random.int(0, 5)}`;
     this.#trace.line(`client: cancel ${what}`);
     try {
-      const told = (job: { readonly revision: number }): void => this.#witness.shown("a cancelled job", job.revision);
+      const told = (job: { readonly revision: number }): void =>
+        this.#witness.shown("a cancelled job", job.revision);
       await this.#server.call((to) => to.cancelJob(CALLER, what, ""), told);
     } catch {
       // refused or lost: the caller may look and try again
@@ -160,7 +164,10 @@ export class Clients {
   async #look(): Promise<void> {
     const id = this.#random.pick(this.#ids);
     try {
-      await this.#server.call((to) => to.getJob(id), (job) => this.#witness.shown("a job", job.revision));
+      await this.#server.call(
+        (to) => to.getJob(id),
+        (job) => this.#witness.shown("a job", job.revision),
+      );
     } catch (error) {
       const isMissing = error instanceof AppError && error.code === "not_found";
       if (!isMissing || !this.#witness.durable.jobs.has(Number(id))) return;

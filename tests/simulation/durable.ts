@@ -13,8 +13,7 @@ export interface Run {
   readonly attempt: number;
 }
 
-export const formatRun = ({ jobId, index, attempt }: Run): string =>
-  `${jobId}.${index}#${attempt}`;
+export const formatRun = ({ jobId, index, attempt }: Run): string => `${jobId}.${index}#${attempt}`;
 const taskKey = ({ jobId, index }: Pick<Run, "jobId" | "index">): string => `${jobId}.${index}`;
 
 /** What one batch did to one row. */
@@ -62,14 +61,18 @@ export class Durable {
       if (move?.table === "task") tasks.push(move);
     }
     this.revision = revision;
-    if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key))) this.visible.push(revision);
+    if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key)))
+      this.visible.push(revision);
     return { revision, jobs, tasks };
   }
 
   #write({
     key,
     value,
-  }: RowWrite): ({ table: "job" } & RowMove<Job>) | ({ table: "task" } & RowMove<Task>) | undefined {
+  }: RowWrite):
+    | ({ table: "job" } & RowMove<Job>)
+    | ({ table: "task" } & RowMove<Task>)
+    | undefined {
     const [table = "", first = "", index = ""] = key.split("/");
     const change = value === undefined ? undefined : decodeRow(key, value);
     const row = change !== undefined && "row" in change ? change.row : undefined;
@@ -116,9 +119,7 @@ export class Durable {
       const isOver = isEnded(task.state) || (task.state.kind === "waiting" && job.closed);
       if (isOver) left--;
     }
-    return job.closed === undefined
-      ? left
-      : left - (countIndexes(rangesOf(job.spec)) - rows);
+    return job.closed === undefined ? left : left - (countIndexes(rangesOf(job.spec)) - rows);
   }
 }
 

@@ -60,6 +60,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     network.cutOff(random.pick(hosts).name, random.int(100, 15_000)),
   cutOffLong: ({ network, random, hosts }) =>
     network.cutOff(random.pick(hosts).name, random.int(25_000, 120_000)),
+  helloComesLate: ({ network, random, hosts }) =>
+    network.delayNextDial(random.pick(hosts).name, random.int(11_000, 40_000)),
   agentKilled: ({ timeline, random, hosts }) => {
     const host = random.pick(hosts);
     host.kill();

@@ -156,7 +156,10 @@ export class Machine {
       const isLost = how === "power-loss" && timeline.nowMs - entry.writtenAtMs < UNFLUSHED_MS;
       if (isLost) this.#journal.delete(key);
       else if (entry.report.kind === "running") {
-        entry.report = this.#ended(entry, { kind: "vanished", message: "the machine was restarted" });
+        entry.report = this.#ended(entry, {
+          kind: "vanished",
+          message: "the machine was restarted",
+        });
       }
     }
   }

@@ -26,6 +26,7 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #streams = new Map<string, Stream[]>();
   readonly #cutOffUntilMs = new Map<string, number>();
+  readonly #nextDialStallsMs = new Map<string, number>();
   /** When the node's last trouble was over. */
   readonly #troubledAtMs = new Map<string, number>();
   /** What each node has ever reported: for repetitions. */
@@ -41,7 +42,9 @@ export class Network {
       const stream = new Stream({ ...this.#options, node, events });
       this.#streams.set(node, [...this.streamsOf(node), stream]);
       const cutOffMs = (this.#cutOffUntilMs.get(node) ?? 0) - timeline.nowMs;
-      if (cutOffMs > 0) stream.stall(cutOffMs, "both");
+      const stallMs = Math.max(cutOffMs, this.#nextDialStallsMs.get(node) ?? 0);
+      this.#nextDialStallsMs.delete(node);
+      if (stallMs > 0) stream.stall(stallMs, "both");
       stream.dial(this.#options.accept);
       if (cutOffMs > 0 && random.chance(0.5)) stream.break({ agentHears: true, serverHears: true });
       const link = stream.link();
@@ -94,6 +97,13 @@ export class Network {
     this.#trouble(node, ms);
     this.#cutOffUntilMs.set(node, this.#options.timeline.nowMs + ms);
     for (const stream of this.streamsOf(node)) stream.stall(ms, "both");
+  }
+
+  /** The agent gives this dial up and dials again; then the old Hello arrives after the new one. */
+  delayNextDial(node: string, ms: number): void {
+    this.#trouble(node, ms);
+    this.#nextDialStallsMs.set(node, ms);
+    this.breakStreams(node);
   }
 
   /** Old and doubled reports, as a confused agent might send them. */

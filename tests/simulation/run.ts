@@ -1,9 +1,71 @@
+import { parseArgs } from "node:util";
+import { simulateSeeds } from "./seeds.ts";
+import type { Outcome } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
-const from = Number(process.argv[2] ?? 1), n = Number(process.argv[3] ?? 20);
-const verbose = process.argv[4] === "v";
-const t = performance.now();
-for (let seed = from; seed < from + n; seed++) {
-  const o = await simulate({ seed, ...(verbose ? { print: (l: string) => console.log(l) } : {}) });
-  console.log(o.seed, o.hash.slice(0, 8), o.events, o.executions, o.restarts, o.commits, o.virtualMs, o.failure?.message ?? "ok");
+
+const USAGE = `Usage: npm run sim -- [options]
+  --seeds <n>     how many seeds to run (default 200)
+  --from <n>      the first of them (default 1)
+  --workers <n>   threads (default 2)
+  --seed <n>      run one seed
+  --verbose       with --seed: print everything that happens
+  --mutant <name> with a fault of mutants.ts put in`;
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    from: { type: "string", default: "1" },
+    workers: { type: "string", default: "2" },
+    seed: { type: "string" },
+    verbose: { type: "boolean", default: false },
+    mutant: { type: "string" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+function tell({ seed, failure }: Outcome): void {
+  if (failure === undefined) return;
+  say(`\nseed ${seed} failed: ${failure.message}\n${failure.last.join("\n")}`);
+  say(`replay: npm run sim -- --seed ${seed} --verbose`);
 }
-console.log(((performance.now() - t) / n).toFixed(0), "ms per seed");
+
+async function runOne(seed: number): Promise<number> {
+  const outcome = await simulate({ seed, ...(values.verbose ? { print: say } : {}) });
+  tell(outcome);
+  const { failure, last: _last, ...rest } = { ...outcome, last: undefined };
+  say(JSON.stringify({ ...rest, failure: failure?.checker ?? null }));
+  return failure === undefined ? 0 : 1;
+}
+
+async function runMany(mutant: string | undefined): Promise<number> {
+  const startedMs = performance.now();
+  const [from, count] = [Number(values.from), Number(values.seeds)];
+  const sum = {
+    seeds: 0,
+    failed: 0,
+    events: 0,
+    executions: 0,
+    restarts: 0,
+    commits: 0,
+    virtualMs: 0,
+  };
+  const range = { from, count, workers: Number(values.workers) };
+  await simulateSeeds({ ...range, ...(mutant === undefined ? {} : { mutant }) }, (outcome) => {
+    sum.seeds++;
+    if (outcome.failure !== undefined) sum.failed++;
+    for (const name of ["events", "executions", "restarts", "commits", "virtualMs"] as const) {
+      sum[name] += outcome[name];
+    }
+    tell(outcome);
+    if (sum.seeds % 100 === 0) say(`${sum.seeds} of ${count} seeds, ${sum.failed} failed`);
+  });
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  say(`${JSON.stringify(sum)} in ${seconds} s`);
+  return sum.failed === 0 ? 0 : 1;
+}
+
+if (values.help) say(USAGE);
+else if (values.seed === undefined) process.exitCode = await runMany(values.mutant);
+else process.exitCode = await runOne(Number(values.seed));

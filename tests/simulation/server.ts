@@ -1,6 +1,5 @@
 import type { AppError } from "../../src/lib/errors.ts";
 import { AppError as Refusal, describeChain } from "../../src/lib/errors.ts";
-import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { AgentPeer } from "../../src/server/agent-session.ts";
 import type { AgentStream } from "../../src/server/agent-sessions.ts";
@@ -9,6 +8,7 @@ import { openControlPlane } from "../../src/server/control-plane.ts";
 import type { Operations } from "../../src/server/operations.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import { State } from "../../src/core/state/state.ts";
+import { firstDifference } from "./first-difference.ts";
 import { checkState, digest } from "../support/check-state.ts";
 import type { Disk } from "./disk.ts";
 import type { Seeded } from "./random.ts";
@@ -24,6 +24,8 @@ interface Life {
   plane: ControlPlane | undefined;
   /** Takes no more calls: stopping or dead. */
   isClosed: boolean;
+  /** Memory is ahead of the disk, and the process ends. */
+  isBroken: boolean;
   readonly onDeath: Set<() => void>;
 }
 
@@ -64,7 +66,13 @@ export class Server {
     trace.line(`server starts at revision ${disk.revision}`);
     witness.reread(disk.rows, disk.revision);
     const clock = new ProcessClock(timeline);
-    const life: Life = { clock, plane: undefined, isClosed: false, onDeath: new Set() };
+    const life: Life = {
+      clock,
+      plane: undefined,
+      isClosed: false,
+      isBroken: false,
+      onDeath: new Set(),
+    };
     this.#life = life;
     this.startedAtMs = timeline.nowMs;
     openControlPlane({
@@ -95,6 +103,7 @@ export class Server {
     if (!this.#isExpectedToBreak) {
       witness.judge("server-stays-sound", `the server broke: ${describeChain(error)}`);
     }
+    life.isBroken = true;
     if (life.isClosed) return;
     trace.line("server breaks");
     life.isClosed = true;
@@ -139,7 +148,7 @@ export class Server {
     life.isClosed = true;
     await life.plane.close();
     if (this.#life !== life) return; // killed meanwhile
-    this.checkMemory(life.plane.state);
+    if (!life.isBroken) this.checkMemory(life.plane.state);
     this.#end(life);
     this.#options.onDied();
   }
@@ -153,8 +162,11 @@ export class Server {
   checkMemory(state: State): void {
     const { disk, witness } = this.#options;
     const read = State.fromRows(disk.rows.map(({ key, value }) => decodeRow(key, value)));
-    const isSame = isDeepEqual(digest(state), digest(read));
-    witness.judge("memory-equals-disk", isSame ? undefined : "a restart would see another state");
+    const path = firstDifference(digest(state), digest(read), "state");
+    witness.judge(
+      "memory-equals-disk",
+      path === undefined ? undefined : `a restart would see ${path}`,
+    );
   }
 
   accept(peer: AgentPeer): AgentStream | undefined {
@@ -166,7 +178,8 @@ export class Server {
     const { timeline, random } = this.#options;
     const wayMs = (): number => random.delayMs(3, 200);
     return new Promise((resolve, reject) => {
-      const lose = (): void => void timeline.after(wayMs(), () => reject(new Refusal("unavailable", "lost")));
+      const lose = (): void =>
+        void timeline.after(wayMs(), () => reject(new Refusal("unavailable", "lost")));
       timeline.after(wayMs(), () => {
         const life = this.#life;
         if (life?.plane === undefined || life.isClosed) return lose();

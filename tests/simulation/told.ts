@@ -36,7 +36,11 @@ function stopIsDurable(durable: Durable, node: string, run: Run): Verdict {
 }
 
 /** An Ack says that ends are durable: none of them may still count as under way. */
-export function endsAreDurable(durable: Durable, node: string, events: readonly RunEvent[]): Verdict {
+export function endsAreDurable(
+  durable: Durable,
+  node: string,
+  events: readonly RunEvent[],
+): Verdict {
   return first(endsOf(events), (run) =>
     durable.isWanted(run, node)
       ? `the end of ${formatRun(run)} on ${node} is acknowledged and not on the disk`

@@ -32,6 +32,8 @@ export class Watcher {
   /** All up to here was seen; undefined: list first. */
   #seen: number | undefined = undefined;
   #latest = 0;
+  /** Events on their way; undefined: it follows nothing now. */
+  #inFlight: number | undefined = undefined;
   #leave: () => void = () => undefined;
   #isClosed = false;
 
@@ -72,9 +74,11 @@ export class Watcher {
     const pipe = new Pipe(timeline, random);
     const abort = new AbortController();
     this.#latest = after;
+    this.#inFlight = 0;
     return new Promise((resolve, reject) => {
       const die = (): void => {
         pipe.cut();
+        this.#inFlight = undefined;
         abort.abort();
         timeline.after(random.int(1, 500), resolve);
       };
@@ -86,7 +90,9 @@ export class Watcher {
         for await (const event of operations.watch({ afterRevision: after }, abort.signal)) {
           witness.shown("an event", event.revision);
           const isLost = this.#options.seams.watchLosesEvents && random.chance(0.05);
-          if (!isLost) pipe.send(() => this.#take(event));
+          if (isLost) continue;
+          this.#inFlight = (this.#inFlight ?? 0) + 1;
+          pipe.send(() => this.#take(event));
         }
       };
       serve()
@@ -97,6 +103,7 @@ export class Watcher {
 
   #take(event: WatchEventView): void {
     const { witness } = this.#options;
+    if (this.#inFlight !== undefined) this.#inFlight--;
     if (event.kind === "sync") {
       const isFrom = event.revision === this.#latest;
       witness.judge("watch-has-no-gaps", isFrom ? undefined : `asked after ${this.#latest}`);
@@ -109,6 +116,19 @@ export class Watcher {
     if (event.kind === "job") this.jobs.set(event.job.id, event.job);
     if (event.kind === "removed" && event.what === "job") this.jobs.delete(event.id);
     if (event.kind === "task") this.#noteEnd(event.task.id, event.task.state);
+  }
+
+  /** Whenever nothing is on its way, the copy is what is on the disk. */
+  check(): void {
+    const { durable } = this.#options.witness;
+    if (this.#inFlight !== 0 || this.#latest < (durable.visible.at(-1) ?? 0)) return;
+    for (const job of durable.jobs.values()) {
+      const copy = this.jobs.get(String(job.id));
+      const left = durable.unfinished(job);
+      const isSame = copy !== undefined && copy.taskTotal - endedOf(copy) === left;
+      const text = `at ${this.#latest} a watcher has job ${job.id} as ${copy?.state}; ${left} tasks are left`;
+      this.#options.witness.judge("watched-view-agrees", isSame ? undefined : text);
+    }
   }
 
   /** A task is seen to end once; the same event may come again after a resume. */
@@ -135,6 +155,9 @@ export class Watcher {
     this.#isClosed = true;
   }
 }
+
+const endedOf = ({ tasks }: JobView): number =>
+  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired;
 
 /** A job as watchers and lists must agree on it: why it waits is told by lists only. */
 export function comparable(job: JobView): unknown {

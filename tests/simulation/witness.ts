@@ -57,7 +57,9 @@ export class Witness {
     const { durable } = this;
     const unfinished = new Map(
       Array.from(durable.jobs.values(), (job) => [job.id as number, job] as const)
-        .filter(([id]) => batch.writes.some(({ key, value }) => value === undefined && isJobKey(key, id)))
+        .filter(([id]) =>
+          batch.writes.some(({ key, value }) => value === undefined && isJobKey(key, id)),
+        )
         .map(([id, job]) => [id, durable.unfinished(job)] as const),
     );
     const moves = durable.note(batch);
@@ -127,7 +129,11 @@ export class Witness {
     for (const run of endsOf(events)) this.#acknowledgedEnds.set(formatRun(run), { run, node });
   }
 
-  executed(run: Run, machine: { name: string; capacity: Record<string, number> }, all: Run[]): void {
+  executed(
+    run: Run,
+    machine: { name: string; capacity: Record<string, number> },
+    all: Run[],
+  ): void {
     const { durable, executions } = this;
     const { name } = machine;
     this.judge("one-execution-per-attempt", isFirstExecution(durable, executions, run, name));

@@ -2,7 +2,7 @@ import { taskTotalOf } from "../../src/core/model/job.ts";
 import { addInto } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
 import type { Change } from "../../src/core/state/change.ts";
-import { decodeRow, encodeChange } from "../../src/core/state/codec.ts";
+import { createRowDecoder, encodeChange } from "../../src/core/state/codec.ts";
 import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { State } from "../../src/core/state/state.ts";
 
@@ -99,7 +99,8 @@ export function readBack(changes: readonly Change[]): State {
     });
   }
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
-  return State.fromRows(sorted.map(([key, value]) => decodeRow(key, value)));
+  const decode = createRowDecoder();
+  return State.fromRows(sorted.map(([key, value]) => decode(key, value)));
 }
 
 /** All that must be equal in two states that hold the same rows. */

@@ -3,7 +3,9 @@ import { limits } from "../../limits.ts";
 import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "./group.ts";
 import { checkName, groupId } from "./ids.ts";
-import type { JobSpec, Retries, Texts, Where, Work } from "./job.ts";
+import { isDeepEqual } from "../../lib/is-deep-equal.ts";
+import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
+import { SharedSpec } from "./job.ts";
 import type { Resources } from "./resources.ts";
 import { toResources } from "./resources.ts";
 
@@ -51,28 +53,51 @@ const NO_RETRIES: Retries = Object.freeze({
   backoffMaxMs: limits.retryBackoffMsMax,
 });
 
-/** Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`. */
-export function toJobSpec(input: JobSpecInput): JobSpec {
+/** What a job that says nothing about it gets. */
+export const DEFAULT_TERMS: JobTerms = Object.freeze({
+  group: DEFAULT_GROUP,
+  labels: NO_TEXTS,
+  env: NO_TEXTS,
+  cwd: undefined,
+  needs: ONE_CPU,
+  where: ANYWHERE,
+  array: undefined,
+  priority: 0,
+  retries: NO_RETRIES,
+  timeLimitMs: undefined,
+  killGraceMs: limits.killGraceMsDefault,
+  queueDeadlineMs: undefined,
+  outputLimitBytes: limits.outputBytesDefault,
+});
+
+export const TERM_NAMES = Object.keys(DEFAULT_TERMS) as readonly (keyof JobTerms)[];
+
+/**
+ * Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`.
+ * `like` is a spec made just before: if it has the same terms they are shared.
+ */
+export function toJobSpec(input: JobSpecInput, like?: JobSpec): JobSpec {
   const work = toWork(input);
-  const spec: JobSpec = {
-    name: toJobName(input.name, work),
+  const name = toJobName(input.name, work);
+  const spec = new SharedSpec(name, work, toTerms(input, like?.terms));
+  checkSize(spec);
+  return spec;
+}
+
+function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
+  if (saysNothing(input)) return DEFAULT_TERMS;
+  const { array, group } = input;
+  const terms: JobTerms = {
     group:
-      input.group === undefined
+      group === undefined
         ? DEFAULT_GROUP
-        : groupId(checkName(input.group, "group", limits.nameLengthMax)),
+        : groupId(checkName(group, "group", limits.nameLengthMax)),
     labels: toLabels(input.labels, "labels"),
-    work,
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
     needs: toNeeds(input.resources),
     where: toWhere(input.placement),
-    array:
-      input.array === undefined
-        ? undefined
-        : parseIndexRanges(input.array, "array", {
-            tasksMax: limits.arrayTasksMax,
-            indexMax: limits.arrayIndexMax,
-          }),
+    array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
     priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
     retries: toRetries(input.retries),
     timeLimitMs: toDuration(input.timeLimitMs, "timeLimitMs", 1),
@@ -85,9 +110,30 @@ export function toJobSpec(input: JobSpecInput): JobSpec {
       limits.outputBytesMax,
     ),
   };
-  checkSize(spec);
-  return spec;
+  return shareTerms(terms, like);
 }
+
+/** The same object for terms that say the same. */
+export function shareTerms(terms: JobTerms, like: JobTerms | undefined): JobTerms {
+  return like !== undefined && isDeepEqual(terms, like) ? like : terms;
+}
+
+const ARRAY_LIMITS = { tasksMax: limits.arrayTasksMax, indexMax: limits.arrayIndexMax } as const;
+
+const saysNothing = (input: JobSpecInput): boolean =>
+  input.group === undefined &&
+  input.labels === undefined &&
+  input.env === undefined &&
+  input.cwd === undefined &&
+  input.resources === undefined &&
+  input.placement === undefined &&
+  input.array === undefined &&
+  input.priority === undefined &&
+  input.retries === undefined &&
+  input.timeLimitMs === undefined &&
+  input.killGraceMs === undefined &&
+  input.queueDeadlineMs === undefined &&
+  input.outputLimitBytes === undefined;
 
 function toWork(input: JobSpecInput): Work {
   const { command, script } = input;
@@ -109,7 +155,8 @@ function toWork(input: JobSpecInput): Work {
   for (let at = 0; at < command.length; at++) {
     if (command[at]?.includes("\0") === true) text("\0", `command[${at}]`);
   }
-  return { kind: "command", argv: command };
+  // A copy has no room to grow: arrays that were filled one by one hold space for seventeen.
+  return { kind: "command", argv: command.slice() };
 }
 
 function toJobName(name: string | undefined, work: Work): string {
@@ -232,5 +279,3 @@ function checkSize(spec: JobSpec): void {
     throw invalid(field, `with env it has ${size} characters; at most ${limits.workBytesMax}`);
   }
 }
-
-export const defaults = { NO_TEXTS, ANYWHERE, ONE_CPU, NO_RETRIES } as const;

@@ -24,12 +24,10 @@ export interface Retries {
 
 export type Texts = Readonly<Record<string, string>>;
 
-/** What the user asked for, complete: defaults are filled in at submission. Never changes. */
-export interface JobSpec {
-  readonly name: string;
+/** How and where to run: what many jobs have in common. */
+export interface JobTerms {
   readonly group: GroupId;
   readonly labels: Texts;
-  readonly work: Work;
   readonly env: Texts;
   readonly cwd: string | undefined;
   readonly needs: Resources;
@@ -42,6 +40,69 @@ export interface JobSpec {
   readonly killGraceMs: number;
   readonly queueDeadlineMs: number | undefined;
   readonly outputLimitBytes: number;
+}
+
+/** What the user asked for, complete: defaults are filled in at submission. Never changes. */
+export interface JobSpec extends JobTerms {
+  readonly name: string;
+  readonly work: Work;
+  readonly terms: JobTerms;
+}
+
+/**
+ * A spec that shares its terms with others that say the same: a million queued jobs would hold a
+ * hundred megabytes of the same thirteen fields otherwise.
+ */
+export class SharedSpec implements JobSpec {
+  readonly name: string;
+  readonly work: Work;
+  readonly terms: JobTerms;
+
+  constructor(name: string, work: Work, terms: JobTerms) {
+    this.name = name;
+    this.work = work;
+    this.terms = terms;
+  }
+
+  get group(): GroupId {
+    return this.terms.group;
+  }
+  get labels(): Texts {
+    return this.terms.labels;
+  }
+  get env(): Texts {
+    return this.terms.env;
+  }
+  get cwd(): string | undefined {
+    return this.terms.cwd;
+  }
+  get needs(): Resources {
+    return this.terms.needs;
+  }
+  get where(): Where {
+    return this.terms.where;
+  }
+  get array(): IndexRanges | undefined {
+    return this.terms.array;
+  }
+  get priority(): number {
+    return this.terms.priority;
+  }
+  get retries(): Retries {
+    return this.terms.retries;
+  }
+  get timeLimitMs(): number | undefined {
+    return this.terms.timeLimitMs;
+  }
+  get killGraceMs(): number {
+    return this.terms.killGraceMs;
+  }
+  get queueDeadlineMs(): number | undefined {
+    return this.terms.queueDeadlineMs;
+  }
+  get outputLimitBytes(): number {
+    return this.terms.outputLimitBytes;
+  }
 }
 
 /**

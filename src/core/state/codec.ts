@@ -1,10 +1,9 @@
 import { AppError } from "../../lib/errors.ts";
-import { limits } from "../../limits.ts";
 import type { Cluster } from "../model/cluster.ts";
-import { DEFAULT_GROUP } from "../model/group.ts";
 import type { Group } from "../model/group.ts";
-import type { Job, JobSpec } from "../model/job.ts";
-import { defaults } from "../model/job-spec.ts";
+import type { Job, JobSpec, JobTerms } from "../model/job.ts";
+import { SharedSpec } from "../model/job.ts";
+import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
 import type { Node } from "../model/node.ts";
 import type { Task } from "../model/task.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
@@ -43,12 +42,22 @@ export function encodeChange(
   }
 }
 
-/** A stored row back as the change that would write it. */
-export function decodeRow(key: string, value: string): Change {
+/** Turns stored rows back into the changes that would write them, one after the other. */
+export function createRowDecoder(): (key: string, value: string) => Change {
+  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
+  return (key, value) => {
+    const change = decodeRow(key, value, like);
+    if (change.table === "job" && "row" in change) like = change.row.spec.terms;
+    return change;
+  };
+}
+
+/** One stored row back as the change that would write it. */
+export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Change {
   const table = key.slice(0, key.indexOf("/"));
   switch (table) {
     case "job":
-      return { table, row: decodeJob(JSON.parse(value) as StoredJob) };
+      return { table, row: decodeJob(JSON.parse(value) as StoredJob, like) };
     case "task":
       return { table, row: decodeTask(JSON.parse(value) as StoredTask) };
     case "counter":
@@ -65,65 +74,36 @@ export function decodeRow(key: string, value: string): Change {
 }
 
 type StoredJob = Omit<Job, "spec"> & {
-  readonly spec: Partial<JobSpec> & Pick<JobSpec, "work" | "name">;
+  readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name">;
 };
 
-/** What a spec holds when it says nothing: left out when stored, shared when read. */
-const specDefaults = {
-  group: DEFAULT_GROUP,
-  labels: defaults.NO_TEXTS,
-  env: defaults.NO_TEXTS,
-  cwd: undefined,
-  needs: defaults.ONE_CPU,
-  where: defaults.ANYWHERE,
-  array: undefined,
-  priority: 0,
-  retries: defaults.NO_RETRIES,
-  timeLimitMs: undefined,
-  killGraceMs: limits.killGraceMsDefault,
-  queueDeadlineMs: undefined,
-  outputLimitBytes: limits.outputBytesDefault,
-} as const satisfies Omit<JobSpec, "work" | "name">;
-
-const specDefaultNames = Object.keys(specDefaults) as (keyof typeof specDefaults)[];
-
+/** Terms that say what everybody's say are left out when stored, and shared when read. */
 function encodeJob({ id, spec, submittedAtMs, submittedBy, idempotencyKey, closed }: Job): string {
   const stored: Record<string, unknown> = { name: spec.name, work: spec.work };
-  for (const name of specDefaultNames) {
-    const value = spec[name];
-    const usual = specDefaults[name];
-    const isDefault = value === usual || (typeof value === "object" && isDeepEqual(value, usual));
-    if (!isDefault) stored[name] = value;
+  if (spec.terms !== DEFAULT_TERMS) {
+    for (const name of TERM_NAMES) {
+      const value = spec.terms[name];
+      if (!isDeepEqual(value, DEFAULT_TERMS[name])) stored[name] = value;
+    }
   }
   return JSON.stringify({ id, submittedAtMs, submittedBy, idempotencyKey, closed, spec: stored });
 }
 
-function decodeJob({ spec, ...job }: StoredJob): Job {
+function decodeJob(stored: StoredJob, like: JobTerms): Job {
   return {
-    id: job.id,
-    // Every field in one fixed order: rows read back have the same shape as new ones.
-    spec: {
-      name: spec.name,
-      group: spec.group ?? specDefaults.group,
-      labels: spec.labels ?? specDefaults.labels,
-      work: spec.work,
-      env: spec.env ?? specDefaults.env,
-      cwd: spec.cwd,
-      needs: spec.needs ?? specDefaults.needs,
-      where: spec.where ?? specDefaults.where,
-      array: spec.array,
-      priority: spec.priority ?? specDefaults.priority,
-      retries: spec.retries ?? specDefaults.retries,
-      timeLimitMs: spec.timeLimitMs,
-      killGraceMs: spec.killGraceMs ?? specDefaults.killGraceMs,
-      queueDeadlineMs: spec.queueDeadlineMs,
-      outputLimitBytes: spec.outputLimitBytes ?? specDefaults.outputLimitBytes,
-    },
-    submittedAtMs: job.submittedAtMs,
-    submittedBy: job.submittedBy,
-    idempotencyKey: job.idempotencyKey,
-    closed: job.closed,
+    id: stored.id,
+    spec: decodeSpec(stored.spec, like),
+    submittedAtMs: stored.submittedAtMs,
+    submittedBy: stored.submittedBy,
+    idempotencyKey: stored.idempotencyKey,
+    closed: stored.closed,
   };
+}
+
+function decodeSpec({ name, work, ...some }: StoredJob["spec"], like: JobTerms): JobSpec {
+  const isDefault = Object.keys(some).length === 0;
+  const terms = isDefault ? DEFAULT_TERMS : shareTerms({ ...DEFAULT_TERMS, ...some }, like);
+  return new SharedSpec(name, work, terms);
 }
 
 type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<Task>;

@@ -4,6 +4,7 @@ import type { GroupId, JobId } from "../../model/ids.ts";
 import { JOB_ID_MAX, jobId } from "../../model/ids.ts";
 import type { Job, JobSpec } from "../../model/job.ts";
 import { taskTotalOf } from "../../model/job.ts";
+import { TERM_NAMES } from "../../model/job-spec.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, Submission, Submitted } from "../command.ts";
@@ -73,7 +74,7 @@ const FIELDS: Readonly<Partial<Record<keyof JobSpec, string>>> = {
 };
 
 function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
-  const names = Object.keys(a) as (keyof JobSpec)[];
+  const names: readonly (keyof JobSpec)[] = ["name", "work", ...TERM_NAMES];
   const found = names.find((name) => !isDeepEqual(a[name], b[name]));
   return found === undefined ? undefined : (FIELDS[found] ?? found);
 }

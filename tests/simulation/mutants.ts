@@ -1,0 +1,180 @@
+import type { CheckerName } from "./checkers.ts";
+import type { Seams } from "./seams.ts";
+
+/** One change of the product's text. It must match exactly once, or the mutant is out of date. */
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  /** What is broken, for the table in docs/testing.md. */
+  readonly what: string;
+  readonly caughtBy: CheckerName;
+  readonly seam?: keyof Seams;
+  readonly edits?: readonly Edit[];
+}
+
+const seam = (name: keyof Seams, caughtBy: CheckerName, what: string): Mutant => ({
+  name,
+  what,
+  caughtBy,
+  seam: name,
+});
+
+const edit = (
+  name: string,
+  caughtBy: CheckerName,
+  what: string,
+  ...edits: readonly (readonly [file: string, find: string, replace: string])[]
+): Mutant => ({
+  name,
+  what,
+  caughtBy,
+  edits: edits.map(([file, find, replace]) => ({ file: `src/${file}`, find, replace })),
+});
+
+const LOOP = "server/control-loop.ts";
+const SESSIONS = "server/agent-sessions.ts";
+const NODES = "core/state/decide/nodes.ts";
+const REPORTS = "core/state/decide/report-runs.ts";
+
+/** Each breaks one promise on purpose. A checker that lets its mutants live proves nothing. */
+export const MUTANTS: readonly Mutant[] = [
+  seam("storeAnswersEarly", "durable-before-told", "the store answers before it is durable"),
+  seam(
+    "diskLosesLastBatch",
+    "acknowledged-ends-stay",
+    "a crash takes the last durable batch along",
+  ),
+  seam(
+    "loadLosesJob",
+    "acknowledged-jobs-exist",
+    "a restarted server does not find its newest job",
+  ),
+  seam(
+    "agentForgetsItsJournal",
+    "one-execution-per-attempt",
+    "a restarted agent forgot what it runs",
+  ),
+  seam("machineStartsTwice", "one-execution-per-attempt", "an executor starts a run twice"),
+  seam("streamLosesMessages", "every-task-ends", "a stream loses messages and goes on"),
+  seam("endsGetLost", "every-task-ends", "ends that agents report do not arrive"),
+  seam("stopsGetLost", "old-attempts-are-stopped", "stops do not reach the agents"),
+  seam("acknowledgedByTheWay", "durable-before-told", "reports are acknowledged on arrival"),
+  seam("keysGetLost", "one-job-per-key", "the door forgets idempotency keys"),
+  seam("watchLosesEvents", "watch-has-no-gaps", "a watch drops an event"),
+  edit("fits-always", "no-overcommit", "planner and judge take every node to be large enough", [
+    "core/model/resources.ts",
+    "export function fits(needs: Resources, free: Resources): boolean {",
+    "export function fits(needs: Resources, free: Resources): boolean {\n  if (needs !== free) return true;",
+  ]),
+  edit(
+    "same-attempt",
+    "one-execution-per-attempt",
+    "a new placement keeps the number of the last",
+    ["core/state/decide/place-task.ts", "(before?.attempt ?? 0) + 1", "before?.attempt ?? 1"],
+  ),
+  edit("any-attempt", "old-attempts-are-stopped", "reports of old attempts move the new one", [
+    REPORTS,
+    "task.attempt !== run.attempt",
+    "false",
+  ]),
+  edit(
+    "ended-moves",
+    "ended-stays-ended",
+    "reports move tasks that have ended, and the table of moves is not asked",
+    [
+      REPORTS,
+      "task !== undefined && isActiveTask(task) &&",
+      "task !== undefined && 'nodeId' in task.state &&",
+    ],
+    [LOOP, "checkMove(this.#state, change.row);", ""],
+  ),
+  edit("ended-moves-checked", "server-stays-sound", "the same, and the table of moves is asked", [
+    REPORTS,
+    "task !== undefined && isActiveTask(task) &&",
+    "task !== undefined && 'nodeId' in task.state &&",
+  ]),
+  edit(
+    "acks-at-once",
+    "durable-before-told",
+    "the server acknowledges reports before they are stored",
+    [
+      SESSIONS,
+      "session.reportsInFlight++;",
+      "session.reportsInFlight++; session.ack(reports.seq);",
+    ],
+  ),
+  edit("answers-at-once", "durable-before-told", "commands are answered before they are stored", [
+    LOOP,
+    "if (batch === undefined) resolve(decision.answer);",
+    "if (batch !== null) resolve(decision.answer);",
+  ]),
+  edit("reads-at-once", "durable-before-told", "reads show what is not stored yet", [
+    LOOP,
+    "if (batch === undefined) return Promise.resolve(seen);",
+    "if (batch !== null) return Promise.resolve(seen);",
+  ]),
+  edit(
+    "reads-claim-too-much",
+    "watched-view-agrees",
+    "a list names the revision of a batch that still grows",
+    [LOOP, "toRevision(this.#open.revision - 1)", "this.#open.revision"],
+  ),
+  edit("zombie-session", "every-task-ends", "a session outlives the one that replaced it", [
+    SESSIONS,
+    "if (session === undefined) this.#byNode.delete(id);",
+    "if (session === undefined) return;",
+  ]),
+  edit(
+    "reboot-starts-again",
+    "one-execution-per-attempt",
+    "after a reboot an attempt is sent again",
+    [NODES, " && !rebooted) starts.push(run);", ") starts.push(run);"],
+  ),
+  edit("ticker-spins", "server-stays-sound", "a refused tick is repeated without a pause", [
+    "server/ticker.ts",
+    "this.#clock.after(limits.tickRetryMs,",
+    "this.#clock.after(0,",
+  ]),
+  edit(
+    "never-stops",
+    "old-attempts-are-stopped",
+    "what a node brings back unwanted is not stopped",
+    [NODES, "if (!ours.has(runKey(run))) stops.push(run);", "ours.has(runKey(run));"],
+    [REPORTS, 'if (event.kind === "started") stops.push(run);', ""],
+  ),
+  edit("releases-nothing", "indexes-agree-with-rows", "what a task used stays used", [
+    "core/state/node-record.ts",
+    "subtractFrom(this.#used, needs);",
+    "",
+  ]),
+  edit("losses-not-read", "memory-equals-disk", "one field of a row is not read back", [
+    "core/state/codec.ts",
+    "losses: stored.losses ?? 0,",
+    "losses: 0,",
+  ]),
+  edit("resume-skips", "watch-has-no-gaps", "a resumed watch starts one revision late", [
+    "server/watch-hub.ts",
+    "commit.revision > from) watcher",
+    "commit.revision > from + 1) watcher",
+  ]),
+  edit("keys-not-asked", "one-job-per-key", "a known idempotency key is not found", [
+    "core/state/decide/submit-jobs.ts",
+    "if (idempotencyKey === undefined) return undefined;",
+    "if (idempotencyKey !== null) return undefined;",
+  ]),
+  edit("backoff-forgets", "every-task-ends", "a task whose backoff is over is not queued again", [
+    "core/scheduler/queue.ts",
+    "record.giveBack(index);",
+    "",
+  ]),
+  edit("nobody-wakes", "every-task-ends", "a node that got room wakes nobody", [
+    "core/scheduler/plan.ts",
+    "(woken) => queue.wake(woken)",
+    "() => undefined",
+  ]),
+];

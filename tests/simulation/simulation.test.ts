@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { simulateSeeds } from "./seeds.ts";
+import type { Outcome } from "./simulation.ts";
+import { simulate } from "./simulation.ts";
+
+/** By count, not by time: the same seeds on every machine. `npm run sim` runs as many as you like. */
+const SEEDS = 60;
+
+async function outcomes(from: number, count: number): Promise<Outcome[]> {
+  const all: Outcome[] = [];
+  await simulateSeeds({ from, count, workers: 2 }, (outcome) => all.push(outcome));
+  return all.sort((a, b) => a.seed - b.seed);
+}
+
+describe("simulation", () => {
+  test(`${SEEDS} seeds keep every promise`, { timeout: 120_000 }, async () => {
+    const all = await outcomes(1, SEEDS);
+    const failed = all.flatMap(({ seed, failure }) =>
+      failure === undefined
+        ? []
+        : [
+            `${failure.message}\n${failure.last.join("\n")}\nnpm run sim -- --seed ${seed} --verbose`,
+          ],
+    );
+    expect(failed.join("\n\n")).toBe("");
+    expect(all).toHaveLength(SEEDS);
+  });
+
+  test("a seed is a whole world: the same one gives the same trace, byte for byte", async () => {
+    const seeds = [7, 8, 9];
+    const apart = await outcomes(7, seeds.length);
+    const lines: string[][] = [];
+    for (const seed of seeds) {
+      for (let turn = 0; turn < 2; turn++) {
+        const printed: string[] = [];
+        const again = await simulate({ seed, print: (line) => printed.push(line) });
+        expect(again).toEqual(apart.find((one) => one.seed === seed));
+        lines.push(printed);
+      }
+    }
+    expect(lines[0]).toEqual(lines[1]);
+    expect(new Set(apart.map(({ hash }) => hash)).size).toBe(seeds.length);
+  });
+
+  test("worlds are busy: servers restart, tasks run, time passes", async () => {
+    const all = await outcomes(1, 20);
+    const sum = (name: "executions" | "restarts" | "commits" | "virtualMs"): number =>
+      all.reduce((total, outcome) => total + outcome[name], 0);
+    expect(sum("executions")).toBeGreaterThan(20 * 10);
+    expect(sum("restarts")).toBeGreaterThan(20);
+    expect(sum("commits")).toBeGreaterThan(20 * 50);
+    expect(sum("virtualMs")).toBeGreaterThan(20 * 300_000);
+  });
+});

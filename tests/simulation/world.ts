@@ -1,0 +1,92 @@
+import type { Logger } from "../../src/ports/logger.ts";
+import { AgentHost } from "./agent-host.ts";
+import { Clients } from "./clients.ts";
+import { Disk } from "./disk.ts";
+import { Machine } from "./machine.ts";
+import { Network } from "./network.ts";
+import { Seeded } from "./random.ts";
+import type { Seams } from "./seams.ts";
+import { NO_SEAMS } from "./seams.ts";
+import { Server } from "./server.ts";
+import { Timeline } from "./timeline.ts";
+import { Trace } from "./trace.ts";
+import { Watcher } from "./watcher.ts";
+import { Witness } from "./witness.ts";
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly seams?: Partial<Seams>;
+  readonly print?: (line: string) => void;
+}
+
+/** More events in one millisecond are a loop without a pause. */
+const BUSY_MAX = 5_000;
+
+/** Everything there is in one simulation, built from its seed. */
+export interface World {
+  readonly timeline: Timeline;
+  readonly random: Seeded;
+  readonly trace: Trace;
+  readonly witness: Witness;
+  readonly disk: Disk;
+  readonly server: Server;
+  readonly network: Network;
+  readonly hosts: readonly AgentHost[];
+  readonly clients: Clients;
+  readonly watchers: readonly Watcher[];
+}
+
+export function createWorld({ seed, seams: some = {}, print }: SimulationOptions): World {
+  const random = new Seeded(seed);
+  const timeline = new Timeline();
+  const seams = { ...NO_SEAMS, ...some };
+  const trace = new Trace(timeline, print);
+  const witness = new Witness(trace);
+  const shared = { timeline, trace, witness, seams, logger: createLogger(trace, witness) };
+  const disk = new Disk({ ...shared, random: random.fork() });
+  const server: Server = new Server({
+    ...shared,
+    disk,
+    random: random.fork(),
+    finishedTasksMax: random.chance(0.2) ? random.int(5, 30) : 1_000_000,
+    onDied: () => network.serverDied(),
+  });
+  const accept: Server["accept"] = (peer) => server.accept(peer);
+  const network = new Network({ ...shared, random: random.fork(), accept });
+  const hosts = Array.from({ length: random.int(1, 4) }, (_none, at) => {
+    const capacity = { cpu: random.int(2, 8) * 1_000, memory: random.int(4, 16) };
+    const machine = new Machine({ ...shared, name: `m${at}`, capacity, random: random.fork() });
+    return new AgentHost({ ...shared, machine, network, random: random.fork() });
+  });
+  const nodes = hosts.map(({ name }) => name);
+  const clients = new Clients({ ...shared, server, nodes, random: random.fork() });
+  const watchers = [1, 2].map(() => new Watcher({ ...shared, server, random: random.fork() }));
+  endAtViolation(timeline, witness);
+  return { timeline, random, trace, witness, disk, server, network, hosts, clients, watchers };
+}
+
+function endAtViolation(timeline: Timeline, witness: Witness): void {
+  let [lastMs, inOneMs] = [0, 0];
+  timeline.afterEach = () => {
+    inOneMs = timeline.nowMs === lastMs ? inOneMs + 1 : 0;
+    lastMs = timeline.nowMs;
+    const text = inOneMs > BUSY_MAX ? "something spins and time stands still" : undefined;
+    witness.judge("server-stays-sound", text);
+    if (witness.violation !== undefined) throw witness.violation;
+  };
+}
+
+/** What the product itself takes for a mistake of its own is one. */
+function createLogger(trace: Trace, witness: Witness): Logger {
+  const note = (fields: Readonly<Record<string, unknown>>, text: string): void =>
+    trace.line(`log: ${text} ${JSON.stringify(fields)}`);
+  return {
+    debug: () => undefined,
+    info: note,
+    warn: note,
+    error: ({ err }, text) => {
+      const where = err instanceof Error ? err.stack : JSON.stringify(err);
+      witness.judge("server-stays-sound", `${text}: ${where}`);
+    },
+  };
+}
