@@ -24,7 +24,7 @@ export function collectWhenIdle(clock: Clock): () => void {
     const { heapUsed } = process.memoryUsage();
     const grown = heapUsed - afterLast;
     if (busy < BUSY_MAX && grown > Math.max(GARBAGE_BYTES_MIN, GARBAGE_SHARE_MIN * afterLast)) {
-      void gc();
+      gc();
       afterLast = process.memoryUsage().heapUsed;
     }
     lastUtilization = performance.eventLoopUtilization();
