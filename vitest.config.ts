@@ -8,7 +8,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "tests/{tidy,scenarios,contract}/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "tests/{tidy,scenarios,contract,simulation}/**/*.test.ts"],
           isolate: false,
           testTimeout: 30_000,
         },
@@ -20,6 +20,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 }, // vitest wants this where maxWorkers differ
         },
       },
     ],

@@ -89,6 +89,11 @@ export const limits = {
   processPollMs: 100, // processes that are not our children, or are being stopped
   claimTimeoutMs: 2_000, // from starting a wrapper to its having taken the run and said so
   journalEntriesMin: 4_096, // a journal shorter than this is not rewritten
+  launchersMax: 2,
+  launcherIdleLanesMax: 16, // of one launcher, kept for the next run
+  launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
+  spareBytesMax: 64 * KIB, // of output in one that is kept
+  launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt

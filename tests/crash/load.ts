@@ -1,3 +1,5 @@
+import { status } from "@grpc/grpc-js";
+import { isServiceError } from "../../src/client/status.ts";
 import { AppError, describeChain } from "../../src/lib/errors.ts";
 import type { Submitted } from "./check.ts";
 import { Dice } from "./dice.ts";
@@ -10,14 +12,15 @@ const CLIENTS = 2;
 const GIVE_UP_MS = 30_000; // after the last round
 const UNENDED_TASKS_MAX = 400; // a longer queue would only have to be waited for
 
-interface Record extends Submitted {
+/** What was asked of the server so far; answers are added as they come. */
+interface Asked extends Submitted {
   readonly ids: Set<string>;
   cancelAsked: boolean;
 }
 
 /** Clients that submit and cancel small jobs, whatever happens to the server. */
 export class Load {
-  readonly submitted = new Map<string, Record>();
+  readonly submitted = new Map<string, Asked>();
   readonly problems: string[] = [];
   readonly #world: World;
   readonly #dice: Dice;
@@ -62,7 +65,7 @@ export class Load {
       await pause(PAUSE_MS);
       if (this.#isFull) continue;
       const plan = planJob(this.#dice, this.#count++);
-      const record: Record = { plan, ids: new Set(), cancelAsked: false };
+      const record: Asked = { plan, ids: new Set(), cancelAsked: false };
       this.submitted.set(plan.key, record);
       const asks = plan.isDoubled ? 2 : 1;
       await Promise.all(Array.from({ length: asks }, () => this.#submit(record)));
@@ -71,13 +74,13 @@ export class Load {
   }
 
   /** With one key, again and again until it is answered. */
-  async #submit({ plan, ids }: Record): Promise<void> {
+  async #submit({ plan, ids }: Asked): Promise<void> {
     const request = { jobs: [toSubmission(plan, this.#world.directory)] };
     const answer = await this.#call(plan, (client) => client.submitJobs(request));
     for (const { id } of answer?.jobs ?? []) ids.add(id);
   }
 
-  async #cancel(record: Record): Promise<void> {
+  async #cancel(record: Asked): Promise<void> {
     const { plan, ids } = record;
     const [id] = ids;
     if (plan.cancel === undefined || id === undefined) return;
@@ -117,9 +120,11 @@ export class Load {
   }
 }
 
-/** A killed server answers nothing; a call that the client itself gave up is "cancelled". */
+/** A killed server answers nothing; and the client of its life is closed with calls under way. */
 export const isAway = (error: unknown): boolean =>
-  error instanceof AppError && (error.code === "unavailable" || /cancelled/i.test(error.message));
+  error instanceof AppError &&
+  (error.code === "unavailable" ||
+    (isServiceError(error.cause) && error.cause.code === status.CANCELLED));
 
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, ms));

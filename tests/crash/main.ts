@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { killChildrenOnExit } from "./leave-nothing.ts";
 import { runCrash, type CrashReport } from "./crash.ts";
 import { sabotageKinds } from "./sabotage.ts";
 
@@ -11,6 +12,7 @@ Kills a server and its agents under load, round by round, and checks what is lef
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
+killChildrenOnExit();
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },

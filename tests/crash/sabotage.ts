@@ -67,13 +67,13 @@ async function damageStore(world: World): Promise<void> {
 async function alterExit(world: World): Promise<void> {
   for (const agent of world.agents) agent.start();
   if (!world.server.isUp) await world.startServer();
-  const running = () => stateFiles(world).find((path) => !readState(path).endsWith("end\n"));
+  const running = () => stateFiles(world).find((path) => !/end\s*$/.test(readState(path)));
   const path = await eventually(running, { what: "a running task", timeoutMs: 60_000 });
   await Promise.all(world.agents.map((agent) => agent.kill()));
-  const ended = () => readState(path).match(/\nexit (\d+)\nend\n$/) ?? undefined;
-  const [text, code] = await eventually(ended, { what: `an exit code in ${path}` });
-  const altered = text.replace(`exit ${code}`, code === "0" ? "exit 99" : "exit 0");
-  writeFileSync(path, readState(path).replace(text, altered));
+  const ended = () => /exit (\d+)\s+end\s*$/.exec(readState(path)) ?? undefined;
+  const [text, code = ""] = await eventually(ended, { what: `an exit code in ${path}` });
+  const other = code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10); // as long as it was
+  writeFileSync(path, readState(path).replace(text, text.replace(`exit ${code}`, `exit ${other}`)));
 }
 
 const dataOf = ({ directory }: World): string => join(directory, "data");

@@ -30,8 +30,8 @@ export interface BatchMoves {
 
 /**
  * What is on the disk, as anyone could read it there, and what ever was. The truth that everything
- * said to clients and agents is compared with; it shares no code with the state it judges but the
- * decoding of rows.
+ * said to clients and agents is compared with. It shares the decoding of rows and words like "ended"
+ * with the product, and nothing of the state it judges.
  */
 export class Durable {
   readonly jobs = new Map<number, Job>();

@@ -9,7 +9,7 @@ const USAGE = `Usage: npm run sim -- [options]
   --workers <n>   threads (default 2)
   --seed <n>      run one seed
   --verbose       with --seed: print everything that happens
-  --mutant <name> with a fault of mutants.ts put in`;
+  --mutant <name> with --seeds: with a fault of mutants.ts put in`;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -28,7 +28,8 @@ const { values } = parseArgs({
 function tell({ seed, failure }: Outcome): void {
   if (failure === undefined) return;
   say(`\nseed ${seed} failed: ${failure.message}\n${failure.last.join("\n")}`);
-  say(`replay: npm run sim -- --seed ${seed} --verbose`);
+  // A mutant exists only in the threads of a run of many: --seed would show the sound product.
+  if (values.mutant === undefined) say(`replay: npm run sim -- --seed ${seed} --verbose`);
 }
 
 async function runOne(seed: number): Promise<number> {

@@ -1,0 +1,127 @@
+import { createGrpcConnect } from "../src/agent/grpc-link.ts";
+import type { Link } from "../src/agent/link.ts";
+import { toAgentMessage } from "../src/agent/translate.ts";
+import type { RunId, ServerMessage } from "../src/gen/busbar/v1/agent_pb.ts";
+import { EndCause } from "../src/gen/busbar/v1/agent_pb.ts";
+import { limits } from "../src/limits.ts";
+
+/** What the bench asks of this process, as JSON in its first argument. */
+export interface InstantAgentOptions {
+  readonly server: string;
+  /** Of its nodes; a number is added to each. */
+  readonly name?: string;
+  /** Nodes, each with a connection of its own. */
+  readonly sessions: number;
+  readonly cpus: number;
+  /** Ends when so many tasks are done and acknowledged; without it, on a signal. */
+  readonly tasks?: number;
+}
+
+/**
+ * An agent on the real wire whose tasks take no time: it answers each start with its end. What
+ * arrives in one turn is answered in one message, and no more are on their way than a real agent
+ * would allow itself.
+ */
+class InstantAgent {
+  readonly #link: Link;
+  readonly #onWelcome: () => void;
+  readonly #onAcknowledged: (runs: number) => void;
+  #runs: RunId[] = [];
+  #isDue = false;
+  /** Runs in each message that is on its way, from the oldest. */
+  #inFlight: number[] = [];
+  #sent = 0;
+  #acknowledged = 0;
+
+  constructor(
+    { server, cpus }: InstantAgentOptions,
+    name: string,
+    on: { readonly welcome: () => void; readonly acknowledged: (runs: number) => void },
+  ) {
+    this.#onWelcome = on.welcome;
+    this.#onAcknowledged = on.acknowledged;
+    this.#link = createGrpcConnect(server)({
+      onMessage: (message) => this.#receive(message),
+      onClose: (reason) => fail(`${name}: ${reason}`),
+    });
+    const capacity = { cpu: cpus * 1_000 };
+    const hello = {
+      node: name,
+      cluster: "bench",
+      agentKey: `key-of-the-agent-${name}`,
+      bootId: "boot",
+    };
+    this.#link.send(toAgentMessage({ case: "hello", value: { ...hello, capacity } }));
+    // Never cleared: the process ends with its work.
+    setInterval(() => {
+      this.#link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+    }, limits.heartbeatIntervalMs);
+  }
+
+  close(): void {
+    this.#link.close();
+  }
+
+  #receive({ message }: ServerMessage): void {
+    if (message.case === "welcome") this.#onWelcome();
+    else if (message.case === "goodbye") fail(message.value.reason);
+    else if (message.case === "work") this.#runs.push(...message.value.starts);
+    else if (message.case === "ack") this.#acknowledge(message.value.seq);
+    if (this.#runs.length === 0 || this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => this.#report());
+  }
+
+  #report(): void {
+    this.#isDue = false;
+    while (this.#runs.length > 0 && this.#inFlight.length < limits.unacknowledgedReportsMax) {
+      const runs = this.#runs.splice(0, limits.reportEventsPerMessageMax);
+      const nowMs = Date.now();
+      const value = { startedAtMs: nowMs, endedAtMs: nowMs, cause: EndCause.EXITED, exitCode: 0 };
+      const events = runs.map((id) => ({ id, event: { case: "ended", value } }) as const);
+      this.#inFlight.push(runs.length);
+      this.#sent += 1;
+      this.#link.send(toAgentMessage({ case: "reports", value: { seq: this.#sent, events } }));
+    }
+  }
+
+  #acknowledge(seq: number): void {
+    const done = this.#inFlight.splice(0, seq - this.#acknowledged);
+    this.#acknowledged = seq;
+    this.#onAcknowledged(done.reduce((sum, runs) => sum + runs, 0));
+  }
+}
+
+function fail(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}
+
+const options = JSON.parse(process.argv[2] ?? "") as InstantAgentOptions;
+let welcomed = 0;
+let done = 0;
+let beginMs = 0;
+
+function welcome(): void {
+  welcomed += 1;
+  beginMs = performance.now();
+  if (welcomed === options.sessions) process.stdout.write("connected\n");
+}
+
+function acknowledged(runs: number): void {
+  if (done >= (options.tasks ?? Number.POSITIVE_INFINITY)) return; // it is leaving
+  done += runs;
+  if (options.tasks === undefined || done < options.tasks) return;
+  const seconds = (performance.now() - beginMs) / 1_000;
+  process.stdout.write(`worked ${JSON.stringify({ tasks: done, seconds })}\n`);
+}
+
+const agents = Array.from(
+  { length: options.sessions },
+  (_, at) =>
+    new InstantAgent(options, `${options.name ?? "instant"}-${at}`, { welcome, acknowledged }),
+);
+process.once("SIGTERM", () => {
+  for (const agent of agents) agent.close();
+  process.exit(0); // in order, so that a profile is written
+});

@@ -1,0 +1,37 @@
+import type { Case } from "../support/part.ts";
+import { processes } from "./a-processes.ts";
+import { arrayThrough, jobsThrough } from "./b-control-plane.ts";
+import { arrays, bulk, oneByOne } from "./c-submit.ts";
+import { latency } from "./d-latency.ts";
+import { idleAgents } from "./e-agents.ts";
+import { arrayMemory, backlog } from "./e-backlog.ts";
+import { restart } from "./f-restart.ts";
+import { placement } from "./g-placement.ts";
+
+const cases: readonly Case[] = [
+  processes,
+  arrayThrough,
+  jobsThrough,
+  bulk,
+  oneByOne,
+  arrays,
+  latency,
+  backlog,
+  arrayMemory,
+  idleAgents,
+  restart,
+  placement,
+];
+
+/** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */
+export function selectCases(names: readonly string[]): readonly Case[] {
+  const isNamed = ({ id }: Case, name: string): boolean => id === name || id.startsWith(`${name}.`);
+  const unknown = names.find((name) => !cases.some((each) => isNamed(each, name)));
+  if (unknown !== undefined) {
+    const known = cases.map(({ id }) => id).join(", ");
+    throw new Error(`there is no part "${unknown}"; there are ${known}`);
+  }
+  return names.length === 0
+    ? cases
+    : cases.filter((each) => names.some((name) => isNamed(each, name)));
+}

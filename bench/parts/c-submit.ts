@@ -1,0 +1,97 @@
+import type { SubmitterOptions, SubmitterResult } from "../submitters.ts";
+import { bulkRequests } from "../support/backlog.ts";
+import { median, percentile } from "../support/numbers.ts";
+import { atLeast, atMost, type Case } from "../support/part.ts";
+import { startMeter } from "../support/proc.ts";
+import { describeCommits } from "../support/site.ts";
+import { encodeSubmit, openWire, submitAll } from "../support/wire.ts";
+
+const BULK_JOBS = 100_000;
+const BULK_ROUNDS = 5;
+const SINGLE_JOBS = 50_000;
+const ARRAYS = 20;
+const ARRAY_TASKS = 1_000_000;
+
+/** Calls of 5,000 jobs, a few on their way at once; rounds, for the first one finds cold code. */
+export const bulk: Case = {
+  id: "c.bulk",
+  what: "durable submit in bulk: 20 calls of 5,000 jobs, 4 in flight, no agent",
+  async run(bench) {
+    const server = await bench.openSite().startServer();
+    const wire = openWire(server.grpc);
+    const jobs = bench.count(BULK_JOBS);
+    const stop = startMeter({ server: server.process.pid });
+    const rates: number[] = [];
+    for (let round = 0; round < BULK_ROUNDS; round++) {
+      const requests = bulkRequests(round * jobs, jobs);
+      const beginMs = performance.now();
+      await submitAll(wire, requests, { inFlight: 4, jobs });
+      rates.push((jobs * 1_000) / (performance.now() - beginMs));
+    }
+    const cpuMsPerTask = stop(jobs * BULK_ROUNDS);
+    bench.worked(jobs * BULK_ROUNDS);
+    wire.close();
+    const note = `rounds: ${rates.map(Math.round).join(", ")}; ${await describeCommits(server)}`;
+    const must = atLeast(150_000);
+    return [
+      {
+        name: "median of 5 rounds",
+        value: median(rates),
+        unit: "jobs/s",
+        must,
+        cpuMsPerTask,
+        note,
+      },
+    ];
+  },
+};
+
+export const oneByOne: Case = {
+  id: "c.single",
+  what: "durable submit one by one: 32 clients on 8 connections, no agent",
+  async run(bench) {
+    const site = bench.openSite();
+    const server = await site.startServer();
+    const jobs = bench.count(SINGLE_JOBS);
+    const stop = startMeter({ server: server.process.pid });
+    const options: SubmitterOptions = { server: server.grpc, clients: 32, connections: 8, jobs };
+    const submitters = site.startScript("submitters.ts", options);
+    const output = await submitters.prints(/^submitted (.*)$/m, 600_000);
+    const serverCpu = stop(jobs);
+    bench.worked(jobs);
+    const { seconds, cpuMsPerJob, p50, p99 } = JSON.parse(output) as SubmitterResult;
+    // The clients share the machine: without their part nobody could tell who the limit is.
+    const cpuMsPerTask = { ...serverCpu, clients: cpuMsPerJob };
+    const must = atLeast(10_000);
+    const note = await describeCommits(server);
+    return [
+      { name: "32 clients", value: jobs / seconds, unit: "jobs/s", must, cpuMsPerTask, note },
+      { name: "one call, p50", value: p50, unit: "ms" },
+      { name: "one call, p99", value: p99, unit: "ms" },
+    ];
+  },
+};
+
+export const arrays: Case = {
+  id: "c.array",
+  what: `durable submit of an array of ${ARRAY_TASKS.toLocaleString("en-US")}, no agent`,
+  async run(bench) {
+    const server = await bench.openSite().startServer();
+    const wire = openWire(server.grpc);
+    const spec = { command: ["/bin/true"], array: `0-${ARRAY_TASKS - 1}` };
+    const request = encodeSubmit([{ spec }]);
+    const tookMs: number[] = [];
+    // As many as the server's limit on queued tasks allows.
+    for (let each = 0; each < ARRAYS; each++) {
+      const beginMs = performance.now();
+      await submitAll(wire, [request], { inFlight: 1, jobs: 1 });
+      tookMs.push(performance.now() - beginMs);
+    }
+    bench.worked(ARRAYS);
+    wire.close();
+    return [
+      { name: "one call, median of 20", value: median(tookMs), unit: "ms", must: atMost(10) },
+      { name: "one call, worst", value: percentile(tookMs, 1), unit: "ms" },
+    ];
+  },
+};

@@ -1,0 +1,41 @@
+import { percentile } from "./support/numbers.ts";
+import { distinctJobs, openWire } from "./support/wire.ts";
+
+/** What the bench asks of this process, as JSON in its first argument. */
+export interface SubmitterOptions {
+  readonly server: string;
+  readonly clients: number;
+  readonly connections: number;
+  readonly jobs: number;
+}
+
+/** Clients that each submit one job, wait for the answer, and submit the next. */
+async function submitOneByOne({ server, clients, connections, jobs }: SubmitterOptions) {
+  const wires = Array.from({ length: connections }, () => openWire(server));
+  const requests = Array.from({ length: jobs }, (_, at) => distinctJobs(at, 1));
+  // Connecting is not what is measured.
+  await Promise.all(wires.map((wire) => wire.submit(distinctJobs(jobs, 1))));
+  const tookMs: number[] = [];
+  let next = 0;
+  const client = async (_: unknown, at: number): Promise<void> => {
+    const wire = wires[at % connections];
+    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+      const sentMs = performance.now();
+      await wire?.submit(request);
+      tookMs.push(performance.now() - sentMs);
+    }
+  };
+  const cpuBefore = process.cpuUsage();
+  const beginMs = performance.now();
+  await Promise.all(Array.from({ length: clients }, client));
+  const seconds = (performance.now() - beginMs) / 1_000;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  for (const wire of wires) wire.close();
+  const cpuMsPerJob = (user + system) / 1_000 / jobs;
+  return { seconds, cpuMsPerJob, p50: percentile(tookMs, 0.5), p99: percentile(tookMs, 0.99) };
+}
+
+export type SubmitterResult = Awaited<ReturnType<typeof submitOneByOne>>;
+
+const options = JSON.parse(process.argv[2] ?? "") as SubmitterOptions;
+process.stdout.write(`submitted ${JSON.stringify(await submitOneByOne(options))}\n`);

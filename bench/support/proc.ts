@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+
+// The kernel tells CPU time in hundredths of a second on every Linux there is (USER_HZ).
+const MS_PER_TICK = 10;
+
+export interface CpuMs {
+  /** The first thread: in a server or an agent, the one that decides. */
+  readonly main: number;
+  /** All other threads: the store's, the garbage collector's, the compiler's. */
+  readonly others: number;
+  /** Children that have ended and were waited for. */
+  readonly children: number;
+}
+
+export function readCpu(pid: number): CpuMs {
+  const all = readTimes(`/proc/${pid}/stat`);
+  const main = readTimes(`/proc/${pid}/task/${pid}/stat`).own;
+  return { main, others: all.own - main, children: all.children };
+}
+
+function readTimes(file: string): { readonly own: number; readonly children: number } {
+  const text = readFileSync(file, "utf8");
+  // The name may hold blanks and brackets; what follows the last bracket is fields from the third.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const ticks = (number: number): number => Number(fields[number - 3]) * MS_PER_TICK;
+  return { own: ticks(14) + ticks(15), children: ticks(16) + ticks(17) };
+}
+
+/** Resident memory in bytes. */
+export function readRss(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kilobytes) * 1_024;
+}
+
+/** Takes the CPU time of processes from now on; returns what tells it, by process and per task. */
+export function startMeter(
+  pids: Readonly<Record<string, number>>,
+): (tasks: number) => Record<string, number> {
+  const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, cpu: readCpu(pid) }));
+  return (tasks) => {
+    const spent: Record<string, number> = {};
+    for (const { name, pid, cpu } of before) {
+      const now = readCpu(pid);
+      spent[name] = (now.main - cpu.main) / tasks;
+      spent[`${name} threads`] = (now.others - cpu.others) / tasks;
+      const children = (now.children - cpu.children) / tasks;
+      if (children > 0) spent[`${name} children`] = children;
+    }
+    return spent;
+  };
+}

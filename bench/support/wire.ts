@@ -1,0 +1,69 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials } from "@grpc/grpc-js";
+import {
+  Busbar,
+  SubmitJobsRequestSchema,
+  SubmitJobsResponseSchema,
+} from "../../src/gen/busbar/v1/busbar_pb.ts";
+import type { JobSubmissionInit } from "../../src/client/messages.ts";
+
+const SUBMIT = `/${Busbar.typeName}/${Busbar.method.submitJobs.name}`;
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** A request as bytes: made before the clock starts, for the client's work is not what we measure. */
+export function encodeSubmit(jobs: JobSubmissionInit[]): Buffer {
+  return Buffer.from(toBinary(SubmitJobsRequestSchema, create(SubmitJobsRequestSchema, { jobs })));
+}
+
+/** Single jobs that each differ from all others, from number `first`. */
+export function distinctJobs(first: number, count: number): Buffer {
+  const job = (_: unknown, at: number): JobSubmissionInit => ({
+    spec: { command: ["/bin/true", `--input=part-${first + at}.dat`] },
+  });
+  return encodeSubmit(Array.from({ length: count }, job));
+}
+
+/** How many jobs an answer tells of. */
+export const countSubmitted = (answer: Buffer): number =>
+  fromBinary(SubmitJobsResponseSchema, answer).jobs.length;
+
+/** One connection that carries requests that are bytes already. */
+export interface Wire {
+  submit(request: Buffer): Promise<Buffer>;
+  close(): void;
+}
+
+export function openWire(server: string): Wire {
+  const client = new Client(server, credentials.createInsecure(), {
+    "grpc.use_local_subchannel_pool": 1, // or all wires would share one connection
+    "grpc.enable_http_proxy": 0,
+  });
+  return {
+    submit: (request) =>
+      new Promise((resolve, reject) => {
+        client.makeUnaryRequest(SUBMIT, same, same, request, (error, answer) => {
+          if (error !== null) reject(error);
+          else resolve(answer ?? Buffer.alloc(0));
+        });
+      }),
+    close: () => client.close(),
+  };
+}
+
+/** Sends all requests, at most `inFlight` at a time; throws when an answer lacks jobs. */
+export async function submitAll(
+  wire: Wire,
+  requests: readonly Buffer[],
+  { inFlight, jobs }: { readonly inFlight: number; readonly jobs: number },
+): Promise<void> {
+  const answers: Buffer[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+      answers.push(await wire.submit(request));
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, work));
+  const taken = answers.reduce((sum, answer) => sum + countSubmitted(answer), 0);
+  if (taken !== jobs) throw new Error(`${jobs} jobs were sent and ${taken} taken`);
+}

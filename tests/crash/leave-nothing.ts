@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Ends what this process has started when it is interrupted, as servers and agents would go on. */
+export function killChildrenOnExit(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => process.exit(130));
+  }
+  process.on("exit", () => {
+    for (const pid of childrenOf("self")) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // gone by itself
+      }
+    }
+  });
+}
+
+function childrenOf(pid: string): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8")
+      .split(" ")
+      .filter(Boolean)
+      .map(Number),
+  );
+}

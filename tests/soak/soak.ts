@@ -1,0 +1,87 @@
+import { Site } from "../support/busbar.ts";
+import { runChurn } from "./churn.ts";
+import { runCrowd } from "./crowd.ts";
+import { Load, pause } from "./load.ts";
+import { quantile, usageOf, type Minute } from "./minutes.ts";
+import { sampleProcess, sampleServer, type Sample } from "./sample.ts";
+
+const SAMPLE_EVERY_MS = 3_000;
+const MINUTE_MS = 60_000;
+
+export interface SoakOptions {
+  readonly minutes: number;
+  /** Between two jobs. */
+  readonly pauseMs: number;
+  readonly onMinute: (minutes: readonly Minute[]) => void;
+}
+
+/** Works a server and an agent for minutes, and measures what they hold meanwhile. */
+export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> {
+  const site = new Site();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const minutes: Minute[] = [];
+  try {
+    // Nodes come and go: their tasks are soon placed again, or the queue would wait for a minute.
+    const server = await site.startServer("--node-lost-after", "5s");
+    const agent = await site.startAgent("a1", "--cpu", "4");
+    const load = new Load({ client: site.client, signal, pauseMs: options.pauseMs });
+    const crowd = { server: site.server, http: site.http, recent: load.recent, signal };
+    const work = [load.run(), runCrowd(crowd), runChurn(site, signal)];
+    const failed = Promise.all(
+      work.map((one) => one.catch((error: unknown) => fail(error, signal))),
+    );
+    const pids = { server: server.pid, agent: agent.pid };
+    const measured = measure(site, load, pids, { ...options, minutesSoFar: minutes });
+    await Promise.race([measured, failed]);
+    stop.abort();
+    await failed;
+  } finally {
+    stop.abort();
+    await site.close();
+  }
+  return minutes;
+}
+
+/** Whatever fails before the end is a finding; afterwards it was only interrupted. */
+function fail(error: unknown, signal: AbortSignal): void {
+  if (!signal.aborted) throw error;
+}
+
+async function measure(
+  site: Site,
+  load: Load,
+  pids: { readonly server: number; readonly agent: number },
+  options: SoakOptions & { readonly minutesSoFar: Minute[] },
+): Promise<void> {
+  const never = new AbortController().signal;
+  let endedBefore = 0;
+  for (let number = 1; number <= options.minutes; number++) {
+    const untilMs = performance.now() + MINUTE_MS;
+    const server: Sample[] = [];
+    const agent: Sample[] = [];
+    while (performance.now() < untilMs) {
+      await pause(SAMPLE_EVERY_MS, never);
+      keep(server, await sampleServer(pids.server, site.http), "the server");
+      keep(agent, sampleProcess(pids.agent), "the agent");
+    }
+    const latencies = load.takeLatencies();
+    const { tasksEnded } = await site.client.getStats({});
+    options.minutesSoFar.push({
+      number,
+      server: usageOf(server),
+      agent: usageOf(agent),
+      tasksEnded: Number(tasksEnded) - endedBefore,
+      jobsEnded: latencies.length,
+      p50Ms: quantile(latencies, 0.5),
+      p99Ms: quantile(latencies, 0.99),
+    });
+    endedBefore = Number(tasksEnded);
+    options.onMinute(options.minutesSoFar);
+  }
+}
+
+function keep(samples: Sample[], sample: Sample | undefined, name: string): void {
+  if (sample === undefined) throw new Error(`${name} is gone`);
+  samples.push(sample);
+}

@@ -1,0 +1,77 @@
+import { quantile, type Minute, type Usage } from "./minutes.ts";
+
+/** How much more the last minutes may hold than those after the warm-up. */
+export const tolerance = {
+  memoryFraction: 0.2,
+  /** A server keeps ended tasks and recent changes on purpose; an agent its latest outputs. */
+  serverBytesPerTask: 4 * 1024,
+  agentBytesPerTask: 1024,
+  descriptors: 15, // connections that come and go
+  threads: 2,
+} as const;
+
+/** What has grown, in words; none: it is flat. */
+export function judge(minutes: readonly Minute[]): string[] {
+  const { warm, late } = periods(minutes);
+  if (warm.length === 0) return ["too short to judge: run for three minutes or more"];
+  const between = minutes.slice(minutes.indexOf(warm[0] as Minute) + 1);
+  const tasks = between.reduce((sum, minute) => sum + minute.tasksEnded, 0);
+  return [
+    ...compare(
+      "server",
+      of(warm, "server"),
+      of(late, "server"),
+      tasks * tolerance.serverBytesPerTask,
+    ),
+    ...compare("agent", of(warm, "agent"), of(late, "agent"), tasks * tolerance.agentBytesPerTask),
+    ...zombies(minutes),
+  ];
+}
+
+/** Minutes 3 and 4 against the last two; a shorter run has its second minute and its last. */
+export function periods(minutes: readonly Minute[]): { warm: Minute[]; late: Minute[] } {
+  if (minutes.length < 3) return { warm: [], late: [] };
+  if (minutes.length < 6) return { warm: minutes.slice(1, 2), late: minutes.slice(-1) };
+  return { warm: minutes.slice(2, 4), late: minutes.slice(-2) };
+}
+
+const of = (minutes: readonly Minute[], part: "server" | "agent"): readonly Usage[] =>
+  minutes.map((minute) => minute[part]);
+
+function* compare(
+  name: string,
+  warm: readonly Usage[],
+  late: readonly Usage[],
+  keptBytes: number,
+): Generator<string> {
+  const pair = (pick: (usage: Usage) => number): [number, number] => [
+    quantile(warm.map(pick), 0.5),
+    quantile(late.map(pick), 0.5),
+  ];
+  for (const [what, pick] of [
+    ["memory", ({ rssBytes }: Usage) => rssBytes],
+    ["heap", ({ heapBytes }: Usage) => heapBytes],
+  ] as const) {
+    const [before, after] = pair(pick);
+    // The heap swings by its young generation; what is left of it shows in the memory too.
+    const most = before * (1 + tolerance.memoryFraction * (what === "heap" ? 2 : 1)) + keptBytes;
+    if (after > most) yield `${name}: ${what} grew from ${mib(before)} to ${mib(after)}`;
+  }
+  const [before, after] = pair(({ descriptors }) => descriptors);
+  if (after > before + tolerance.descriptors) {
+    yield `${name}: open descriptors grew from ${before} to ${after}`;
+  }
+  const [threads, threadsLater] = pair((usage) => usage.threads);
+  if (threadsLater > threads + tolerance.threads) {
+    yield `${name}: threads grew from ${threads} to ${threadsLater}`;
+  }
+}
+
+function* zombies(minutes: readonly Minute[]): Generator<string> {
+  for (const { number, server, agent } of minutes) {
+    const count = server.zombies + agent.zombies;
+    if (count > 0) yield `minute ${number}: ${count} zombies stayed`;
+  }
+}
+
+const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(0)} MiB`;
