@@ -1,6 +1,8 @@
 import { join } from "node:path";
 
+import { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { createAgent } from "./agent.ts";
@@ -32,11 +34,7 @@ export interface RunAgentOptions {
 export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
   const { server, directory, version = "unknown", ...rest } = options;
   const { clock, random, logger } = rest;
-  const executor = await createProcessExecutor({
-    directory: join(directory, "process"),
-    clock,
-    logger,
-  });
+  const executor = await openExecutor(directory, { clock, logger });
   try {
     const agent = createAgent({
       ...rest,
@@ -49,5 +47,21 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     await agent.run(signal);
   } finally {
     await executor.close();
+  }
+}
+
+/** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
+async function openExecutor(
+  directory: string,
+  adapters: { readonly clock: Clock; readonly logger: Logger },
+): Promise<Executor> {
+  try {
+    return await createProcessExecutor({ directory: join(directory, "process"), ...adapters });
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    const what =
+      `cannot use the agent's data directory ${directory}: make room on its disk, ` +
+      "make it writable for this user, or choose another one";
+    throw new AppError("unavailable", what, { cause });
   }
 }

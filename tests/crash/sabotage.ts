@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { eventually } from "../support/eventually.ts";
 import { silentLogger } from "../support/silent-logger.ts";
+import { readLedger } from "./ledger.ts";
 import type { World } from "./world.ts";
 
 /** Ways to break a world on purpose, in the middle of its rounds, to see the checkers notice. */
@@ -34,10 +35,12 @@ export function createSabotage(kind: SabotageKind | undefined, world: World): Sa
 }
 
 /** As if an attempt had been executed twice. */
-async function repeatStart({ directory }: World): Promise<void> {
-  const path = join(directory, "started");
-  const read = (): string | undefined => readFileSync(path, "utf8").split("\n")[0] || undefined;
-  appendFileSync(path, `${await eventually(read, { what: "a started task" })}\n`);
+async function repeatStart(world: World): Promise<void> {
+  await startAll(world);
+  const first = () => readLedger(world.directory).started[0];
+  const { jobId, index, attempt, node, pid } = await eventually(first, { what: "a started task" });
+  const line = `${jobId} ${index} ${attempt} ${node} ${pid}\n`;
+  appendFileSync(join(world.directory, "started"), line);
 }
 
 /** As if the server had lost a job that it had acknowledged, but nothing else. */
@@ -65,8 +68,7 @@ async function damageStore(world: World): Promise<void> {
 
 /** As if an agent had taken something else for the exit code of a task it found again. */
 async function alterExit(world: World): Promise<void> {
-  for (const agent of world.agents) agent.start();
-  if (!world.server.isUp) await world.startServer();
+  await startAll(world);
   const running = () => stateFiles(world).find((path) => !/end\s*$/.test(readState(path)));
   const path = await eventually(running, { what: "a running task", timeoutMs: 60_000 });
   await Promise.all(world.agents.map((agent) => agent.kill()));
@@ -74,6 +76,12 @@ async function alterExit(world: World): Promise<void> {
   const [text, code = ""] = await eventually(ended, { what: `an exit code in ${path}` });
   const other = code.slice(0, -1) + String((Number(code.at(-1)) + 1) % 10); // as long as it was
   writeFileSync(path, readState(path).replace(text, text.replace(`exit ${code}`, `exit ${other}`)));
+}
+
+/** Some of the parts have just been killed. */
+async function startAll(world: World): Promise<void> {
+  for (const agent of world.agents) agent.start();
+  if (!world.server.isUp) await world.startServer();
 }
 
 const dataOf = ({ directory }: World): string => join(directory, "data");

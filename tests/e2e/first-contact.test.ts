@@ -84,6 +84,7 @@ describe("watches", () => {
   test("of clients that have gone, in order or not, are forgotten", async () => {
     await site.run("submit", "--wait", "--", "true");
     const watcher = site.start(["--server", site.server, "watch"]);
+    await watcher.prints(/watching/);
     await site.run("run", "--", "true");
     await watcher.prints(/succeeded/);
     await watcher.end("SIGKILL");
