@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,8 @@ const busbar = fileURLToPath(new URL("../../busbar", import.meta.url));
 const sources = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const bench = fileURLToPath(new URL("../", import.meta.url));
 
-const NODE_FLAGS = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=16"];
+/** Those of ./busbar, taken from it: where sources must run, it cannot be used itself. */
+const NODE_FLAGS = /^exec .*$/m.exec(readFileSync(busbar, "utf8"))?.[0].match(/--\S+/g) ?? [];
 const KILL_MS = 300;
 const CALL_MS_MAX = 120_000; // a noisy machine must not end a bench
 
