@@ -84,6 +84,7 @@ export const limits = {
   workItemsPerMessageMax: 2_000,
   unacknowledgedReportsMax: 64,
   runsPerAgentMax: 100_000,
+  startReportDelayMs: 20, // a run that has ended by then is reported once
   reportCoalesceMs: 2, // while an earlier batch of reports is on its way
   startsPerSliceMax: 16, // runs an agent starts before it looks at the link again
   processPollMs: 100, // processes that are not our children, or are being stopped

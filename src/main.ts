@@ -84,12 +84,12 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { detectResources } = await import("./system/machine.ts");
   const amounts = { ...detectResources(), ...flags.resources };
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
-  const { server, name, cluster, labels } = flags;
+  const { server, name, cluster, labels, launcher } = flags;
   const adapters = await openAdapters("agent", flags.logLevel);
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
   await runAgent(
-    { server, name, cluster, capacity, labels, directory, version, ...adapters },
+    { server, name, cluster, capacity, labels, launcher, directory, version, ...adapters },
     AbortSignal.any(signals),
   );
 }
@@ -98,6 +98,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
 function startAgent(flags: UpFlags, server: string, level: LogLevel) {
   const data = join(resolve(flags.data), "agent");
   const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
+  args.push("--launcher", flags.launcher);
   return spawn(
     process.execPath,
     [

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 // The kernel tells CPU time in hundredths of a second on every Linux there is (USER_HZ).
 const MS_PER_TICK = 10;
@@ -10,20 +10,59 @@ export interface CpuMs {
   readonly others: number;
   /** Children that have ended and were waited for. */
   readonly children: number;
+  /** Of an agent: its launchers, with the commands they started. */
+  readonly launchers: number;
 }
 
 export function readCpu(pid: number): CpuMs {
   const all = readTimes(`/proc/${pid}/stat`);
   const main = readTimes(`/proc/${pid}/task/${pid}/stat`).own;
-  return { main, others: all.own - main, children: all.children };
+  const launchers = readLaunchersMs(pid);
+  return { main, others: all.own - main, children: all.children, launchers };
+}
+
+/** Of a stat file of /proc, from the third on. */
+function readFields(file: string): string[] {
+  const text = readFileSync(file, "utf8");
+  // The name may hold blanks and brackets; what follows the last bracket is fields from the third.
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 function readTimes(file: string): { readonly own: number; readonly children: number } {
-  const text = readFileSync(file, "utf8");
-  // The name may hold blanks and brackets; what follows the last bracket is fields from the third.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const fields = readFields(file);
   const ticks = (number: number): number => Number(fields[number - 3]) * MS_PER_TICK;
   return { own: ticks(14) + ticks(15), children: ticks(16) + ticks(17) };
+}
+
+/**
+ * What the launchers of an agent and their lanes took, with the commands they waited for. Launchers
+ * are children of the agent, and lanes are in the sessions that those lead.
+ */
+function readLaunchersMs(agentPid: number): number {
+  const launchers = new Set<number>();
+  const sessionOf = new Map<number, number>();
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name);
+    try {
+      if (!Number.isInteger(pid)) continue;
+      const [, parent, , session] = readFields(`/proc/${pid}/stat`).map(Number);
+      if (parent === agentPid) launchers.add(pid);
+      sessionOf.set(pid, session ?? 0);
+    } catch {
+      // gone while we looked
+    }
+  }
+  let sum = 0;
+  for (const [pid, session] of sessionOf) {
+    if (!launchers.has(session)) continue;
+    try {
+      const { own, children } = readTimes(`/proc/${pid}/stat`);
+      sum += own + children;
+    } catch {
+      // the same
+    }
+  }
+  return sum;
 }
 
 /** Resident memory in bytes. */
@@ -45,6 +84,8 @@ export function startMeter(
       spent[`${name} threads`] = (now.others - cpu.others) / tasks;
       const children = (now.children - cpu.children) / tasks;
       if (children > 0) spent[`${name} children`] = children;
+      const launchers = (now.launchers - cpu.launchers) / tasks;
+      if (launchers > 0) spent["launchers and tasks"] = launchers;
     }
     return spent;
   };

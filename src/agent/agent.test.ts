@@ -183,13 +183,26 @@ describe("work", () => {
 });
 
 describe("reports", () => {
-  test("the first goes at once, with all that happened in one go", async () => {
+  test("the first end goes at once, with all that happened in one go", async () => {
     await welcomed();
-    sendStarts(1, [run(1, 0), run(1, 1)], 2);
+    executor.end(run(1, 0));
+    executor.end(run(1, 1));
     await settle();
     const [reports] = server.last.all("reports");
     expect(reports?.seq).toBe(1);
-    expect(server.last.events()).toEqual(["1.0.1 started", "1.1.1 started"]);
+    expect(server.last.events()).toEqual(["1.0.1 ended", "1.1.1 ended"]);
+  });
+
+  test("a start waits for its end a little, and then goes alone", async () => {
+    await welcomed();
+    sendStarts(1, [run(1, 0), run(1, 1)], 2);
+    executor.end(run(1, 1));
+    await clock.pass(limits.startReportDelayMs - 1);
+    expect(server.last.events()).toEqual(["1.1.1 ended"]);
+    server.last.send({ case: "ack", value: { seq: 1 } });
+    await clock.pass(1);
+    await settle();
+    expect(server.last.events()).toEqual(["1.1.1 ended", "1.0.1 started"]);
   });
 
   test("a run that ended before it was reported sends its end alone, with its start", async () => {
@@ -207,7 +220,7 @@ describe("reports", () => {
 
   test("while a batch is on its way the next ones are collected", async () => {
     await welcomed();
-    sendStarts(1, [run(1)]);
+    executor.end(run(1));
     await settle();
     for (let index = 0; index < 10; index += 1) executor.end(run(2, index));
     await settle();
@@ -226,7 +239,7 @@ describe("reports", () => {
   test("a run is forgotten when its end was acknowledged, not before", async () => {
     await welcomed();
     sendStarts(1, [run(1)]);
-    await settle();
+    await clock.pass(limits.startReportDelayMs);
     executor.end(run(1));
     await clock.pass(10);
     expect(executor.forgotten).toEqual([]);
@@ -258,7 +271,7 @@ describe("reports", () => {
   test("after a lost link all that is running or unacknowledged is told again, from seq 1", async () => {
     await welcomed();
     sendStarts(1, [run(1, 0), run(1, 1), run(1, 2)], 3);
-    await settle();
+    await clock.pass(limits.startReportDelayMs);
     executor.end(run(1, 0));
     executor.end(run(1, 1));
     await clock.pass(10);
@@ -266,7 +279,7 @@ describe("reports", () => {
     await clock.pass(limits.reconnectDelayMsMax);
     executor.end(run(4));
     server.last.welcome();
-    await settle();
+    await clock.pass(limits.startReportDelayMs + limits.reportCoalesceMs);
     expect(server.last.all("reports")[0]?.seq).toBe(1);
     expect(server.last.events().toSorted()).toEqual([
       "1.0.1 ended",

@@ -15,16 +15,19 @@ export interface OutboxOptions {
 }
 
 /**
- * The reports of one session. The first goes at once; while a batch is on its way what comes next
- * is collected for a moment, so that the busier the agent the fewer messages per event. Of a run
- * only the latest report waits: an end tells the start too. Nothing is dropped before its Ack.
+ * The reports of one session. An end goes at once; while a batch is on its way what comes next is
+ * collected for a moment, so that the busier the agent the fewer messages per event. A start waits
+ * a little in any case: of a run only the latest report is sent, and the end of a short one tells
+ * its start too, which saves a message and a commit each. Nothing is dropped before its Ack.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
+  readonly #begun = new Map<string, Reported>();
   readonly #waiting = new Map<string, Reported>();
   #inFlight: { readonly seq: number; readonly events: readonly Reported[] }[] = [];
   #lastSeq = 0;
   #timer: (() => void) | undefined;
+  #cancelBegun: (() => void) | undefined;
   #isDue = false;
   #isClosed = false;
 
@@ -33,8 +36,16 @@ export class Outbox {
   }
 
   push(key: string, reported: Reported): void {
-    this.#waiting.set(key, reported);
-    this.#schedule();
+    if (reported.report.kind === "running") {
+      this.#begun.set(key, reported);
+      this.#cancelBegun ??= this.#options.clock.after(limits.startReportDelayMs, () =>
+        this.#tellBegun(),
+      );
+    } else {
+      this.#begun.delete(key);
+      this.#waiting.set(key, reported);
+      this.#schedule();
+    }
   }
 
   /** Acks are cumulative: the server stores in order. */
@@ -52,6 +63,14 @@ export class Outbox {
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();
+    this.#cancelBegun?.();
+  }
+
+  #tellBegun(): void {
+    this.#cancelBegun = undefined;
+    for (const [key, reported] of this.#begun) this.#waiting.set(key, reported);
+    this.#begun.clear();
+    this.#schedule();
   }
 
   #schedule(): void {

@@ -6,6 +6,7 @@ import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { createAgent } from "./agent.ts";
+import type { LauncherKind } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./grpc-link.ts";
 import { readAgentKey } from "./identity.ts";
@@ -18,6 +19,8 @@ export interface RunAgentOptions {
   readonly cluster: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  /** How processes are started; default: pool. */
+  readonly launcher?: LauncherKind;
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
   readonly version?: string;
@@ -32,9 +35,9 @@ export interface RunAgentOptions {
  * the server refuses this one for good.
  */
 export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
-  const { server, directory, version = "unknown", ...rest } = options;
+  const { server, directory, version = "unknown", launcher = "pool", ...rest } = options;
   const { clock, random, logger } = rest;
-  const executor = await openExecutor(directory, { clock, logger });
+  const executor = await openExecutor(directory, { clock, logger, launcher });
   try {
     const agent = createAgent({
       ...rest,
@@ -53,10 +56,10 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
 /** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
 async function openExecutor(
   directory: string,
-  adapters: { readonly clock: Clock; readonly logger: Logger },
+  how: { readonly clock: Clock; readonly logger: Logger; readonly launcher: LauncherKind },
 ): Promise<Executor> {
   try {
-    return await createProcessExecutor({ directory: join(directory, "process"), ...adapters });
+    return await createProcessExecutor({ directory: join(directory, "process"), ...how });
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     const what =

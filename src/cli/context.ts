@@ -18,6 +18,7 @@ export interface ServerFlags {
 export interface UpFlags extends ServerFlags {
   readonly name: string;
   readonly agent: boolean;
+  readonly launcher: LauncherKind;
 }
 
 export interface AgentFlags {
@@ -28,9 +29,14 @@ export interface AgentFlags {
   /** Amounts in the units people use: cpus, bytes, devices; what is left out is detected. */
   readonly resources: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  readonly launcher: LauncherKind;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
 }
+
+/** How an agent starts processes. */
+export const launcherKinds = ["pool", "spawn"] as const;
+export type LauncherKind = (typeof launcherKinds)[number];
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];

@@ -126,6 +126,7 @@ describe("services", () => {
         policy: "spread",
         name: "ada-s-laptop",
         agent: true,
+        launcher: "pool",
       },
     ]);
     expect(stdout).toContain("./busbar run -- echo hello");
@@ -149,6 +150,7 @@ describe("services", () => {
         data: "./busbar-agent-w",
         resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
         labels: { a: "b", c: "" },
+        launcher: "pool",
         exitWithParent: false,
       },
     ]);

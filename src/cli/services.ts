@@ -6,6 +6,8 @@ import { limits } from "../limits.ts";
 import {
   type AgentFlags,
   type Context,
+  launcherKinds,
+  type LauncherKind,
   type Listening,
   logLevels,
   type ServerFlags,
@@ -37,6 +39,7 @@ export function declareUp(command: Command, shell: Shell): void {
       nodeNameOf(shell.context),
     )
     .option("--no-agent", "start no agent: run nothing on this machine", true)
+    .addOption(launcherFlag())
     .addHelpText(
       "after",
       `
@@ -97,6 +100,7 @@ interface AgentOptions {
   readonly gpu?: number;
   readonly resource?: Readonly<Record<string, number>>;
   readonly label?: Readonly<Record<string, string>>;
+  readonly launcher: LauncherKind;
   readonly exitWithParent?: true;
   readonly logLevel?: (typeof logLevels)[number];
 }
@@ -119,6 +123,7 @@ export function declareAgent(command: Command, shell: Shell): void {
     )
     .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
     .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
+    .addOption(launcherFlag())
     .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
     .addOption(logLevelFlag())
     .addHelpText(
@@ -155,9 +160,19 @@ const toAgentFlags = (server: string, flags: AgentOptions): AgentFlags => ({
   data: flags.data ?? `./busbar-agent-${flags.name}`,
   resources: resourcesOf(flags),
   labels: { ...flags.label },
+  launcher: flags.launcher,
   exitWithParent: flags.exitWithParent === true,
   ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
 });
+
+const launcherFlag = (): Option =>
+  new Option(
+    "--launcher <kind>",
+    "start processes by a few helpers, or by forking the agent itself",
+  )
+    .choices(launcherKinds)
+    .default("pool")
+    .argParser(oneOf("--launcher", launcherKinds));
 
 const logLevelFlag = (): Option =>
   new Option(

@@ -3,7 +3,7 @@ import type { CheckerName } from "./checkers.ts";
 import { MUTANTS } from "./mutants.ts";
 import { simulateSeeds } from "./seeds.ts";
 
-const SEEDS_MAX = 150;
+const SEEDS_MAX = 400;
 
 /** Every name, by type: a new checker does not compile until it stands here. */
 const CHECKERS: Readonly<Record<CheckerName, true>> = {

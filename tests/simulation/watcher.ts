@@ -19,6 +19,8 @@ export interface WatcherOptions {
   readonly witness: Witness;
   readonly trace: Trace;
   readonly seams: Seams;
+  /** It leaves once it was checked, and comes back with a new list: the moment between the two is delicate. */
+  readonly isRestless: boolean;
 }
 
 /**
@@ -43,7 +45,7 @@ export class Watcher {
   }
 
   async #run(): Promise<void> {
-    const { timeline, random } = this.#options;
+    const { timeline, random, isRestless } = this.#options;
     while (!this.#isClosed) {
       try {
         this.#seen ??= await this.#list();
@@ -52,7 +54,8 @@ export class Watcher {
         const isCompacted = error instanceof AppError && error.code === "compacted";
         if (isCompacted) this.#seen = undefined;
       }
-      await timeline.sleep(random.int(10, 3_000));
+      if (isRestless) this.#seen = undefined;
+      await timeline.sleep(random.int(10, isRestless ? 300 : 3_000));
     }
   }
 
@@ -120,6 +123,11 @@ export class Watcher {
 
   /** Whenever nothing is on its way, the copy is what is on the disk. */
   check(): void {
+    this.#compare();
+    if (this.#options.isRestless && this.#inFlight !== undefined) this.#leave();
+  }
+
+  #compare(): void {
     const { durable } = this.#options.witness;
     if (this.#inFlight !== 0 || this.#latest < (durable.visible.at(-1) ?? 0)) return;
     for (const job of durable.jobs.values()) {

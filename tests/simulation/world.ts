@@ -60,7 +60,9 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
   });
   const nodes = hosts.map(({ name }) => name);
   const clients = new Clients({ ...shared, server, nodes, random: random.fork() });
-  const watchers = [1, 2].map(() => new Watcher({ ...shared, server, random: random.fork() }));
+  const watchers = [false, false, true].map(
+    (isRestless) => new Watcher({ ...shared, server, random: random.fork(), isRestless }),
+  );
   endAtViolation(timeline, witness);
   return { timeline, random, trace, witness, disk, server, network, hosts, clients, watchers };
 }

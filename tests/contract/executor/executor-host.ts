@@ -11,13 +11,19 @@ export type HostOrder =
   | { readonly kind: "stop"; readonly id: RunId }
   | { readonly kind: "known" };
 
-const [directory = ""] = process.argv.slice(2);
-const executor = await createProcessExecutor({ directory, clock: realClock, logger: silentLogger });
+const [directory = "", launcher] = process.argv.slice(2);
+const executor = await createProcessExecutor({
+  directory,
+  clock: realClock,
+  logger: silentLogger,
+  launcher: launcher === "spawn" ? "spawn" : "pool",
+});
 const answer = (): boolean => process.stdout.write(`${JSON.stringify(executor.known())}\n`);
 answer();
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line) as HostOrder;
   if (order.kind === "start") executor.start(order.request);
   if (order.kind === "stop") executor.stop(order.id);
+  await new Promise((resolve) => setImmediate(resolve)); // until what was asked is on its way
   answer();
 }

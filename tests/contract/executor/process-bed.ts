@@ -1,9 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { ProcessExecutorOptions } from "../../../src/agent/executors/process/process-executor.ts";
+import type {
+  LauncherKind,
+  ProcessExecutorOptions,
+} from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
+import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
@@ -28,31 +32,48 @@ export const silentLogger: Logger = {
 
 export interface ProcessBed extends ExecutorBed {
   readonly directory: string;
+  readonly launcher: LauncherKind;
   open(over?: Partial<ProcessExecutorOptions>): Promise<Executor>;
   /** Pids of everything that runs in the sessions of this bed's runs. */
   processes(): number[];
+  /** The pid of who waits for the command of a run. */
+  wrapperOf(key: string): number | undefined;
+  /** Pids of this bed's launchers, or of their lanes. */
+  helpers(kind: "launcher" | "lane"): number[];
 }
 
+export const launchers: readonly LauncherKind[] = ["pool", "spawn"];
+
 /** A temporary directory of runs, and whatever runs from it. */
-export function makeProcessBed(): ProcessBed {
+export function makeProcessBed(launcher: LauncherKind): ProcessBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-executor-"));
   const sessions = new Set<number>(); // also of runs whose state was removed since
+
+  const stateOf = (key: string) => readStateFile(join(directory, "runs", key));
 
   function processes(): number[] {
     const runs = join(directory, "runs");
     for (const run of existsSync(runs) ? readdirSync(runs) : []) {
-      const state = join(runs, run, "state");
-      const pid = existsSync(state) ? Number.parseInt(readFileSync(state, "latin1"), 10) : 0;
-      if (pid > 0) sessions.add(pid);
+      const session = stateOf(run)?.session;
+      if (session !== undefined) sessions.add(session.pid);
     }
     return [...membersOf(sessions).values()].flat().map(({ pid }) => pid);
   }
 
   return {
     directory,
+    launcher,
     processes,
+    helpers: (kind) => helpersOf(directory, kind),
+    wrapperOf: (key) => stateOf(key)?.wrapper?.pid,
     open: (over = {}) =>
-      createProcessExecutor({ directory, clock: realClock, logger: silentLogger, ...over }),
+      createProcessExecutor({
+        directory,
+        clock: realClock,
+        logger: silentLogger,
+        launcher,
+        ...over,
+      }),
     // Within one process the nearest thing to kill -9; process-restart.test.ts has the real one.
     async abandon(executor) {
       await executor.close();
@@ -66,9 +87,28 @@ export function makeProcessBed(): ProcessBed {
         },
         { what: "the processes of a test to go" },
       );
+      await eventually(
+        () => helpersOf(directory, "launcher").length + helpersOf(directory, "lane").length === 0,
+        { what: "launchers and lanes to end by themselves" },
+      );
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** They tell in their command lines whose they are. */
+export function helpersOf(directory: string, kind: "launcher" | "lane"): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const title = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+        return title.startsWith(`busbar ${kind} ${directory}/`);
+      } catch {
+        return false; // gone while we looked
+      }
+    });
 }
 
 export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {

@@ -1,7 +1,7 @@
 import { unreachable } from "../../../lib/invariant.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
 import type { Stop } from "./run.ts";
-import type { CommandOutcome } from "./wrapper.ts";
+import type { CommandOutcome, Obstacle } from "./wrapper.ts";
 
 /**
  * How a run ended, from what its wrapper left (undefined: nothing) and what we intended. Once a
@@ -20,7 +20,7 @@ export function endOf(
     case "signalled":
       return outcome;
     case "not-executed":
-      return { kind: "could-not-start", message: refusal(outcome.exitCode, names.program) };
+      return { kind: "could-not-start", message: REFUSALS[outcome.why](names.program) };
     default:
       return unreachable(outcome);
   }
@@ -32,8 +32,12 @@ function signalOf(outcome: CommandOutcome | undefined, stop: Stop): string | und
   return outcome.kind === "signalled" ? outcome.signal : undefined;
 }
 
-function refusal(exitCode: number, program: string): string {
-  return exitCode === 127
-    ? `program not found: ${program}`
-    : `program cannot be executed: ${program}`;
-}
+/** Total by type: a new obstacle does not compile until there are words for it. */
+const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> = {
+  "not-found": (program) => `program not found: ${program}`,
+  "not-executable": (program) => `program cannot be executed: ${program}`,
+  "too-long": () => "the arguments and the environment together are too long for this machine",
+  "no-directory": () => "the working directory cannot be entered",
+  "no-process": () => "this machine allows no more processes",
+  stopped: () => "it was stopped before it began",
+};

@@ -34,11 +34,14 @@ export type JournalEntry =
   | { readonly kind: "removed"; readonly key: string }; // nothing of it is left
 
 /**
- * Lines of JSON, appended. Entries are not flushed one by one: the page cache survives a killed
- * agent, and after a crash of the machine no process is left to know of.
+ * Lines of JSON, appended. Not synced to the disk: the page cache survives a killed agent, and
+ * after a crash of the machine no process is left to know of.
  */
 export interface Journal {
+  /** Written with the next `flush`, before which nothing may be done that it tells of. */
   append(entry: JournalEntry): void;
+  /** Writes what was appended, in one go. Throws `unavailable`; what it could not write is lost. */
+  flush(): void;
   /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
   isOvergrown(live: number): boolean;
   /** Replaces everything by `entries`, atomically. */
@@ -72,6 +75,7 @@ export function createJournal(directory: string, entries: Iterable<JournalEntry>
   const path = join(directory, FILE);
   let lines = 0;
   let isTorn = false;
+  let pending = "";
   let fd = replace(entries);
 
   function replace(all: Iterable<JournalEntry>): number {
@@ -85,10 +89,16 @@ export function createJournal(directory: string, entries: Iterable<JournalEntry>
 
   return {
     append(entry) {
+      pending += `${JSON.stringify(entry)}\n`;
+      lines += 1;
+    },
+    flush() {
+      if (pending === "") return;
+      const text = `${isTorn ? "\n" : ""}${pending}`;
+      pending = "";
       try {
-        writeWhole(fd, `${isTorn ? "\n" : ""}${JSON.stringify(entry)}\n`);
+        writeWhole(fd, text);
         isTorn = false;
-        lines += 1;
       } catch (cause) {
         isTorn = true; // a full disk may have taken a part of the line
         throw new AppError("unavailable", "write the journal", { cause });
@@ -98,6 +108,7 @@ export function createJournal(directory: string, entries: Iterable<JournalEntry>
     rewrite(entries) {
       const old = fd;
       fd = replace(entries);
+      pending = ""; // told by the entries
       closeSync(old);
     },
     close() {

@@ -4,6 +4,8 @@ export interface KeptOutput {
   readonly forgottenAtMs: number;
   readonly bytes: number;
   readonly outputLimitBytes: number;
+  /** Its directory holds nothing else and can serve another run; undefined: not known. */
+  readonly isClean?: boolean;
 }
 
 export interface KeptBounds {
@@ -46,23 +48,25 @@ export class KeptOutputs {
     this.#bytes += output.bytes;
   }
 
-  remove(key: string): void {
+  /** False when there was none. */
+  remove(key: string): boolean {
     const output = this.#outputs.get(key);
-    if (output === undefined) return;
+    if (output === undefined) return false;
     this.#outputs.delete(key);
     this.#bytes -= output.bytes;
+    return true;
   }
 
   /** Takes out what is too many, too much or too old now; the caller deletes the files. */
-  takeSurplus(nowMs: number): string[] {
-    const surplus: string[] = [];
+  takeSurplus(nowMs: number): [key: string, output: KeptOutput][] {
+    const surplus: [string, KeptOutput][] = [];
     for (const [key, output] of this.#outputs) {
       const isOld = nowMs - output.forgottenAtMs >= this.#bounds.ageMsMax;
       const isOver =
         this.#outputs.size > this.#bounds.runsMax || this.#bytes > this.#bounds.bytesMax;
       if (!isOld && !isOver) break;
       this.remove(key);
-      surplus.push(key);
+      surplus.push([key, output]);
     }
     return surplus;
   }

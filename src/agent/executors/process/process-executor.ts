@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Clock } from "../../../ports/clock.ts";
@@ -9,10 +9,13 @@ import type { KeptBounds } from "./kept-outputs.ts";
 import { KEPT_BOUNDS } from "./kept-outputs.ts";
 import { baseEnvOf } from "./launch.ts";
 import { lockDirectory } from "./lock.ts";
+import { PERLS } from "./launcher-script.ts";
+import { PoolStarter } from "./pool-starter.ts";
+import type { Remover } from "./remover.ts";
 import { createRemover } from "./remover.ts";
 import { Runs } from "./runs.ts";
+import { createSpawnStarter } from "./spawn-starter.ts";
 import type { ProcessStarter } from "./starter.ts";
-import { createSpawnStarter } from "./starter.ts";
 
 export interface ProcessExecutorOptions {
   /** Holds the journal, the runs and their output. One executor at a time. */
@@ -20,6 +23,9 @@ export interface ProcessExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bootId?: string;
+  /** How processes are started; default: pool. */
+  readonly launcher?: LauncherKind;
+  /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
   readonly keptBounds?: KeptBounds;
   /** The agent's own environment, with which that of the work begins. */
@@ -27,11 +33,18 @@ export interface ProcessExecutorOptions {
 }
 
 /**
+ * - pool: by launchers that were started once (see PoolStarter). The agent itself forks no more.
+ * - spawn: by a fork of the agent for each, with a shell as its wrapper.
+ */
+export type LauncherKind = "pool" | "spawn";
+
+/**
  * Runs work as processes of this machine.
  *
  *   directory/lock             who uses it
  *   directory/journal.ndjson   what to remember (see JournalEntry)
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
+ *   directory/spare/           of launchers: prepared to become one of runs/
  *   directory/trash/           on its way out
  *
  * When a command ends, what it left behind in its process group is killed; work that is meant to
@@ -43,17 +56,17 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
   const bootId = options.bootId ?? readBootId();
   const unlock = lockDirectory(directory, bootId);
   try {
-    const starter = options.starter ?? createSpawnStarter();
     const remover = createRemover(join(directory, "trash"), logger);
+    const starter = options.starter ?? createStarter(options, remover);
     const runs = new Runs({
       directory,
+      spareDirectory: join(directory, "spare"),
       clock: options.clock,
       logger,
       bootId,
       starter,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
-      baseEnv: baseEnvOf(options.env ?? process.env),
     });
     await runs.recover();
     return {
@@ -75,4 +88,20 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     unlock();
     throw error;
   }
+}
+
+function createStarter(options: ProcessExecutorOptions, remover: Remover): ProcessStarter {
+  const { directory, clock, logger, launcher = "pool" } = options;
+  const env = baseEnvOf(options.env ?? process.env);
+  const fallback = createSpawnStarter(env);
+  if (launcher === "spawn") return fallback;
+  const perl = PERLS.find((path) => existsSync(path));
+  if (perl === undefined) {
+    logger.warn({ lookedFor: PERLS }, "there is no perl for launchers: processes are spawned");
+    return fallback;
+  }
+  const runsDirectory = join(directory, "runs");
+  const spareDirectory = join(directory, "spare");
+  const rest = { clock, logger, remover, fallback };
+  return new PoolStarter({ perl, runsDirectory, spareDirectory, env, ...rest });
 }

@@ -9,7 +9,7 @@ import type { Logger } from "../../../ports/logger.ts";
 export interface Remover {
   /** `path` is free at once; what was there goes in time. */
   remove(path: string): void;
-  /** Everything of a run but its output; a working directory of its own goes with it. */
+  /** The script of a run and the working directory of its own; its output stays. */
   removeWork(directory: string): void;
   /** Resolves when nothing is left to delete. */
   idle(): Promise<void>;
@@ -41,10 +41,9 @@ export function createRemover(trash: string, logger: Logger): Remover {
   }
 
   async function removeWork(directory: string): Promise<void> {
-    const files = ["state", "stopping", "script"].map((name) => unlink(join(directory, name)));
-    for (const result of await Promise.allSettled(files)) {
-      if (result.status === "rejected" && !isMissing(result.reason)) complain(result.reason);
-    }
+    await unlink(join(directory, "script")).catch((error: unknown) => {
+      if (!isMissing(error)) complain(error);
+    });
     const work = join(directory, "work");
     await rmdir(work).catch(() => remove(work)); // usually it is empty
   }

@@ -22,9 +22,9 @@ export interface Stop {
   readonly sent: "SIGTERM" | "SIGKILL" | undefined;
 }
 
-/** The shell over a run. One of our own children is alive until we hear that it is gone. */
+/** Who waits for the command. Of our own starter's the end is told to us; others are looked at. */
 export type Wrapper =
-  | { readonly kind: "child"; readonly pid: number }
+  | { readonly kind: "told" }
   | { readonly kind: "adopted"; readonly identity: ProcessIdentity }
   | { readonly kind: "unknown"; readonly sinceMs: number }; // took the run, has not said who it is
 
@@ -38,13 +38,21 @@ export type Wrapper =
  */
 export type RunState =
   | { readonly kind: "running"; readonly wrapper: Wrapper; readonly stop: Stop | undefined }
-  | { readonly kind: "lingering"; readonly session: number; readonly stop: Stop }
+  | { readonly kind: "lingering"; readonly session: ProcessIdentity; readonly stop: Stop }
   | { readonly kind: "ended"; readonly report: Extract<RunReport, { kind: "ended" }> };
 
 export interface Run {
   readonly id: RunId;
   readonly terms: RunTerms;
   state: RunState;
+  /** As its wrapper told when it ended; undefined: to be looked up. */
+  left: Left | undefined;
+}
+
+/** What a run left in its directory. */
+export interface Left {
+  readonly outputBytes: readonly [stdout: number, stderr: number];
+  readonly isClean: boolean;
 }
 
 /** Names a run in maps and as a directory. */
@@ -74,13 +82,4 @@ export function reportOf(run: Run): RunReport {
   return run.state.kind === "ended"
     ? run.state.report
     : { kind: "running", startedAtMs: run.terms.startedAtMs };
-}
-
-/** The session of a run's processes: the wrapper leads it, so its pid names it. */
-export function sessionOf(run: Run): number | undefined {
-  if (run.state.kind === "lingering") return run.state.session;
-  if (run.state.kind !== "running") return undefined;
-  const { wrapper } = run.state;
-  if (wrapper.kind === "unknown") return undefined;
-  return wrapper.kind === "child" ? wrapper.pid : wrapper.identity.pid;
 }

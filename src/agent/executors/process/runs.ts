@@ -1,44 +1,46 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import type { Executor, RunEnd, RunId, RunRequest } from "../../../ports/executor.ts";
+import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import { isAlive } from "../../proc.ts";
 import { endOf } from "./end.ts";
-import type { Journal, JournalEntry } from "./journal.ts";
+import type { JournalEntry } from "./journal.ts";
 import { createJournal, readJournal } from "./journal.ts";
 import type { KeptBounds } from "./kept-outputs.ts";
 import { KeptOutputs } from "./kept-outputs.ts";
-import { makeDirectory, prepareLaunch, termsOf } from "./launch.ts";
+import { launchOf, termsOf } from "./launch.ts";
+import { Ledger } from "./ledger.ts";
 import type { OutputSource } from "./output-reader.ts";
 import { OutputReader } from "./output-reader.ts";
 import { cutOutput, outputBytes } from "./output.ts";
 import type { Memory } from "./recover.ts";
 import { recall, summarise } from "./recover.ts";
 import type { Remover } from "./remover.ts";
-import type { Run, RunTerms, Stop, StopCause } from "./run.ts";
+import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
 import { idOf, parseRunKey, reportOf, runKey, STRAY_TERMS } from "./run.ts";
 import { linuxSessions } from "./sessions.ts";
-import type { Gone, ProcessStarter } from "./starter.ts";
+import type { Gone, Launch, ProcessStarter } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
-import { awaitWrappers, readStateFile, takeFromWrappers } from "./state-file.ts";
+import { awaitWrappers, markStopping, readStateFile, takeFromWrappers } from "./state-file.ts";
 import { Watch } from "./watch.ts";
 
 type Listener = Parameters<Executor["onReport"]>[0];
 
 export interface RunsOptions {
   readonly directory: string;
+  /** What lanes prepare: see PoolStarter. */
+  readonly spareDirectory: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bootId: string;
   readonly starter: ProcessStarter;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
-  readonly baseEnv: Readonly<Record<string, string>>;
 }
 
 const RESTARTED = "the machine was restarted";
@@ -53,11 +55,12 @@ export class Runs {
   readonly #outputs: OutputReader;
   readonly #watch: Watch;
   readonly #listeners: Listener[] = [];
-  #journal: Journal | undefined; // undefined while recovering: the new one is written at the end
+  readonly #ledger: Ledger;
   #closed = false;
 
   constructor(options: RunsOptions) {
     this.#options = options;
+    this.#ledger = new Ledger(options.logger);
     this.#kept = new KeptOutputs(options.keptBounds);
     this.#outputs = new OutputReader(options.clock, (key) => this.#sourceOf(key));
     this.#watch = new Watch({
@@ -74,39 +77,35 @@ export class Runs {
 
   /** Finds what earlier lives left. Called once, before anything else. */
   async recover(): Promise<void> {
-    const { directory, bootId, logger } = this.#options;
+    const { directory, spareDirectory, bootId, logger, remover } = this.#options;
     const { entries, damaged } = readJournal(directory);
     if (damaged > 0) logger.warn({ damaged }, "left out damaged lines of the journal");
     const memory = recall(entries, this.#kept);
     const isSameBoot = memory.bootId === undefined || memory.bootId === bootId;
     if (isSameBoot) await this.#awaitWrappers(memory);
+    remover.remove(spareDirectory); // from here on no lane of an earlier life takes a run
     for (const [key, { terms, stop, ended }] of memory.runs) {
-      if (ended === undefined) this.#resume(this.#add(key, terms, stop), isSameBoot);
-      else this.#runs.set(key, { id: idOf(key), terms, state: { kind: "ended", report: ended } });
+      if (ended === undefined)
+        this.#resume(this.#add(key, terms, this.#unknown(), stop), isSameBoot);
+      else this.#addEnded(key, terms, ended);
     }
     this.#recoverStrays();
-    this.#journal = createJournal(directory, summarise(bootId, this.#runs, this.#kept));
+    this.#ledger.open(createJournal(directory, this.#summary()));
     this.#watch.look();
   }
 
   start(request: RunRequest): void {
     const key = runKey(request.id);
     if (this.#runs.has(key) || this.#closed) return;
-    this.#kept.remove(key);
-    const run = this.#add(key, termsOf(request, this.#options.clock.nowMs()), undefined);
+    const directory = this.#directoryOf(key);
+    if (this.#kept.remove(key)) this.#options.remover.remove(directory);
+    const terms = termsOf(request, this.#options.clock.nowMs());
+    const run = this.#add(key, terms, { kind: "told" }, undefined);
+    this.#ledger.note({ kind: "started", key, terms });
     try {
       if (this.#runs.size > limits.runsPerAgentMax) throw new Error("the agent has too many runs");
-      this.#write({ kind: "started", key, terms: run.terms });
-      const directory = this.#directoryOf(key);
-      if (!makeDirectory(directory)) {
-        if (this.#findAgain(run, directory)) {
-          if (run.state.kind !== "ended") this.#emit(run);
-          return;
-        }
-        this.#options.remover.remove(directory); // of a forgotten run
-        makeDirectory(directory);
-      }
-      this.#launch(run, prepareLaunch(request, directory, this.#options.baseEnv));
+      const launch = launchOf(request, directory);
+      this.#ledger.after((failure) => this.#launch(run, launch, failure));
     } catch (error) {
       this.#end(run, { kind: "could-not-start", message: describeChain(error) });
     }
@@ -126,14 +125,17 @@ export class Runs {
     if (run === undefined || run.state.kind !== "ended") return;
     const directory = this.#directoryOf(key);
     const { outputLimitBytes } = run.terms;
+    const isClean = run.left?.isClean ?? false;
     const atMs = this.#options.clock.nowMs();
-    const bytes = outputBytes(directory);
+    const bytes = bytesOf(run) ?? outputBytes(directory);
     this.#runs.delete(key);
-    this.#kept.add(key, { forgottenAtMs: atMs, bytes, outputLimitBytes });
-    this.#tryWrite({ kind: "forgotten", key, atMs, bytes, outputLimitBytes });
-    this.#options.remover.removeWork(directory);
+    this.#kept.add(key, { forgottenAtMs: atMs, bytes, outputLimitBytes, isClean });
+    this.#ledger.note({ kind: "forgotten", key, atMs, bytes, outputLimitBytes });
+    // No output is read the same without a file. The rest of what is clean stays as it is.
+    if (isClean && bytes === 0) this.#ledger.after(() => this.#discard(directory, true));
+    else if (!isClean) this.#options.remover.removeWork(directory);
     this.#removeSurplus(atMs);
-    if (this.#journal?.isOvergrown(this.#runs.size + this.#kept.size)) this.#rewriteJournal();
+    this.#ledger.compact(this.#runs.size + this.#kept.size, () => this.#summary());
   }
 
   known(): ReturnType<Executor["known"]> {
@@ -150,10 +152,10 @@ export class Runs {
   /** Stops watching. False when it had been called before. */
   close(): boolean {
     if (this.#closed) return false;
+    this.#ledger.close();
     this.#closed = true;
     this.#watch.stop();
     this.#outputs.close();
-    this.#journal?.close();
     return true;
   }
 
@@ -173,42 +175,67 @@ export class Runs {
     throw new AppError("not_found", `no output of run ${key} on this node`);
   }
 
-  #add(key: string, terms: RunTerms, stop: Stop | undefined): Run {
-    const wrapper = { kind: "unknown", sinceMs: this.#options.clock.nowMs() } as const;
-    const run: Run = { id: idOf(key), terms, state: { kind: "running", wrapper, stop } };
+  #add(key: string, terms: RunTerms, wrapper: Wrapper, stop: Stop | undefined): Run {
+    const state = { kind: "running", wrapper, stop } as const;
+    const run: Run = { id: idOf(key), terms, state, left: undefined };
     this.#runs.set(key, run);
     this.#active.add(run);
     return run;
   }
 
-  #launch(run: Run, launch: Parameters<ProcessStarter["start"]>[0]): void {
-    const pid = this.#options.starter.start(launch, (gone) => this.#onGone(run, pid, gone));
-    if (pid === undefined) return; // told by onGone
-    run.state = { kind: "running", wrapper: { kind: "child", pid }, stop: undefined };
-    this.#emit(run);
+  #addEnded(key: string, terms: RunTerms, report: Extract<RunReport, { kind: "ended" }>): void {
+    const state = { kind: "ended", report } as const;
+    this.#runs.set(key, { id: idOf(key), terms, state, left: undefined });
+  }
+
+  #unknown(): Wrapper {
+    return { kind: "unknown", sinceMs: this.#options.clock.nowMs() };
+  }
+
+  #launch(run: Run, launch: Launch, failure: AppError | undefined): void {
+    if (failure !== undefined) {
+      this.#end(run, { kind: "could-not-start", message: describeChain(failure) });
+      return;
+    }
+    this.#options.starter.start(launch, (gone) => this.#onGone(run, gone));
+    this.#tell(run);
     this.#watch.begin(run);
   }
 
-  /** Our child is gone: the run has ended, or another wrapper of an earlier life had taken it. */
-  #onGone(run: Run, pid: number | undefined, gone: Gone): void {
+  /** The starter tells what became of a launch. */
+  #onGone(run: Run, gone: Gone): void {
     if (run.state.kind !== "running") return;
-    const { stop } = run.state;
-    const file = readStateFile(this.#directoryOf(runKey(run.id)));
     if (gone.kind === "could-not-start") {
       this.#end(run, { kind: "could-not-start", message: gone.message });
-    } else if (file === undefined) {
-      const message = `the shell ended before it began: ${gone.how}`;
-      const names = { program: run.terms.program, vanished: message };
-      const never: RunEnd = { kind: "could-not-start", message };
-      this.#end(run, stop === undefined ? never : endOf(undefined, stop, names));
-    } else if (file.wrapper?.pid === pid) {
-      this.#onWrapperGone(run, file);
+    } else if (gone.kind === "gone") {
+      this.#lookUp(run, gone.how);
     } else {
-      this.#adopt(run, file);
+      run.left = gone;
+      const { outcome } = gone;
+      if (run.state.stop !== undefined) this.#lookUp(run, "it ended");
+      else this.#end(run, endOf(outcome, undefined, { program: run.terms.program, vanished: "" }));
     }
   }
 
-  /** Looks after a run whose wrapper is not our child. */
+  /** The run has ended, or has a wrapper that is not ours to hear of. */
+  #lookUp(run: Run, how: string): void {
+    invariant(run.state.kind === "running", "only a running run is looked up");
+    const { stop } = run.state;
+    const file = readStateFile(this.#directoryOf(runKey(run.id)));
+    if (file === undefined) {
+      const message = `the wrapper ended before it began: ${how}`;
+      const names = { program: run.terms.program, vanished: message };
+      const never: RunEnd = { kind: "could-not-start", message };
+      this.#end(run, stop === undefined ? never : endOf(undefined, stop, names));
+    } else if (file.outcome !== undefined) {
+      this.#onWrapperGone(run, file);
+    } else {
+      this.#adopt(run, file);
+      this.#watch.checkWrapper(run, this.#options.clock.nowMs());
+    }
+  }
+
+  /** Looks after a run of whose end nobody will tell us. */
   #adopt(run: Run, file: StateFile): void {
     invariant(run.state.kind === "running", "only a running run is adopted");
     const wrapper =
@@ -268,7 +295,7 @@ export class Runs {
         continue;
       }
       const terms = { ...STRAY_TERMS, startedAtMs: clock.nowMs() };
-      this.#findAgain(this.#add(name, terms, undefined), directory);
+      this.#findAgain(this.#add(name, terms, this.#unknown(), undefined), directory);
     }
   }
 
@@ -277,10 +304,10 @@ export class Runs {
     const key = runKey(run.id);
     const nowMs = this.#options.clock.nowMs();
     const killAtMs = nowMs + run.terms.killGraceMs;
-    this.#tryWrite({ kind: "stopping", key, cause, killAtMs });
+    this.#ledger.note({ kind: "stopping", key, cause, killAtMs });
+    this.#ledger.write();
     try {
-      // Tells the wrapper to leave the rest of its group to us, and not to begin any more.
-      writeFileSync(join(this.#directoryOf(key), "stopping"), "");
+      markStopping(this.#directoryOf(key));
     } catch (error) {
       this.#options.logger.warn({ run: key, error: describeChain(error) }, "could not mark a stop");
     }
@@ -291,7 +318,7 @@ export class Runs {
   /** The wrapper of a run is gone for good; it had taken the run. */
   #onWrapperGone(run: Run, file: StateFile): void {
     invariant(run.state.kind === "running", "a wrapper is gone once");
-    const session = file.wrapper?.pid;
+    const { session } = file;
     if (run.state.stop !== undefined && session !== undefined) {
       run.state = { kind: "lingering", session, stop: run.state.stop };
       this.#watch.lookSoon();
@@ -306,20 +333,23 @@ export class Runs {
     const names = { program: run.terms.program, vanished };
     const end = endOf(file.outcome, run.state.stop, names);
     const endedAtMs = file.outcome === undefined ? this.#options.clock.nowMs() : file.writtenAtMs;
-    this.#end(run, end, Math.max(endedAtMs, run.terms.startedAtMs));
+    this.#end(run, end, endedAtMs);
   }
 
   #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs()): void {
     if (run.state.kind === "ended") return;
     const key = runKey(run.id);
-    cutOutput(this.#directoryOf(key), run.terms.outputLimitBytes);
+    const { outputLimitBytes } = run.terms;
+    const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
+    if (isShort !== true) cutOutput(this.#directoryOf(key), outputLimitBytes);
     const startedAtMs = end.kind === "could-not-start" ? undefined : run.terms.startedAtMs;
-    const report = { kind: "ended", startedAtMs, endedAtMs, end } as const;
-    this.#tryWrite({ kind: "ended", key, report });
+    const atMs = Math.max(endedAtMs, run.terms.startedAtMs); // clocks may be set back
+    const report = { kind: "ended", startedAtMs, endedAtMs: atMs, end } as const;
+    this.#ledger.note({ kind: "ended", key, report });
     run.state = { kind: "ended", report };
     this.#active.delete(run);
     this.#outputs.ended(key);
-    this.#emit(run);
+    this.#ledger.after(() => this.#tell(run));
   }
 
   #drop(run: Run): void {
@@ -327,36 +357,31 @@ export class Runs {
     this.#active.delete(run);
   }
 
-  #emit(run: Run): void {
+  #tell(run: Run): void {
     for (const listener of this.#listeners) listener(run.id, reportOf(run));
   }
 
   #removeSurplus(nowMs: number): number | undefined {
-    for (const key of this.#kept.takeSurplus(nowMs)) {
-      this.#tryWrite({ kind: "removed", key });
-      this.#options.remover.remove(this.#directoryOf(key));
+    for (const [key, { bytes, isClean = false }] of this.#kept.takeSurplus(nowMs)) {
+      this.#ledger.note({ kind: "removed", key });
+      this.#discard(this.#directoryOf(key), isClean && bytes <= limits.spareBytesMax);
     }
     return this.#kept.nextSurplusAtMs();
   }
 
-  #rewriteJournal(): void {
-    try {
-      this.#journal?.rewrite(summarise(this.#options.bootId, this.#runs, this.#kept));
-    } catch (error) {
-      this.#options.logger.error({ error: describeChain(error) }, "could not rewrite the journal");
-    }
+  #discard(directory: string, canBeRecycled: boolean): void {
+    const { starter, remover } = this.#options;
+    if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
   }
 
-  #write(entry: JournalEntry): void {
-    this.#journal?.append(entry);
+  #summary(): Iterable<JournalEntry> {
+    return summarise(this.#options.bootId, this.#runs, this.#kept);
   }
+}
 
-  /** For what has happened, or must: a full disk does not undo it. */
-  #tryWrite(entry: JournalEntry): void {
-    try {
-      this.#write(entry);
-    } catch (error) {
-      this.#options.logger.error({ error: describeChain(error), entry }, "journal entry lost");
-    }
-  }
+function bytesOf({ left, terms }: Run): number | undefined {
+  if (left === undefined) return undefined;
+  const [stdout, stderr] = left.outputBytes;
+  const max = terms.outputLimitBytes + 1; // see cutOutput
+  return Math.min(stdout, max) + Math.min(stderr, max);
 }

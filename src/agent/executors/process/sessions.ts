@@ -1,22 +1,23 @@
-import { membersOf } from "../../proc.ts";
+import type { ProcessIdentity } from "../../proc.ts";
+import { identityOf, membersOf } from "../../proc.ts";
 
 /**
- * The processes of a run are those of its session: the wrapper leads it, and only a process that
+ * The processes of a run are those of its session, named by who leads it, and only a process that
  * calls setsid leaves it. Programs like timeout(1) make process groups of their own within it, so
- * signalling the wrapper's group alone would miss them.
+ * signalling the leader's group alone would miss them.
  */
 export interface Sessions {
-  /** Sends `signal` to everyone in each session; those in the wrapper's own group get it at once. */
-  signal(sessions: Iterable<number>, signal: "SIGTERM" | "SIGKILL"): void;
-  /** Those of `sessions`, whose wrappers are gone, in which someone still runs. */
-  inhabited(sessions: Iterable<number>): ReadonlySet<number>;
+  /** Sends `signal` to everyone in each session; those in the leader's own group get it at once. */
+  signal(sessions: readonly ProcessIdentity[], signal: "SIGTERM" | "SIGKILL"): void;
+  /** The pids of those leaders, whose wrappers are gone, in whose session someone still runs. */
+  inhabited(sessions: readonly ProcessIdentity[]): ReadonlySet<number>;
   /** Kills whoever is left in these sessions, whose wrappers are gone. */
-  killOrphans(sessions: Iterable<number>): void;
+  killOrphans(sessions: readonly ProcessIdentity[]): void;
 }
 
 export const linuxSessions: Sessions = {
   signal(sessions, signal) {
-    const all = new Set(sessions);
+    const all = new Set(sessions.map(({ pid }) => pid));
     for (const session of all) send(-session, signal);
     for (const [session, members] of membersOf(all)) {
       for (const { pid, group } of members) if (group !== session) send(pid, signal);
@@ -34,12 +35,14 @@ export const linuxSessions: Sessions = {
 
 /**
  * The kernel does not give a number away while a session of that number has members. So a process
- * with the number of a wrapper that is gone means that the session is a stranger's.
+ * with the number of the leader that is not the leader means that the session is a stranger's.
  */
-function orphansOf(sessions: Iterable<number>): ReturnType<typeof membersOf> {
-  const found = membersOf(new Set(sessions));
+function orphansOf(sessions: readonly ProcessIdentity[]): ReturnType<typeof membersOf> {
+  const leaders = new Map(sessions.map((leader) => [leader.pid, leader.startTicks]));
+  const found = membersOf(new Set(leaders.keys()));
   for (const [session, members] of found) {
-    if (members.some(({ pid }) => pid === session)) found.delete(session);
+    if (!members.some(({ pid }) => pid === session)) continue;
+    if (identityOf(session)?.startTicks !== leaders.get(session)) found.delete(session);
   }
   return found;
 }

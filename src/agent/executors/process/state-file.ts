@@ -1,10 +1,20 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { WrapperState } from "./wrapper.ts";
-import { parseWrapperState } from "./wrapper.ts";
+import { parseWrapperState, TAKEN } from "./wrapper.ts";
 
 export interface StateFile extends WrapperState {
   /** When the wrapper last wrote: with an outcome, when the command ended. */
@@ -18,7 +28,7 @@ export function readStateFile(directory: string): StateFile | undefined {
     const state = parseWrapperState(readFileSync(path, "latin1"));
     return { ...state, writtenAtMs: Math.floor(statSync(path).mtimeMs) };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isCode(error, "ENOENT")) return undefined;
     throw error;
   }
 }
@@ -27,7 +37,7 @@ export function readStateFile(directory: string): StateFile | undefined {
 export const lostStateFile = (
   wrapper: WrapperState["wrapper"],
   writtenAtMs: number,
-): StateFile => ({ wrapper, outcome: undefined, writtenAtMs });
+): StateFile => ({ wrapper, session: wrapper, outcome: undefined, writtenAtMs });
 
 /**
  * An agent killed right after it started a run may leave a wrapper on its way. Given time, the run
@@ -51,9 +61,37 @@ export function takeFromWrappers(directory: string): boolean {
     closeSync(openSync(join(directory, "state"), "wx"));
     return true;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    if (error.code === "ENOENT") return true; // not even the directory was made
-    if (error.code === "EEXIST") return false;
+    if (isCode(error, "ENOENT")) return true; // not even the directory was made
+    if (isCode(error, "EEXIST")) return false;
     throw error;
   }
 }
+
+/**
+ * Tells the wrapper of a run to leave the rest of its session to us, and not to begin any more. A
+ * run that no wrapper has claimed is claimed here, so that none can: by a rename, as lanes do it.
+ */
+export function markStopping(directory: string): void {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      writeFileSync(join(directory, "stopping"), "");
+      return;
+    } catch (error) {
+      if (!isCode(error, "ENOENT") || attempt > 0) throw error;
+    }
+    const prepared = mkdtempSync(`${directory}.stopped-`);
+    writeFileSync(join(prepared, "state"), TAKEN);
+    writeFileSync(join(prepared, "stopping"), "");
+    try {
+      renameSync(prepared, directory);
+      return;
+    } catch (error) {
+      rmSync(prepared, { recursive: true, force: true });
+      // A wrapper was faster: the directory is there now.
+      if (!isCode(error, "ENOTEMPTY") && !isCode(error, "EEXIST")) throw error;
+    }
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;

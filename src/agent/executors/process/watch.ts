@@ -1,10 +1,11 @@
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { Alarm } from "../../alarm.ts";
+import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
 import { cutOutput } from "./output.ts";
 import type { Run } from "./run.ts";
-import { runKey, sessionOf } from "./run.ts";
+import { runKey } from "./run.ts";
 import { linuxSessions } from "./sessions.ts";
 import type { StateFile } from "./state-file.ts";
 import { lostStateFile, readStateFile } from "./state-file.ts";
@@ -27,8 +28,8 @@ export interface WatchOptions {
 
 /**
  * Looks after everything that does not come by itself, with one alarm for all runs: wrappers that
- * are not our children, time limits, signals that are due, outputs that grow. A run whose wrapper
- * is our child and that has no deadline costs nothing but the check of its output.
+ * nobody tells us of, time limits, signals that are due, outputs that grow. A run whose end will be
+ * told and that has no deadline costs nothing but the check of its output.
  */
 export class Watch {
   readonly #options: WatchOptions;
@@ -40,7 +41,7 @@ export class Watch {
     this.#alarm = new Alarm(options.clock, () => this.look());
   }
 
-  /** The run has just begun as a child of ours. */
+  /** The run has just been handed to our starter. */
   begin(run: Run): void {
     const { startedAtMs, timeLimitMs } = run.terms;
     this.#alarm.wakeBy(Math.max(this.#nextCutAtMs, startedAtMs + 1));
@@ -73,16 +74,19 @@ export class Watch {
   checkWrapper(run: Run, nowMs: number): void {
     if (run.state.kind !== "running") return;
     const { wrapper } = run.state;
-    if (wrapper.kind === "child" || (wrapper.kind === "adopted" && isAlive(wrapper.identity)))
-      return;
+    if (wrapper.kind === "told") return;
+    // Asked before the file is read: what a wrapper writes last it writes before it goes.
+    const isWaiting = wrapper.kind === "adopted" && isAlive(wrapper.identity);
     const file = this.#fileOf(run);
+    const hasOutcome = file?.outcome !== undefined;
+    if (isWaiting && !hasOutcome) return; // a lane with an outcome has nothing to do with it any more
     if (wrapper.kind === "adopted") {
       this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identity, nowMs));
     } else if (file === undefined) {
       return; // on its way; start has just been asked
     } else if (file.wrapper !== undefined) {
       this.#options.onWrapperKnown(run, file);
-    } else if (nowMs - wrapper.sinceMs > limits.claimTimeoutMs) {
+    } else if (hasOutcome || nowMs - wrapper.sinceMs > limits.claimTimeoutMs) {
       this.#options.onWrapperGone(run, file);
     }
   }
@@ -99,34 +103,30 @@ export class Watch {
   }
 
   #settleLingering(nowMs: number): void {
-    const lingering: Run[] = [];
-    const sessions: number[] = [];
+    const lingering = new Map<Run, ProcessIdentity>();
     for (const run of this.#options.active) {
-      if (run.state.kind !== "lingering") continue;
-      lingering.push(run);
-      sessions.push(run.state.session);
+      if (run.state.kind === "lingering") lingering.set(run, run.state.session);
     }
-    if (lingering.length === 0) return;
-    const inhabited = linuxSessions.inhabited(sessions);
-    for (const run of lingering) {
-      const session = sessionOf(run);
-      if (session === undefined || inhabited.has(session)) continue;
+    if (lingering.size === 0) return;
+    const inhabited = linuxSessions.inhabited([...lingering.values()]);
+    for (const [run, { pid }] of lingering) {
+      if (inhabited.has(pid)) continue;
       this.#options.onDeserted(run, this.#fileOf(run) ?? lostStateFile(undefined, nowMs));
     }
   }
 
   /** TERM once; KILL again and again, as a dying process may still fork. */
   #sendSignals(nowMs: number): void {
-    const term: number[] = [];
-    const kill: number[] = [];
-    const orphans: number[] = [];
+    const term: ProcessIdentity[] = [];
+    const kill: ProcessIdentity[] = [];
+    const orphans: ProcessIdentity[] = [];
     for (const run of this.#options.active) {
-      const session = sessionOf(run);
       if (run.state.kind === "ended" || run.state.stop === undefined) continue;
-      if (session === undefined) continue;
       const { kind, stop } = run.state;
       const isDue = nowMs >= stop.killAtMs;
       if (!isDue && (stop.sent !== undefined || kind === "lingering")) continue;
+      const session = kind === "lingering" ? run.state.session : this.#fileOf(run)?.session;
+      if (session === undefined) continue; // it has not begun, and a stop that is written keeps it so
       run.state = { ...run.state, stop: { ...stop, sent: isDue ? "SIGKILL" : "SIGTERM" } };
       if (kind === "lingering") orphans.push(session);
       else (isDue ? kill : term).push(session);
@@ -151,11 +151,11 @@ export class Watch {
   }
 }
 
-/** When a run wants to be looked at again; a child of ours tells of its end by itself. */
+/** When a run wants to be looked at again. */
 function nextLookOf(run: Run, nowMs: number): number {
   if (run.state.kind === "ended") return Number.POSITIVE_INFINITY;
   const pollAtMs = nowMs + limits.processPollMs;
-  if (run.state.kind === "lingering" || run.state.wrapper.kind !== "child") return pollAtMs;
+  if (run.state.kind === "lingering" || run.state.wrapper.kind !== "told") return pollAtMs;
   const { stop } = run.state;
   if (stop === undefined) {
     const { startedAtMs, timeLimitMs } = run.terms;

@@ -8,7 +8,11 @@ const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;
 
 describe("what a wrapper left", () => {
   test("an empty file: taken, by whom is not known yet", () => {
-    expect(parseWrapperState("")).toEqual({ wrapper: undefined, outcome: undefined });
+    expect(parseWrapperState("")).toEqual({
+      wrapper: undefined,
+      session: undefined,
+      outcome: undefined,
+    });
     expect(parseWrapperState("42 (sh) S 1 4").wrapper).toBeUndefined();
   });
   test("who it is, whatever the name of the program", () => {
@@ -22,7 +26,7 @@ describe("what a wrapper left", () => {
     ["exit 137\nend\n", { kind: "exited", exitCode: 137 }],
     ["Killed\nexit 137\nend\n", { kind: "signalled", signal: "SIGKILL" }],
     ["Segmentation fault (core dumped)\nexit 139\nend\n", { kind: "signalled", signal: "SIGSEGV" }],
-    ["unstarted\nexit 127\nend\n", { kind: "not-executed", exitCode: 127 }],
+    ["unstarted\nexit 127\nend\n", { kind: "not-executed", why: "not-found" }],
   ] as const;
   for (const [rest, want] of cases) {
     test(JSON.stringify(rest), () => expect(outcome(rest)).toEqual(want));

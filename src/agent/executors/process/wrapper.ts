@@ -53,10 +53,15 @@ export const SHELLS = ["/bin/dash", "/bin/bash", "/bin/sh"] as const;
 export const isKeptByShell = (name: string): boolean =>
   !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || ["IFS", "OPTIND", "PPID"].includes(name);
 
-/** What a wrapper has written so far. */
+/** What a wrapper, shell or lane, has written so far. */
 export interface WrapperState {
   /** undefined: it took the run and has not yet said who it is. */
   readonly wrapper: ProcessIdentity | undefined;
+  /**
+   * Who leads the session of the command and whatever it starts: the shell itself, or under a lane
+   * the command. undefined: nothing has begun; once a stop is written, nothing will.
+   */
+  readonly session: ProcessIdentity | undefined;
   /** undefined: the command has not ended, or the wrapper died before it could say. */
   readonly outcome: CommandOutcome | undefined;
 }
@@ -64,29 +69,81 @@ export interface WrapperState {
 export type CommandOutcome =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
-  | { readonly kind: "not-executed"; readonly exitCode: number };
+  | { readonly kind: "not-executed"; readonly why: Obstacle };
+
+/** Why a command was not executed. */
+export type Obstacle =
+  | "not-found"
+  | "not-executable"
+  | "too-long"
+  | "no-directory"
+  | "no-process"
+  | "stopped"; // before it began
 
 export function parseWrapperState(text: string): WrapperState {
   const lines = text.split("\n");
   lines.pop(); // what follows the last newline: nothing, or a line still being written
-  const wrapper = parseProcessStat(lines[0] ?? "");
+  const said = lines.filter((line) => line !== ""); // lanes overwrite newlines
+  const isLane = said[0]?.startsWith(LANE) === true;
+  const wrapper = identityIn(isLane ? said[0]?.slice(LANE.length) : said[0]);
+  const leader = said.find((line) => line.startsWith(SESSION))?.slice(SESSION.length);
+  const hasEnded = said.at(-1) === "end";
   return {
-    wrapper: wrapper && { pid: wrapper.pid, startTicks: wrapper.startTicks },
-    outcome: lines.at(-1) === "end" ? parseOutcome(lines.slice(1, -1)) : undefined,
+    wrapper,
+    session: isLane ? identityIn(leader) : wrapper,
+    outcome: hasEnded ? parseOutcome(said.slice(0, -1), isLane) : undefined,
   };
 }
 
-function parseOutcome(lines: readonly string[]): CommandOutcome | undefined {
-  const code = /^exit (\d+)$/.exec(lines.at(-1) ?? "")?.[1];
-  if (code === undefined) return undefined;
-  const exitCode = Number(code);
-  const said = lines.slice(0, -1);
-  if (said.includes("unstarted")) return { kind: "not-executed", exitCode };
+const LANE = "lane ";
+const SESSION = "session ";
+
+function identityIn(line: string | undefined): ProcessIdentity | undefined {
+  const stat = parseProcessStat(line ?? "");
+  return stat && { pid: stat.pid, startTicks: stat.startTicks };
+}
+
+function parseOutcome(lines: readonly string[], isLane: boolean): CommandOutcome | undefined {
+  const outcome = parseOutcomeLine(lines.at(-1) ?? "");
+  if (isLane || outcome?.kind !== "exited") return outcome;
+  const { exitCode } = outcome;
+  const said = lines.slice(1, -1);
+  if (said.includes("unstarted")) {
+    return { kind: "not-executed", why: exitCode === 127 ? "not-found" : "not-executable" };
+  }
   if (exitCode > 128 && said.length > 0) {
     return { kind: "signalled", signal: signalName(exitCode - 128) };
   }
-  return { kind: "exited", exitCode };
+  return outcome;
 }
+
+/** A lane's last word on a command: "exit 3", "signal 9", or what failed with which errno. */
+export function parseOutcomeLine(line: string): CommandOutcome | undefined {
+  const [, what, digits] = /^(\w+) (\d+)$/.exec(line) ?? [];
+  const number = Number(digits);
+  if (what === "exit") return { kind: "exited", exitCode: number };
+  if (what === "signal") return { kind: "signalled", signal: signalName(number) };
+  if (what === "nowhere") return { kind: "not-executed", why: "no-directory" };
+  if (what === "unforked") return { kind: "not-executed", why: "no-process" };
+  if (what !== "unstarted") return undefined;
+  return { kind: "not-executed", why: OBSTACLES[number] ?? "not-executable" };
+}
+
+/** What a run says that was taken before any wrapper could: it never begins. */
+export const TAKEN = "unstarted 0\nend\n";
+
+const { ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, E2BIG, EAGAIN } = constants.errno;
+
+/** By errno of execve(2). */
+const OBSTACLES: Readonly<Record<number, Obstacle>> = {
+  0: "stopped",
+  [ENOENT]: "not-found",
+  [ENOTDIR]: "not-found",
+  [ELOOP]: "not-found",
+  [ENAMETOOLONG]: "not-found",
+  [E2BIG]: "too-long",
+  [EAGAIN]: "no-process",
+};
 
 export function signalName(number: number): string {
   for (const [name, value] of Object.entries(constants.signals)) {
