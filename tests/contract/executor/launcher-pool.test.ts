@@ -7,6 +7,7 @@ import { createRemover } from "../../../src/agent/executors/process/remover.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
 import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
+import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
@@ -168,6 +169,17 @@ test("TERM to launchers and lanes does not end them: exit codes are not lost", a
   expect(bed.helpers("launcher").length).toBe(2);
 });
 
+test("lanes that nobody needs any more are let go", async () => {
+  const ids = Array.from({ length: 80 }, (_, index) => idOf(index + 1));
+  const wait = `until [ -e ${path("go")} ]; do sleep 0.05; done`;
+  for (const id of ids) executor.start(aRequest(shell(wait), { id }));
+  await eventually(() => bed.helpers("lane").length === ids.length, { what: "a lane for each" });
+  writeFileSync(path("go"), "");
+  for (const id of ids) await endOfRun(executor, id);
+  const kept = limits.launchersMax * limits.launcherIdleLanesMax;
+  await eventually(() => bed.helpers("lane").length <= kept, { what: "the others to end" });
+});
+
 describe("signals that a shell would not tell", () => {
   for (const [name, number] of [
     ["INT", 130],
@@ -214,8 +226,12 @@ describe("directories that are used again", () => {
   });
 
   test("what an earlier command left behind cannot write into the output of a later one", async () => {
-    const daemon = `setsid sh -c 'until [ -e ${path("go")} ]; do sleep 0.02; done; echo stray' &`;
-    for (const jobId of [1, 2, 3, 4]) await runAndForget(jobId, daemon);
+    const stray = `: >"$0"; until [ -e ${path("go")} ]; do sleep 0.02; done; echo stray`;
+    for (const jobId of [1, 2, 3, 4]) {
+      const out = path(`out-${jobId}`); // of the group, or it would be killed with it
+      const text = `setsid sh -c '${stray}' ${out} & until [ -e ${out} ]; do sleep 0.01; done`;
+      await runAndForget(jobId, text);
+    }
     const later = [5, 6, 7, 8, 9, 10].map(idOf);
     const text = `until [ -e ${path("end")} ]; do sleep 0.02; done; echo own`;
     for (const id of later) executor.start(aRequest(shell(text), { id }));
