@@ -16,30 +16,45 @@ export interface Method {
 export class Undecodable {
   readonly error: AppError;
 
-  constructor(typeName: string, cause: unknown) {
-    this.error = new AppError("invalid_argument", `the request is not a ${typeName}`, { cause });
+  constructor(input: DescMessage, cause: unknown) {
+    this.error = undecodable(input, cause);
   }
 }
 
-type Decoded = MessageShape<DescMessage> | Undecodable;
+export const undecodable = ({ typeName }: DescMessage, cause?: unknown): AppError =>
+  new AppError("invalid_argument", `the request is not a ${typeName}`, { cause });
+
+/** A request of a method that reads the bytes itself. */
+export class RawRequest {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
+export type Decoded = MessageShape<DescMessage> | RawRequest | Undecodable;
 
 /**
  * Answers reach grpc-js as bytes: encoding them here lets us refuse what is too large or cannot be
  * encoded with words of our own.
  */
-export function definitionOf(method: Method): MethodDefinition<Decoded, Buffer> {
+export function definitionOf(method: Method, isRaw: boolean): MethodDefinition<Decoded, Buffer> {
   const { input, output } = method;
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "bidi_streaming",
     responseStream: method.methodKind !== "unary",
     requestSerialize: (value) =>
-      value instanceof Undecodable ? Buffer.alloc(0) : toBuffer(toBinary(input, value)),
+      value instanceof Undecodable || value instanceof RawRequest
+        ? Buffer.alloc(0)
+        : toBuffer(toBinary(input, value)),
     requestDeserialize(bytes) {
+      if (isRaw) return new RawRequest(bytes);
       try {
         return fromBinary(input, bytes);
       } catch (error) {
-        return new Undecodable(input.typeName, error);
+        return new Undecodable(input, error);
       }
     },
     responseSerialize: (bytes) => bytes,
@@ -52,7 +67,10 @@ export function definitionOf(method: Method): MethodDefinition<Decoded, Buffer> 
 
 /** Throws AppError when the answer would not fit a message. */
 export function encodeAnswer(method: Method, answer: MessageShape<DescMessage>): Buffer {
-  const bytes = toBinary(method.output, answer);
+  return checkAnswer(method, toBinary(method.output, answer));
+}
+
+export function checkAnswer(method: Method, bytes: Uint8Array): Buffer {
   if (bytes.byteLength > limits.messageBytesMax) {
     throw new AppError(
       "exhausted",

@@ -4,6 +4,7 @@ import type { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { bidiHandler, type Connect } from "./grpc-bidi.ts";
 import { definitionOf, type Method } from "./grpc-codec.ts";
+import { OfBytes } from "./grpc-of-bytes.ts";
 import { streamHandler } from "./grpc-stream.ts";
 import { unaryHandler } from "./grpc-unary.ts";
 import type { Traffic } from "./traffic.ts";
@@ -35,7 +36,9 @@ type Output<M extends AnyMethod> = MessageShape<M["output"]>;
  * - both ways: see `Connect`.
  */
 type Handler<M extends AnyMethod> = {
-  readonly unary: (request: Input<M>, context: CallContext) => Promise<Output<M>>;
+  readonly unary:
+    | ((request: Input<M>, context: CallContext) => Promise<Output<M>>)
+    | OfBytes<M["output"]>;
   readonly server_streaming: (
     request: Input<M>,
     context: StreamContext,
@@ -81,7 +84,12 @@ export function defineService<
   );
   return {
     descriptor,
-    definition: Object.fromEntries(methods.map(([method]) => [method.name, definitionOf(method)])),
+    definition: Object.fromEntries(
+      methods.map(([method, handler]) => [
+        method.name,
+        definitionOf(method, handler instanceof OfBytes),
+      ]),
+    ),
     implementation: Object.fromEntries(
       methods.map(([method, handler]) => [method.name, implement(method, handler, host)]),
     ) as UntypedServiceImplementation,
