@@ -1,5 +1,6 @@
 import { percentile } from "./support/numbers.ts";
-import { distinctJobs, openWire } from "./support/wire.ts";
+import { openFrameWire } from "./support/frame-wire.ts";
+import { checkTaken, distinctJobs, openWire } from "./support/wire.ts";
 
 /** What the bench asks of this process, as JSON in its first argument. */
 export interface SubmitterOptions {
@@ -7,21 +8,25 @@ export interface SubmitterOptions {
   readonly clients: number;
   readonly connections: number;
   readonly jobs: number;
+  /** What the clients speak through: grpc-js, as users do, or frames that cost next to nothing. */
+  readonly through: "grpc-js" | "frames";
 }
 
 /** Clients that each submit one job, wait for the answer, and submit the next. */
-async function submitOneByOne({ server, clients, connections, jobs }: SubmitterOptions) {
-  const wires = Array.from({ length: connections }, () => openWire(server));
+async function submitOneByOne({ server, clients, connections, jobs, through }: SubmitterOptions) {
+  const open = through === "frames" ? openFrameWire : openWire;
+  const wires = Array.from({ length: connections }, () => open(server));
   const requests = Array.from({ length: jobs }, (_, at) => distinctJobs(at, 1));
   // Connecting is not what is measured.
   await Promise.all(wires.map((wire) => wire.submit(distinctJobs(jobs, 1))));
   const tookMs: number[] = [];
+  const answers: Buffer[] = [];
   let next = 0;
   const client = async (_: unknown, at: number): Promise<void> => {
     const wire = wires[at % connections];
     for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
       const sentMs = performance.now();
-      await wire?.submit(request);
+      answers.push((await wire?.submit(request)) ?? Buffer.alloc(0));
       tookMs.push(performance.now() - sentMs);
     }
   };
@@ -31,6 +36,7 @@ async function submitOneByOne({ server, clients, connections, jobs }: SubmitterO
   const seconds = (performance.now() - beginMs) / 1_000;
   const { user, system } = process.cpuUsage(cpuBefore);
   for (const wire of wires) wire.close();
+  checkTaken(answers, jobs);
   const cpuMsPerJob = (user + system) / 1_000 / jobs;
   return { seconds, cpuMsPerJob, p50: percentile(tookMs, 0.5), p99: percentile(tookMs, 0.99) };
 }

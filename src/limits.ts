@@ -65,6 +65,7 @@ export const limits = {
   connectionsMax: 25_000, // of one listener
   requestReceiveMsMax: 60_000, // for an HTTP request to arrive completely
   grpcStreamsPerConnectionMax: 1_000,
+  grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
   grpcKeepaliveTimeoutMs: 10_000,
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read

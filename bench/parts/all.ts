@@ -1,7 +1,7 @@
 import type { Case } from "../support/part.ts";
 import { processes } from "./a-processes.ts";
 import { arrayThrough, jobsThrough } from "./b-control-plane.ts";
-import { arrays, bulk, oneByOne } from "./c-submit.ts";
+import { arrays, bulk, oneByOne, oneByOneOverLibrary } from "./c-submit.ts";
 import { latency } from "./d-latency.ts";
 import { idleAgents } from "./e-agents.ts";
 import { arrayMemory, backlog } from "./e-backlog.ts";
@@ -14,6 +14,7 @@ const cases: readonly Case[] = [
   jobsThrough,
   bulk,
   oneByOne,
+  oneByOneOverLibrary,
   arrays,
   latency,
   backlog,

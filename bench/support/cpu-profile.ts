@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { invariant } from "../../src/lib/invariant.ts";
+import { type Stage, stageOf } from "./stages.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -34,6 +35,7 @@ export interface FunctionTime {
 
 export interface CpuProfile {
   readonly functions: readonly FunctionTime[];
+  readonly stages: ReadonlyMap<Stage, number>;
   /** Without idle time. */
   readonly busyUs: number;
   readonly idleUs: number;
@@ -58,25 +60,28 @@ export function readProfile(file: string, fromUs: number): CpuProfile {
     functions.set(key, known);
     return known;
   };
+  const stages = new Map<Stage, number>();
   /** Returns the time of the subtree; a function that stands above itself counts once. */
-  const walk = (node: ProfileNode, above: ReadonlySet<FunctionTime>): number => {
+  const walk = (node: ProfileNode, above: ReadonlySet<FunctionTime>, outer: Stage): number => {
     const own = functionOf(node);
     const time = selfUs.get(node.id) ?? 0;
     own.selfUs += time;
+    const stage = stageOf(own.name, own.place) ?? outer;
+    if (own.name !== "(idle)") stages.set(stage, (stages.get(stage) ?? 0) + time);
     const inner = new Set(above).add(own);
     let total = time;
     for (const id of node.children ?? []) {
       const child = nodes.get(id);
-      if (child !== undefined) total += walk(child, inner);
+      if (child !== undefined) total += walk(child, inner, stage);
     }
     if (!above.has(own)) own.totalUs += total;
     return total;
   };
   const [first] = profile.nodes;
   invariant(first !== undefined, "a profile has a root");
-  const allUs = walk(first, new Set());
+  const allUs = walk(first, new Set(), "other");
   const idleUs = [...functions.values()].find(({ name }) => name === "(idle)")?.selfUs ?? 0;
-  return { functions: [...functions.values()], busyUs: allUs - idleUs, idleUs };
+  return { functions: [...functions.values()], stages, busyUs: allUs - idleUs, idleUs };
 }
 
 function toFunction({ functionName, url, lineNumber }: ProfileNode["callFrame"]): FunctionTime {

@@ -3,7 +3,7 @@ import type { CpuProfile, FunctionTime } from "./cpu-profile.ts";
 const FUNCTIONS_SHOWN = 25;
 const AREA_SHARE_MIN = 0.002;
 
-/** Where one thread's time went: by area, by function, and with what each of ours called. */
+/** Where one thread's time went: by stage, by area, by function, and with what each of ours called. */
 export function renderProfile(title: string, profile: CpuProfile, tasks: number): string {
   const { busyUs, idleUs } = profile;
   const functions = profile.functions.filter(
@@ -27,6 +27,12 @@ export function renderProfile(title: string, profile: CpuProfile, tasks: number)
   const seconds = (us: number): string => (us / 1e6).toFixed(2);
   return [
     `## ${title}: ${seconds(busyUs)} s busy, ${seconds(idleUs)} s idle; shares of the busy time`,
+    "",
+    "By stage",
+    ...Array.from(profile.stages)
+      .filter(([, us]) => us >= busyUs * AREA_SHARE_MIN)
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([stage, us]) => line(us, stage)),
     "",
     "By area",
     ...areaTimes

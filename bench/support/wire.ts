@@ -7,7 +7,7 @@ import {
 } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import type { JobSubmissionInit } from "../../src/client/messages.ts";
 
-const SUBMIT = `/${Busbar.typeName}/${Busbar.method.submitJobs.name}`;
+export const SUBMIT = `/${Busbar.typeName}/${Busbar.method.submitJobs.name}`;
 const same = (bytes: Buffer): Buffer => bytes;
 
 /** A request as bytes: made before the clock starts, for the client's work is not what we measure. */
@@ -24,7 +24,7 @@ export function distinctJobs(first: number, count: number): Buffer {
 }
 
 /** How many jobs an answer tells of. */
-export const countSubmitted = (answer: Buffer): number =>
+const countSubmitted = (answer: Buffer): number =>
   fromBinary(SubmitJobsResponseSchema, answer).jobs.length;
 
 /** One connection that carries requests that are bytes already. */
@@ -50,12 +50,21 @@ export function openWire(server: string): Wire {
   };
 }
 
-/** Sends all requests, at most `inFlight` at a time; throws when an answer lacks jobs. */
+/** Sends all requests, at most `inFlight` at a time; throws when the answers lack jobs. */
 export async function submitAll(
   wire: Wire,
   requests: readonly Buffer[],
   { inFlight, jobs }: { readonly inFlight: number; readonly jobs: number },
 ): Promise<void> {
+  checkTaken(await sendAll(wire, requests, inFlight), jobs);
+}
+
+/** The same, without a look at the answers: reading them is not what is measured. */
+export async function sendAll(
+  wire: Wire,
+  requests: readonly Buffer[],
+  inFlight: number,
+): Promise<readonly Buffer[]> {
   const answers: Buffer[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -64,6 +73,11 @@ export async function submitAll(
     }
   };
   await Promise.all(Array.from({ length: inFlight }, work));
+  return answers;
+}
+
+/** Throws unless the answers tell of as many jobs as were sent. */
+export function checkTaken(answers: readonly Buffer[], jobs: number): void {
   const taken = answers.reduce((sum, answer) => sum + countSubmitted(answer), 0);
   if (taken !== jobs) throw new Error(`${jobs} jobs were sent and ${taken} taken`);
 }

@@ -5,6 +5,7 @@ import type { JobSpec } from "../core/model/job.ts";
 import { toJobSpec } from "../core/model/job-spec.ts";
 import { hintsFor, isHopeless, outlook } from "../core/scheduler/explain.ts";
 import type { Outlook } from "../core/scheduler/explain.ts";
+import type { Submission } from "../core/state/command.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
 import { isJobEnded, taskStateName } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
@@ -12,7 +13,7 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
-import type { JobFilter, Operations, SubmittedView } from "./operations.ts";
+import type { JobFilter, Operations, SubmissionInput, SubmittedView } from "./operations.ts";
 import { showJob, showTask } from "./show.ts";
 import type { ExplanationView, JobView, TaskView } from "./views.ts";
 
@@ -35,13 +36,13 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
       if (jobs.length > limits.submitJobsMax) {
         throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
       }
+      const submissions: Submission[] = [];
       let like: JobSpec | undefined;
-      const submissions = jobs.map(({ spec, idempotencyKey }, at) =>
-        within(at, () => {
-          like = toJobSpec(spec, like);
-          return { spec: like, idempotencyKey: checkKey(idempotencyKey) };
-        }),
-      );
+      for (const input of jobs) {
+        const next = checkSubmission(input, like, submissions.length);
+        like = next.spec;
+        submissions.push(next);
+      }
       const nowMs = clock.nowMs();
       const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
       const answer = await loop.submit(command);
@@ -123,9 +124,13 @@ function taskIndexOf(state: State, id: JobId, index: number | undefined): number
 }
 
 /** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
-function within<T>(at: number, check: () => T): T {
+function checkSubmission(
+  { spec, idempotencyKey }: SubmissionInput,
+  like: JobSpec | undefined,
+  at: number,
+): Submission {
   try {
-    return check();
+    return { spec: toJobSpec(spec, like), idempotencyKey: checkKey(idempotencyKey) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const field = `jobs[${at}]`;

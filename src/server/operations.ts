@@ -32,6 +32,14 @@ export interface JobFilter {
   readonly name?: string | undefined;
 }
 
+export interface SubmissionInput {
+  readonly spec: JobSpecInput;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** An array, or what reads them one by one: thousands need not be in memory at once. */
+export type Submissions = Iterable<SubmissionInput> & { readonly length: number };
+
 export interface SubmittedView {
   readonly id: string;
   readonly existed: boolean;
@@ -65,7 +73,7 @@ export interface OutputQuery {
 export interface Operations {
   submitJobs(
     caller: Caller,
-    jobs: readonly { readonly spec: JobSpecInput; readonly idempotencyKey?: string | undefined }[],
+    jobs: Submissions,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
   getJob(id: string): Promise<JobView>;
   /** Newest first. A page may be short, even empty, and still have a next one. */

@@ -1,11 +1,10 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { encodeAnswer, type Method, Undecodable } from "./grpc-codec.ts";
-import type { CallContext, ServiceHost } from "./grpc-service.ts";
+import type { CallContext, GrpcCall } from "./grpc-call.ts";
+import { decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
+import type { Serve, ServiceHost } from "./grpc-service.ts";
 import { recordEnd, reportFailure } from "./grpc-unary.ts";
-import { toGrpcStatus } from "./status.ts";
 
 /**
  * Our end of a two-way stream. After its end, whatever ended it, sending does nothing.
@@ -35,14 +34,9 @@ export interface BidiReceiver<Input> {
 export type Connect<Input, Output> = (peer: BidiPeer<Output>) => BidiReceiver<Input>;
 
 type Message = MessageShape<DescMessage>;
-type Call = ServerDuplexStream<Message | Undecodable, Buffer>;
 
 export const bidiHandler =
-  (
-    method: Method,
-    connect: Connect<Message, Message>,
-    host: ServiceHost,
-  ): handleBidiStreamingCall<Message | Undecodable, Buffer> =>
+  (method: Method, connect: Connect<Message, Message>, host: ServiceHost): Serve =>
   (call) =>
     new BidiCall(method, call, host).run(connect);
 
@@ -50,7 +44,7 @@ export const bidiHandler =
 class BidiCall implements BidiPeer<Message> {
   readonly context: CallContext;
   readonly #method: Method;
-  readonly #call: Call;
+  readonly #call: GrpcCall;
   readonly #host: ServiceHost;
   readonly #startedMs = performance.now();
   readonly #end = (reason: AppError): void => this.fail(reason);
@@ -60,8 +54,8 @@ class BidiCall implements BidiPeer<Message> {
   #isOver = false;
   #code: ErrorCode | "ok" = "ok";
 
-  constructor(method: Method, call: Call, host: ServiceHost) {
-    this.context = { metadata: call.metadata, peer: call.getPeer() };
+  constructor(method: Method, call: GrpcCall, host: ServiceHost) {
+    this.context = call;
     this.#method = method;
     this.#call = call;
     this.#host = host;
@@ -69,25 +63,26 @@ class BidiCall implements BidiPeer<Message> {
 
   run(connect: Connect<Message, Message>): void {
     this.#host.openStreams.add(this.#end);
-    // Emitted whenever the stream is over, also after its regular end.
-    this.#call.on("cancelled", () => this.#over());
     try {
       this.#receiver = connect(this);
     } catch (error) {
-      return this.fail(error);
+      this.fail(error);
     }
-    this.#call.on("data", (request: Message | Undecodable) => this.#receive(request));
-    this.#call.on("end", () => this.#finished());
+    this.#call.start({
+      message: (bytes) => this.#receive(bytes),
+      finished: () => this.#finished(),
+      closed: () => this.#over(),
+    });
   }
 
   get queued(): number {
-    return this.#call.writableLength;
+    return this.#call.queued;
   }
 
   send(message: Message): void {
     if (this.#isEnding) return;
     try {
-      this.#call.write(encodeAnswer(this.#method, message));
+      this.#call.send(encodeAnswer(this.#method, message));
     } catch (error) {
       return this.fail(error);
     }
@@ -106,17 +101,15 @@ class BidiCall implements BidiPeer<Message> {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#code = reportFailure(this.#host, this.#method, error);
-    // grpc-js ends the stream with this status after what was already written.
-    this.#call.emit("error", toGrpcStatus(error));
+    this.#call.fail(error);
     // A peer that does not read would never let the stream come to its end.
     this.#over();
   }
 
-  #receive(request: Message | Undecodable): void {
+  #receive(bytes: Buffer): void {
     if (this.#isEnding || this.#receiver === undefined) return;
-    if (request instanceof Undecodable) return this.fail(request.error);
     try {
-      const handled = this.#receiver.message(request);
+      const handled = this.#receiver.message(decodeRequest(this.#method, bytes));
       if (handled === undefined) return;
       this.#call.pause();
       handled.then(

@@ -1,5 +1,4 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { MethodDefinition } from "@grpc/grpc-js";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
@@ -12,47 +11,25 @@ export interface Method {
   readonly parent: { readonly typeName: string };
 }
 
-/** Bytes that are not the message they should be. A value, because grpc-js hides what is thrown. */
-export class Undecodable {
-  readonly error: AppError;
+export const pathOf = ({ name, parent }: Method): string => `/${parent.typeName}/${name}`;
 
-  constructor(typeName: string, cause: unknown) {
-    this.error = new AppError("invalid_argument", `the request is not a ${typeName}`, { cause });
+export const undecodable = ({ typeName }: DescMessage, cause?: unknown): AppError =>
+  new AppError("invalid_argument", `the request is not a ${typeName}`, { cause });
+
+export function decodeRequest({ input }: Method, bytes: Uint8Array): MessageShape<DescMessage> {
+  try {
+    return fromBinary(input, bytes);
+  } catch (error) {
+    throw undecodable(input, error);
   }
 }
 
-type Decoded = MessageShape<DescMessage> | Undecodable;
-
-/**
- * Answers reach grpc-js as bytes: encoding them here lets us refuse what is too large or cannot be
- * encoded with words of our own.
- */
-export function definitionOf(method: Method): MethodDefinition<Decoded, Buffer> {
-  const { input, output } = method;
-  return {
-    path: `/${method.parent.typeName}/${method.name}`,
-    requestStream: method.methodKind === "bidi_streaming",
-    responseStream: method.methodKind !== "unary",
-    requestSerialize: (value) =>
-      value instanceof Undecodable ? Buffer.alloc(0) : toBuffer(toBinary(input, value)),
-    requestDeserialize(bytes) {
-      try {
-        return fromBinary(input, bytes);
-      } catch (error) {
-        return new Undecodable(input.typeName, error);
-      }
-    },
-    responseSerialize: (bytes) => bytes,
-    responseDeserialize: (bytes) => {
-      fromBinary(output, bytes);
-      return bytes;
-    },
-  };
+/** Throws AppError when the answer would not fit a message. */
+export function encodeAnswer(method: Method, answer: MessageShape<DescMessage>): Uint8Array {
+  return checkAnswer(method, toBinary(method.output, answer));
 }
 
-/** Throws AppError when the answer would not fit a message. */
-export function encodeAnswer(method: Method, answer: MessageShape<DescMessage>): Buffer {
-  const bytes = toBinary(method.output, answer);
+export function checkAnswer(method: Method, bytes: Uint8Array): Uint8Array {
   if (bytes.byteLength > limits.messageBytesMax) {
     throw new AppError(
       "exhausted",
@@ -60,8 +37,5 @@ export function encodeAnswer(method: Method, answer: MessageShape<DescMessage>):
         `${limits.messageBytesMax} of one message; ask for less, like a smaller page`,
     );
   }
-  return toBuffer(bytes);
+  return bytes;
 }
-
-const toBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

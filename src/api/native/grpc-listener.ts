@@ -1,5 +1,4 @@
 import { createServer, type Server as NetServer, type Socket } from "node:net";
-import { type Server, ServerCredentials } from "@grpc/grpc-js";
 import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
 import { toListenError } from "./listen-error.ts";
@@ -13,18 +12,17 @@ export interface Listener {
   destroyConnections(): void;
 }
 
-/**
- * Listens itself and hands the connections to grpc-js, whose own `bindAsync` says only in a text
- * why an address cannot be used, and leaves sockets open after a forced shutdown.
- */
-export async function listen(server: Server, address: string): Promise<Listener> {
+/** Listens, and hands on every connection. */
+export async function listen(
+  address: string,
+  onConnection: (socket: Socket) => void,
+): Promise<Listener> {
   const { host, port } = parseAddress(address, "--grpc");
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   const listener = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    injector.injectConnection(socket);
+    onConnection(socket);
   });
   listener.maxConnections = limits.connectionsMax;
   await bound(listener, { host, port }, address);

@@ -1,10 +1,18 @@
-import { Server } from "@grpc/grpc-js";
+import {
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { addExtras, type Extras } from "./grpc-extras.ts";
+import { GrpcCall } from "./grpc-call.ts";
+import { createExtras, type Extras } from "./grpc-extras.ts";
 import { listen, type Listener } from "./grpc-listener.ts";
-import type { GrpcService } from "./grpc-service.ts";
+import type { GrpcService, Serve } from "./grpc-service.ts";
+import { GRPC } from "./status.ts";
 
 export interface GrpcServerOptions {
   /** Where to listen: "127.0.0.1:7071"; port 0 takes any that is free. */
@@ -13,6 +21,8 @@ export interface GrpcServerOptions {
   readonly logger: Logger;
   /** How long streams may take to end before they are cut off. */
   readonly drainMs?: number;
+  /** How often connections are asked for a sign of life, and how long it may take. */
+  readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
 }
 
 export interface GrpcServer {
@@ -23,52 +33,114 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
+const KEEPALIVE = {
+  intervalMs: limits.grpcKeepaliveIntervalMs,
+  timeoutMs: limits.grpcKeepaliveTimeoutMs,
+} as const;
+
 /** Serves services over gRPC, with health checks and reflection. */
 export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const server = new Server({
-    "grpc.max_receive_message_length": limits.messageBytesMax,
-    "grpc.max_send_message_length": limits.messageBytesMax,
-    "grpc.max_concurrent_streams": limits.grpcStreamsPerConnectionMax,
-    // Finds connections whose other end is gone without a word. Pings of clients are answered
-    // however often they come: grpc-js never takes offence.
-    "grpc.keepalive_time_ms": limits.grpcKeepaliveIntervalMs,
-    "grpc.keepalive_timeout_ms": limits.grpcKeepaliveTimeoutMs,
-    // Counts every call and message for a debugging protocol that is not served.
-    "grpc.enable_channelz": 0,
-  });
-  for (const { definition, implementation } of options.services) {
-    server.addService(definition, implementation);
+  const extras = createExtras(options.services);
+  const byPath = new Map(extras.byPath);
+  for (const service of options.services) {
+    for (const [path, serve] of service.byPath) byPath.set(path, serve);
   }
-  const extras = addExtras(server, options.services);
-  const listener = await listen(server, options.address);
+  const sessions = new Set<ServerHttp2Session>();
+  const http2 = createHttp2(byPath, sessions, options.keepalive ?? KEEPALIVE);
+  const listener = await listen(options.address, (socket) => http2.emit("connection", socket));
   let closed: Promise<void> | undefined;
   return {
     address: listener.address,
     setServing: (isServing) => extras.setServing(isServing),
-    close: () => (closed ??= close({ ...options, server, extras, listener })),
+    close: () => (closed ??= close({ ...options, sessions, extras, listener })),
+  };
+}
+
+function createHttp2(
+  byPath: ReadonlyMap<string, Serve>,
+  sessions: Set<ServerHttp2Session>,
+  keepalive: typeof KEEPALIVE | NonNullable<GrpcServerOptions["keepalive"]>,
+): Http2Server {
+  const http2 = createServer({
+    settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
+    maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
+  });
+  http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(byPath, stream, headers));
+  http2.on("session", (session) => {
+    sessions.add(session);
+    const stop = keepAlive(session, keepalive);
+    session.once("close", () => {
+      sessions.delete(session);
+      stop();
+    });
+  });
+  return http2;
+}
+
+function serveCall(
+  byPath: ReadonlyMap<string, Serve>,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): void {
+  if (headers["content-type"]?.startsWith("application/grpc") !== true) {
+    stream.on("error", () => undefined);
+    stream.respond({ ":status": 415 }, { endStream: true });
+    stream.resume();
+    return;
+  }
+  const call = new GrpcCall(stream, headers);
+  const serve = byPath.get(headers[":path"] ?? "");
+  (serve ?? refuseUnknown)(call);
+}
+
+const nothing = (): void => undefined;
+
+function refuseUnknown(call: GrpcCall): void {
+  call.start({ message: nothing, finished: nothing, closed: nothing });
+  const details = `there is no method ${call.headers[":path"]}`;
+  call.refuse({ code: GRPC.UNIMPLEMENTED, details, metadata: {} });
+}
+
+/** Finds connections whose other end is gone without a word. */
+function keepAlive(
+  session: ServerHttp2Session,
+  { intervalMs, timeoutMs }: NonNullable<GrpcServerOptions["keepalive"]>,
+): () => void {
+  let late: NodeJS.Timeout | undefined;
+  const answered = (): void => {
+    clearTimeout(late);
+    late = undefined;
+  };
+  const timer = setInterval(() => {
+    if (session.destroyed || late !== undefined) return;
+    late = setTimeout(() => session.destroy(), timeoutMs).unref();
+    if (!session.ping(answered)) answered();
+  }, intervalMs).unref();
+  return () => {
+    clearInterval(timer);
+    clearTimeout(late);
   };
 }
 
 interface Closing extends GrpcServerOptions {
-  readonly server: Server;
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
   readonly extras: Extras;
   readonly listener: Listener;
 }
 
-async function close({ server, extras, listener, services, logger, ...rest }: Closing) {
+async function close({ sessions, extras, listener, services, logger, ...rest }: Closing) {
   const drainMs = rest.drainMs ?? limits.drainMsMax;
   const stopped = listener.stop();
   const late = setTimeout(() => {
     logger.warn({ drainMs }, "gRPC streams did not end in time and are cut off");
-    server.forceShutdown();
+    for (const session of sessions) session.destroy();
     listener.destroyConnections();
   }, drainMs);
   extras.setServing(false);
   extras.endStreams();
   const reason = new AppError("unavailable", "the server is stopping; try again soon");
   for (const service of services) service.endStreams(reason);
-  server.tryShutdown(() => undefined);
+  for (const session of sessions) session.close();
   await stopped;
   clearTimeout(late);
-  server.forceShutdown();
 }

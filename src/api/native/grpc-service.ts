@@ -1,19 +1,14 @@
 import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
-import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { AppError } from "../../lib/errors.ts";
+import { unreachable } from "../../lib/invariant.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { bidiHandler, type Connect } from "./grpc-bidi.ts";
-import { definitionOf, type Method } from "./grpc-codec.ts";
+import type { CallContext, GrpcCall } from "./grpc-call.ts";
+import { type Method, pathOf } from "./grpc-codec.ts";
+import type { OfBytes } from "./grpc-of-bytes.ts";
 import { streamHandler } from "./grpc-stream.ts";
 import { unaryHandler } from "./grpc-unary.ts";
 import type { Traffic } from "./traffic.ts";
-
-/** Who calls, and what came beside the request. */
-export interface CallContext {
-  readonly metadata: Metadata;
-  /** Address and port of the caller. */
-  readonly peer: string;
-}
 
 export interface StreamContext extends CallContext {
   /** Aborts when the caller is gone or the server stops: a source must end then. */
@@ -35,7 +30,9 @@ type Output<M extends AnyMethod> = MessageShape<M["output"]>;
  * - both ways: see `Connect`.
  */
 type Handler<M extends AnyMethod> = {
-  readonly unary: (request: Input<M>, context: CallContext) => Promise<Output<M>>;
+  readonly unary:
+    | ((request: Input<M>, context: CallContext) => Promise<Output<M>>)
+    | OfBytes<M["output"]>;
   readonly server_streaming: (
     request: Input<M>,
     context: StreamContext,
@@ -49,11 +46,13 @@ export type Handlers<Service extends { readonly method: Record<string, AnyMethod
   readonly [Name in keyof Service["method"]]: Handler<Service["method"][Name]>;
 };
 
-/** What grpc-js `addService` takes, and how its streams end when the server does. */
+/** Answers one call. */
+export type Serve = (call: GrpcCall) => void;
+
+/** What answers the calls of a service, and how its streams end when the server does. */
 export interface GrpcService {
   readonly descriptor: DescService;
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
+  readonly byPath: ReadonlyMap<string, Serve>;
   /** Asks every open stream to end with this error. Calls with one answer are left to finish. */
   endStreams(reason: AppError): void;
 }
@@ -66,7 +65,7 @@ export interface ServiceHost {
   readonly openStreams: Set<(reason: AppError) => void>;
 }
 
-/** A service of a generated descriptor, answered by our handlers, for grpc-js to serve. */
+/** A service of a generated descriptor, answered by our handlers. */
 export function defineService<
   Service extends DescService & { readonly method: Record<string, AnyMethod> },
 >(
@@ -76,15 +75,14 @@ export function defineService<
 ): GrpcService {
   const { logger, traffic } = options;
   const host: ServiceHost = { logger, traffic, openStreams: new Set() };
-  const methods = Object.entries(descriptor.method).map(
-    ([name, method]) => [method as Method, handlers[name as keyof Service["method"]]] as const,
-  );
+  const byPath = new Map<string, Serve>();
+  for (const [name, described] of Object.entries(descriptor.method)) {
+    const method = described as Method;
+    byPath.set(pathOf(method), implement(method, handlers[name as keyof Service["method"]], host));
+  }
   return {
     descriptor,
-    definition: Object.fromEntries(methods.map(([method]) => [method.name, definitionOf(method)])),
-    implementation: Object.fromEntries(
-      methods.map(([method, handler]) => [method.name, implement(method, handler, host)]),
-    ) as UntypedServiceImplementation,
+    byPath,
     endStreams(reason) {
       for (const end of host.openStreams) end(reason);
     },
@@ -92,7 +90,7 @@ export function defineService<
 }
 
 /** The handler's type follows from the method's kind, which only `Handlers` can tell. */
-function implement(method: Method, handler: unknown, host: ServiceHost): unknown {
+function implement(method: Method, handler: unknown, host: ServiceHost): Serve {
   switch (method.methodKind) {
     case "unary":
       return unaryHandler(method, handler as Parameters<typeof unaryHandler>[1], host);
@@ -103,6 +101,6 @@ function implement(method: Method, handler: unknown, host: ServiceHost): unknown
     case "client_streaming":
       throw new Error(`${method.name}: streams of requests with one answer are not supported`);
     default:
-      return undefined;
+      return unreachable(method.methodKind);
   }
 }

@@ -46,7 +46,7 @@ function endlessWatch() {
   const source = { pulled: 0, isClosed: false };
   const watch: Operations["watch"] = async function* () {
     try {
-      const job = aJob({ reason: "x".repeat(64 * 1_024) });
+      const job = aJob({ reason: "x".repeat(4 * 1_024) });
       for (;;) {
         source.pulled += 1;
         yield { kind: "job", revision: source.pulled, job };
@@ -77,7 +77,7 @@ test("a source is not pulled while the caller does not read, and goes on when it
   const { server } = await serve(busbarService(createFakeOperations({ watch }), silent));
   const call = openUnread(server.address, Busbar.method.watch);
   closers.push(() => call.close());
-  // A window of 64 KiB and 16 messages in grpc-js; then it must stop.
+  // A window of 64 KiB and a buffer of 16 KiB; then it must stop.
   const pulledUnread = await whenSettled(() => source.pulled);
   expect(pulledUnread).toBeGreaterThan(1);
   expect(pulledUnread).toBeLessThan(40);

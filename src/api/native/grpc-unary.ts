@@ -1,34 +1,65 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import type { handleUnaryCall, sendUnaryData, ServerUnaryCall } from "@grpc/grpc-js";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
-import { encodeAnswer, type Method, Undecodable } from "./grpc-codec.ts";
-import type { CallContext, ServiceHost } from "./grpc-service.ts";
-import { toGrpcStatus } from "./status.ts";
+import type { CallContext, GrpcCall } from "./grpc-call.ts";
+import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
+import { OfBytes } from "./grpc-of-bytes.ts";
+import type { Serve, ServiceHost } from "./grpc-service.ts";
+import { GRPC } from "./status.ts";
 
 type Message = MessageShape<DescMessage>;
-type Call = ServerUnaryCall<Message | Undecodable, Buffer>;
+type Handler = (request: Message, context: CallContext) => Promise<Message>;
 
 export function unaryHandler(
   method: Method,
-  handler: (request: Message, context: CallContext) => Promise<Message>,
+  handler: Handler | OfBytes<DescMessage>,
   host: ServiceHost,
-): handleUnaryCall<Message | Undecodable, Buffer> {
-  const serve = async (call: Call, respond: sendUnaryData<Buffer>): Promise<void> => {
+): Serve {
+  const answer = async (request: Buffer, call: GrpcCall): Promise<Uint8Array> =>
+    handler instanceof OfBytes
+      ? checkAnswer(method, await handler.answer(request, call))
+      : encodeAnswer(method, await handler(decodeRequest(method, request), call));
+  const serve = async (call: GrpcCall, request: Buffer): Promise<void> => {
     const startedMs = performance.now();
-    const { request } = call;
     try {
-      if (request instanceof Undecodable) throw request.error;
-      const context = { metadata: call.metadata, peer: call.getPeer() };
-      const bytes = encodeAnswer(method, await handler(request, context));
+      const bytes = await answer(request, call);
       recordEnd(host, method, { code: "ok", startedMs });
-      respond(null, bytes);
+      call.answer(bytes);
     } catch (error) {
       recordEnd(host, method, { code: reportFailure(host, method, error), startedMs });
-      respond(toGrpcStatus(error));
+      call.fail(error);
     }
   };
-  return (call, respond) => void serve(call, respond);
+  return (call) => receiveOne(call, (request) => void serve(call, request), nothing);
 }
+
+const nothing = (): void => undefined;
+
+/** Waits for the one message of a request to be complete. */
+export function receiveOne(
+  call: GrpcCall,
+  then: (request: Buffer) => void,
+  closed: () => void,
+): void {
+  let request: Buffer | undefined;
+  call.start({
+    message(bytes) {
+      if (request === undefined) request = bytes;
+      else call.refuse(notOne("more than one message"));
+    },
+    finished() {
+      if (request === undefined) call.refuse(notOne("no message"));
+      else then(request);
+    },
+    closed,
+  });
+}
+
+/** As gRPC's table of statuses says it. */
+const notOne = (what: string) => ({
+  code: GRPC.UNIMPLEMENTED,
+  details: `the request has ${what}; this method takes one`,
+  metadata: {},
+});
 
 /** Our own mistakes are logged with all we know; the caller only hears that there was one. */
 export function reportFailure(host: ServiceHost, method: Method, error: unknown): ErrorCode {

@@ -1,7 +1,14 @@
-import { OutputDataSchema, Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
+import {
+  Busbar,
+  OutputDataSchema,
+  SubmitJobsResponseSchema,
+} from "../../gen/busbar/v1/busbar_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Operations } from "../../server/operations.ts";
 import { LOCAL_CALLER } from "./caller.ts";
+import { decodeSubmissions } from "./decode-submit.ts";
+import { encodeSubmitted } from "./encode-submitted.ts";
+import { OfBytes } from "./grpc-of-bytes.ts";
 import { defineService, type GrpcService } from "./grpc-service.ts";
 import type { Traffic } from "./traffic.ts";
 import * as from from "./translate.ts";
@@ -18,10 +25,9 @@ export const busbarService = (
   defineService(
     Busbar,
     {
-      submitJobs: async (request) =>
-        jobs.toSubmitted(
-          await operations.submitJobs(LOCAL_CALLER, request.jobs.map(from.fromSubmission)),
-        ),
+      submitJobs: new OfBytes(SubmitJobsResponseSchema, async (request) =>
+        encodeSubmitted(await operations.submitJobs(LOCAL_CALLER, decodeSubmissions(request))),
+      ),
       getJob: async ({ id }) => jobs.toJob(await operations.getJob(id)),
       listJobs: async (request) =>
         jobs.toJobPage(

@@ -1,18 +1,33 @@
-import { Metadata, status } from "@grpc/grpc-js";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
+/** Those codes of gRPC that we say. */
+export const GRPC = {
+  OK: 0,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+} as const;
+
 /** Total by type: a new code does not compile until both wires have a word for it. */
-const WIRES: Readonly<Record<ErrorCode, { readonly grpc: status; readonly http: number }>> = {
-  invalid_argument: { grpc: status.INVALID_ARGUMENT, http: 400 },
-  not_found: { grpc: status.NOT_FOUND, http: 404 },
-  already_exists: { grpc: status.ALREADY_EXISTS, http: 409 },
-  permission_denied: { grpc: status.PERMISSION_DENIED, http: 403 },
-  conflict: { grpc: status.FAILED_PRECONDITION, http: 409 },
-  compacted: { grpc: status.OUT_OF_RANGE, http: 410 },
-  exhausted: { grpc: status.RESOURCE_EXHAUSTED, http: 429 },
-  unavailable: { grpc: status.UNAVAILABLE, http: 503 },
-  internal: { grpc: status.INTERNAL, http: 500 },
+const WIRES: Readonly<Record<ErrorCode, { readonly grpc: number; readonly http: number }>> = {
+  invalid_argument: { grpc: GRPC.INVALID_ARGUMENT, http: 400 },
+  not_found: { grpc: GRPC.NOT_FOUND, http: 404 },
+  already_exists: { grpc: GRPC.ALREADY_EXISTS, http: 409 },
+  permission_denied: { grpc: GRPC.PERMISSION_DENIED, http: 403 },
+  conflict: { grpc: GRPC.FAILED_PRECONDITION, http: 409 },
+  compacted: { grpc: GRPC.OUT_OF_RANGE, http: 410 },
+  exhausted: { grpc: GRPC.RESOURCE_EXHAUSTED, http: 429 },
+  unavailable: { grpc: GRPC.UNAVAILABLE, http: 503 },
+  internal: { grpc: GRPC.INTERNAL, http: 500 },
 };
 
 /**
@@ -24,17 +39,16 @@ const CODE_KEY = "busbar-code";
 const FIELD_KEY = "busbar-field";
 
 export interface GrpcStatus {
-  readonly code: status;
+  readonly code: number;
   readonly details: string;
-  readonly metadata: Metadata;
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** What a failed call answers. Only the message goes out: causes and stacks are for the log. */
 export function toGrpcStatus(error: unknown): GrpcStatus {
   const known = AppError.from(error, "internal error");
-  const metadata = new Metadata();
-  metadata.set(CODE_KEY, known.code);
-  if (known.field !== undefined) metadata.set(FIELD_KEY, toHeader(known.field));
+  const metadata: Record<string, string> = { [CODE_KEY]: known.code };
+  if (known.field !== undefined) metadata[FIELD_KEY] = toHeader(known.field);
   return { code: WIRES[known.code].grpc, details: toMessage(known), metadata };
 }
 
@@ -51,8 +65,8 @@ export function toHttpError(error: AppError): HttpError {
 }
 
 /**
- * Bounded, because messages quote what callers sent, and without halves of characters, on which
- * grpc-js would throw when it writes the trailer.
+ * Bounded, because messages quote what callers sent, and without halves of characters, which no
+ * trailer can hold.
  */
 function toMessage({ message }: AppError): string {
   const { errorMessageCharsMax: max } = limits;

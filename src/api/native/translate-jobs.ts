@@ -11,8 +11,6 @@ import {
   PastAttemptSchema,
   PlacementSchema,
   RetriesSchema,
-  SubmitJobsResponseSchema,
-  SubmittedJobSchema,
   TaskCountsSchema,
   TaskSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
@@ -135,18 +133,6 @@ export const toTaskPage = (answer: Answer<"listTasks">): wire.ListTasksResponse 
   message(ListTasksResponseSchema, {
     tasks: answer.tasks.map(toTask),
     nextPageToken: answer.nextPageToken ?? "",
-    revision: wide(answer.revision),
-  });
-
-export const toSubmitted = (answer: Answer<"submitJobs">): wire.SubmitJobsResponse =>
-  message(SubmitJobsResponseSchema, {
-    jobs: answer.jobs.map((job) =>
-      message(SubmittedJobSchema, {
-        id: job.id,
-        existed: job.existed,
-        warning: job.warning ?? "",
-      }),
-    ),
     revision: wide(answer.revision),
   });
 

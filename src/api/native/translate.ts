@@ -18,6 +18,7 @@ import type {
   Operations,
   OutputQuery,
   Page,
+  SubmissionInput,
   WatchQuery,
 } from "../../server/operations.ts";
 import { fromJobState, fromNodeState, fromTaskState } from "./state-names.ts";
@@ -25,11 +26,10 @@ import { fromJobState, fromNodeState, fromTaskState } from "./state-names.ts";
 // Requests of the wire to what Operations takes. In proto3 a zero value and an absent field are
 // the same, and both mean: not given.
 
-type Submission = Parameters<Operations["submitJobs"]>[1][number];
 type GroupInput = Parameters<Operations["putGroup"]>[1];
 type NodeFilter = Parameters<Operations["listNodes"]>[0];
 
-export function fromSubmission(wire: JobSubmission, at: number): Submission {
+export function fromSubmission(wire: JobSubmission, at: number): SubmissionInput {
   const field = `jobs[${at}]`;
   if (wire.spec === undefined) throw invalid(`${field}.spec`, "is missing");
   return { spec: fromJobSpec(wire.spec, field), idempotencyKey: given(wire.idempotencyKey) };
@@ -134,7 +134,8 @@ export function fromWatch(wire: WatchRequest): WatchQuery {
   };
 }
 
-const given = <T extends string | number>(value: T): T | undefined =>
+/** In proto3 what is empty or zero is not given. */
+export const given = <T extends string | number>(value: T): T | undefined =>
   value === "" || value === 0 ? undefined : value;
 
 function someOf<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {

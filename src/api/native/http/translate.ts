@@ -1,14 +1,12 @@
 import type { Static } from "typebox";
 import { invalid } from "../../../lib/errors.ts";
 import { parseSizeBytes } from "../../../lib/units.ts";
-import type { JobFilter, Operations, WatchQuery } from "../../../server/operations.ts";
+import type { JobFilter, SubmissionInput, WatchQuery } from "../../../server/operations.ts";
 import type { WatchEventView } from "../../../server/views.ts";
 import type { JobQuery, JobSubmission, WatchQuery as WatchQuerySchema } from "./request-schemas.ts";
 
-type Submission = Parameters<Operations["submitJobs"]>[1][number];
-
 /** `path` is what stands before a field's name in errors: "" or "jobs[3].". */
-export function fromSubmission(body: Static<typeof JobSubmission>, path: string): Submission {
+export function fromSubmission(body: Static<typeof JobSubmission>, path: string): SubmissionInput {
   const { idempotencyKey, resources, ...spec } = body;
   return {
     spec: { ...spec, resources: resources && fromResources(resources, `${path}resources`) },

@@ -47,7 +47,7 @@ function basics(): Operations {
   return {
     async submitJobs(caller, submissions) {
       revision += 1;
-      const answers = submissions.map(({ spec, idempotencyKey }, at) => {
+      const answers = [...submissions].map(({ spec, idempotencyKey }, at) => {
         const job = fromInput(spec, at);
         const known = idempotencyKey === undefined ? undefined : byKey.get(idempotencyKey);
         if (known !== undefined) return { id: known, existed: true };
