@@ -2,8 +2,9 @@ import { taskTotalOf } from "../../src/core/model/job.ts";
 import { addInto } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
 import type { Change } from "../../src/core/state/change.ts";
-import { createRowDecoder, encodeChange } from "../../src/core/state/codec.ts";
+import { encodeChange } from "../../src/core/state/codec.ts";
 import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
+import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
 
 /**
@@ -31,7 +32,7 @@ function checkJobs(state: State): string[] {
         wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
       }
     }
-    if (progress.counts.pending > 0 && !record.queued) {
+    if (progress.counts.pending > 0 && record.lane === undefined) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
   }
@@ -40,8 +41,8 @@ function checkJobs(state: State): string[] {
 
 function* records(state: State) {
   for (const record of state.jobs.values()) {
-    const { job, progress, queued } = record;
-    yield { job, progress, queued, rows: [...record.taskRows()] };
+    const { job, progress, lane } = record;
+    yield { job, progress, lane, rows: [...record.taskRows()] };
   }
 }
 
@@ -99,17 +100,23 @@ export function readBack(changes: readonly Change[]): State {
     });
   }
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
-  const decode = createRowDecoder();
-  return State.fromRows(sorted.map(([key, value]) => decode(key, value)));
+  const state = new State();
+  const load = createRowLoader(state);
+  state.startLoading();
+  for (const [key, value] of sorted) load(key, value);
+  state.finishLoading();
+  return state;
 }
 
 /** All that must be equal in two states that hold the same rows. */
 export const digest = (state: State): unknown => ({
-  jobs: [...records(state)].map(({ job, progress, rows }) => ({
-    job,
-    progress,
-    rows: rows.sort((a, b) => a.index - b.index),
-  })),
+  jobs: [...records(state)]
+    .map(({ job, progress, rows }) => ({
+      job,
+      progress,
+      rows: rows.sort((a, b) => a.index - b.index),
+    }))
+    .sort((a, b) => a.job.id - b.job.id),
   nodes: [...state.nodes.values()]
     .map(({ node, used, free, tasks }) => ({
       node,

@@ -1,9 +1,10 @@
 import { Heap } from "../../lib/heap.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
+import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
-import type { RequestClass } from "./request.ts";
+import type { Request, RequestClass } from "./request.ts";
 import { requestKey } from "./request.ts";
 
 interface WaitingTask {
@@ -23,6 +24,7 @@ interface WaitingTask {
 export class Queue {
   readonly #classes = new Map<string, RequestClass>();
   readonly #fleet: Fleet;
+  readonly #jobs: JobTable;
   /** Groups that may have something to place. */
   readonly active = new Set<GroupRecord>();
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
@@ -30,8 +32,9 @@ export class Queue {
   #lastLane: Lane | undefined = undefined;
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
-  constructor(fleet: Fleet) {
+  constructor(fleet: Fleet, jobs: JobTable) {
     this.#fleet = fleet;
+    this.#jobs = jobs;
   }
 
   get classCount(): number {
@@ -40,7 +43,7 @@ export class Queue {
 
   add(group: GroupRecord, record: JobRecord): void {
     const lane = this.#laneFor(group, record);
-    if (!record.queued) lane.push(record);
+    if (record.lane === undefined) lane.push(record);
     this.markReady(lane);
   }
 
@@ -67,8 +70,8 @@ export class Queue {
     }
   }
 
-  classOf(record: JobRecord): RequestClass | undefined {
-    return this.#classes.get(requestKey(record.job.spec));
+  classOf(request: Request): RequestClass | undefined {
+    return this.#classes.get(requestKey(request));
   }
 
   #laneFor(group: GroupRecord, record: JobRecord): Lane {
@@ -99,7 +102,7 @@ export class Queue {
         request = { key, needs, where, pool, lanes: new Set(), candidates: undefined };
         this.#classes.set(key, request);
       }
-      lane = new Lane(group, priority, request);
+      lane = new Lane(group, priority, request, this.#jobs);
       request.lanes.add(lane);
       group.lanes.set(laneKey, lane);
     }

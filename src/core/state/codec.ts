@@ -42,22 +42,12 @@ export function encodeChange(
   }
 }
 
-/** Turns stored rows back into the changes that would write them, one after the other. */
-export function createRowDecoder(): (key: string, value: string) => Change {
-  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
-  return (key, value) => {
-    const change = decodeRow(key, value, like);
-    if (change.table === "job" && "row" in change) like = change.row.spec.terms;
-    return change;
-  };
-}
-
 /** One stored row back as the change that would write it. */
 export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Change {
   const table = key.slice(0, key.indexOf("/"));
   switch (table) {
     case "job":
-      return { table, row: decodeJob(JSON.parse(value) as StoredJob, like) };
+      return { table, row: decodeJob(value, like) };
     case "task":
       return { table, row: decodeTask(JSON.parse(value) as StoredTask) };
     case "counter":
@@ -89,7 +79,8 @@ function encodeJob({ id, spec, submittedAtMs, submittedBy, idempotencyKey, close
   return JSON.stringify({ id, submittedAtMs, submittedBy, idempotencyKey, closed, spec: stored });
 }
 
-function decodeJob(stored: StoredJob, like: JobTerms): Job {
+export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
+  const stored = JSON.parse(value) as StoredJob;
   return {
     id: stored.id,
     spec: decodeSpec(stored.spec, like),

@@ -27,6 +27,7 @@ const step = fc.oneof(
     forgets: fc.boolean(),
   }),
   fc.record({ do: fc.constant("disconnect" as const), node: fc.constantFrom(...NODES) }),
+  fc.record({ do: fc.constant("flush" as const) }),
   fc.record({ do: fc.constant("plan" as const), max: fc.integer({ min: 1, max: 8 }) }),
   fc.record({
     do: fc.constant("report" as const),
@@ -92,6 +93,9 @@ function run(world: World, one: Step): void {
       world.do({ kind: "disconnect-node", nodeId: nodeId(one.node), session: number, nowMs });
       return;
     }
+    case "flush":
+      world.flush();
+      return;
     case "plan":
       world.plan(one.max);
       return;
@@ -173,11 +177,35 @@ describe("state", () => {
     );
   });
 
+  test("whether jobs that wait are folded makes no difference", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const worlds = [new World(), new World()] as const;
+        for (const world of worlds) {
+          session = 0;
+          for (const one of steps) {
+            if (world === worlds[1]) world.flush();
+            else if (one.do === "flush") continue;
+            try {
+              run(world, one);
+            } catch (error) {
+              if (!(error instanceof AppError)) throw error;
+            }
+          }
+        }
+        expect(worlds[1].changes).toEqual(worlds[0].changes);
+        expect(digest(worlds[1].state)).toEqual(digest(worlds[0].state));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("of the changes of a batch, the newest alone leave the same rows", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
         const world = new World();
         for (const one of steps) {
+          if (one.do === "flush") continue; // all is one batch
           try {
             run(world, one);
           } catch (error) {
