@@ -18,7 +18,7 @@ export function collectWhenIdle(clock: Clock): () => void {
   const { gc } = globalThis;
   if (gc === undefined) return () => undefined;
   let lastUtilization = performance.eventLoopUtilization();
-  let afterLast = 0;
+  let afterLast = Number.NEGATIVE_INFINITY; // what the start left goes in any case
   let cancel = (): void => undefined;
   const look = (): void => {
     const now = performance.eventLoopUtilization();

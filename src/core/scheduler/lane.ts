@@ -43,6 +43,11 @@ export class Lane {
     else this.#returned.push(record);
   }
 
+  /** Ids come in rising order while rows are read back. */
+  pushFolded(id: JobId): void {
+    this.#fresh.push(id);
+  }
+
   /** The oldest job with a task to place. Drops those in front of it that have none. */
   peek(): JobRecord | undefined {
     const fresh = this.#peekFresh();

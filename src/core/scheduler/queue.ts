@@ -1,4 +1,6 @@
 import { Heap } from "../../lib/heap.ts";
+import type { JobId } from "../model/ids.ts";
+import type { JobTerms } from "../model/job.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { JobTable } from "../state/job-table.ts";
@@ -42,8 +44,20 @@ export class Queue {
   }
 
   add(group: GroupRecord, record: JobRecord): void {
-    const lane = this.#laneFor(group, record);
+    const lane = this.#laneFor(group, record.job.spec.terms);
     if (record.lane === undefined) lane.push(record);
+    this.markReady(lane);
+  }
+
+  /** The job is stored as this text, and has these terms. */
+  addFolded(
+    group: GroupRecord,
+    id: JobId,
+    { text, terms }: { readonly text: string; readonly terms: JobTerms },
+  ): void {
+    const lane = this.#laneFor(group, terms);
+    this.#jobs.addFolded(id, text, lane);
+    lane.pushFolded(id);
     this.markReady(lane);
   }
 
@@ -74,8 +88,8 @@ export class Queue {
     return this.#classes.get(requestKey(request));
   }
 
-  #laneFor(group: GroupRecord, record: JobRecord): Lane {
-    const { priority, needs, where } = record.job.spec;
+  #laneFor(group: GroupRecord, terms: JobTerms): Lane {
+    const { priority, needs, where } = terms;
     const last = this.#lastLane;
     // Most jobs ask for what the one before them asked for, and share the objects that say so.
     const isSame =
@@ -85,14 +99,13 @@ export class Queue {
       last.request.needs === needs &&
       last.request.where === where;
     if (isSame) return last;
-    const lane = this.#findLane(group, record);
+    const lane = this.#findLane(group, terms);
     this.#lastLane = lane;
     return lane;
   }
 
-  #findLane(group: GroupRecord, record: JobRecord): Lane {
-    const { priority, needs, where } = record.job.spec;
-    const key = requestKey(record.job.spec);
+  #findLane(group: GroupRecord, { priority, needs, where }: JobTerms): Lane {
+    const key = requestKey({ needs, where });
     const laneKey = `${priority}|${key}`;
     let lane = group.lanes.get(laneKey);
     if (lane === undefined) {

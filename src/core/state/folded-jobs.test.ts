@@ -34,7 +34,6 @@ describe("folded jobs", () => {
             wanted.delete(step.remove);
           }
           expect(folded.size).toBe(wanted.size);
-          expect([...folded.ids()]).toEqual([...wanted.keys()]);
           for (let id = 0; id <= last + 1; id++) {
             expect(folded.textOf(jobId(id))).toBe(wanted.get(id));
             expect(folded.laneOf(jobId(id))).toBe(wanted.has(id) ? aLane : undefined);

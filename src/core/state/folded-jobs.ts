@@ -55,12 +55,6 @@ export class FoldedJobs {
     if (block.left === 0 && block !== this.#newest) this.#blocks.delete(block.first);
   }
 
-  *ids(): Generator<JobId> {
-    for (const { first, lanes } of this.#blocks.values()) {
-      for (const [at, lane] of lanes.entries()) if (lane !== undefined) yield (first + at) as JobId;
-    }
-  }
-
   #blockOf(id: JobId): Block | undefined {
     return this.#blocks.get(id - (id % this.#idsPerBlock));
   }

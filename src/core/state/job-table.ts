@@ -60,16 +60,12 @@ export class JobTable {
     return this.#open.values();
   }
 
-  *values(): Generator<JobRecord> {
-    yield* this.#open.values();
-    for (const id of this.#folded.ids()) {
-      const record = this.#unfolded(id);
-      if (record !== undefined) yield record;
-    }
-  }
-
   add(record: JobRecord): void {
     this.#open.set(record.job.id, record);
+  }
+
+  addFolded(id: JobId, text: string, lane: Lane): void {
+    this.#folded.add(id, text, lane);
   }
 
   delete(id: JobId): void {

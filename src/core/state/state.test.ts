@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { allJobs, checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { encodeChange } from "./codec.ts";
@@ -58,7 +58,7 @@ let session = 0;
 
 function run(world: World, one: Step): void {
   const { nowMs } = world;
-  const active = [...world.state.jobs.values()].flatMap((record) =>
+  const active = [...allJobs(world.state)].flatMap((record) =>
     [...record.taskRows()].filter((task) => isActive(task.state)),
   );
   switch (one.do) {
@@ -237,7 +237,7 @@ describe("state", () => {
           }
         }
         finishAll(world);
-        const stuck = [...world.state.jobs.values()].filter(
+        const stuck = [...allJobs(world.state)].filter(
           ({ progress, job }) =>
             (progress.state === "pending" || progress.state === "running") &&
             (job.spec.needs["cpu"] ?? 0) <= 4_000,

@@ -5,7 +5,7 @@ import type { Group } from "../model/group.ts";
 import { freshGroup } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
-import type { Job } from "../model/job.ts";
+import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
@@ -171,12 +171,8 @@ export class State {
     }
     const record = new JobRecord(row);
     this.jobs.add(record);
-    this.jobOrder.push(row.id);
+    this.#count(group, row.id, record.progress.counts.pending);
     if (row.idempotencyKey !== undefined) this.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
-    for (const tally of [group, this.totals]) {
-      tally.jobs.pending++;
-      tally.tasks.pending += record.progress.counts.pending;
-    }
     if (row.closed !== undefined) {
       this.#progressed(group, record, afterClosing(record.progress, row));
       return;
@@ -184,6 +180,24 @@ export class State {
     const deadline = deadlineOf(row);
     if (deadline !== undefined) this.deadlines.push({ atMs: deadline, id: row.id });
     this.queue.add(group, record);
+  }
+
+  #count(group: GroupRecord, id: JobId, pending: number): void {
+    this.jobOrder.push(id);
+    for (const tally of [group, this.totals]) {
+      tally.jobs.pending++;
+      tally.tasks.pending += pending;
+    }
+  }
+
+  /**
+   * A stored job that only waits, without reading more of its row than its terms. It has no
+   * idempotency key, and its terms neither an array nor a deadline.
+   */
+  loadFolded(id: JobId, text: string, terms: JobTerms): void {
+    const group = this.#group(terms.group);
+    this.#count(group, id, 1);
+    this.queue.addFolded(group, id, { text, terms });
   }
 
   #removeJob(id: JobId): void {
