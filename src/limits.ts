@@ -33,6 +33,8 @@ export const limits = {
   unfinishedJobsMax: 2_000_000,
   finishedTasksMax: 1_000_000, // older finished jobs are removed beyond this
   finishedAgeMsMax: 7 * 24 * 3_600_000, // and beyond this age
+  knownTermsMax: 1_000, // different terms that are told by the beginning of a row
+  foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   clustersMax: 10_000,
@@ -63,6 +65,7 @@ export const limits = {
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener
+  httpKeepAliveMs: 72_000, // for the next request on a connection; longer than proxies keep theirs
   requestReceiveMsMax: 60_000, // for an HTTP request to arrive completely
   grpcStreamsPerConnectionMax: 1_000,
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
@@ -116,7 +119,7 @@ export const limits = {
   storePartCharsMax: 8 * MIB, // of one string between threads; V8 allows 512 MiB
   storeChunkRowsMax: 1_000, // read at once when loading
   storeChunksInFlightMax: 4,
-  storeCacheBytes: 64 * MIB,
+  storeCacheBytes: 16 * MIB, // keys are written in order: the pages in use are few
   storeWalIdleBytes: 4 * MIB, // moved into the database when nothing has happened for a while
   storeWalBytesMax: 64 * MIB, // moved into the database though others wait
   storeIdleMs: 50,

@@ -54,6 +54,8 @@ interface OpenBatch {
   readonly changes: Change[];
   readonly jobs: Map<JobId, JobSnapshot>;
   readonly loads: Map<NodeId, NodeLoad>;
+  /** Rows of jobs as they are stored. */
+  readonly jobTexts: Map<JobId, string>;
   /** Called when the batch is durable, or with the error that stops the loop. */
   readonly done: ((error?: AppError) => void)[];
 }
@@ -291,7 +293,7 @@ export class ControlLoop {
     this.#open = openBatch(toRevision(batch.revision + 1));
     const startedAtMs = this.#options.clock.nowMs();
     this.#options.store
-      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch.changes) })
+      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch) })
       .then(
         () => this.#committed(batch, startedAtMs),
         (cause: unknown) => this.#break("the store failed", cause),
@@ -308,6 +310,7 @@ export class ControlLoop {
     this.metrics.commitMsMax = Math.max(this.metrics.commitMsMax, tookMs);
     this.#options.onCommit(batch);
     for (const done of batch.done) done();
+    for (const [id, text] of batch.jobTexts) this.#state.jobs.fold(id, text);
     this.#flush();
     if (this.#head < this.#waiting.length || this.#state.queue.active.size > 0) this.#schedule();
   }
@@ -329,11 +332,15 @@ const openBatch = (revision: Revision): OpenBatch => ({
   changes: [],
   jobs: new Map(),
   loads: new Map(),
+  jobTexts: new Map(),
   done: [],
 });
 
+const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>
+  change.table === "job" && "row" in change;
+
 /** A batch must name each key once: what a later change of the batch replaced is left out. */
-function toWrites(state: State, changes: readonly Change[]): RowWrite[] {
+function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWrite[] {
   const writes: RowWrite[] = [];
   const removed = new Set<string>(); // a node may come and go twice
   for (const change of changes) {
@@ -344,6 +351,7 @@ function toWrites(state: State, changes: readonly Change[]): RowWrite[] {
         removed.add(key);
       }
       writes.push({ key, value });
+      if (value !== undefined && isJobRow(change)) jobTexts.set(change.row.id, value);
     });
   }
   return writes;

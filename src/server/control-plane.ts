@@ -1,7 +1,7 @@
 import type { JobId } from "../core/model/ids.ts";
 import { revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
-import { createRowDecoder } from "../core/state/codec.ts";
+import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
 import { scorerByName } from "../core/scheduler/scorers/all.ts";
 import { State } from "../core/state/state.ts";
@@ -41,7 +41,8 @@ export interface ControlPlane {
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { store, clock, logger } = options;
   const state = await loadState(store);
-  const hub = new WatchHub(revision(store.revision()));
+  const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
+  const hub = new WatchHub(revision(store.revision()), jobOf);
   const loop: ControlLoop = new ControlLoop({
     state,
     store,
@@ -56,7 +57,6 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     },
     onBroken: options.onBroken,
   });
-  const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
   const sessions = new AgentSessions({ loop: () => loop, jobOf, clock, logger });
   const ticker = new Ticker({ state, loop, clock, logger, settings: options.settings });
   await loop.submit({ kind: "recover", nowMs: clock.nowMs() });
@@ -82,11 +82,11 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
 async function loadState(store: Store): Promise<State> {
   const state = new State();
   state.startLoading();
-  const decode = createRowDecoder();
+  const load = createRowLoader(state);
   let mistake: { readonly error: unknown } | undefined;
   for await (const rows of store.load()) {
     try {
-      if (mistake === undefined) for (const { key, value } of rows) state.apply(decode(key, value));
+      if (mistake === undefined) for (const { key, value } of rows) load(key, value);
     } catch (error) {
       // Rows that do not fit together are most likely not all there: the store knows when it has
       // read the rest, and says what to do about it.

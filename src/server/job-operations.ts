@@ -6,6 +6,7 @@ import { toJobSpec } from "../core/model/job-spec.ts";
 import { hintsFor, isHopeless, outlook } from "../core/scheduler/explain.ts";
 import type { Outlook } from "../core/scheduler/explain.ts";
 import type { Submission } from "../core/state/command.ts";
+import type { Lane } from "../core/scheduler/lane.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
 import { isJobEnded, taskStateName } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
@@ -48,7 +49,9 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
       const answer = await loop.submit(command);
       return {
         jobs: loop.peek((state) =>
-          answer.map(({ id, existed }) => showSubmitted(state, id, existed)),
+          answer.map(({ id, existed }, at) =>
+            showSubmitted(state, id, { existed, spec: submissions[at]?.spec }),
+          ),
         ),
         revision: loop.revision,
       };
@@ -148,19 +151,22 @@ function checkKey(key: string | undefined): string | undefined {
   return key;
 }
 
-function showSubmitted(state: State, id: JobId, existed: boolean): SubmittedView {
-  const record = state.jobs.get(id);
-  const isPending = record !== undefined && record.progress.state === "pending";
-  const warning = isPending ? warningFor(state, record) : undefined;
+function showSubmitted(
+  state: State,
+  id: JobId,
+  { existed, spec }: { readonly existed: boolean; readonly spec: JobSpec | undefined },
+): SubmittedView {
+  const isPending = spec !== undefined && state.jobs.stateOf(id) === "pending";
+  const warning = isPending ? warningFor(state, spec) : undefined;
   return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
 }
 
 /** Only what waiting cannot change; the look at all nodes is done once per kind of request. */
-function warningFor(state: State, record: JobRecord): string | undefined {
-  const request = state.queue.classOf(record);
+function warningFor(state: State, spec: JobSpec): string | undefined {
+  const request = state.queue.classOf(spec);
   if (request === undefined || request.candidates?.size !== 0) return undefined;
   if (state.nodes.size === 0) return "no node has joined yet; the job waits for one";
-  if (!isHopeless(record.job.spec, state.nodes.values())) return undefined;
+  if (!isHopeless(spec, state.nodes.values())) return undefined;
   return "no node there is now could ever run it; see busbar explain";
 }
 
@@ -205,12 +211,15 @@ export function viewJob(state: State, record: JobRecord, revision: number): JobV
 /** What is known without looking at every node. */
 function pendingReason(state: State, record: JobRecord): string | undefined {
   if (state.nodes.size === 0) return "no node has joined yet";
-  const request = state.queue.classOf(record);
+  const request = state.queue.classOf(record.job.spec);
   return request?.candidates?.size === 0 ? "no node has room for it now" : undefined;
 }
 
 export const viewTask = (state: State, record: JobRecord, index: number): TaskView =>
   showTask(record.job, index, record.task(index), clusterIn(state));
+
+/** Reading a folded job takes as long as looking at this many others. */
+const UNFOLDING_LOOKS = 8;
 
 /** From the newest down. Looks at a bounded number of jobs, whatever the filter. */
 function scanJobs(
@@ -222,9 +231,14 @@ function scanJobs(
   const order = state.jobOrder;
   const records: JobRecord[] = [];
   let at = before === undefined ? order.length : lowerBound(order, before);
-  for (let looked = 0; at > 0 && looked < limits.listScanMax && records.length < size; looked++) {
+  let looked = 0;
+  while (at > 0 && looked < limits.listScanMax && records.length < size) {
     at--;
-    const record = state.jobs.get(order[at] as JobId);
+    const id = order[at] as JobId;
+    const lane = state.jobs.foldedIn(id);
+    looked += lane === undefined ? 1 : UNFOLDING_LOOKS;
+    if (lane !== undefined && !laneMatches(lane, filter)) continue;
+    const record = state.jobs.get(id);
     if (record !== undefined && jobMatches(state, record, filter)) records.push(record);
   }
   return { records, next: at > 0 ? order[at] : undefined };
@@ -240,6 +254,13 @@ function lowerBound(order: readonly number[], id: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** Whether jobs that only wait, in this lane, can match at all: most do not, and stay folded. */
+function laneMatches(lane: Lane, { states, group, cluster, node }: JobFilter): boolean {
+  if (states !== undefined && states.length > 0 && !states.includes("pending")) return false;
+  if (group !== undefined && lane.group.group.id !== group) return false;
+  return cluster === undefined && node === undefined; // they have been on none
 }
 
 function jobMatches(state: State, record: JobRecord, filter: JobFilter): boolean {
@@ -325,12 +346,18 @@ function aheadOf(state: State, record: JobRecord): number {
   const { group, priority } = record.job.spec;
   let ahead = 0;
   let looked = 0;
-  for (const other of state.jobs.values()) {
+  const isFirst = (id: JobId, its: number): boolean =>
+    its > priority || (its === priority && id < record.job.id);
+  for (const id of state.jobOrder) {
     if (++looked > limits.listScanMax) break;
-    const { spec, id } = other.job;
-    if (spec.group !== group || other === record) continue;
-    const first = spec.priority > priority || (spec.priority === priority && id < record.job.id);
-    if (first) ahead += other.progress.counts.pending + other.progress.counts.waiting;
+    const lane = state.jobs.foldedIn(id);
+    if (lane !== undefined) {
+      if (lane.group.group.id === group && isFirst(id, lane.priority)) ahead++;
+      continue;
+    }
+    const other = state.jobs.getOpen(id);
+    if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
+    ahead += other.progress.counts.pending + other.progress.counts.waiting;
   }
   return ahead;
 }

@@ -48,7 +48,7 @@ describe("watch events", () => {
       jobs: new Map([[job.id, { job, progress: freshProgress(1), only: rows.at(-1) }]]),
       loads: new Map(),
     };
-    const hub = new WatchHub(revision(0));
+    const hub = new WatchHub(revision(0), () => undefined);
     hub.publish(commit);
     const loop = { peek: (look: (state: State) => unknown) => look(new State()) };
     const context = { loop, hub } as unknown as OperationContext;

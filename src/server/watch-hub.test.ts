@@ -1,22 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { aSpec } from "../../tests/support/builders.ts";
 import { jobId, revision } from "../core/model/ids.ts";
+import type { Job } from "../core/model/job.ts";
 import type { Change } from "../core/state/change.ts";
+import { afterClosing, freshProgress } from "../core/state/progress.ts";
 import { limits } from "../limits.ts";
 import type { Commit } from "./control-loop.ts";
 import { WatchHub } from "./watch-hub.ts";
 
-const aChange: Change = {
-  table: "job",
-  row: {
-    id: jobId(1),
-    spec: aSpec(),
-    submittedAtMs: 0,
-    submittedBy: "",
-    idempotencyKey: undefined,
-    closed: undefined,
-  },
+const aJob: Job = {
+  id: jobId(1),
+  spec: aSpec(),
+  submittedAtMs: 0,
+  submittedBy: "",
+  idempotencyKey: undefined,
+  closed: undefined,
 };
+const aChange: Change = { table: "job", row: aJob };
 
 const aCommit = (at: number, changes = 1): Commit => ({
   revision: revision(at),
@@ -36,10 +36,11 @@ async function take(commits: AsyncIterable<Commit>, count: number): Promise<numb
 }
 
 const never = new AbortController().signal;
+const noJob = (): undefined => undefined;
 
 describe("watch hub", () => {
   test("a watcher resumes after the revision it saw last, without gap or repeat", async () => {
-    const hub = new WatchHub(revision(10));
+    const hub = new WatchHub(revision(10), noJob);
     for (const at of [11, 12, 13]) hub.publish(aCommit(at));
     const { from, commits } = hub.watch(revision(11), never);
     expect(from).toBe(11);
@@ -49,7 +50,7 @@ describe("watch hub", () => {
   });
 
   test("without a revision it starts now", async () => {
-    const hub = new WatchHub(revision(10));
+    const hub = new WatchHub(revision(10), noJob);
     hub.publish(aCommit(11));
     const { from, commits } = hub.watch(undefined, never);
     hub.publish(aCommit(12));
@@ -57,7 +58,7 @@ describe("watch hub", () => {
   });
 
   test("too old a revision is told so, as is one from the future", () => {
-    const hub = new WatchHub(revision(10));
+    const hub = new WatchHub(revision(10), noJob);
     hub.publish(aCommit(11, limits.watchHistoryChangesMax));
     hub.publish(aCommit(12));
     expect(() => hub.watch(revision(9), never)).toThrow(/no longer kept/);
@@ -67,7 +68,7 @@ describe("watch hub", () => {
   });
 
   test("a watcher that does not read is dropped, with the revision to go on from", async () => {
-    const hub = new WatchHub(revision(0));
+    const hub = new WatchHub(revision(0), noJob);
     const { commits } = hub.watch(undefined, never);
     const changes = limits.watchQueueEventsMax / 10;
     for (let at = 1; at <= 11; at++) hub.publish(aCommit(at, changes));
@@ -79,7 +80,7 @@ describe("watch hub", () => {
   });
 
   test("an aborted watch ends and is forgotten", async () => {
-    const hub = new WatchHub(revision(0));
+    const hub = new WatchHub(revision(0), noJob);
     const stop = new AbortController();
     const { commits } = hub.watch(undefined, stop.signal);
     const read = take(commits, 1);
@@ -89,7 +90,7 @@ describe("watch hub", () => {
   });
 
   test("closing ends every watch with a reason", async () => {
-    const hub = new WatchHub(revision(0));
+    const hub = new WatchHub(revision(0), noJob);
     const { commits } = hub.watch(undefined, never);
     const read = take(commits, 1);
     hub.close();
@@ -97,8 +98,37 @@ describe("watch hub", () => {
     expect(() => hub.watch(undefined, never)).toThrow(/stopping/);
   });
 
+  test("a job is told as it was submitted, whatever became of it since", async () => {
+    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+    const now: Job = { ...aJob, closed };
+    const hub = new WatchHub(revision(0), (id) => (id === now.id ? now : undefined));
+    const submitted = { job: aJob, progress: freshProgress(1), only: undefined };
+    const cancelled = { ...submitted, job: now, progress: afterClosing(freshProgress(1), now) };
+    hub.publish({ ...aCommit(1), jobs: new Map([[aJob.id, submitted]]) });
+    hub.publish({ ...aCommit(2), jobs: new Map([[aJob.id, cancelled]]) });
+    const seen: unknown[] = [];
+    for await (const { jobs } of hub.watch(revision(0), never).commits) {
+      seen.push(...jobs);
+      if (seen.length === 2) break;
+    }
+    expect(seen).toEqual([
+      [aJob.id, submitted],
+      [aJob.id, cancelled],
+    ]);
+  });
+
+  test("what a removed job said at its submission is no longer kept", () => {
+    const hub = new WatchHub(revision(0), noJob);
+    const submitted = { job: aJob, progress: freshProgress(1), only: undefined };
+    hub.publish({ ...aCommit(1), jobs: new Map([[aJob.id, submitted]]) });
+    hub.publish(aCommit(2));
+    expect(() => hub.watch(revision(0), never)).toThrow(/no longer kept \(only after 1\)/);
+    expect(() => hub.watch(revision(1), never)).not.toThrow();
+    expect(hub.watchers).toBe(1);
+  });
+
   test("watches are limited", () => {
-    const hub = new WatchHub(revision(0));
+    const hub = new WatchHub(revision(0), noJob);
     for (let at = 0; at < limits.watchesMax; at++) hub.watch(undefined, never);
     expect(() => hub.watch(undefined, never)).toThrow(/at most/);
   });

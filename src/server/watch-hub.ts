@@ -2,6 +2,8 @@ import type { Revision } from "../core/model/ids.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Commit } from "./control-loop.ts";
+import type { JobLookup, KeptCommit } from "./kept-commit.ts";
+import { keepCommit, restoreCommit } from "./kept-commit.ts";
 
 export interface Watch {
   readonly from: Revision;
@@ -18,7 +20,8 @@ export interface Watch {
  * stays bounded.
  */
 export class WatchHub {
-  readonly #history: Commit[] = [];
+  readonly #history: KeptCommit[] = [];
+  readonly #jobOf: JobLookup;
   #head = 0;
   #historyChanges = 0;
   readonly #watchers = new Set<Watcher>();
@@ -27,7 +30,9 @@ export class WatchHub {
   #latest: Revision;
   #closed: AppError | undefined = undefined;
 
-  constructor(revision: Revision) {
+  /** `jobOf` gives the job as it is now, or undefined when it was removed. */
+  constructor(revision: Revision, jobOf: JobLookup) {
+    this.#jobOf = jobOf;
     this.#compacted = revision;
     this.#latest = revision;
   }
@@ -38,7 +43,7 @@ export class WatchHub {
 
   publish(commit: Commit): void {
     this.#latest = commit.revision;
-    this.#history.push(commit);
+    this.#history.push(keepCommit(commit));
     this.#historyChanges += commit.changes.length;
     this.#compact();
     for (const watcher of this.#watchers) {
@@ -52,7 +57,7 @@ export class WatchHub {
       const oldest = this.#history[this.#head];
       if (oldest === undefined) break;
       this.#head++;
-      this.#historyChanges -= oldest.changes.length;
+      this.#historyChanges -= oldest.changeCount;
       this.#compacted = oldest.revision;
     }
     if (this.#head > 1_024 && this.#head * 2 > this.#history.length) {
@@ -75,21 +80,27 @@ export class WatchHub {
         { field: "afterRevision" },
       );
     }
-    if (from < this.#compacted) {
-      throw new AppError(
-        "compacted",
-        `changes after revision ${from} are no longer kept (only after ${this.#compacted}); ` +
-          "list again and watch from the revision of that answer",
-      );
-    }
+    if (from < this.#compacted) throw this.#noLonger(from, this.#compacted);
     const close = (): void => void this.#watchers.delete(watcher);
     const watcher = new Watcher(close);
     for (let at = this.#head; at < this.#history.length; at++) {
-      const commit = this.#history[at];
-      if (commit !== undefined && commit.revision > from) watcher.push(commit);
+      const kept = this.#history[at];
+      if (kept === undefined || kept.revision <= from) continue;
+      const commit = restoreCommit(kept, this.#jobOf);
+      if (commit === undefined) throw this.#noLonger(from, kept.revision);
+      watcher.push(commit);
+      if (watcher.isOver) break;
     }
     this.#watchers.add(watcher);
     return { from, commits: watcher.read(signal), close };
+  }
+
+  #noLonger(from: Revision, only: Revision): AppError {
+    return new AppError(
+      "compacted",
+      `changes after revision ${from} are no longer kept (only after ${only}); ` +
+        "list again and watch from the revision of that answer",
+    );
   }
 
   close(): void {
@@ -117,7 +128,7 @@ class Watcher {
 
   push(commit: Commit): void {
     this.#queue.push(commit);
-    this.#queuedChanges += commit.changes.length;
+    this.#queuedChanges += Math.max(commit.changes.length, commit.jobs.size);
     if (this.#queuedChanges > limits.watchQueueEventsMax && this.#queue.length > 1) {
       const last = this.#queue[0]?.revision ?? 1;
       this.#queue = [];

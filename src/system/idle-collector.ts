@@ -6,6 +6,8 @@ const LOOK_EVERY_MS = 2_000;
 const BUSY_MAX = 0.05;
 const GARBAGE_BYTES_MIN = 16 * 1024 ** 2;
 const GARBAGE_SHARE_MIN = 0.2;
+/** Up to here giving memory back pauses the server for a tenth of a second or two. */
+const HEAP_BYTES_MAX = 512 * 1024 ** 2;
 
 /**
  * Gives memory back when nothing happens. V8 collects when it allocates; after a flood of
@@ -16,7 +18,7 @@ export function collectWhenIdle(clock: Clock): () => void {
   const { gc } = globalThis;
   if (gc === undefined) return () => undefined;
   let lastUtilization = performance.eventLoopUtilization();
-  let afterLast = 0;
+  let afterLast = Number.NEGATIVE_INFINITY; // what the start left goes in any case
   let cancel = (): void => undefined;
   const look = (): void => {
     const now = performance.eventLoopUtilization();
@@ -24,7 +26,10 @@ export function collectWhenIdle(clock: Clock): () => void {
     const { heapUsed } = process.memoryUsage();
     const grown = heapUsed - afterLast;
     if (busy < BUSY_MAX && grown > Math.max(GARBAGE_BYTES_MIN, GARBAGE_SHARE_MIN * afterLast)) {
-      gc();
+      // Only this flavor hands pages back to the system. It takes several collections, each of
+      // which looks at every object there is: not worth the pause when there are very many.
+      if (heapUsed > HEAP_BYTES_MAX) gc();
+      else gc({ type: "major", execution: "sync", flavor: "last-resort" });
       afterLast = process.memoryUsage().heapUsed;
     }
     lastUtilization = performance.eventLoopUtilization();

@@ -157,10 +157,15 @@ export const MUTANTS: readonly Mutant[] = [
     "losses: stored.losses ?? 0,",
     "losses: 0,",
   ]),
+  edit("folds-placed", "durable-before-told", "a job that was placed is folded all the same", [
+    "core/state/job-record.ts",
+    "this.#tasks === undefined && closed",
+    "closed",
+  ]),
   edit("resume-skips", "watch-has-no-gaps", "a resumed watch starts one revision late", [
     "server/watch-hub.ts",
-    "commit.revision > from) watcher",
-    "commit.revision > from + 1) watcher",
+    "kept.revision <= from) continue",
+    "kept.revision <= from + 1) continue",
   ]),
   edit("keys-not-asked", "one-job-per-key", "a known idempotency key is not found", [
     "core/state/decide/submit-jobs.ts",

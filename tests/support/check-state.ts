@@ -1,9 +1,12 @@
 import { taskTotalOf } from "../../src/core/model/job.ts";
 import { addInto } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
+import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
-import { createRowDecoder, encodeChange } from "../../src/core/state/codec.ts";
+import { encodeChange } from "../../src/core/state/codec.ts";
+import type { JobRecord } from "../../src/core/state/job-record.ts";
 import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
+import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
 
 /**
@@ -31,17 +34,31 @@ function checkJobs(state: State): string[] {
         wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
       }
     }
-    if (progress.counts.pending > 0 && !record.queued) {
+    const { lane } = record;
+    if (progress.counts.pending > 0 && lane === undefined) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
+    if (lane === undefined) continue;
+    const waitsFor = [lane.group.group.id, lane.priority, lane.request.key].join(" ");
+    const asksFor = [job.spec.group, job.spec.priority, requestKey(job.spec)].join(" ");
+    if (waitsFor !== asksFor)
+      wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
   }
   return wrong;
 }
 
+/** In the order of their ids. */
+export function* allJobs(state: State): Generator<JobRecord> {
+  for (const id of state.jobOrder) {
+    const record = state.jobs.get(id);
+    if (record !== undefined) yield record;
+  }
+}
+
 function* records(state: State) {
-  for (const record of state.jobs.values()) {
-    const { job, progress, queued } = record;
-    yield { job, progress, queued, rows: [...record.taskRows()] };
+  for (const record of allJobs(state)) {
+    const { job, progress, lane } = record;
+    yield { job, progress, lane, rows: [...record.taskRows()] };
   }
 }
 
@@ -99,8 +116,12 @@ export function readBack(changes: readonly Change[]): State {
     });
   }
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1));
-  const decode = createRowDecoder();
-  return State.fromRows(sorted.map(([key, value]) => decode(key, value)));
+  const state = new State();
+  const load = createRowLoader(state);
+  state.startLoading();
+  for (const [key, value] of sorted) load(key, value);
+  state.finishLoading();
+  return state;
 }
 
 /** All that must be equal in two states that hold the same rows. */

@@ -7,6 +7,7 @@ import type {
   CommandOf,
   RunEvent,
 } from "../../src/core/state/command.ts";
+import { encodeChange } from "../../src/core/state/codec.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
 import { checkMove, State } from "../../src/core/state/state.ts";
@@ -21,6 +22,7 @@ export class World {
   readonly changes: Change[] = [];
   nowMs = 1_000;
   policy = "spread";
+  #flushed = 0;
 
   do<K extends Command["kind"]>(command: CommandOf<K>): AnswerTo<K> {
     const { changes, answer } = decide(this.state, command);
@@ -32,6 +34,15 @@ export class World {
     if (change.table === "task") checkMove(this.state, change.row);
     this.state.apply(change);
     this.changes.push(change);
+  }
+
+  /** All changes so far are stored: from here on jobs that only wait are folded. */
+  flush(): void {
+    for (const change of this.changes.slice(this.#flushed)) {
+      if (change.table !== "job" || "removed" in change || !this.state.isNewest(change)) continue;
+      encodeChange(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
+    }
+    this.#flushed = this.changes.length;
   }
 
   /** Places all that can be placed, or `max`; returns the task rows. */

@@ -1,34 +1,69 @@
+import { createRequire } from "node:module";
 import { type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { ReflectionService } from "@grpc/reflection";
-import { HealthImplementation } from "grpc-health-check";
-import { createForeignServices } from "./grpc-foreign.ts";
+import type * as reflectionLibrary from "@grpc/reflection";
+import type * as healthLibrary from "grpc-health-check";
+import { createForeignServices, type ForeignServices } from "./grpc-foreign.ts";
 import type { GrpcService, Serve } from "./grpc-service.ts";
 
 /** What every gRPC server has besides its own services, for tools that know none of them. */
 export interface Extras {
-  readonly byPath: ReadonlyMap<string, Serve>;
+  find(path: string): Serve | undefined;
   setServing(isServing: boolean): void;
   endStreams(): void;
 }
 
+interface Loaded {
+  readonly foreign: ForeignServices;
+  readonly health: healthLibrary.HealthImplementation;
+}
+
+// Their libraries bring grpc-js and another implementation of protobuf along, and most servers are
+// never asked: they are loaded by the first call.
+const require = createRequire(import.meta.url);
+const PATHS = /^\/grpc\.(health|reflection)\./;
+
 /** Health checks and reflection (for grpcurl and its like). */
 export function createExtras(services: readonly GrpcService[]): Extras {
   const names = services.map(({ descriptor }) => descriptor.typeName);
+  let loaded: Loaded | undefined;
+  let isServing = true;
+  const tellHealth = (): void => {
+    for (const name of ["", ...names])
+      loaded?.health.setStatus(name, isServing ? "SERVING" : "NOT_SERVING");
+  };
+  return {
+    find(path) {
+      if (!PATHS.test(path)) return undefined;
+      if (loaded === undefined) {
+        loaded = load(services, names);
+        tellHealth();
+      }
+      return loaded.foreign.byPath.get(path);
+    },
+    setServing(next) {
+      isServing = next;
+      tellHealth();
+    },
+    endStreams: () => loaded?.foreign.endStreams(),
+  };
+}
+
+function load(services: readonly GrpcService[], names: readonly string[]): Loaded {
+  const { HealthImplementation } = require("grpc-health-check") as typeof healthLibrary;
   const foreign = createForeignServices();
   const health = new HealthImplementation();
-  const setServing = (isServing: boolean): void => {
-    for (const name of ["", ...names])
-      health.setStatus(name, isServing ? "SERVING" : "NOT_SERVING");
-  };
-  setServing(true);
   health.addToServer(foreign.server);
-  reflection(services, names).addToServer(foreign.server);
-  return { byPath: foreign.byPath, setServing, endStreams: () => foreign.endStreams() };
+  loadReflection(services, names).addToServer(foreign.server);
+  return { foreign, health };
 }
 
 /** The library wants what proto-loader makes, but reads nothing of it except the descriptors. */
-function reflection(services: readonly GrpcService[], names: readonly string[]): ReflectionService {
+function loadReflection(
+  services: readonly GrpcService[],
+  names: readonly string[],
+): reflectionLibrary.ReflectionService {
+  const { ReflectionService } = require("@grpc/reflection") as typeof reflectionLibrary;
   const files = new Map<string, Buffer>();
   const add = (file: DescFile): void => {
     if (files.has(file.name)) return;

@@ -41,12 +41,13 @@ const KEEPALIVE = {
 /** Serves services over gRPC, with health checks and reflection. */
 export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const extras = createExtras(options.services);
-  const byPath = new Map(extras.byPath);
+  const byPath = new Map<string, Serve>();
   for (const service of options.services) {
     for (const [path, serve] of service.byPath) byPath.set(path, serve);
   }
   const sessions = new Set<ServerHttp2Session>();
-  const http2 = createHttp2(byPath, sessions, options.keepalive ?? KEEPALIVE);
+  const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
+  const http2 = createHttp2(find, sessions, options.keepalive ?? KEEPALIVE);
   const listener = await listen(options.address, (socket) => http2.emit("connection", socket));
   let closed: Promise<void> | undefined;
   return {
@@ -56,8 +57,10 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   };
 }
 
+type Find = (path: string) => Serve | undefined;
+
 function createHttp2(
-  byPath: ReadonlyMap<string, Serve>,
+  find: Find,
   sessions: Set<ServerHttp2Session>,
   keepalive: typeof KEEPALIVE | NonNullable<GrpcServerOptions["keepalive"]>,
 ): Http2Server {
@@ -65,7 +68,7 @@ function createHttp2(
     settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
     maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
   });
-  http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(byPath, stream, headers));
+  http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(find, stream, headers));
   http2.on("session", (session) => {
     sessions.add(session);
     const stop = keepAlive(session, keepalive);
@@ -77,11 +80,7 @@ function createHttp2(
   return http2;
 }
 
-function serveCall(
-  byPath: ReadonlyMap<string, Serve>,
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-): void {
+function serveCall(find: Find, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
   if (headers["content-type"]?.startsWith("application/grpc") !== true) {
     stream.on("error", () => undefined);
     stream.respond({ ":status": 415 }, { endStream: true });
@@ -89,7 +88,7 @@ function serveCall(
     return;
   }
   const call = new GrpcCall(stream, headers);
-  const serve = byPath.get(headers[":path"] ?? "");
+  const serve = find(headers[":path"] ?? "");
   (serve ?? refuseUnknown)(call);
 }
 

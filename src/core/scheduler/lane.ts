@@ -2,6 +2,7 @@ import { Heap } from "../../lib/heap.ts";
 import type { JobId } from "../model/ids.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
+import type { JobTable } from "../state/job-table.ts";
 import type { RequestClass } from "./request.ts";
 
 /** A lane's place among its group's. Stale once the lane has another entry. */
@@ -21,22 +22,30 @@ export class Lane {
   readonly priority: number;
   readonly request: RequestClass;
   entry: LaneEntry | undefined = undefined;
-  // New jobs have the largest id, so they need no heap; jobs with a task to place again do.
-  readonly #fresh: JobRecord[] = [];
+  readonly #jobs: JobTable;
+  // New jobs have the largest id, so they need no heap; jobs with a task to place again do. Only
+  // ids, because the jobs behind the first are mostly folded.
+  readonly #fresh: JobId[] = [];
   #head = 0;
   readonly #returned = new Heap<JobRecord>((a, b) => a.job.id < b.job.id);
 
-  constructor(group: GroupRecord, priority: number, request: RequestClass) {
+  constructor(group: GroupRecord, priority: number, request: RequestClass, jobs: JobTable) {
     this.group = group;
     this.priority = priority;
     this.request = request;
+    this.#jobs = jobs;
   }
 
   push(record: JobRecord): void {
-    record.queued = true;
+    record.lane = this;
     const last = this.#fresh.at(-1);
-    if (last === undefined || last.job.id < record.job.id) this.#fresh.push(record);
+    if (last === undefined || last < record.job.id) this.#fresh.push(record.job.id);
     else this.#returned.push(record);
+  }
+
+  /** Ids come in rising order while rows are read back. */
+  pushFolded(id: JobId): void {
+    this.#fresh.push(id);
   }
 
   /** The oldest job with a task to place. Drops those in front of it that have none. */
@@ -49,14 +58,15 @@ export class Lane {
 
   #peekFresh(): JobRecord | undefined {
     for (;;) {
-      const record = this.#fresh[this.#head];
-      if (record === undefined) {
+      const id = this.#fresh[this.#head];
+      if (id === undefined) {
         this.#fresh.length = 0;
         this.#head = 0;
         return undefined;
       }
-      if (record.nextIndex() !== undefined) return record;
-      record.queued = false;
+      const record = this.#jobs.open(id);
+      if (record?.nextIndex() !== undefined) return record;
+      if (record !== undefined) record.lane = undefined;
       this.#head++;
       if (this.#head >= 1_024 && this.#head * 2 > this.#fresh.length) {
         this.#fresh.splice(0, this.#head);
@@ -69,7 +79,7 @@ export class Lane {
     for (;;) {
       const record = this.#returned.peek();
       if (record === undefined || record.nextIndex() !== undefined) return record;
-      record.queued = false;
+      record.lane = undefined;
       this.#returned.pop();
     }
   }

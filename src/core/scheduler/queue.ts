@@ -1,9 +1,12 @@
 import { Heap } from "../../lib/heap.ts";
+import type { JobId } from "../model/ids.ts";
+import type { JobTerms } from "../model/job.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
+import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
-import type { RequestClass } from "./request.ts";
+import type { Request, RequestClass } from "./request.ts";
 import { requestKey } from "./request.ts";
 
 interface WaitingTask {
@@ -23,6 +26,7 @@ interface WaitingTask {
 export class Queue {
   readonly #classes = new Map<string, RequestClass>();
   readonly #fleet: Fleet;
+  readonly #jobs: JobTable;
   /** Groups that may have something to place. */
   readonly active = new Set<GroupRecord>();
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
@@ -30,8 +34,9 @@ export class Queue {
   #lastLane: Lane | undefined = undefined;
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
-  constructor(fleet: Fleet) {
+  constructor(fleet: Fleet, jobs: JobTable) {
     this.#fleet = fleet;
+    this.#jobs = jobs;
   }
 
   get classCount(): number {
@@ -39,8 +44,20 @@ export class Queue {
   }
 
   add(group: GroupRecord, record: JobRecord): void {
-    const lane = this.#laneFor(group, record);
-    if (!record.queued) lane.push(record);
+    const lane = this.#laneFor(group, record.job.spec.terms);
+    if (record.lane === undefined) lane.push(record);
+    this.markReady(lane);
+  }
+
+  /** The job is stored as this text, and has these terms. */
+  addFolded(
+    group: GroupRecord,
+    id: JobId,
+    { text, terms }: { readonly text: string; readonly terms: JobTerms },
+  ): void {
+    const lane = this.#laneFor(group, terms);
+    this.#jobs.addFolded(id, text, lane);
+    lane.pushFolded(id);
     this.markReady(lane);
   }
 
@@ -67,12 +84,12 @@ export class Queue {
     }
   }
 
-  classOf(record: JobRecord): RequestClass | undefined {
-    return this.#classes.get(requestKey(record.job.spec));
+  classOf(request: Request): RequestClass | undefined {
+    return this.#classes.get(requestKey(request));
   }
 
-  #laneFor(group: GroupRecord, record: JobRecord): Lane {
-    const { priority, needs, where } = record.job.spec;
+  #laneFor(group: GroupRecord, terms: JobTerms): Lane {
+    const { priority, needs, where } = terms;
     const last = this.#lastLane;
     // Most jobs ask for what the one before them asked for, and share the objects that say so.
     const isSame =
@@ -82,14 +99,13 @@ export class Queue {
       last.request.needs === needs &&
       last.request.where === where;
     if (isSame) return last;
-    const lane = this.#findLane(group, record);
+    const lane = this.#findLane(group, terms);
     this.#lastLane = lane;
     return lane;
   }
 
-  #findLane(group: GroupRecord, record: JobRecord): Lane {
-    const { priority, needs, where } = record.job.spec;
-    const key = requestKey(record.job.spec);
+  #findLane(group: GroupRecord, { priority, needs, where }: JobTerms): Lane {
+    const key = requestKey({ needs, where });
     const laneKey = `${priority}|${key}`;
     let lane = group.lanes.get(laneKey);
     if (lane === undefined) {
@@ -99,7 +115,7 @@ export class Queue {
         request = { key, needs, where, pool, lanes: new Set(), candidates: undefined };
         this.#classes.set(key, request);
       }
-      lane = new Lane(group, priority, request);
+      lane = new Lane(group, priority, request, this.#jobs);
       request.lanes.add(lane);
       group.lanes.set(laneKey, lane);
     }

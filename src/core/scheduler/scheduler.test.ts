@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { World } from "../../../tests/support/world.ts";
-import { nodeId } from "../model/ids.ts";
+import { jobId, nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { NodeRecord } from "../state/node-record.ts";
 import { hintsFor, isHopeless, outlook } from "./explain.ts";
@@ -167,7 +167,7 @@ describe("verify", () => {
   test("refuses overcommit, a second placement and nodes that are gone", () => {
     const world = worldWith({ a: 1 });
     submit(world, { array: "0-1" });
-    const job = [...world.state.jobs.values()][0];
+    const job = world.state.jobs.get(jobId(1));
     if (job === undefined) throw new Error("no job");
     const node = record(world, "a");
     expect(verify({ record: job, index: 0, node })).toBeUndefined();

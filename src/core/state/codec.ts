@@ -1,6 +1,8 @@
 import { AppError } from "../../lib/errors.ts";
 import type { Cluster } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
+import type { JobId } from "../model/ids.ts";
+import { jobId } from "../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../model/job.ts";
 import { SharedSpec } from "../model/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
@@ -42,22 +44,16 @@ export function encodeChange(
   }
 }
 
-/** Turns stored rows back into the changes that would write them, one after the other. */
-export function createRowDecoder(): (key: string, value: string) => Change {
-  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
-  return (key, value) => {
-    const change = decodeRow(key, value, like);
-    if (change.table === "job" && "row" in change) like = change.row.spec.terms;
-    return change;
-  };
-}
+/** The id in a job's key; undefined for other keys. */
+export const jobIdOfKey = (key: string): JobId | undefined =>
+  key.startsWith("job/") ? jobId(Number(key.slice("job/".length))) : undefined;
 
 /** One stored row back as the change that would write it. */
 export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Change {
   const table = key.slice(0, key.indexOf("/"));
   switch (table) {
     case "job":
-      return { table, row: decodeJob(JSON.parse(value) as StoredJob, like) };
+      return { table, row: decodeJob(value, like) };
     case "task":
       return { table, row: decodeTask(JSON.parse(value) as StoredTask) };
     case "counter":
@@ -77,19 +73,37 @@ type StoredJob = Omit<Job, "spec"> & {
   readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name">;
 };
 
-/** Terms that say what everybody's say are left out when stored, and shared when read. */
+/** What is decided about a job and its terms stand first: see `waitingPrefix`. */
 function encodeJob({ id, spec, submittedAtMs, submittedBy, idempotencyKey, closed }: Job): string {
-  const stored: Record<string, unknown> = { name: spec.name, work: spec.work };
-  if (spec.terms !== DEFAULT_TERMS) {
-    for (const name of TERM_NAMES) {
-      const value = spec.terms[name];
-      if (!isDeepEqual(value, DEFAULT_TERMS[name])) stored[name] = value;
-    }
-  }
-  return JSON.stringify({ id, submittedAtMs, submittedBy, idempotencyKey, closed, spec: stored });
+  const stored = storedTerms(spec.terms);
+  stored["name"] = spec.name;
+  stored["work"] = spec.work;
+  return JSON.stringify({ closed, idempotencyKey, spec: stored, id, submittedAtMs, submittedBy });
 }
 
-function decodeJob(stored: StoredJob, like: JobTerms): Job {
+/** Terms that say what everybody's say are left out when stored, and shared when read. */
+function storedTerms(terms: JobTerms): Record<string, unknown> {
+  const stored: Record<string, unknown> = {};
+  if (terms === DEFAULT_TERMS) return stored;
+  for (const name of TERM_NAMES) {
+    const value = terms[name];
+    if (!isDeepEqual(value, DEFAULT_TERMS[name])) stored[name] = value;
+  }
+  return stored;
+}
+
+/**
+ * What the row of a job with these terms begins with, up to its name, if it has neither idempotency
+ * key nor closing. A row that begins so need not be parsed to be queued. Rows of earlier versions
+ * have their fields in another order and begin otherwise.
+ */
+export function waitingPrefix(terms: JobTerms): string {
+  const text = JSON.stringify({ spec: { ...storedTerms(terms), name: "" } });
+  return text.slice(0, -'""}}'.length);
+}
+
+export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
+  const stored = JSON.parse(value) as StoredJob;
   return {
     id: stored.id,
     spec: decodeSpec(stored.spec, like),

@@ -4,18 +4,19 @@ import type { IndexRanges } from "../model/array-range.ts";
 import type { Job } from "../model/job.ts";
 import { rangesOf, taskTotalOf } from "../model/job.ts";
 import type { Task } from "../model/task.ts";
+import type { Lane } from "../scheduler/lane.ts";
 import type { Progress } from "./progress.ts";
 import { freshProgress } from "./progress.ts";
 
 /**
  * A job in memory: its row, the rows of its tasks that deviate, and what is derived from them.
- * Changed by State.apply only. Kept small: a million of these must fit.
+ * Changed by State.apply only.
  */
 export class JobRecord {
   job: Job;
   progress: Progress;
-  /** Whether a lane of the queue holds it. */
-  queued = false;
+  /** The lane of the queue that holds it. */
+  lane: Lane | undefined = undefined;
   // One task needs no map.
   #tasks: Task | Map<number, Task> | undefined = undefined;
   /** Position of the first index that may never have been placed. */
@@ -26,6 +27,12 @@ export class JobRecord {
   constructor(job: Job) {
     this.job = job;
     this.progress = freshProgress(taskTotalOf(job.spec));
+  }
+
+  /** One task, never placed, nothing decided about it: the row says it all. */
+  get onlyWaits(): boolean {
+    const { closed, spec } = this.job;
+    return this.#tasks === undefined && closed === undefined && spec.array === undefined;
   }
 
   get ranges(): IndexRanges {

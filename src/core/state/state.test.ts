@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { allJobs, checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { encodeChange } from "./codec.ts";
@@ -27,6 +27,7 @@ const step = fc.oneof(
     forgets: fc.boolean(),
   }),
   fc.record({ do: fc.constant("disconnect" as const), node: fc.constantFrom(...NODES) }),
+  fc.record({ do: fc.constant("flush" as const) }),
   fc.record({ do: fc.constant("plan" as const), max: fc.integer({ min: 1, max: 8 }) }),
   fc.record({
     do: fc.constant("report" as const),
@@ -57,7 +58,7 @@ let session = 0;
 
 function run(world: World, one: Step): void {
   const { nowMs } = world;
-  const active = [...world.state.jobs.values()].flatMap((record) =>
+  const active = [...allJobs(world.state)].flatMap((record) =>
     [...record.taskRows()].filter((task) => isActive(task.state)),
   );
   switch (one.do) {
@@ -92,6 +93,9 @@ function run(world: World, one: Step): void {
       world.do({ kind: "disconnect-node", nodeId: nodeId(one.node), session: number, nowMs });
       return;
     }
+    case "flush":
+      world.flush();
+      return;
     case "plan":
       world.plan(one.max);
       return;
@@ -173,11 +177,35 @@ describe("state", () => {
     );
   });
 
+  test("whether jobs that wait are folded makes no difference", () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+        const worlds = [new World(), new World()] as const;
+        for (const world of worlds) {
+          session = 0;
+          for (const one of steps) {
+            if (world === worlds[1]) world.flush();
+            else if (one.do === "flush") continue;
+            try {
+              run(world, one);
+            } catch (error) {
+              if (!(error instanceof AppError)) throw error;
+            }
+          }
+        }
+        expect(worlds[1].changes).toEqual(worlds[0].changes);
+        expect(digest(worlds[1].state)).toEqual(digest(worlds[0].state));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("of the changes of a batch, the newest alone leave the same rows", () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
         const world = new World();
         for (const one of steps) {
+          if (one.do === "flush") continue; // all is one batch
           try {
             run(world, one);
           } catch (error) {
@@ -209,7 +237,7 @@ describe("state", () => {
           }
         }
         finishAll(world);
-        const stuck = [...world.state.jobs.values()].filter(
+        const stuck = [...allJobs(world.state)].filter(
           ({ progress, job }) =>
             (progress.state === "pending" || progress.state === "running") &&
             (job.spec.needs["cpu"] ?? 0) <= 4_000,

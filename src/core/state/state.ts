@@ -5,7 +5,7 @@ import type { Group } from "../model/group.ts";
 import { freshGroup } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
-import type { Job } from "../model/job.ts";
+import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
@@ -16,6 +16,7 @@ import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { JobRecord } from "./job-record.ts";
+import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
 import type { Progress } from "./progress.ts";
 import { afterClosing, afterTask, endOf, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
@@ -31,7 +32,7 @@ interface Deadline {
  * that `decide` made. One State has one owner, the control loop.
  */
 export class State {
-  readonly jobs = new Map<JobId, JobRecord>();
+  readonly jobs = new JobTable();
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly clusters = new Map<ClusterId, Cluster>();
@@ -40,7 +41,7 @@ export class State {
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
 
   readonly fleet = new Fleet(this.nodes);
-  readonly queue = new Queue(this.fleet);
+  readonly queue = new Queue(this.fleet, this.jobs);
   /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
   jobOrder: JobId[] = [];
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
@@ -53,15 +54,6 @@ export class State {
   endedTasks = 0;
   #loading = false;
 
-  /** A state read back from its stored rows. */
-  static fromRows(rows: Iterable<Change>): State {
-    const state = new State();
-    state.startLoading();
-    for (const row of rows) state.apply(row);
-    state.finishLoading();
-    return state;
-  }
-
   /** While rows come back in the order of their keys, a job may look ended and not be. */
   startLoading(): void {
     this.#loading = true;
@@ -69,7 +61,7 @@ export class State {
 
   finishLoading(): void {
     this.#loading = false;
-    for (const record of this.jobs.values()) {
+    for (const record of this.jobs.openRecords()) {
       if (isJobEnded(record.progress)) this.#noteEnd(record);
     }
     const end = ({ job, progress }: JobRecord): number => endOf(job, progress);
@@ -124,7 +116,7 @@ export class State {
     switch (change.table) {
       case "job":
         if ("removed" in change) return !this.jobs.has(change.removed);
-        return this.jobs.get(change.row.id)?.job === change.row;
+        return this.jobs.getOpen(change.row.id)?.job === change.row;
       case "task":
         return this.task(change.row) === change.row;
       case "node":
@@ -144,7 +136,7 @@ export class State {
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {
-    return this.jobs.get(id)?.task(index);
+    return this.jobs.getOpen(id)?.task(index);
   }
 
   /** How many tasks are pending or waiting, over all groups. */
@@ -171,20 +163,16 @@ export class State {
 
   #putJob(row: Job): void {
     const group = this.#group(row.spec.group);
-    const known = this.jobs.get(row.id);
+    const known = this.jobs.open(row.id);
     if (known !== undefined) {
       known.job = row;
       this.#progressed(group, known, afterClosing(known.progress, row));
       return;
     }
     const record = new JobRecord(row);
-    this.jobs.set(row.id, record);
-    this.jobOrder.push(row.id);
+    this.jobs.add(record);
+    this.#count(group, row.id, record.progress.counts.pending);
     if (row.idempotencyKey !== undefined) this.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
-    for (const tally of [group, this.totals]) {
-      tally.jobs.pending++;
-      tally.tasks.pending += record.progress.counts.pending;
-    }
     if (row.closed !== undefined) {
       this.#progressed(group, record, afterClosing(record.progress, row));
       return;
@@ -194,8 +182,26 @@ export class State {
     this.queue.add(group, record);
   }
 
+  #count(group: GroupRecord, id: JobId, pending: number): void {
+    this.jobOrder.push(id);
+    for (const tally of [group, this.totals]) {
+      tally.jobs.pending++;
+      tally.tasks.pending += pending;
+    }
+  }
+
+  /**
+   * A stored job that only waits, without reading more of its row than its terms. It has no
+   * idempotency key, and its terms neither an array nor a deadline.
+   */
+  loadFolded(id: JobId, text: string, terms: JobTerms): void {
+    const group = this.#group(terms.group);
+    this.#count(group, id, 1);
+    this.queue.addFolded(group, id, { text, terms });
+  }
+
   #removeJob(id: JobId): void {
-    const record = this.jobs.get(id);
+    const record = this.jobs.getOpen(id);
     if (record === undefined) return;
     const { job, progress } = record;
     const group = this.#group(job.spec.group);
@@ -218,7 +224,7 @@ export class State {
   }
 
   #putTask(row: Task): void {
-    const record = this.jobs.get(row.jobId);
+    const record = this.jobs.open(row.jobId);
     invariant(record !== undefined, `task ${row.jobId}.${row.index} has a job`);
     const group = this.#group(record.job.spec.group);
     const before = record.task(row.index);

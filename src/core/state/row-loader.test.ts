@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { aSpec } from "../../../tests/support/builders.ts";
+import { allJobs, checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { World } from "../../../tests/support/world.ts";
+import type { JobSpecInput } from "../model/job-spec.ts";
+import { decodeRow, encodeChange, waitingPrefix } from "./codec.ts";
+import { createRowLoader } from "./row-loader.ts";
+import { State } from "./state.ts";
+
+/** Terms that could be taken for one another by the beginning of their rows. */
+const TERMS: readonly Partial<JobSpecInput>[] = [
+  {},
+  { group: "g" },
+  { labels: { name: "x" } },
+  { labels: { name: "y" } },
+  { labels: { name: "x" }, priority: 3 },
+  { env: { A: '"name":"x"' } },
+  { env: { A: '"name":"y"' }, resources: { cpu: 2 } },
+  { array: "0-3" },
+  { queueDeadlineMs: 60_000 },
+  { resources: { cpu: 2 }, placement: { cluster: "c" } },
+];
+
+function worldOfAll(keyEvery: number): World {
+  const world = new World();
+  for (let at = 0; at < 6 * TERMS.length; at++) {
+    const spec = aSpec({ ...TERMS[(at * 7) % TERMS.length], name: `job-${at}` });
+    const idempotencyKey = at % keyEvery === 0 ? `key-${at}` : undefined;
+    const submissions = [{ spec, idempotencyKey }];
+    world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs + at });
+  }
+  return world;
+}
+
+describe("rows that begin alike", () => {
+  test("are loaded as what they are, whatever their terms", () => {
+    for (const keyEvery of [1, 4, 1_000]) {
+      const world = worldOfAll(keyEvery);
+      const back = readBack(world.changes);
+      expect(digest(back)).toEqual(digest(world.state));
+      expect(checkState(back)).toEqual([]);
+      expect([...back.jobsByIdempotencyKey]).toEqual([...world.state.jobsByIdempotencyKey]);
+      expect(back.deadlines.size).toBe(world.state.deadlines.size);
+    }
+  });
+
+  test("of one group and request wait in one lane, in their order", () => {
+    const back = readBack(worldOfAll(4).changes);
+    const waiting = [...allJobs(back)].filter(({ job }) => job.spec.group === "g");
+    expect(new Set(waiting.map(({ lane }) => lane)).size).toBe(1);
+    expect(waiting[0]?.lane?.peek()?.job.id).toBe(waiting[0]?.job.id);
+  });
+
+  test("a closed job is not queued, though its terms are known", () => {
+    const world = worldOfAll(1_000);
+    for (const { job } of allJobs(world.state)) {
+      if (job.id % 3 !== 0) continue;
+      const cancel = { jobId: job.id, index: undefined, reason: "r", by: "me", nowMs: 9 };
+      world.do({ kind: "cancel-job", ...cancel });
+    }
+    const back = readBack(world.changes);
+    expect(back.totals.jobs.cancelled).toBe(20);
+    expect(digest(back)).toEqual(digest(world.state));
+  });
+});
+
+test("only the beginning of a row is read when its terms are known", () => {
+  const world = new World();
+  const submissions = [{ spec: aSpec({ group: "g" }), idempotencyKey: undefined }];
+  world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: 1 });
+  const state = new State();
+  const load = createRowLoader(state);
+  for (const change of world.changes) {
+    encodeChange(change, (key, value) => load(key, value ?? ""));
+    if (change.table !== "job" || "removed" in change) continue;
+    load("job/0000000002", `${waitingPrefix(change.row.spec.terms)} this is not JSON`);
+  }
+  expect(state.totals.jobs.pending).toBe(2);
+});
+
+test("rows of earlier versions are read: their fields stand in another order", () => {
+  const old =
+    '{"id":7,"submittedAtMs":5,"submittedBy":"me","spec":{"name":"a","work":' +
+    '{"kind":"command","argv":["x"]},"group":"g","needs":{"cpu":2000}}}';
+  const change = decodeRow("job/0000000007", old);
+  const state = new State();
+  createRowLoader(state)("job/0000000007", old);
+  const row = [...allJobs(state)][0]?.job;
+  expect(change).toEqual({ table: "job", row });
+  expect(row?.spec).toMatchObject({ name: "a", group: "g", needs: { cpu: 2_000 } });
+});
