@@ -67,13 +67,14 @@ async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<v
 
 async function startServer(flags: ServerFlags, signal: AbortSignal) {
   const { runServer } = await import("./run-server.ts");
-  const { data, http, grpc, policy, nodeLostAfter, logLevel } = flags;
+  const { data, http, grpc, policy, logLevel } = flags;
   const adapters = await openAdapters("server", logLevel);
-  const nodeLostAfterMs = nodeLostAfter;
-  return runServer(
-    { data: resolve(data), http, grpc, nodeLostAfterMs, policy, ...adapters },
-    signal,
-  );
+  const settings = {
+    nodeLostAfterMs: flags.nodeLostAfter,
+    finishedTasksMax: flags.keepEnded,
+    finishedAgeMsMax: flags.keepEndedFor,
+  };
+  return runServer({ data: resolve(data), http, grpc, settings, policy, ...adapters }, signal);
 }
 
 async function runAgentHere(flags: AgentFlags): Promise<void> {

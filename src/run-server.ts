@@ -4,8 +4,8 @@ import { createGrpcServer } from "./api/native/grpc-server.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic } from "./api/native/traffic.ts";
+import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";
-import { limits } from "./limits.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly data: string;
   readonly http: string;
   readonly grpc: string;
-  readonly nodeLostAfterMs: number;
+  readonly settings: TickSettings;
   readonly policy: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -64,7 +64,7 @@ export async function runServer(
 }
 
 async function openPlane(
-  { data, clock, logger, policy, nodeLostAfterMs }: ServerOptions,
+  { data, clock, logger, policy, settings }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
   const store = await createSqliteStore({ directory: data, logger });
@@ -75,11 +75,7 @@ async function openPlane(
       logger,
       version: manifest.version,
       policy,
-      settings: {
-        nodeLostAfterMs,
-        finishedTasksMax: limits.finishedTasksMax,
-        finishedAgeMsMax: limits.finishedAgeMsMax,
-      },
+      settings,
       soon: (run) => setImmediate(run),
       onBroken,
     });

@@ -11,6 +11,8 @@ export interface ServerFlags {
   readonly http: string;
   readonly grpc: string;
   readonly nodeLostAfter: number;
+  readonly keepEnded: number;
+  readonly keepEndedFor: number;
   readonly policy: "spread" | "binpack";
   readonly logLevel?: LogLevel;
 }

@@ -123,6 +123,8 @@ describe("services", () => {
         http: "127.0.0.1:7070",
         grpc: "127.0.0.1:7071",
         nodeLostAfter: 60_000,
+        keepEnded: 1_000_000,
+        keepEndedFor: 7 * 24 * 3_600_000,
         policy: "spread",
         name: "ada-s-laptop",
         agent: true,

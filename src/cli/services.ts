@@ -83,6 +83,16 @@ function addServerFlags(command: Command): void {
         .default(limits.nodeLostAfterMs, formatDuration(limits.nodeLostAfterMs)),
     )
     .addOption(
+      new Option("--keep-ended <tasks>", "remove the oldest ended jobs beyond this many tasks")
+        .argParser(wholeNumber("--keep-ended", { min: 0, max: limits.finishedTasksMax }))
+        .default(limits.finishedTasksMax),
+    )
+    .addOption(
+      new Option("--keep-ended-for <duration>", "and those that ended longer ago than this")
+        .argParser(atLeastASecond("--keep-ended-for"))
+        .default(limits.finishedAgeMsMax, formatDuration(limits.finishedAgeMsMax)),
+    )
+    .addOption(
       new Option("--policy <name>", "place tasks far apart, or close together")
         .choices(policies)
         .default("spread")

@@ -25,6 +25,9 @@ if (values.help || !Number.isInteger(minutes) || minutes < 1 || !(pauseMs >= 0))
   process.stderr.write(USAGE);
   process.exit(values.help ? 0 : 2);
 }
+print(
+  "filling what is kept on purpose (history for watchers, ended tasks, outputs): a minute or two",
+);
 const onMinute = (so: Parameters<typeof renderMinutes>[0]): void =>
   print(
     renderMinutes(so)
@@ -35,12 +38,8 @@ const onMinute = (so: Parameters<typeof renderMinutes>[0]): void =>
 const seen = await runSoak({ minutes, pauseMs, onMinute });
 const grown = judge(seen);
 const percent = Math.round(tolerance.memoryFraction * 100);
-print(
-  `tolerated: memory +${percent} % and ${tolerance.serverBytesPerTask} bytes for each ended task`,
-);
-print(
-  `           (agent ${tolerance.agentBytesPerTask}), ${tolerance.descriptors} descriptors, ${tolerance.threads} threads, no zombie`,
-);
+const { descriptors, threads } = tolerance;
+print(`tolerated: memory +${percent} %, ${descriptors} descriptors, ${threads} threads, no zombie`);
 for (const what of grown) print(`GROWN ${what}`);
 print(grown.length === 0 ? "flat" : "not flat");
 process.exit(grown.length === 0 ? 0 : 1);

@@ -1,3 +1,5 @@
+import { isEnded } from "../../src/client/state.ts";
+import { limits } from "../../src/limits.ts";
 import { Site } from "../support/busbar.ts";
 import { runChurn } from "./churn.ts";
 import { runCrowd } from "./crowd.ts";
@@ -7,6 +9,8 @@ import { sampleProcess, sampleServer, type Sample } from "./sample.ts";
 
 const SAMPLE_EVERY_MS = 3_000;
 const MINUTE_MS = 60_000;
+const KEPT_TASKS = 1_000;
+const CHANGES_PER_TASK = 2; // assigned and ended, at least
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -23,8 +27,10 @@ export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> 
   const minutes: Minute[] = [];
   try {
     // Nodes come and go: their tasks are soon placed again, or the queue would wait for a minute.
-    const server = await site.startServer("--node-lost-after", "5s");
+    const flags = ["--node-lost-after", "5s", "--keep-ended", String(KEPT_TASKS)];
+    const server = await site.startServer(...flags);
     const agent = await site.startAgent("a1", "--cpu", "4");
+    await fillWhatIsKept(site);
     const load = new Load({ client: site.client, signal, pauseMs: options.pauseMs });
     const crowd = { server: site.server, http: site.http, recent: load.recent, signal };
     const work = [load.run(), runCrowd(crowd), runChurn(site, signal)];
@@ -41,6 +47,20 @@ export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> 
     await site.close();
   }
   return minutes;
+}
+
+/** What is kept on purpose is bounded. It is filled first, so that nothing may grow afterwards. */
+async function fillWhatIsKept({ client }: Site): Promise<void> {
+  const tasks = Math.max(
+    limits.watchHistoryChangesMax / CHANGES_PER_TASK,
+    limits.outputKeptRunsMax,
+  );
+  const spec = { command: ["/bin/true"], array: `0-${tasks}` };
+  const { jobs } = await client.submitJobs({ jobs: [{ spec }] });
+  const id = jobs[0]?.id ?? "";
+  while (!isEnded((await client.getJob({ id })).state)) {
+    await pause(1_000, new AbortController().signal);
+  }
 }
 
 /** Whatever fails before the end is a finding; afterwards it was only interrupted. */

@@ -3,9 +3,6 @@ import { quantile, type Minute, type Usage } from "./minutes.ts";
 /** How much more the last minutes may hold than those after the warm-up. */
 export const tolerance = {
   memoryFraction: 0.2,
-  /** A server keeps ended tasks and recent changes on purpose; an agent its latest outputs. */
-  serverBytesPerTask: 4 * 1024,
-  agentBytesPerTask: 1024,
   descriptors: 15, // connections that come and go
   threads: 2,
 } as const;
@@ -14,16 +11,9 @@ export const tolerance = {
 export function judge(minutes: readonly Minute[]): string[] {
   const { warm, late } = periods(minutes);
   if (warm.length === 0) return ["too short to judge: run for three minutes or more"];
-  const between = minutes.slice(minutes.indexOf(warm[0] as Minute) + 1);
-  const tasks = between.reduce((sum, minute) => sum + minute.tasksEnded, 0);
   return [
-    ...compare(
-      "server",
-      of(warm, "server"),
-      of(late, "server"),
-      tasks * tolerance.serverBytesPerTask,
-    ),
-    ...compare("agent", of(warm, "agent"), of(late, "agent"), tasks * tolerance.agentBytesPerTask),
+    ...compare("server", of(warm, "server"), of(late, "server")),
+    ...compare("agent", of(warm, "agent"), of(late, "agent")),
     ...zombies(minutes),
   ];
 }
@@ -38,12 +28,7 @@ export function periods(minutes: readonly Minute[]): { warm: Minute[]; late: Min
 const of = (minutes: readonly Minute[], part: "server" | "agent"): readonly Usage[] =>
   minutes.map((minute) => minute[part]);
 
-function* compare(
-  name: string,
-  warm: readonly Usage[],
-  late: readonly Usage[],
-  keptBytes: number,
-): Generator<string> {
+function* compare(name: string, warm: readonly Usage[], late: readonly Usage[]): Generator<string> {
   const pair = (pick: (usage: Usage) => number): [number, number] => [
     quantile(warm.map(pick), 0.5),
     quantile(late.map(pick), 0.5),
@@ -54,7 +39,7 @@ function* compare(
   ] as const) {
     const [before, after] = pair(pick);
     // The heap swings by its young generation; what is left of it shows in the memory too.
-    const most = before * (1 + tolerance.memoryFraction * (what === "heap" ? 2 : 1)) + keptBytes;
+    const most = before * (1 + tolerance.memoryFraction * (what === "heap" ? 2 : 1));
     if (after > most) yield `${name}: ${what} grew from ${mib(before)} to ${mib(after)}`;
   }
   const [before, after] = pair(({ descriptors }) => descriptors);
