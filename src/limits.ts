@@ -32,6 +32,7 @@ export const limits = {
   queuedTasksMax: 20_000_000,
   unfinishedJobsMax: 2_000_000,
   finishedTasksMax: 1_000_000, // older finished jobs are removed beyond this
+  finishedAgeMsMin: 60_000, // whoever waits for a job must see its end
   finishedAgeMsMax: 7 * 24 * 3_600_000, // and beyond this age
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records

@@ -61,6 +61,7 @@ async function fillWhatIsKept({ client }: Site): Promise<void> {
   while (!isEnded((await client.getJob({ id })).state)) {
     await pause(1_000, new AbortController().signal);
   }
+  await pause(limits.finishedAgeMsMin, new AbortController().signal);
 }
 
 /** Whatever fails before the end is a finding; afterwards it was only interrupted. */

@@ -1,6 +1,7 @@
 import { limits } from "../../../limits.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
+import type { JobRecord } from "../job-record.ts";
 import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
 import { disconnected, loseNode } from "./nodes.ts";
@@ -27,9 +28,9 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   }
   const oldest = state.endedJob(0);
   if (oldest !== undefined) {
-    next = Math.min(next, endOf(oldest.job, oldest.progress) + settings.finishedAgeMsMax);
+    const isSurplus = state.endedTasks > settings.finishedTasksMax;
+    next = Math.min(next, removalMs(oldest, settings, isSurplus));
   }
-  if (state.endedTasks > settings.finishedTasksMax) next = 0;
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
@@ -54,18 +55,22 @@ function expireJobs(state: State, nowMs: number, changes: Change[]): void {
   }
 }
 
-function removeEnded(
-  state: State,
-  nowMs: number,
-  { finishedTasksMax, finishedAgeMsMax }: TickSettings,
-  changes: Change[],
-): void {
-  let surplus = state.endedTasks - finishedTasksMax;
+/** When an ended job goes. Also when there are too many, whoever waits for it sees its end first. */
+function removalMs(
+  { job, progress }: JobRecord,
+  { finishedAgeMsMax }: TickSettings,
+  isSurplus: boolean,
+): number {
+  const keptMs = isSurplus ? Math.min(limits.finishedAgeMsMin, finishedAgeMsMax) : finishedAgeMsMax;
+  return endOf(job, progress) + keptMs;
+}
+
+function removeEnded(state: State, nowMs: number, settings: TickSettings, changes: Change[]): void {
+  let surplus = state.endedTasks - settings.finishedTasksMax;
   for (let at = 0; at < limits.removalsPerTickMax; at++) {
     const record = state.endedJob(at);
     if (record === undefined) return;
-    const age = nowMs - endOf(record.job, record.progress);
-    if (surplus <= 0 && age < finishedAgeMsMax) return;
+    if (removalMs(record, settings, surplus > 0) > nowMs) return;
     surplus -= record.taskRowCount;
     const indexes = Array.from(record.taskRows(), ({ index }) => index);
     changes.push({ table: "job", removed: record.job.id, indexes });
