@@ -1,14 +1,12 @@
-import { fastify } from "fastify";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
+import { describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Operations } from "../../server/operations.ts";
-import { addDocs } from "./http/docs.ts";
-import { addHooks } from "./http/hooks.ts";
+import { answerNoRequest } from "./http/answer-no-request.ts";
+import type { AppOptions } from "./http/app.ts";
 import { type HttpHost, OpenStreams } from "./http/host.ts";
-import { acceptJson } from "./http/json-body.ts";
-import { answerFailures, answerHttpMistakes } from "./http/answer-failures.ts";
-import { addRoutes } from "./http/routes.ts";
 import type { App } from "./http/typebox-provider.ts";
 import { toListenError } from "./listen-error.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
@@ -35,68 +33,99 @@ export interface HttpServer {
 
 const IDLE_CHECK_MS = 20;
 
-/** Serves the REST API, its documentation, metrics and health. */
+/**
+ * Serves the REST API, its documentation, metrics and health. What does so is loaded with the first
+ * request: its libraries take longer to load, and more memory, than all the rest of the server, and
+ * many servers are only spoken to over gRPC.
+ */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { operations, logger, version, traffic = createTraffic() } = options;
   const { host, port } = parseAddress(options.address, "--http");
   const shared: HttpHost = { operations, logger, traffic, streams: new OpenStreams() };
-  const app = createApp();
-  app.server.maxConnections = limits.connectionsMax;
-  acceptJson(app);
-  addHooks(app, shared, { listensOnLoopback: isLoopback(host) });
-  answerFailures(app, shared);
-  await addDocs(app, version);
-  addRoutes(app, shared, options.heartbeatMs ?? limits.sseHeartbeatIntervalMs);
+  const app = new LazyApp(shared, {
+    version,
+    listensOnLoopback: isLoopback(host),
+    heartbeatMs: options.heartbeatMs ?? limits.sseHeartbeatIntervalMs,
+  });
+  const server = createServer(
+    {
+      requestTimeout: limits.requestReceiveMsMax,
+      keepAliveTimeout: limits.httpKeepAliveMs,
+    },
+    (request, response) => void app.answer(request, response),
+  );
+  server.maxConnections = limits.connectionsMax;
+  server.on("clientError", answerNoRequest);
   try {
-    await app.listen({ host, port });
+    await listen(server, host, port);
   } catch (error) {
-    await app.close();
     throw toListenError(error, options.address, "--http");
   }
   let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await closeServer(server, shared, options.drainMs ?? limits.drainMsMax);
+    await app.close();
+  };
   return {
-    address: formatAddress({ host, port: boundPort(app) ?? port }),
-    close: () => (closed ??= close(app, shared, options.drainMs ?? limits.drainMsMax)),
+    address: formatAddress({ host, port: boundPort(server) ?? port }),
+    close: () => (closed ??= close()),
   };
 }
 
-function boundPort(app: App): number | undefined {
-  const at = app.server.address();
+/** Loaded once, by the first request; those that come meanwhile wait for it too. */
+class LazyApp {
+  readonly #host: HttpHost;
+  readonly #options: AppOptions;
+  #app: Promise<App> | undefined;
+
+  constructor(host: HttpHost, options: AppOptions) {
+    this.#host = host;
+    this.#options = options;
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const app = await (this.#app ??= this.#load());
+      app.routing(request, response);
+    } catch (error) {
+      this.#host.logger.error({ error: describeChain(error) }, "HTTP cannot be answered");
+      response.destroy();
+    }
+  }
+
+  async #load(): Promise<App> {
+    const { createApp } = await import("./http/app.ts");
+    return createApp(this.#host, this.#options);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#app)?.close();
+  }
+}
+
+const listen = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+
+function boundPort(server: Server): number | undefined {
+  const at = server.address();
   return typeof at === "object" && at !== null ? at.port : undefined;
 }
 
-const createApp = (): App =>
-  fastify({
-    bodyLimit: limits.messageBytesMax,
-    requestTimeout: limits.requestReceiveMsMax,
-    routerOptions: { maxParamLength: limits.pathParameterCharsMax },
-    // Bodies mean what they say: nothing is dropped, converted or filled in.
-    ajv: {
-      customOptions: {
-        removeAdditional: false,
-        coerceTypes: false,
-        useDefaults: false,
-        allErrors: false,
-        verbose: true,
-        allowUnionTypes: true,
-      },
-    },
-    // A hook of ours does it, in our own words.
-    return503OnClosing: false,
-    ...answerHttpMistakes,
-  })
-    // Views are sent as they are; the schemas describe them and must not leave anything out.
-    .setSerializerCompiler(() => (value) => JSON.stringify(value));
-
-async function close(app: App, { streams, logger }: HttpHost, drainMs: number): Promise<void> {
+async function closeServer(server: Server, { streams, logger }: HttpHost, drainMs: number) {
   // Connections that become idle only now would be kept for their next request.
-  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const late = setTimeout(() => {
     logger.warn({ drainMs }, "HTTP connections did not end in time and are cut off");
-    app.server.closeAllConnections();
+    server.closeAllConnections();
   }, drainMs);
   streams.close();
-  await app.close();
+  await new Promise((resolve) => server.close(resolve));
   clearInterval(idle);
   clearTimeout(late);
 }

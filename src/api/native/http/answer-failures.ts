@@ -1,5 +1,4 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import type { Socket } from "node:net";
 import { AppError, describeChain, type ErrorCode } from "../../../lib/errors.ts";
 import { toHttpError } from "../status.ts";
 import { createAllowedMethods } from "./allowed-methods.ts";
@@ -48,33 +47,9 @@ function answer(reply: FastifyReply, { error, status }: Failure): FastifyReply {
   return reply.code(status).type("application/json; charset=utf-8").send(toHttpError(error));
 }
 
-const NOT_HTTP = { status: "400 Bad Request", message: "this is not HTTP" };
-const NO_REQUEST: Readonly<Record<string, typeof NOT_HTTP>> = {
-  HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
-    message: "the address and headers have too many bytes",
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: "408 Request Timeout",
-    message: "the request did not arrive in time",
-  },
-};
-
-/** What goes wrong before there is a request: a URL that cannot be read, or no HTTP at all. */
-export const answerHttpMistakes = {
-  frameworkErrors(error: FastifyError, _: FastifyRequest, reply: FastifyReply): void {
-    const status = error.statusCode ?? 400;
-    const refusal = new AppError("invalid_argument", error.message, { cause: error });
-    void answer(reply, { error: refusal, status });
-  },
-  clientErrorHandler(error: Error & { readonly code?: string }, socket: Socket): void {
-    if (error.code === "ECONNRESET" || socket.destroyed) return;
-    const { status, message } = NO_REQUEST[error.code ?? ""] ?? NOT_HTTP;
-    const body = JSON.stringify(toHttpError(new AppError("invalid_argument", message)));
-    const headers = `Content-Length: ${body.length}\r\nContent-Type: application/json`;
-    if (socket.writable) {
-      socket.write(`HTTP/1.1 ${status}\r\n${headers}\r\nConnection: close\r\n\r\n${body}`);
-    }
-    socket.destroy(error);
-  },
-};
+/** What goes wrong before there is a route: a URL that cannot be read. */
+export function answerBadUrl(error: FastifyError, _: FastifyRequest, reply: FastifyReply): void {
+  const status = error.statusCode ?? 400;
+  const refusal = new AppError("invalid_argument", error.message, { cause: error });
+  void answer(reply, { error: refusal, status });
+}

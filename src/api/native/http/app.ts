@@ -1,0 +1,46 @@
+import { fastify } from "fastify";
+import { limits } from "../../../limits.ts";
+import { answerBadUrl, answerFailures } from "./answer-failures.ts";
+import { addDocs } from "./docs.ts";
+import { addHooks } from "./hooks.ts";
+import type { HttpHost } from "./host.ts";
+import { acceptJson } from "./json-body.ts";
+import { addRoutes } from "./routes.ts";
+import type { App } from "./typebox-provider.ts";
+
+export interface AppOptions {
+  readonly version: string;
+  readonly listensOnLoopback: boolean;
+  readonly heartbeatMs: number;
+}
+
+/** All that answers requests: routes, their documentation, metrics and health. */
+export async function createApp(host: HttpHost, options: AppOptions): Promise<App> {
+  const app: App = fastify({
+    bodyLimit: limits.messageBytesMax,
+    routerOptions: { maxParamLength: limits.pathParameterCharsMax },
+    // Bodies mean what they say: nothing is dropped, converted or filled in.
+    ajv: {
+      customOptions: {
+        removeAdditional: false,
+        coerceTypes: false,
+        useDefaults: false,
+        allErrors: false,
+        verbose: true,
+        allowUnionTypes: true,
+      },
+    },
+    // A hook of ours does it, in our own words.
+    return503OnClosing: false,
+    frameworkErrors: answerBadUrl,
+  });
+  // Views are sent as they are; the schemas describe them and must not leave anything out.
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  acceptJson(app);
+  addHooks(app, host, options);
+  answerFailures(app, host);
+  await addDocs(app, options.version);
+  addRoutes(app, host, options.heartbeatMs);
+  await app.ready();
+  return app;
+}
