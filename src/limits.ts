@@ -33,6 +33,9 @@ export const limits = {
   unfinishedJobsMax: 2_000_000,
   finishedTasksMax: 1_000_000, // older finished jobs are removed beyond this
   finishedAgeMsMax: 7 * 24 * 3_600_000, // and beyond this age
+  unfoldedJobsMax: 50_000, // that wait and were stored; older ones are folded at once
+  foldAfterMs: 300, // without anything being stored
+  foldsPerSliceMax: 5_000,
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
   removalsPerTickMax: 1_000, // finished jobs removed in one go
