@@ -34,6 +34,9 @@ export const limits = {
   finishedTasksMax: 1_000_000, // older finished jobs are removed beyond this
   finishedAgeMsMin: 60_000, // whoever waits for a job must see its end
   finishedAgeMsMax: 7 * 24 * 3_600_000, // and beyond this age
+  unfoldedJobsMax: 50_000, // that wait and were stored; older ones are folded at once
+  foldAfterMs: 300, // without anything being stored
+  foldsPerSliceMax: 5_000,
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
   removalsPerTickMax: 1_000, // finished jobs removed in one go
@@ -61,7 +64,6 @@ export const limits = {
   listScanMax: 50_000, // rows looked at for one page
   watchesMax: 1_000,
   watchHistoryChangesMax: 100_000,
-  watchQueueEventsMax: 50_000, // for one watcher that does not read
   waitMsMax: 60_000,
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long

@@ -16,6 +16,11 @@ import type { Logger } from "./ports/logger.ts";
 // Everything is loaded when it is needed, and after the cache is on: most commands are short.
 // Below the call of runCli only functions may be declared: a constant would not exist yet.
 enableCompileCache();
+// Set by ./busbar. The C library has read it; jobs, which inherit the rest, must not see it.
+if (process.env["BUSBAR_SET_ARENA_MAX"] !== undefined) {
+  delete process.env["MALLOC_ARENA_MAX"];
+  delete process.env["BUSBAR_SET_ARENA_MAX"];
+}
 
 const services: Services = { up: runUp, server: runServerAlone, agent: runAgentHere };
 const { runCli } = await import("./cli/program.ts");

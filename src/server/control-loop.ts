@@ -18,6 +18,7 @@ import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { RowWrite, Store } from "../ports/store.ts";
+import { Folder } from "./folder.ts";
 
 /** All that happened in one revision. Handed out only when it is durable. */
 export interface Commit {
@@ -86,6 +87,7 @@ export interface LoopOptions {
 export class ControlLoop {
   readonly #options: LoopOptions;
   readonly #state: State;
+  readonly #folder: Folder;
   readonly #waiting: Waiting[] = [];
   #head = 0;
   #open: OpenBatch;
@@ -99,6 +101,7 @@ export class ControlLoop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#state = options.state;
+    this.#folder = new Folder(options.state.jobs, options.clock);
     this.#durable = toRevision(options.store.revision());
     this.#open = openBatch(toRevision(this.#durable + 1));
   }
@@ -172,6 +175,7 @@ export class ControlLoop {
         if (this.#isIdle) resolve();
       });
     }
+    this.#folder.close();
   }
 
   get #isIdle(): boolean {
@@ -310,7 +314,7 @@ export class ControlLoop {
     this.metrics.commitMsMax = Math.max(this.metrics.commitMsMax, tookMs);
     this.#options.onCommit(batch);
     for (const done of batch.done) done();
-    for (const [id, text] of batch.jobTexts) this.#state.jobs.fold(id, text);
+    this.#folder.stored(batch.jobTexts);
     this.#flush();
     if (this.#head < this.#waiting.length || this.#state.queue.active.size > 0) this.#schedule();
   }
@@ -319,6 +323,7 @@ export class ControlLoop {
     const text = `${what}; the server stops, and a restart goes on from what is durable`;
     const error = new AppError("unavailable", text, { cause });
     this.#broken = error;
+    this.#folder.close();
     for (const done of [...(this.#flushing?.done ?? []), ...this.#open.done]) done(error);
     for (const { reject } of this.#waiting.slice(this.#head)) reject(error);
     this.#waiting.length = 0;

@@ -1,6 +1,7 @@
 import type { JobId } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
+import type { Change } from "../core/state/change.ts";
 import { freshProgress } from "../core/state/progress.ts";
 import type { Commit, JobSnapshot } from "./control-loop.ts";
 
@@ -13,37 +14,38 @@ export type JobLookup = (id: JobId) => Job | undefined;
  */
 export interface KeptCommit extends Omit<Commit, "jobs"> {
   readonly changeCount: number;
-  /** In the order of the commit; an id alone: as it was submitted. */
-  readonly jobs: readonly (readonly [JobId, JobSnapshot] | JobId)[];
+  /** In the order of the commit. */
+  readonly jobIds: readonly JobId[];
+  /** Of the job at the same place; undefined: as it was submitted. */
+  readonly snapshots: readonly (JobSnapshot | undefined)[];
 }
 
 export function keepCommit({ revision, changes, jobs, loads }: Commit): KeptCommit {
-  return {
-    revision,
-    changeCount: changes.length,
-    // A job's row is told by `jobs`.
-    changes: changes.filter((change) => change.table !== "job" || "removed" in change),
-    jobs: Array.from(jobs, ([id, snapshot]) => (isAsSubmitted(snapshot) ? id : [id, snapshot])),
-    loads,
-  };
+  const jobIds: JobId[] = [];
+  const snapshots: (JobSnapshot | undefined)[] = [];
+  for (const [id, snapshot] of jobs) {
+    jobIds.push(id);
+    snapshots.push(isAsSubmitted(snapshot) ? undefined : snapshot);
+  }
+  const told: Change[] = []; // a job's row is told by its snapshot
+  for (const change of changes) {
+    if (change.table !== "job" || "removed" in change) told.push(change);
+  }
+  return { revision, changeCount: changes.length, changes: told, jobIds, snapshots, loads };
 }
 
 /** undefined: a job was removed since, and what it said is no longer known. */
 export function restoreCommit(
-  { revision, changes, jobs, loads }: KeptCommit,
+  { revision, changes, jobIds, snapshots, loads }: KeptCommit,
   jobOf: JobLookup,
 ): Commit | undefined {
-  const restored = new Map<JobId, JobSnapshot>();
-  for (const kept of jobs) {
-    if (typeof kept === "object") {
-      restored.set(kept[0], kept[1]);
-      continue;
-    }
-    const job = jobOf(kept);
-    if (job === undefined) return undefined;
-    restored.set(kept, asSubmitted(job));
+  const jobs = new Map<JobId, JobSnapshot>();
+  for (const [at, id] of jobIds.entries()) {
+    const snapshot = snapshots[at] ?? asSubmitted(jobOf(id));
+    if (snapshot === undefined) return undefined;
+    jobs.set(id, snapshot);
   }
-  return { revision, changes, jobs: restored, loads };
+  return { revision, changes, jobs, loads };
 }
 
 const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
@@ -52,8 +54,8 @@ const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
   progress.counts.pending === taskTotalOf(job.spec);
 
 /** Closing it is all that can have changed a job's row. */
-const asSubmitted = (job: Job): JobSnapshot => ({
-  job: { ...job, closed: undefined },
-  progress: freshProgress(taskTotalOf(job.spec)),
-  only: undefined,
-});
+function asSubmitted(job: Job | undefined): JobSnapshot | undefined {
+  if (job === undefined) return undefined;
+  const progress = freshProgress(taskTotalOf(job.spec));
+  return { job: { ...job, closed: undefined }, progress, only: undefined };
+}

@@ -67,16 +67,29 @@ describe("watch hub", () => {
     expect(() => hub.watch(revision(13), never)).toThrow(/has not happened yet/);
   });
 
-  test("a watcher that does not read is dropped, with the revision to go on from", async () => {
+  test("a watcher that does not read is told so when what it missed is no longer kept", async () => {
     const hub = new WatchHub(revision(0), noJob);
     const { commits } = hub.watch(undefined, never);
-    const changes = limits.watchQueueEventsMax / 10;
-    for (let at = 1; at <= 11; at++) hub.publish(aCommit(at, changes));
-    expect(hub.watchers).toBe(0);
-    await expect(take(commits, 1)).rejects.toMatchObject({
-      code: "exhausted",
-      message: expect.stringContaining("after revision 0"),
+    const changes = limits.watchHistoryChangesMax / 10;
+    for (let at = 1; at <= 10; at++) hub.publish(aCommit(at, changes));
+    const reader = commits[Symbol.asyncIterator]();
+    expect((await reader.next()).value?.revision).toBe(1);
+    for (let at = 11; at <= 13; at++) hub.publish(aCommit(at, changes));
+    await expect(reader.next()).rejects.toMatchObject({
+      code: "compacted",
+      message: expect.stringContaining("after revision 1 are no longer kept (only after 3)"),
     });
+    expect(hub.watchers).toBe(0);
+  });
+
+  test("all that is kept can be read again, also after many were dropped", async () => {
+    const hub = new WatchHub(revision(0), noJob);
+    const many = 5_000;
+    const changes = limits.watchHistoryChangesMax / 1_000;
+    for (let at = 1; at <= many; at++) hub.publish(aCommit(at, changes));
+    const { commits } = hub.watch(revision(many - 1_000), never);
+    const seen = await take(commits, 1_000);
+    expect([seen[0], seen.at(-1), seen.length]).toEqual([many - 999, many, 1_000]);
   });
 
   test("an aborted watch ends and is forgotten", async () => {
@@ -117,14 +130,14 @@ describe("watch hub", () => {
     ]);
   });
 
-  test("what a removed job said at its submission is no longer kept", () => {
+  test("what a removed job said at its submission is no longer kept", async () => {
     const hub = new WatchHub(revision(0), noJob);
     const submitted = { job: aJob, progress: freshProgress(1), only: undefined };
     hub.publish({ ...aCommit(1), jobs: new Map([[aJob.id, submitted]]) });
     hub.publish(aCommit(2));
-    expect(() => hub.watch(revision(0), never)).toThrow(/no longer kept \(only after 1\)/);
-    expect(() => hub.watch(revision(1), never)).not.toThrow();
-    expect(hub.watchers).toBe(1);
+    const { commits } = hub.watch(revision(0), never);
+    await expect(take(commits, 1)).rejects.toThrow(/no longer kept \(only after 1\)/);
+    expect(await take(hub.watch(revision(1), never).commits, 1)).toEqual([2]);
   });
 
   test("watches are limited", () => {

@@ -14,17 +14,19 @@ export interface Watch {
 
 /**
  * Hands every durable commit to everyone who watches, in order and without gaps. Keeps the latest
- * commits, so that a watcher that comes back can go on from the revision it saw last.
- *
- * A watcher that does not read is dropped when too much waits for it: it can resume, and memory
- * stays bounded.
+ * commits: a watcher has a place in them and nothing of its own, so that one that does not read
+ * holds no memory, and one that comes back goes on from the revision it saw last. Whoever falls
+ * behind what is kept is told so.
  */
 export class WatchHub {
-  readonly #history: KeptCommit[] = [];
-  readonly #jobOf: JobLookup;
+  #history: KeptCommit[] = [];
+  /** How many commits were in the history before its first: places count on. */
+  #dropped = 0;
   #head = 0;
   #historyChanges = 0;
-  readonly #watchers = new Set<Watcher>();
+  readonly #jobOf: JobLookup;
+  /** For each watcher, what wakes it. */
+  readonly #watchers = new Set<{ wake: () => void }>();
   /** The revision before the oldest commit that is kept. */
   #compacted: Revision;
   #latest: Revision;
@@ -46,10 +48,7 @@ export class WatchHub {
     this.#history.push(keepCommit(commit));
     this.#historyChanges += commit.changes.length;
     this.#compact();
-    for (const watcher of this.#watchers) {
-      watcher.push(commit);
-      if (watcher.isOver) this.#watchers.delete(watcher);
-    }
+    for (const { wake } of this.#watchers) wake();
   }
 
   #compact(): void {
@@ -61,7 +60,8 @@ export class WatchHub {
       this.#compacted = oldest.revision;
     }
     if (this.#head > 1_024 && this.#head * 2 > this.#history.length) {
-      this.#history.splice(0, this.#head);
+      this.#history = this.#history.slice(this.#head);
+      this.#dropped += this.#head;
       this.#head = 0;
     }
   }
@@ -81,18 +81,54 @@ export class WatchHub {
       );
     }
     if (from < this.#compacted) throw this.#noLonger(from, this.#compacted);
-    const close = (): void => void this.#watchers.delete(watcher);
-    const watcher = new Watcher(close);
-    for (let at = this.#head; at < this.#history.length; at++) {
-      const kept = this.#history[at];
-      if (kept === undefined || kept.revision <= from) continue;
-      const commit = restoreCommit(kept, this.#jobOf);
-      if (commit === undefined) throw this.#noLonger(from, kept.revision);
-      watcher.push(commit);
-      if (watcher.isOver) break;
-    }
+    const watcher = { wake: (): void => undefined };
     this.#watchers.add(watcher);
-    return { from, commits: watcher.read(signal), close };
+    const close = (): void => void this.#watchers.delete(watcher);
+    return { from, commits: this.#read(from, watcher, signal), close };
+  }
+
+  async *#read(
+    from: Revision,
+    watcher: { wake: () => void },
+    signal: AbortSignal,
+  ): AsyncGenerator<Commit> {
+    const stop = (): void => watcher.wake();
+    signal.addEventListener("abort", stop);
+    let seen = from;
+    let place = this.#placeAfter(from);
+    try {
+      while (!signal.aborted) {
+        if (seen < this.#compacted) throw this.#noLonger(seen, this.#compacted);
+        const kept = this.#history[place - this.#dropped];
+        if (kept !== undefined) {
+          const commit = restoreCommit(kept, this.#jobOf);
+          if (commit === undefined) throw this.#noLonger(seen, kept.revision);
+          place++;
+          seen = kept.revision;
+          yield commit;
+          continue;
+        }
+        if (this.#closed !== undefined) throw this.#closed;
+        await new Promise<void>((resolve) => {
+          watcher.wake = resolve;
+        });
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#watchers.delete(watcher);
+    }
+  }
+
+  /** Where the first commit after a revision is, or will be. */
+  #placeAfter(from: Revision): number {
+    let low = this.#head;
+    let high = this.#history.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#history[middle]?.revision ?? 0) <= from) low = middle + 1;
+      else high = middle;
+    }
+    return this.#dropped + low;
   }
 
   #noLonger(from: Revision, only: Revision): AppError {
@@ -105,67 +141,6 @@ export class WatchHub {
 
   close(): void {
     this.#closed = new AppError("unavailable", "the server is stopping");
-    for (const watcher of this.#watchers) watcher.fail(this.#closed);
-    this.#watchers.clear();
-  }
-}
-
-/** The commits one watcher has not read yet. */
-class Watcher {
-  #queue: Commit[] = [];
-  #queuedChanges = 0;
-  #wake: (() => void) | undefined = undefined;
-  #over: AppError | undefined = undefined;
-  readonly #leave: () => void;
-
-  constructor(leave: () => void) {
-    this.#leave = leave;
-  }
-
-  get isOver(): boolean {
-    return this.#over !== undefined;
-  }
-
-  push(commit: Commit): void {
-    this.#queue.push(commit);
-    this.#queuedChanges += Math.max(commit.changes.length, commit.jobs.size);
-    if (this.#queuedChanges > limits.watchQueueEventsMax && this.#queue.length > 1) {
-      const last = this.#queue[0]?.revision ?? 1;
-      this.#queue = [];
-      this.fail(
-        new AppError(
-          "exhausted",
-          `this watch did not read fast enough; go on after revision ${last - 1}`,
-        ),
-      );
-    }
-    this.#wake?.();
-  }
-
-  fail(error: AppError): void {
-    this.#over = error;
-    this.#wake?.();
-  }
-
-  async *read(signal: AbortSignal): AsyncGenerator<Commit> {
-    const stop = (): void => this.#wake?.();
-    signal.addEventListener("abort", stop);
-    try {
-      while (!signal.aborted) {
-        const batch = this.#queue;
-        this.#queue = [];
-        this.#queuedChanges = 0;
-        yield* batch;
-        if (this.#queue.length > 0 || signal.aborted) continue;
-        if (this.#over !== undefined) throw this.#over;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        this.#wake = undefined;
-      }
-    } finally {
-      signal.removeEventListener("abort", stop);
-      this.#leave();
-    }
+    for (const { wake } of this.#watchers) wake();
   }
 }

@@ -103,7 +103,7 @@ describe("tasks", () => {
       "--",
       "sh",
       "-c",
-      "env | grep -E '^(BUSBAR_|MINE)' | sort",
+      "env | grep -E '^(BUSBAR_|MINE|MALLOC_)' | sort",
     );
     expect(stdout.trim().split("\n")).toEqual([
       "BUSBAR_ATTEMPT=1",

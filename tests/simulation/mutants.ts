@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
     "losses: stored.losses ?? 0,",
     "losses: 0,",
   ]),
-  edit("folds-placed", "durable-before-told", "a job that was placed is folded all the same", [
+  edit("folds-placed", "indexes-agree-with-rows", "a job that was placed is folded all the same", [
     "core/state/job-record.ts",
     "this.#tasks === undefined && closed",
     "closed",

@@ -43,9 +43,11 @@ export class FoldedJobs {
     return block?.lanes[id - block.first];
   }
 
-  textOf(id: JobId): string | undefined {
+  textOf(id: JobId): string {
     const block = this.#blockOf(id);
-    return block?.textAt(id - block.first);
+    const text = block?.textAt(id - block.first);
+    invariant(text !== undefined, `job ${id} is folded`);
+    return text;
   }
 
   delete(id: JobId): void {

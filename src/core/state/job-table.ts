@@ -84,8 +84,8 @@ export class JobTable {
 
   #unfolded(id: JobId): JobRecord | undefined {
     const lane = this.#folded.laneOf(id);
+    if (lane === undefined) return undefined;
     const text = this.#folded.textOf(id);
-    if (lane === undefined || text === undefined) return undefined;
     const record = new JobRecord(decodeJob(text, this.#like));
     this.#like = record.job.spec.terms;
     record.lane = lane;
