@@ -164,8 +164,8 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   edit("resume-skips", "watch-has-no-gaps", "a resumed watch starts one revision late", [
     "server/watch-hub.ts",
-    "kept.revision <= from) continue",
-    "kept.revision <= from + 1) continue",
+    "?? 0) <= from) low = middle + 1",
+    "?? 0) <= from + 1) low = middle + 1",
   ]),
   edit("keys-not-asked", "one-job-per-key", "a known idempotency key is not found", [
     "core/state/decide/submit-jobs.ts",
