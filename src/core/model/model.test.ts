@@ -95,6 +95,7 @@ describe("resources", () => {
     { amounts: { gpu: 1.5 }, says: "multiple of 1" },
     { amounts: { memory: 1e300 }, says: "too large" },
     { amounts: { "Bad Name": 1 }, says: "not a resource name" },
+    { amounts: { constructor: 1 }, says: "not a resource name" },
     { amounts: { a: 1, b: 1, c: 1 }, says: "at most 2 names" },
   ];
   for (const { amounts, says } of bad) {

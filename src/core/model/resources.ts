@@ -26,7 +26,8 @@ export function toResources(
     throw invalid(field, `at most ${namesMax} names, not ${names.length}`);
   const result: Record<string, number> = {};
   for (const name of names) {
-    if (name.length > NAME_LENGTH_MAX || !NAME.test(name)) {
+    // What every object has by itself ("constructor") would be found on nodes that have none of it.
+    if (name.length > NAME_LENGTH_MAX || !NAME.test(name) || name in NO_RESOURCES) {
       throw invalid(
         field,
         `${JSON.stringify(name.slice(0, 70))} is not a resource name, like "gpu"`,
