@@ -88,7 +88,7 @@ describe("resources", () => {
     expect(fromResources({ cpu: 1_500, memory: 3 })).toEqual({ cpu: 1.5, memory: 3 });
   });
 
-  const bad = [
+  const bad: readonly { amounts: Record<string, number>; says: string }[] = [
     { amounts: { cpu: -1 }, says: "resources.cpu" },
     { amounts: { cpu: Number.NaN }, says: "resources.cpu" },
     { amounts: { cpu: 0.0001 }, says: "multiple of 0.001" },
@@ -100,7 +100,7 @@ describe("resources", () => {
   ];
   for (const { amounts, says } of bad) {
     test(`${JSON.stringify(amounts)} is refused: ${says}`, () => {
-      expect(refusal(() => toResources(amounts as never, "resources", 2))).toContain(says);
+      expect(refusal(() => toResources(amounts, "resources", 2))).toContain(says);
     });
   }
 
