@@ -28,6 +28,17 @@ export const limits = {
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
 
+  // One jobspec.
+  jobspecCharsMax: 1 * MIB,
+  jobspecValuesMax: 100_000, // with what aliases stand for, each time
+  jobspecDepthMax: 64,
+  jobspecItemsMax: 5_000, // tasks and groups
+  jobspecGroupDepthMax: 32,
+  jobspecCountMax: 1_000_000_000, // of one resource, replicas, processes
+  jobspecAlternativesMax: 64, // ways to meet what one task asks for
+  jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
+  jobspecProblemsShownMax: 20,
+
   // What the control plane holds.
   queuedTasksMax: 20_000_000,
   unfinishedJobsMax: 2_000_000,

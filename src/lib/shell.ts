@@ -14,6 +14,25 @@ export function quoteShell(word: string): string {
 /** A command line that a POSIX shell takes apart into these words again. */
 export const joinShell = (words: readonly string[]): string => words.map(quoteShell).join(" ");
 
+/** What shells do themselves, each a little differently from the program of that name. */
+const BUILT_IN = new Set(
+  (
+    ". : [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts " +
+    "hash jobs kill let local printf pwd read readonly return set shift source test times trap " +
+    "true type typeset ulimit umask unalias unset wait"
+  ).split(" "),
+);
+
+/** A line that runs a program with its arguments, never what the shell itself has by that name. */
+export function commandLine(argv: readonly string[], variables: readonly string[] = []): string {
+  const [program = ""] = argv;
+  const isPlain = !BUILT_IN.has(program) && variables.length === 0;
+  if (isPlain) return joinShell(argv);
+  // env would take a program with "=" in its name for a variable.
+  const words = program.includes("=") ? ["/bin/sh", "-c", 'exec "$@"', "sh", ...argv] : argv;
+  return joinShell(["env", ...variables, ...words]);
+}
+
 /**
  * The words of a line by a POSIX shell's rules of quoting, and nothing else of a shell: no
  * variables, no wildcards, no pipes. undefined: a quote or a backslash is left open.
