@@ -20,8 +20,8 @@ export interface Draft {
   readonly attributes: Attributes;
   readonly resources: ReadonlyMap<string, NamedResource>;
   readonly requires: ReadonlyMap<string, readonly Requirement[]>;
-  /** Sets that hold for everything in the document. */
-  readonly requiredByAll: Reference | undefined;
+  /** The set that holds for everything in the document. */
+  readonly requiredByAll: string | undefined;
   readonly tasks: readonly (DraftTask | GroupPlacing)[];
   readonly groups: readonly DraftGroup[];
 }

@@ -43,7 +43,7 @@ interface Item {
   readonly asks: NameChoice | undefined;
   /** The same as trees, with `requires` put on their nodes; empty for a local task without any. */
   readonly resources: ResourceChoice;
-  /** Sets of requirements, its own and those of the groups around it. */
+  /** Sets of requirements; what the groups around it require is added to `resources` only. */
   readonly requires: NameChoice | undefined;
   /** Paths of what must have succeeded before it starts. */
   readonly dependsOn: readonly string[];

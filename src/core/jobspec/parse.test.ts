@@ -207,7 +207,7 @@ describe("nextgen", () => {
         { kind: "one-of", field: "name", values: ["python", "pypy"] },
       ],
     };
-    expect(fit.requires).toEqual([["spack", "python"]]);
+    expect(fit.requires).toEqual([["python"]]);
     expect(fit.resources).toEqual([
       [
         {

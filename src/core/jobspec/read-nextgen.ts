@@ -142,7 +142,7 @@ const MISREAD: NamedResource = {
  * Lists are named sets, for tasks to refer to. Anything else holds for the whole document: a map of
  * subsystems (draft 2), or a list without names (as the Go library has it).
  */
-function readTopRequires(place: Place, gathered: Gathered): Reference | undefined {
+function readTopRequires(place: Place, gathered: Gathered): string | undefined {
   const all: Requirement[] = [];
   if (isList(place)) all.push(...readRequirements(place));
   else {
@@ -159,7 +159,7 @@ function readTopRequires(place: Place, gathered: Gathered): Reference | undefine
       all.push(...readRequirements({ ...place, tree: { ...tree, entries } }));
     }
   }
-  return all.length === 0 ? undefined : { place, choice: [[addSet("all", all, gathered)]] };
+  return all.length === 0 ? undefined : addSet("all", all, gathered);
 }
 
 function addSet(base: string, set: readonly Requirement[], gathered: Gathered): string {

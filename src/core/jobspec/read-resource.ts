@@ -29,14 +29,9 @@ const ONLY_AT_TOP = "it belongs to the whole resource; write it at its top";
 const VERTEX_HINTS = { attributes: ONLY_AT_TOP, schedule: ONLY_AT_TOP, scheduled: ONLY_AT_TOP };
 
 /** Published examples write the plural; every graph has the singular. */
-const SINGULAR: Readonly<Record<string, string>> = {
-  cores: "core",
-  gpus: "gpu",
-  nodes: "node",
-  racks: "rack",
-  slots: "slot",
-  sockets: "socket",
-};
+const SINGULAR: ReadonlyMap<string, string> = new Map(
+  ["core", "gpu", "node", "rack", "slot", "socket"].map((type) => [`${type}s`, type]),
+);
 
 /** One resource of `resources`, or one that is written where it is used. */
 export function readResource(place: Place): NamedResource | undefined {
@@ -70,7 +65,7 @@ function toRequest(
   if (counted !== undefined && copied !== undefined) {
     complain(copied, "either count or replicas: replicas makes it a slot, which may be anywhere");
   }
-  const type = SINGULAR[written ?? ""] ?? written ?? "";
+  const type = SINGULAR.get(written ?? "") ?? written ?? "";
   const isSlot = type === "slot" || copied !== undefined;
   if (isSlot && isInSlot) complain(place, "a slot cannot be inside a slot");
   const amount = copied ?? counted;

@@ -8,49 +8,52 @@ type Sets = Map<string, readonly Requirement[]>;
 const keyOf = ({ subsystem, conditions }: Requirement): string =>
   JSON.stringify([subsystem, ...conditions.map(({ field }) => field).sort()]);
 
-/**
- * The requirements of a level together with those of the level around it, except what the inner
- * level says otherwise. Sets of which only a part is left get a name of their own.
- */
-export function inheritRequires(
-  sets: Sets,
-  outer: NameChoice | undefined,
-  own: NameChoice | undefined,
-): NameChoice | undefined {
+/** Requirements by preference: one of the lists, and of it all. */
+export type RequirementChoice = readonly (readonly Requirement[])[];
+
+export const requirementsOf = (
+  sets: ReadonlyMap<string, readonly Requirement[]>,
+  names: NameChoice,
+): RequirementChoice => names.map((each) => each.flatMap((name) => sets.get(name) ?? []));
+
+/** What a level requires with what is around it, except what the level says otherwise. */
+export function inheritRequirements(
+  outer: RequirementChoice | undefined,
+  own: RequirementChoice | undefined,
+): RequirementChoice | undefined {
   if (outer === undefined || own === undefined) return own ?? outer;
-  return own.flatMap((names) => {
-    const said = new Set(names.flatMap((name) => (sets.get(name) ?? []).map(keyOf)));
-    return outer.map((around) => [
-      ...around
-        .filter((name) => !names.includes(name))
-        .flatMap((name) => withoutSaid(sets, name, said)),
-      ...names,
-    ]);
+  return own.flatMap((wanted) => {
+    const said = new Set(wanted.map(keyOf));
+    return outer.map((around) => [...around.filter((each) => !said.has(keyOf(each))), ...wanted]);
   });
 }
 
-function withoutSaid(sets: Sets, name: string, said: ReadonlySet<string>): readonly string[] {
-  const all = sets.get(name) ?? [];
-  const left = all.filter((each) => !said.has(keyOf(each)));
-  if (left.length === all.length) return [name];
-  if (left.length === 0) return [];
-  const rest = freeName(`${name}-rest`, (each) => sets.has(each));
-  sets.set(rest, left);
-  return [rest];
+/**
+ * The same by names, for what holds for the whole document: nextgen has no place for it but its
+ * tasks and groups. What is left of the set gets a name of its own.
+ */
+export function addToOwn(sets: Sets, all: string, own: NameChoice | undefined): NameChoice {
+  if (own === undefined) return [[all]];
+  return own.map((names) => {
+    const said = new Set(names.flatMap((name) => (sets.get(name) ?? []).map(keyOf)));
+    const whole = sets.get(all) ?? [];
+    const left = whole.filter((each) => !said.has(keyOf(each)));
+    if (left.length === 0) return names;
+    if (left.length === whole.length) return [all, ...names];
+    const rest = freeName(`${all}-rest`, (each) => sets.has(each));
+    sets.set(rest, left);
+    return [rest, ...names];
+  });
 }
 
 /** Every way to meet both: resources by preference, for each the requirements by preference. */
 export function requireOf(
   choice: ResourceChoice,
-  sets: ReadonlyMap<string, readonly Requirement[]>,
-  requires: NameChoice | undefined,
+  requires: RequirementChoice | undefined,
 ): ResourceChoice {
   if (requires === undefined) return choice;
   return choice.flatMap((trees) =>
-    requires.map((names) => {
-      const wanted = names.flatMap((name) => sets.get(name) ?? []);
-      return trees.map((tree) => requireOfTree(tree, wanted));
-    }),
+    requires.map((wanted) => trees.map((tree) => requireOfTree(tree, wanted))),
   );
 }
 

@@ -8,14 +8,20 @@ import type { Jobspec, JobspecItem, NameChoice } from "./model.ts";
 import { complainOfCycles } from "./order.ts";
 import { type Placed, placeGroups } from "./place-groups.ts";
 import { complain, descend, type Place, quote, suggest } from "./reader.ts";
-import { inheritRequires, requireOf } from "./requirements.ts";
+import {
+  addToOwn,
+  inheritRequirements,
+  type RequirementChoice,
+  requirementsOf,
+  requireOf,
+} from "./requirements.ts";
 import { whyNotWithin } from "./subset.ts";
 
 /** What an item gets from the levels around it. */
 interface Around {
   /** Of the nearest group with resources, without requirements; undefined: there is none. */
   readonly resources: ResourceChoice | undefined;
-  readonly requires: NameChoice | undefined;
+  readonly requires: RequirementChoice | undefined;
   /** 0: without limit. */
   readonly durationMs: number | undefined;
   /** "group "train"", for messages. */
@@ -41,7 +47,7 @@ export function resolve(draft: Draft): Jobspec {
   }
   const around: Around = {
     resources: undefined,
-    requires: draft.requiredByAll?.choice,
+    requires: undefined,
     durationMs: draft.attributes.durationMs,
     title: "the jobspec",
     scopes: [],
@@ -90,8 +96,9 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
   }
   if (asks !== undefined) checkAsks(document, placed, asks, around);
   const durationMs = checkDuration(document, placed, asks, around);
-  const own = lookUpSets(sets, draft.requires);
-  const requires = inheritRequires(sets, around.requires, own);
+  const named = ownRequires(document, placed, around);
+  const own = named === undefined ? undefined : requirementsOf(sets, named);
+  const requires = inheritRequirements(around.requires, own);
   const ways = (held?.length ?? 0) * (requires?.length ?? 1);
   if (ways > limits.jobspecAlternativesMax) {
     const most = limits.jobspecAlternativesMax;
@@ -102,8 +109,8 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
     path,
     at: draft.place.at,
     asks,
-    resources: ways > limits.jobspecAlternativesMax ? [] : requireOf(held ?? [], sets, requires),
-    requires,
+    resources: ways > limits.jobspecAlternativesMax ? [] : requireOf(held ?? [], requires),
+    requires: named,
     dependsOn: resolveDependencies(placed, around.scopes),
     attributes: draft.attributes,
   };
@@ -147,6 +154,17 @@ function lookUpSets(sets: Document["sets"], named: Reference | undefined): NameC
     complain(named.place, `there is no set of requirements named ${quote(name)}${hint}`);
   }
   return named.choice;
+}
+
+/** What holds for the whole document is said by its outermost tasks and groups. */
+function ownRequires(
+  { draft: { requiredByAll }, sets }: Document,
+  { draft }: Placed,
+  around: Around,
+): NameChoice | undefined {
+  const own = lookUpSets(sets, draft.requires);
+  const isOutermost = around.scopes.length === 1;
+  return isOutermost && requiredByAll !== undefined ? addToOwn(sets, requiredByAll, own) : own;
 }
 
 /** In draft 2 a group that says nothing holds what its tasks ask for, all together. */

@@ -165,13 +165,14 @@ const larger = (a: Amounts, b: Amounts): Amounts => combine(a, b, Math.max);
 
 function combine(a: Amounts, b: Amounts, both: (x: number, y: number) => number): Amounts {
   const names = new Set([...Object.keys(a.others), ...Object.keys(b.others)]);
+  // Types are free text: one may be called like what every object has.
+  const of = (amounts: Amounts, name: string): number =>
+    Object.hasOwn(amounts.others, name) ? (amounts.others[name] ?? 0) : 0;
   return {
     cores: both(a.cores, b.cores),
     gpus: both(a.gpus, b.gpus),
     memoryBytes: both(a.memoryBytes, b.memoryBytes),
     isMemoryUnknown: a.isMemoryUnknown || b.isMemoryUnknown,
-    others: Object.fromEntries(
-      [...names].map((name) => [name, both(a.others[name] ?? 0, b.others[name] ?? 0)]),
-    ),
+    others: Object.fromEntries([...names].map((name) => [name, both(of(a, name), of(b, name))])),
   };
 }

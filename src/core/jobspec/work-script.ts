@@ -16,7 +16,7 @@ export type PlainWork =
 export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
   if (steps.length === 0 && scripts.length === 0 && run !== undefined) return run;
   const lines: string[] = [];
-  const written = new Set<string>();
+  const written = new Set<string>(); // with the directory: a file may be wanted in several
   let isShared = true;
   let directory = ".";
   const enter = (): string => (directory === "." ? "" : `cd ${quoteShell(directory)} && `);
@@ -30,20 +30,21 @@ export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
         if (directory !== ".") lines.push(`mkdir -p -- ${quoteShell(directory)}`);
         break;
       case "stage":
-        if (!isShared && !written.has(step.path)) {
+        if (!isShared && !written.has(`${directory}/${step.path}`)) {
           const reason = `cannot stage ${step.path}: nothing copies files to the nodes`;
           return { kind: "impossible", reason };
         }
         break; // It is where the task is already.
       case "write":
         lines.push(...writeLines(scriptNamed(scripts, step.script), directory, step.isExecutable));
-        written.add(step.script);
+        written.add(`${directory}/${step.script}`);
         break;
       case "submit":
       case "batch": {
         const script = scriptNamed(scripts, step.script);
-        if (!written.has(script.name)) lines.push(...writeLines(script, directory, true));
-        written.add(script.name);
+        const path = `${directory}/${script.name}`;
+        if (!written.has(path)) lines.push(...writeLines(script, directory, true));
+        written.add(path);
         lines.push(`(${enter()}${runLine(script)})`);
         break;
       }
