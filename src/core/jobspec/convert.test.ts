@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml, stringify as toYaml } from "yaml";
 import { AppError } from "../../lib/errors.ts";
+import type { ResourceRequest } from "../graph/request.ts";
 import { toJobSpec } from "../model/job-spec.ts";
 import { flattenTasks } from "./flatten.ts";
 import type { Jobspec, JobspecItem } from "./model.ts";
@@ -323,6 +324,26 @@ describe("to jobs of Busbar", () => {
     });
   }
 
+  test("what a task requires is asked of nodes, else of what is topmost", () => {
+    const requires = (resource: string) => {
+      const text = one(resource, ", requires: {os: {name: linux}}");
+      const count = (tree: ResourceRequest): unknown => [
+        tree.type,
+        tree.requires.length,
+        ...tree.with.map(count),
+      ];
+      return parseJobspec(text).items[0]?.resources[0]?.map(count);
+    };
+    expect(
+      requires(
+        "{type: rack, count: 1, with: [{type: switch, count: 1}, {type: node, count: 1, with: [{type: core, count: 1}]}]}",
+      ),
+    ).toEqual([["rack", 0, ["switch", 0], ["node", 1, ["core", 0]]]]);
+    expect(
+      requires("{type: slot, count: 1, with: [{type: core, count: 1}, {type: gpu, count: 1}]}"),
+    ).toEqual([["slot", 0, ["core", 1], ["gpu", 1]]]);
+  });
+
   test("a type may be called like what every object has", () => {
     const { resources } = parseJobspec(
       one("{type: node, count: 1, with: [{type: constructor, count: 2}, {type: core, count: 1}]}"),
@@ -595,6 +616,26 @@ describe("whatever is sent", () => {
       [
         `${head}requires: {s: [{name: a, field: b}]}\ntasks: [{command: [x], resources: ${"r|".repeat(9)}r, requires: ${"s|".repeat(9)}s}]`,
         /100 alternatives of resources and requirements; at most 64/,
+      ],
+      [
+        `version: 1\nresources: {r: {type: node, count: 1, with: [${"{type: core, count: 1},".repeat(10_000)}]}}\ntasks:\n${'- {command: [x], resources: "r|r|r"}\n'.repeat(2_000)}`,
+        /tasks\[33\]: with it the tasks ask for more than 1000000 resources and requirements/,
+      ],
+      [
+        `${head}requires: {s: [${"{name: a, field: b},".repeat(10_000)}]}\ntasks:\n${"- {command: [x], resources: r, requires: s|s}\n".repeat(2_000)}`,
+        /tasks\[49\]: with it the tasks ask for more than 1000000 resources and requirements/,
+      ],
+      [
+        `${head}requires: {s: [{name: a, field: b}]}\ngroups:\n${Array.from(
+          { length: 30 },
+          (_, at) =>
+            `- {name: g${at}, resources: r, requires: ${"s|".repeat(9)}s, tasks: [{group: g${at + 1}}]}\n`,
+        ).join("")}- {name: g30, tasks: [{command: [x]}]}`,
+        /groups\[1\]: 100 alternatives of resources and requirements; at most 64/,
+      ],
+      [
+        `version: 1\nresources: {${Array.from({ length: 4_000 }, (_, at) => `${"n".repeat(100)}${at}: {type: core, count: 1}`).join(", ")}}\ntasks:\n${`- {command: [x], resources: ${"m".repeat(60)}}\n`.repeat(4_000)}`,
+        /and 3980 more$/,
       ],
       [`${head}tasks: ${"[".repeat(100_000)}`, /is nested more than 64 deep/],
       [`a: ${"x".repeat(1_100_000)}`, /characters; at most 1048576/],

@@ -1,5 +1,6 @@
+import { limits } from "../../limits.ts";
 import type { Placed } from "./place-groups.ts";
-import { complain, quote, suggest } from "./reader.ts";
+import { complain, type Place, quote, suggest } from "./reader.ts";
 
 /** What can be named from one place: the tasks and groups beside each other. */
 export type DependencyScope = ReadonlyMap<string, Placed>;
@@ -15,7 +16,7 @@ export function resolveDependencies(
   const paths = new Set<string>();
   for (const { name, place } of item.dependsOn) {
     const found = scopes.map((scope) => scope.get(name)).find((each) => each !== undefined);
-    if (found === undefined) complain(place, unknown(name, scopes));
+    if (found === undefined) complain(place, unknown(place, name, scopes));
     else if (found === item) complain(place, `${quote(name)} cannot depend on itself`);
     else if (item.path.startsWith(`${found.path}/`)) {
       complain(place, `${quote(name)} is the group it is in; it would wait for itself`);
@@ -24,7 +25,8 @@ export function resolveDependencies(
   return [...paths];
 }
 
-function unknown(name: string, scopes: readonly DependencyScope[]): string {
+function unknown(place: Place, name: string, scopes: readonly DependencyScope[]): string {
+  if (place.problems.count >= limits.jobspecProblemsShownMax) return `there is no ${quote(name)}`;
   const outermost = scopes.at(-1);
   const elsewhere = [...(outermost?.values() ?? [])].map((each) => findInside(each, name));
   const hidden = elsewhere.find((each) => each !== undefined);
@@ -33,7 +35,7 @@ function unknown(name: string, scopes: readonly DependencyScope[]): string {
     return `${quote(name)} is inside of group ${group} and cannot be seen here; depend on the group`;
   }
   const visible = [...new Set(scopes.flatMap((scope) => [...scope.keys()]))];
-  return `there is no task or group named ${quote(name)}${suggest(name, visible)}`;
+  return `there is no task or group named ${quote(name)}${suggest(place, name, visible)}`;
 }
 
 function findInside({ children }: Placed, name: string): string | undefined {

@@ -145,7 +145,7 @@ function findPlaced(
   const definition = all.find((each) => each.name === name);
   if (definition === undefined) {
     const names = all.map((each) => each.name);
-    return complain(place, `there is no group named ${quote(name)}${suggest(name, names)}`);
+    return complain(place, `there is no group named ${quote(name)}${suggest(place, name, names)}`);
   }
   if (definition.owner !== undefined && definition.owner !== owner) {
     const outer = definitions.get(definition.owner)?.name ?? "";

@@ -608,6 +608,16 @@ groups:
     'line 6, column 63: groups[0].tasks[0].resources: asks for more than group "g" has: 8 core in one node: the group has 4 there',
   ],
   [
+    "more in one node than the group has, in parts",
+    `version: 1
+resources:
+  two: {type: node, count: 2, with: [{type: core, count: 3}]}
+  fat: {type: node, count: 1, with: [{type: core, count: 2}, {type: core, count: 2}]}
+groups:
+- {name: g, resources: two, tasks: [{command: [x], resources: fat}]}`,
+    'line 6, column 63: groups[0].tasks[0].resources: asks for more than group "g" has: 4 core in one node: the group has 3 there',
+  ],
+  [
     "what the group does not have",
     `version: 1
 resources:

@@ -153,7 +153,10 @@ function checkSlot(place: Place, resources: ReadonlyMap<string, NamedResource>):
   const slots = [...resources.values()].flatMap(({ request }) => slotsOf(request));
   const labels = slots.flatMap((slot) => slot.label ?? []);
   if (label === undefined || labels.includes(label)) return;
-  complain(place, `there is no slot with the label ${quote(label)}${suggest(label, labels)}`);
+  complain(
+    place,
+    `there is no slot with the label ${quote(label)}${suggest(place, label, labels)}`,
+  );
 }
 
 /** `resources` of a task is a map of subsystems here: what it requires. */

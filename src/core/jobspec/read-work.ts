@@ -124,7 +124,7 @@ function readStep(
   if (kind === undefined) {
     return complain(
       named,
-      `there is no step ${quote(name ?? "")}${suggest(name ?? "", stepNames)}`,
+      `there is no step ${quote(name ?? "")}${suggest(named, name ?? "", stepNames)}`,
     );
   }
   const allowed: readonly string[] = STEP_KEYS[kind];
@@ -156,7 +156,7 @@ function toStep(
   const script = textOf(file) ?? "";
   const names = scripts.map(({ name }) => name);
   if (!names.includes(script)) {
-    return complain(file, `there is no script ${quote(script)}${suggest(script, names)}`);
+    return complain(file, `there is no script ${quote(script)}${suggest(file, script, names)}`);
   }
   if (kind === "write") return { kind, script, isExecutable: flag("executable") };
   return kind === "batch" ? { kind, script } : { kind, script, isWatched: flag("watch") };
@@ -176,7 +176,7 @@ function readSetting(
   if (setting === undefined) {
     return complain(
       key,
-      `there is no setting ${quote(name ?? "")}${suggest(name ?? "", SETTINGS)}`,
+      `there is no setting ${quote(name ?? "")}${suggest(key, name ?? "", SETTINGS)}`,
     );
   }
   if (kind === "set" && value === undefined) return complain(place, 'needs "value"');

@@ -82,12 +82,17 @@ const meantOrAll = (word: string, known: readonly string[]): string => {
   return meant === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${meant}"?`;
 };
 
+/** Comparing takes time: of thousands of names, and of mistakes nobody reads, it is not done. */
+const SUGGESTED_FROM_MAX = 500;
+
 /** "; did you mean …?", or what there is when that is little, or nothing. */
-export function suggest(word: string, known: readonly string[]): string {
-  const meant = nearest(word, known);
+export function suggest(place: Place, word: string, known: Iterable<string>): string {
+  if (place.problems.count >= limits.jobspecProblemsShownMax) return "";
+  const names = [...known].slice(0, SUGGESTED_FROM_MAX);
+  const meant = nearest(word, names);
   if (meant !== undefined) return `; did you mean ${quote(meant)}?`;
-  if (known.length === 0) return "; there are none";
-  return known.length > 8 ? "" : `; there ${known.length > 1 ? "are" : "is"} ${known.join(", ")}`;
+  if (names.length === 0) return "; there are none";
+  return names.length > 8 ? "" : `; there ${names.length > 1 ? "are" : "is"} ${names.join(", ")}`;
 }
 
 /** What people wrote may be long, and is not all for a terminal. */

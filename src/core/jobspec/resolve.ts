@@ -1,6 +1,6 @@
 import { formatDuration } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
-import type { Requirement, ResourceChoice } from "../graph/request.ts";
+import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request.ts";
 import { attributesOfResources, disagreements } from "./attributes.ts";
 import { type DependencyScope, resolveDependencies } from "./dependencies.ts";
 import type { Draft, Reference } from "./draft.ts";
@@ -34,11 +34,20 @@ interface Document {
   readonly draft: Draft;
   /** Grows by what is left of a set when an inner level says a part of it otherwise. */
   readonly sets: Map<string, readonly Requirement[]>;
+  /** Of each resource; what all tasks ask for together is bounded. */
+  readonly sizes: ReadonlyMap<ResourceRequest, number>;
+  size: number;
 }
 
 /** Looks up every name, hands down what is inherited, and checks what only shows then. */
 export function resolve(draft: Draft): Jobspec {
-  const document: Document = { draft, sets: new Map(draft.requires) };
+  const requests = [...draft.resources.values()].map(({ request }) => request);
+  const document: Document = {
+    draft,
+    sets: new Map(draft.requires),
+    sizes: new Map(requests.map((each) => [each, sizeOf(each)])),
+    size: 0,
+  };
   const placed = placeGroups(draft);
   const count = countItems(placed);
   if (count > limits.jobspecItemsMax) {
@@ -87,29 +96,26 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
   const { draft, name, path } = placed;
   const { sets } = document;
   const asks = lookUp(document, draft.asks) ?? sumOfChildren(document, placed, around);
-  const held = asks === undefined ? around.resources : treesOf(document.draft, asks);
+  const asked = asks === undefined ? undefined : treesOf(document.draft, asks);
+  const held = asked ?? around.resources;
   const isLocal = draft.kind === "task" && draft.isLocal;
   if (held === undefined && !isLocal) {
     const why =
       around.scopes.length > 1 ? `${around.title} has none either` : "no group is around it";
     complain(draft.place, `needs "resources": ${why}`);
   }
-  if (asks !== undefined) checkAsks(document, placed, asks, around);
-  const durationMs = checkDuration(document, placed, asks, around);
   const named = ownRequires(document, placed, around);
-  const own = named === undefined ? undefined : requirementsOf(sets, named);
-  const requires = inheritRequirements(around.requires, own);
-  const ways = (held?.length ?? 0) * (requires?.length ?? 1);
-  if (ways > limits.jobspecAlternativesMax) {
-    const most = limits.jobspecAlternativesMax;
-    complain(draft.place, `${ways} alternatives of resources and requirements; at most ${most}`);
-  }
+  const isBounded = checkSize(document, placed, around, { held: held ?? [], named });
+  const own = named === undefined || !isBounded ? undefined : requirementsOf(sets, named);
+  const requires = isBounded ? inheritRequirements(around.requires, own) : undefined;
+  if (asks !== undefined && isBounded) checkAsks(document, placed, asks, around);
+  const durationMs = checkDuration(document, placed, asks, around);
   const common = {
     name,
     path,
     at: draft.place.at,
     asks,
-    resources: ways > limits.jobspecAlternativesMax ? [] : requireOf(held ?? [], requires),
+    resources: isBounded ? requireOf(held ?? [], requires) : [],
     requires: named,
     dependsOn: resolveDependencies(placed, around.scopes),
     attributes: draft.attributes,
@@ -128,6 +134,42 @@ function build(document: Document, placed: Placed, around: Around): JobspecItem 
   return { kind: "group", ...common, items: buildAll(document, placed.children, inside) };
 }
 
+/** Few words can ask for much: by naming what is large often, or by alternatives of both. */
+function checkSize(
+  document: Document,
+  { draft }: Placed,
+  around: Around,
+  { held, named = [[]] }: { held: ResourceChoice; named?: NameChoice | undefined },
+): boolean {
+  const outer = around.requires ?? [[]];
+  const ways = Math.max(1, held.length) * named.length * outer.length;
+  if (ways > limits.jobspecAlternativesMax) {
+    const most = limits.jobspecAlternativesMax;
+    complain(draft.place, `${ways} alternatives of resources and requirements; at most ${most}`);
+    return false;
+  }
+  const vertices = (choice: ResourceChoice): number =>
+    sum(choice.flat().map((tree) => document.sizes.get(tree) ?? 1));
+  const wanted = sum(named.flat().map((name) => document.sets.get(name)?.length ?? 0));
+  const inherited = sum(outer.map(({ length }) => length));
+  const wasBounded = document.size <= limits.jobspecSizeMax;
+  document.size +=
+    vertices(held) * named.length * outer.length +
+    Math.max(1, held.length) * (wanted * outer.length + inherited * named.length) +
+    vertices(around.resources ?? []);
+  const isBounded = document.size <= limits.jobspecSizeMax;
+  if (wasBounded && !isBounded) {
+    const most = limits.jobspecSizeMax;
+    complain(draft.place, `with it the tasks ask for more than ${most} resources and requirements`);
+  }
+  return isBounded;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+
+const sizeOf = ({ requires, with: parts }: ResourceRequest): number =>
+  1 + requires.length + sum(parts.map(sizeOf));
+
 const treesOf = ({ resources }: Draft, asks: NameChoice): ResourceChoice =>
   asks.map((names) =>
     names.flatMap((name) => {
@@ -138,10 +180,12 @@ const treesOf = ({ resources }: Draft, asks: NameChoice): ResourceChoice =>
 
 function lookUp({ draft }: Document, asks: Reference | undefined): NameChoice | undefined {
   if (asks === undefined) return undefined;
-  const known = [...draft.resources.keys()];
   for (const name of new Set(asks.choice.flat())) {
     if (draft.resources.has(name)) continue;
-    complain(asks.place, `there is no resource named ${quote(name)}${suggest(name, known)}`);
+    complain(
+      asks.place,
+      `there is no resource named ${quote(name)}${suggest(asks.place, name, draft.resources.keys())}`,
+    );
   }
   return asks.choice;
 }
@@ -150,7 +194,7 @@ function lookUpSets(sets: Document["sets"], named: Reference | undefined): NameC
   if (named === undefined) return undefined;
   for (const name of new Set(named.choice.flat())) {
     if (sets.has(name)) continue;
-    const hint = suggest(name, [...sets.keys()]);
+    const hint = suggest(named.place, name, sets.keys());
     complain(named.place, `there is no set of requirements named ${quote(name)}${hint}`);
   }
   return named.choice;

@@ -53,32 +53,33 @@ const nameOf = (type: string): string => type.replace(/\0.*/, "");
 
 function summarise(trees: readonly ResourceRequest[]): Summary {
   const summary: Summary = { totals: new Map(), within: new Map(), whole: new Set() };
-  for (const tree of trees) add(summary, tree, 1, []);
+  for (const tree of trees) addTimes(summary.totals, look(summary, tree), 1);
   return summary;
 }
 
-/** `around`: the types above, and how many of this one is inside one of each. */
-function add(
-  summary: Summary,
-  tree: ResourceRequest,
-  copies: number,
-  around: readonly { readonly type: string; readonly each: number }[],
-): void {
+/** What all copies of this vertex are and hold; tells the summary what one copy holds. */
+function look(summary: Summary, tree: ResourceRequest): ReadonlyMap<string, number> {
   const { amount, type } = measure(tree);
-  const total = copies * amount;
-  const inside = around.map((one) => ({ type: one.type, each: one.each * amount }));
-  if (tree.type === "slot") {
-    for (const part of tree.with) add(summary, part, total, inside);
-    return;
-  }
-  summary.totals.set(type, (summary.totals.get(type) ?? 0) + total);
+  const inside = new Map<string, number>();
+  for (const part of tree.with) addTimes(inside, look(summary, part), 1);
+  const all = new Map<string, number>();
+  addTimes(all, inside, amount);
+  if (tree.type === "slot") return all;
   if (tree.with.length === 0) summary.whole.add(type);
-  const within = summary.within.get(type) ?? new Map<string, number>();
-  summary.within.set(type, within);
-  for (const one of inside) {
-    within.set(one.type, Math.max(within.get(one.type) ?? 0, one.each));
+  for (const [inner, each] of inside) {
+    const most = summary.within.get(inner) ?? new Map<string, number>();
+    most.set(type, Math.max(most.get(type) ?? 0, each));
+    summary.within.set(inner, most);
   }
-  for (const part of tree.with) add(summary, part, total, [...inside, { type, each: 1 }]);
+  return all.set(type, (all.get(type) ?? 0) + amount);
+}
+
+function addTimes(
+  to: Map<string, number>,
+  amounts: ReadonlyMap<string, number>,
+  times: number,
+): void {
+  for (const [type, amount] of amounts) to.set(type, (to.get(type) ?? 0) + amount * times);
 }
 
 /** Sizes in bytes, whatever their unit is; of an unknown unit, as a type of its own. */
