@@ -28,6 +28,18 @@ export const limits = {
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
 
+  // One jobspec.
+  jobspecCharsMax: 1 * MIB,
+  jobspecValuesMax: 100_000, // with what aliases stand for, each time
+  jobspecDepthMax: 64,
+  jobspecItemsMax: 5_000, // tasks and groups
+  jobspecGroupDepthMax: 32,
+  jobspecCountMax: 1_000_000_000, // of one resource, replicas, processes
+  jobspecAlternativesMax: 64, // ways to meet what one task asks for
+  jobspecSizeMax: 1_000_000, // vertices and requirements that all tasks and groups ask for
+  jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
+  jobspecProblemsShownMax: 20,
+
   // What the control plane holds.
   queuedTasksMax: 20_000_000,
   unfinishedJobsMax: 2_000_000,
@@ -145,6 +157,7 @@ invariant(
   "a chunk of output must fit a message",
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
+invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",

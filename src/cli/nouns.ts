@@ -71,6 +71,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./watch.ts")).declareWatch,
   },
   {
+    name: "jobspec",
+    group: JOBS,
+    summary: "Check, convert or plan a jobspec of any dialect.",
+    load: async () => (await import("./jobspec.ts")).declareJobspec,
+  },
+  {
     name: "nodes",
     group: PLACES,
     summary: "List nodes; show, drain, undrain or remove one.",

@@ -5,13 +5,12 @@ import {
   isNode,
   isScalar,
   isSeq,
-  Lexer,
-  LineCounter,
+  type LineCounter,
   type Node,
-  parseAllDocuments,
 } from "yaml";
 import { type AppError, invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
+import { firstLine, parseYamlDocuments } from "../lib/yaml-documents.ts";
 
 /** Enough for any honest file; a chain of lists of aliases grows a billionfold with a few dozen. */
 const ALIASES_MAX = 1_000;
@@ -42,8 +41,9 @@ interface Source {
 
 /** The documents of a file. `file` is how errors call it. */
 export function readYaml(content: string, file: string): readonly Value[] {
-  const lines = new LineCounter();
-  const documents = parse(content, file, lines);
+  const parsed = parseYamlDocuments(content, DEPTH_MAX);
+  if (parsed === undefined) throw invalid(file, `is nested more than ${DEPTH_MAX} deep`);
+  const { documents, lines } = parsed;
   return documents.flatMap((document) => {
     const [problem] = document.errors;
     if (problem !== undefined) {
@@ -57,42 +57,6 @@ export function readYaml(content: string, file: string): readonly Value[] {
       : [toValue(source, root, "")];
   });
 }
-
-function parse(content: string, file: string, lines: LineCounter): readonly Document[] {
-  refuseDeepNesting(content, file);
-  try {
-    const documents = parseAllDocuments(content, { lineCounter: lines, prettyErrors: false });
-    return "empty" in documents ? [] : documents;
-  } catch {
-    // It reports what is wrong with a file as data, and throws only when the stack ends.
-    throw invalid(file, "is nested too deeply");
-  }
-}
-
-/**
- * Stops at the first place that is too deep. The parser would work for half a minute on a file of
- * nothing but brackets; the lexer only reads as far as it is asked to.
- */
-function refuseDeepNesting(content: string, file: string): void {
-  let brackets = 0;
-  let indicators = 0; // "- - -" and "? ? ?" nest within one line
-  let isScalar = false;
-  for (const token of new Lexer().lex(content)) {
-    const opens = !isScalar && (token === "[" || token === "{");
-    const closes = !isScalar && (token === "]" || token === "}");
-    if (opens) brackets += 1;
-    if (closes) brackets = Math.max(0, brackets - 1);
-    if (token.startsWith("\n")) indicators = 0;
-    else if (!isScalar && (token === "-" || token === "?")) indicators += 1;
-    if (brackets > DEPTH_MAX || indicators > DEPTH_MAX) {
-      throw invalid(file, `is nested more than ${DEPTH_MAX} deep`);
-    }
-    isScalar = token === SCALAR;
-  }
-}
-
-/** The lexer's mark that the next token is text, whatever it looks like. */
-const SCALAR = "\u001f";
 
 function toValue(source: Source, node: unknown, path: string, place?: Node): Value {
   const written = isNode(node) ? node : place;
@@ -163,5 +127,3 @@ function position(lines: LineCounter, offset: number): string {
   const { line, col } = lines.linePos(offset);
   return `${line}:${col}`;
 }
-
-const firstLine = (text: string): string => text.split("\n", 1)[0] ?? text;

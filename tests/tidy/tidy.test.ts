@@ -21,7 +21,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: ["server", "ports", "core", "lib", "limits", "gen"],
   agent: ["ports", "client", "core/model", "lib", "limits", "gen"],
   client: ["gen", "lib", "limits"],
-  cli: ["client", "lib", "limits"],
+  // Jobspecs are read and converted without a server: pure functions, nothing of its state.
+  cli: ["client", "core/jobspec", "lib", "limits"],
   system: ["ports", "cli", "lib", "limits"],
 };
 

@@ -1,3 +1,4 @@
+import { joinShell } from "../../lib/shell.ts";
 import { formatBytes, formatDuration } from "../../lib/units.ts";
 import type { CountRow, JobRow, SpecRow, TaskCountsRow } from "../rows.ts";
 import { type Page, paint } from "./page.ts";
@@ -77,7 +78,7 @@ function specFields(spec: SpecRow): [string, string][] {
   const { placement, retries } = spec;
   const time = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return [
-    ["Command", spec.command === undefined ? "" : spec.command.map(quoted).join(" ")],
+    ["Command", spec.command === undefined ? "" : joinShell(spec.command)],
     ["Script", spec.script === undefined ? "" : firstLine(spec.script)],
     ["Array", spec.array ?? ""],
     ["Directory", spec.cwd ?? ""],
@@ -94,10 +95,6 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
   ];
 }
-
-/** As a shell would need it, so that it can be copied. */
-const quoted = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 function firstLine(script: string): string {
   const lines = script.trimEnd().split("\n");

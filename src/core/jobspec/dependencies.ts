@@ -1,0 +1,47 @@
+import { limits } from "../../limits.ts";
+import type { Placed } from "./place-groups.ts";
+import { complain, type Place, quote, suggest } from "./reader.ts";
+
+/** What can be named from one place: the tasks and groups beside each other. */
+export type DependencyScope = ReadonlyMap<string, Placed>;
+
+/**
+ * Finds what an item depends on: beside it, else beside the group it is in, and so on outwards. What
+ * is inside of another group cannot be named: the group is what can be waited for.
+ */
+export function resolveDependencies(
+  item: Placed,
+  scopes: readonly DependencyScope[],
+): readonly string[] {
+  const paths = new Set<string>();
+  for (const { name, place } of item.dependsOn) {
+    const found = scopes.map((scope) => scope.get(name)).find((each) => each !== undefined);
+    if (found === undefined) complain(place, unknown(place, name, scopes));
+    else if (found === item) complain(place, `${quote(name)} cannot depend on itself`);
+    else if (item.path.startsWith(`${found.path}/`)) {
+      complain(place, `${quote(name)} is the group it is in; it would wait for itself`);
+    } else paths.add(found.path);
+  }
+  return [...paths];
+}
+
+function unknown(place: Place, name: string, scopes: readonly DependencyScope[]): string {
+  if (place.problems.count >= limits.jobspecProblemsShownMax) return `there is no ${quote(name)}`;
+  const outermost = scopes.at(-1);
+  const elsewhere = [...(outermost?.values() ?? [])].map((each) => findInside(each, name));
+  const hidden = elsewhere.find((each) => each !== undefined);
+  if (hidden !== undefined) {
+    const group = quote(hidden.split("/").at(-2) ?? "");
+    return `${quote(name)} is inside of group ${group} and cannot be seen here; depend on the group`;
+  }
+  const visible = [...new Set(scopes.flatMap((scope) => [...scope.keys()]))];
+  return `there is no task or group named ${quote(name)}${suggest(place, name, visible)}`;
+}
+
+function findInside({ children }: Placed, name: string): string | undefined {
+  for (const each of children) {
+    const found = each.name === name ? each.path : findInside(each, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import type { JobspecItem } from "./model.ts";
+import { complain, type Place, quote } from "./reader.ts";
+
+/** All that an item or anything inside it waits for, outside of it. */
+function waitsFor(item: JobspecItem): ReadonlySet<string> {
+  const paths = new Set(item.dependsOn);
+  if (item.kind === "task") return paths;
+  for (const inner of item.items) for (const path of waitsFor(inner)) paths.add(path);
+  return new Set([...paths].filter((path) => !path.startsWith(`${item.path}/`)));
+}
+
+/**
+ * Which of these siblings each of them waits for, itself or by something inside it. Nothing else can
+ * be in a circle with it: what is inside of one is never named by another.
+ */
+export function siblingOrder(
+  items: readonly JobspecItem[],
+): ReadonlyMap<JobspecItem, readonly JobspecItem[]> {
+  const byPath = new Map(items.map((item) => [item.path, item]));
+  return new Map(
+    items.map((item) => [
+      item,
+      [...waitsFor(item)].flatMap((path) => byPath.get(path) ?? []).filter((each) => each !== item),
+    ]),
+  );
+}
+
+/** Siblings as written, but each after what it waits for. There are no circles. */
+export function inOrder(items: readonly JobspecItem[]): readonly JobspecItem[] {
+  const order = siblingOrder(items);
+  const sorted = new Set<JobspecItem>();
+  walk(items, order, (item) => sorted.add(item));
+  return [...sorted];
+}
+
+export function complainOfCycles(
+  items: readonly JobspecItem[],
+  places: ReadonlyMap<string, Place>,
+): void {
+  const circle = walk(items, siblingOrder(items), () => undefined);
+  if (circle !== undefined) {
+    const [first] = circle;
+    const place = first === undefined ? undefined : places.get(first.path);
+    if (place !== undefined) complain(place, describe(circle));
+  }
+  for (const item of items) if (item.kind === "group") complainOfCycles(item.items, places);
+}
+
+function describe(circle: readonly JobspecItem[]): string {
+  const steps = circle.map((item, at) => {
+    const next = circle[(at + 1) % circle.length] ?? item;
+    const isOwn = item.dependsOn.includes(next.path);
+    return `${isOwn ? "" : "something in "}${quote(item.name)} waits for ${quote(next.name)}`;
+  });
+  return `waits for itself: ${steps.join(", ")}`;
+}
+
+/** Depth first without recursion: thousands may wait in a row. Returns the first circle it meets. */
+function walk(
+  items: readonly JobspecItem[],
+  order: ReadonlyMap<JobspecItem, readonly JobspecItem[]>,
+  leave: (item: JobspecItem) => void,
+): readonly JobspecItem[] | undefined {
+  const state = new Map<JobspecItem, "open" | "done">();
+  for (const start of items) {
+    const path: { readonly item: JobspecItem; next: number }[] = [];
+    const enter = (item: JobspecItem): void => {
+      state.set(item, "open");
+      path.push({ item, next: 0 });
+    };
+    if (!state.has(start)) enter(start);
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const after = order.get(top.item)?.[top.next];
+      top.next += 1;
+      if (after === undefined) {
+        state.set(top.item, "done");
+        leave(top.item);
+        path.pop();
+      } else if (state.get(after) === "open") {
+        return path.map(({ item }) => item).slice(path.findIndex(({ item }) => item === after));
+      } else if (!state.has(after)) enter(after);
+    }
+  }
+  return undefined;
+}

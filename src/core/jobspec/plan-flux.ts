@@ -1,0 +1,131 @@
+import { joinShell, quoteShell } from "../../lib/shell.ts";
+import { effectiveAttributes } from "./attributes.ts";
+import type { Attributes, Jobspec, JobspecItem, JobspecTask, TaskGroup } from "./model.ts";
+import { inOrder, siblingOrder } from "./order.ts";
+import {
+  argvOfTask,
+  localLine,
+  notesOf,
+  perProcess,
+  type PlanStep,
+  processesOf,
+  shapeOfTask,
+  variableNames,
+  variablesOf,
+} from "./plan-lines.ts";
+import { shapeOf } from "./shape.ts";
+
+/** A flux submit for each task, a flux batch for each group, whose script submits what is in it. */
+export const planFlux = (jobspec: Jobspec): readonly PlanStep[] =>
+  planItems(jobspec, jobspec.items, []);
+
+/**
+ * Tasks and groups beside each other. What something inside a group waits for outside of it, the
+ * whole group waits for: in its own Flux instance the ids of others mean nothing.
+ */
+function planItems(
+  jobspec: Jobspec,
+  items: readonly JobspecItem[],
+  around: readonly TaskGroup[],
+): readonly PlanStep[] {
+  const order = siblingOrder(items);
+  const variables = variableNames(items.map(({ path }) => path));
+  const needed = new Set([...order.values()].flat());
+  return inOrder(items).map((item) => {
+    const before = order.get(item) ?? [];
+    const ids = before.filter((each) => !isLocal(each)).map((each) => idsOf(each, variables));
+    const attributes = effectiveAttributes(jobspec, [...around, item]);
+    const step = { name: item.path, after: before.map(({ path }) => path) };
+    if (item.kind === "task" && item.isLocal) {
+      const wait = ids.map(({ value }) => `flux job status ${value}`);
+      const line = [...wait, localLine(item, attributes)].join("\n");
+      return { ...step, notes: [], line };
+    }
+    const after = ids.map(({ flag }) => flag);
+    const line =
+      item.kind === "task"
+        ? submitLine(item, attributes, after, around.length > 0)
+        : batchLine(jobspec, item, [...around, item], { attributes, after });
+    return {
+      ...step,
+      notes: notesOf(item),
+      line: needed.has(item) ? `${variables.get(item.path) ?? ""}=$(${line})` : line.trimEnd(),
+    };
+  });
+}
+
+const isLocal = (item: JobspecItem): boolean => item.kind === "task" && item.isLocal;
+
+/** A task with replicas is several jobs: all of their ids are in the variable. */
+function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
+  const variable = `$${variables.get(item.path) ?? ""}`;
+  if (item.kind === "group" || item.replicas === 1) {
+    return { flag: `--dependency=afterok:"${variable}"`, value: `"${variable}"` };
+  }
+  return { flag: `$(printf -- '--dependency=afterok:%s ' ${variable})`, value: variable };
+}
+
+function submitLine(
+  task: JobspecTask,
+  attributes: Attributes,
+  after: readonly string[],
+  isInGroup: boolean,
+): string {
+  const shape = shapeOfTask(task);
+  const each = perProcess(task, shape);
+  const nodes = shape.nodes ?? (shape.nodesPerSlot > 1 ? shape.slots * shape.nodesPerSlot : 0);
+  const flags = [
+    `--job-name=${quoteShell(task.path)}`,
+    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
+    `--ntasks=${processesOf(task, shape)}`,
+    ...(each.cores > 0 ? [`--cores-per-task=${each.cores}`] : []),
+    ...(each.gpus > 0 ? [`--gpus-per-task=${each.gpus}`] : []),
+    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...attributeFlags(attributes),
+    ...(task.replicas === 1 ? [] : [`--cc=0-${task.replicas - 1}`]),
+    ...after,
+    ...(isInGroup ? ["--flags=waitable"] : []),
+  ];
+  return `flux submit ${flags.join(" ")} ${joinShell(argvOfTask(task))}`;
+}
+
+const attributeFlags = ({ durationMs, cwd, environment }: Attributes): readonly string[] => [
+  ...(durationMs === undefined || durationMs === 0 ? [] : [`--time-limit=${durationMs / 1_000}s`]),
+  ...(cwd === undefined ? [] : [`--cwd=${quoteShell(cwd)}`]),
+  ...variablesOf(environment).map((variable) => `--env=${quoteShell(variable)}`),
+];
+
+function batchLine(
+  jobspec: Jobspec,
+  group: TaskGroup,
+  around: readonly TaskGroup[],
+  { attributes, after }: { readonly attributes: Attributes; readonly after: readonly string[] },
+): string {
+  const shape = shapeOf(group.resources[0] ?? []);
+  const nodes = shape.nodes ?? shape.slots * shape.nodesPerSlot;
+  const { cores, gpus } = shape.perSlot;
+  const flags = [
+    `--job-name=${quoteShell(group.path)}`,
+    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
+    `--nslots=${shape.slots}`,
+    ...(cores > 0 ? [`--cores-per-slot=${cores}`] : []),
+    ...(gpus > 0 ? [`--gpus-per-slot=${gpus}`] : []),
+    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...attributeFlags(attributes),
+    ...after,
+    ...(around.length > 1 ? ["--flags=waitable"] : []),
+  ];
+  const lines = planItems(jobspec, group.items, around).map(({ line }) => line);
+  // Ends when all have ended, and badly if one of them did.
+  const script = ["#!/bin/sh", "set -e", ...lines, "flux job wait --all"].join("\n");
+  const end = delimiterFor(script);
+  return `flux batch ${flags.join(" ")} <<'${end}'\n${script}\n${end}\n`;
+}
+
+/** A line that is not in the script. */
+function delimiterFor(script: string): string {
+  const lines = new Set(script.split("\n"));
+  let delimiter = "END";
+  for (let number = 2; lines.has(delimiter); number += 1) delimiter = `END${number}`;
+  return delimiter;
+}

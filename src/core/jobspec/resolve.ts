@@ -1,0 +1,272 @@
+import { formatDuration } from "../../lib/units.ts";
+import { limits } from "../../limits.ts";
+import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import { attributesOfResources, disagreements } from "./attributes.ts";
+import { type DependencyScope, resolveDependencies } from "./dependencies.ts";
+import type { Draft, Reference } from "./draft.ts";
+import type { Jobspec, JobspecItem, NameChoice } from "./model.ts";
+import { complainOfCycles } from "./order.ts";
+import { type Placed, placeGroups } from "./place-groups.ts";
+import { complain, descend, type Place, quote, suggest } from "./reader.ts";
+import {
+  addToOwn,
+  inheritRequirements,
+  type RequirementChoice,
+  requirementsOf,
+  requireOf,
+} from "./requirements.ts";
+import { whyNotWithin } from "./subset.ts";
+
+/** What an item gets from the levels around it. */
+interface Around {
+  /** Of the nearest group with resources, without requirements; undefined: there is none. */
+  readonly resources: ResourceChoice | undefined;
+  readonly requires: RequirementChoice | undefined;
+  /** 0: without limit. */
+  readonly durationMs: number | undefined;
+  /** "group "train"", for messages. */
+  readonly title: string;
+  /** From the nearest on. */
+  readonly scopes: readonly DependencyScope[];
+}
+
+interface Document {
+  readonly draft: Draft;
+  /** Grows by what is left of a set when an inner level says a part of it otherwise. */
+  readonly sets: Map<string, readonly Requirement[]>;
+  /** Of each resource; what all tasks ask for together is bounded. */
+  readonly sizes: ReadonlyMap<ResourceRequest, number>;
+  size: number;
+}
+
+/** Looks up every name, hands down what is inherited, and checks what only shows then. */
+export function resolve(draft: Draft): Jobspec {
+  const requests = [...draft.resources.values()].map(({ request }) => request);
+  const document: Document = {
+    draft,
+    sets: new Map(draft.requires),
+    sizes: new Map(requests.map((each) => [each, sizeOf(each)])),
+    size: 0,
+  };
+  const placed = placeGroups(draft);
+  const count = countItems(placed);
+  if (count > limits.jobspecItemsMax) {
+    complain(draft.place, `has ${count} tasks and groups; at most ${limits.jobspecItemsMax}`);
+    return { ...emptyOf(draft), items: [] };
+  }
+  const around: Around = {
+    resources: undefined,
+    requires: undefined,
+    durationMs: draft.attributes.durationMs,
+    title: "the jobspec",
+    scopes: [],
+  };
+  const items = buildAll(document, placed, around);
+  complainOfCycles(items, placesOf(placed));
+  return { ...emptyOf(draft), requires: document.sets, items };
+}
+
+const emptyOf = ({ dialect, name, attributes, resources, requires }: Draft) => ({
+  dialect,
+  name,
+  attributes,
+  resources,
+  requires,
+});
+
+const countItems = (placed: readonly Placed[]): number =>
+  placed.reduce((sum, { children }) => sum + 1 + countItems(children), 0);
+
+const placesOf = (placed: readonly Placed[]): ReadonlyMap<string, Place> =>
+  new Map(
+    placed.flatMap(({ path, draft, children }) => [[path, draft.place], ...placesOf(children)]),
+  );
+
+function buildAll(
+  document: Document,
+  placed: readonly Placed[],
+  around: Around,
+): readonly JobspecItem[] {
+  const scope = new Map(placed.map((each) => [each.name, each]));
+  const scopes = [scope, ...around.scopes];
+  return placed.map((each) => build(document, each, { ...around, scopes }));
+}
+
+function build(document: Document, placed: Placed, around: Around): JobspecItem {
+  const { draft, name, path } = placed;
+  const { sets } = document;
+  const asks = lookUp(document, draft.asks) ?? sumOfChildren(document, placed, around);
+  const asked = asks === undefined ? undefined : treesOf(document.draft, asks);
+  const held = asked ?? around.resources;
+  const isLocal = draft.kind === "task" && draft.isLocal;
+  if (held === undefined && !isLocal) {
+    const why =
+      around.scopes.length > 1 ? `${around.title} has none either` : "no group is around it";
+    complain(draft.place, `needs "resources": ${why}`);
+  }
+  const named = ownRequires(document, placed, around);
+  const isBounded = checkSize(document, placed, around, { held: held ?? [], named });
+  const own = named === undefined || !isBounded ? undefined : requirementsOf(sets, named);
+  const requires = isBounded ? inheritRequirements(around.requires, own) : undefined;
+  if (asks !== undefined && isBounded) checkAsks(document, placed, asks, around);
+  const durationMs = checkDuration(document, placed, asks, around);
+  const common = {
+    name,
+    path,
+    at: draft.place.at,
+    asks,
+    resources: isBounded ? requireOf(held ?? [], requires) : [],
+    requires: named,
+    dependsOn: resolveDependencies(placed, around.scopes),
+    attributes: draft.attributes,
+  };
+  if (draft.kind === "task") {
+    const { work, replicas, processes } = draft;
+    return { kind: "task", ...common, work, replicas, processes, isLocal: draft.isLocal };
+  }
+  const inside: Around = {
+    resources: held,
+    requires,
+    durationMs,
+    title: `group ${quote(name)}`,
+    scopes: around.scopes,
+  };
+  return { kind: "group", ...common, items: buildAll(document, placed.children, inside) };
+}
+
+/** Few words can ask for much: by naming what is large often, or by alternatives of both. */
+function checkSize(
+  document: Document,
+  { draft }: Placed,
+  around: Around,
+  { held, named = [[]] }: { held: ResourceChoice; named?: NameChoice | undefined },
+): boolean {
+  const outer = around.requires ?? [[]];
+  const ways = Math.max(1, held.length) * named.length * outer.length;
+  if (ways > limits.jobspecAlternativesMax) {
+    const most = limits.jobspecAlternativesMax;
+    complain(draft.place, `${ways} alternatives of resources and requirements; at most ${most}`);
+    return false;
+  }
+  const vertices = (choice: ResourceChoice): number =>
+    sum(choice.flat().map((tree) => document.sizes.get(tree) ?? 1));
+  const wanted = sum(named.flat().map((name) => document.sets.get(name)?.length ?? 0));
+  const inherited = sum(outer.map(({ length }) => length));
+  const wasBounded = document.size <= limits.jobspecSizeMax;
+  document.size +=
+    vertices(held) * named.length * outer.length +
+    Math.max(1, held.length) * (wanted * outer.length + inherited * named.length) +
+    vertices(around.resources ?? []);
+  const isBounded = document.size <= limits.jobspecSizeMax;
+  if (wasBounded && !isBounded) {
+    const most = limits.jobspecSizeMax;
+    complain(draft.place, `with it the tasks ask for more than ${most} resources and requirements`);
+  }
+  return isBounded;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+
+const sizeOf = ({ requires, with: parts }: ResourceRequest): number =>
+  1 + requires.length + sum(parts.map(sizeOf));
+
+const treesOf = ({ resources }: Draft, asks: NameChoice): ResourceChoice =>
+  asks.map((names) =>
+    names.flatMap((name) => {
+      const found = resources.get(name);
+      return found === undefined ? [] : [found.request];
+    }),
+  );
+
+function lookUp({ draft }: Document, asks: Reference | undefined): NameChoice | undefined {
+  if (asks === undefined) return undefined;
+  for (const name of new Set(asks.choice.flat())) {
+    if (draft.resources.has(name)) continue;
+    complain(
+      asks.place,
+      `there is no resource named ${quote(name)}${suggest(asks.place, name, draft.resources.keys())}`,
+    );
+  }
+  return asks.choice;
+}
+
+function lookUpSets(sets: Document["sets"], named: Reference | undefined): NameChoice | undefined {
+  if (named === undefined) return undefined;
+  for (const name of new Set(named.choice.flat())) {
+    if (sets.has(name)) continue;
+    const hint = suggest(named.place, name, sets.keys());
+    complain(named.place, `there is no set of requirements named ${quote(name)}${hint}`);
+  }
+  return named.choice;
+}
+
+/** What holds for the whole document is said by its outermost tasks and groups. */
+function ownRequires(
+  { draft: { requiredByAll }, sets }: Document,
+  { draft }: Placed,
+  around: Around,
+): NameChoice | undefined {
+  const own = lookUpSets(sets, draft.requires);
+  const isOutermost = around.scopes.length === 1;
+  return isOutermost && requiredByAll !== undefined ? addToOwn(sets, requiredByAll, own) : own;
+}
+
+/** In draft 2 a group that says nothing holds what its tasks ask for, all together. */
+function sumOfChildren(
+  { draft: { dialect } }: Document,
+  { draft, children }: Placed,
+  around: Around,
+): NameChoice | undefined {
+  if (dialect !== "draft-2" || draft.kind !== "group" || around.resources !== undefined) {
+    return undefined;
+  }
+  const asked = children.map((each) => each.draft.asks?.choice);
+  if (asked.length === 0 || asked.some((choice) => choice?.length !== 1)) return undefined;
+  return [asked.flatMap((choice) => choice?.[0] ?? [])];
+}
+
+function checkAsks(document: Document, placed: Placed, asks: NameChoice, around: Around): void {
+  const { draft } = placed;
+  const place = draft.asks?.place ?? draft.place;
+  for (const key of disagreements(document.draft.resources, asks, draft.attributes)) {
+    const names = [...new Set(asks.flat())].map(quote).join(" and ");
+    complain(place, `${names} do not agree on ${key}; say it in attributes here`);
+  }
+  if (around.resources === undefined || asks.length === 0) return;
+  const why = whyNotWithin(treesOf(document.draft, asks), around.resources);
+  if (why !== undefined) complain(place, `asks for more than ${around.title} has: ${why}`);
+}
+
+/** What is inside must not be allowed to run for longer. Gives what holds inside of this. */
+function checkDuration(
+  { draft: { resources } }: Document,
+  { draft }: Placed,
+  asks: NameChoice | undefined,
+  around: Around,
+): number | undefined {
+  const ofResources = attributesOfResources(resources, asks).durationMs;
+  const own = draft.attributes.durationMs;
+  const place = draft.asks?.place ?? draft.place;
+  if (isLonger(ofResources, around.durationMs) && own === undefined) {
+    const [inner, outer] = [describe(ofResources), describe(around.durationMs)];
+    complain(place, `its resources may run for ${inner}, longer than ${around.title}: ${outer}`);
+  }
+  const outer = isLonger(ofResources, around.durationMs)
+    ? around.durationMs
+    : (ofResources ?? around.durationMs);
+  if (isLonger(own, outer)) {
+    const title = outer === around.durationMs ? around.title : "its resources";
+    const at =
+      descend(draft.place, "attributes", "duration") ??
+      descend(draft.place, "attributes", "system", "duration") ??
+      draft.place;
+    complain(at, `${describe(own)} is longer than ${title} may run: ${describe(outer)}`);
+  }
+  return own ?? outer;
+}
+
+const isLonger = (inner: number | undefined, outer: number | undefined): boolean =>
+  inner !== undefined && outer !== undefined && (inner || Infinity) > (outer || Infinity);
+
+const describe = (ms: number | undefined): string =>
+  ms === undefined || ms === 0 ? "without limit" : formatDuration(ms);

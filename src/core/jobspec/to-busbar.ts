@@ -1,0 +1,132 @@
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { ResourceChoice } from "../graph/request.ts";
+import { type JobSpecInput, toJobSpec } from "../model/job-spec.ts";
+import { type FlatTask, flattenTasks } from "./flatten.ts";
+import type { Jobspec, JobspecTask } from "./model.ts";
+import { type Shape, shapeOf } from "./shape.ts";
+import { plainWork } from "./work-script.ts";
+
+/** A task as a job of Busbar. */
+export interface BusbarJob {
+  /** The task's path: unique, and what `dependsOn` means. */
+  readonly name: string;
+  readonly spec: JobSpecInput;
+  readonly dependsOn: readonly { readonly on: string; readonly kind: "afterok" }[];
+  /** What it asks of a cluster's graph; `spec.resources` is what one node must have for a part. */
+  readonly resources: ResourceChoice;
+  /** To be run where the jobspec is run, not placed on a node. */
+  readonly isLocal: boolean;
+}
+
+/**
+ * The tasks of a jobspec as jobs, each after those it depends on. Throws AppError that tells all
+ * that cannot run on single nodes, such as work that spans nodes.
+ */
+export function toBusbarJobs(jobspec: Jobspec): { readonly jobs: readonly BusbarJob[] } {
+  const reasons: string[] = [];
+  const jobs = flattenTasks(jobspec).flatMap((flat): BusbarJob[] => {
+    const { task, dependsOn } = flat;
+    const spec = toSpec(flat, (reason) => reasons.push(`${task.path}: ${reason}`));
+    if (spec === undefined) return [];
+    return [
+      {
+        name: task.path,
+        spec,
+        dependsOn: dependsOn.map((on) => ({ on, kind: "afterok" })),
+        resources: task.resources,
+        isLocal: task.isLocal,
+      },
+    ];
+  });
+  if (reasons.length > 0) throw new AppError("invalid_argument", firstOf(reasons).join("\n"));
+  return { jobs };
+}
+
+/** Not more than anyone would read. */
+export function firstOf(reasons: readonly string[]): readonly string[] {
+  const most = limits.jobspecProblemsShownMax;
+  return reasons.length <= most
+    ? reasons
+    : [...reasons.slice(0, most), `and ${reasons.length - most} more`];
+}
+
+type Refuse = (reason: string) => unknown;
+
+function toSpec({ task, attributes }: FlatTask, refuse: Refuse): JobSpecInput | undefined {
+  const work = plainWork(task.work);
+  if (work.kind === "impossible") refuse(work.reason);
+  const placed = task.isLocal ? { copies: task.replicas } : toOneNode(task, refuse);
+  if (placed === undefined || work.kind === "impossible") return undefined;
+  const { durationMs, cwd, environment } = attributes;
+  const spec: JobSpecInput = {
+    name: task.path.length <= limits.nameLengthMax ? task.path : task.name,
+    ...(work.kind === "command" ? { command: work.argv } : { script: work.text }),
+    ...(Object.keys(environment).length === 0 ? {} : { env: environment }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(placed.resources === undefined ? {} : { resources: placed.resources }),
+    ...(placed.copies === 1 ? {} : { array: `0-${placed.copies - 1}` }),
+    // 0 is without limit, which is what saying nothing means.
+    ...(durationMs === undefined || durationMs === 0 ? {} : { timeLimitMs: durationMs }),
+  };
+  try {
+    toJobSpec(spec);
+    return spec;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    refuse(error.message);
+    return undefined;
+  }
+}
+
+interface OneNode {
+  readonly copies: number;
+  readonly resources?: Readonly<Record<string, number>> | undefined;
+}
+
+/** By the first alternative that single nodes can meet. */
+function toOneNode(task: JobspecTask, refuse: Refuse): OneNode | undefined {
+  const reasons: string[] = [];
+  for (const trees of task.resources) {
+    const placed = fromShape(task, shapeOf(trees));
+    if (typeof placed !== "string") return placed;
+    reasons.push(placed);
+  }
+  for (const reason of new Set(reasons)) refuse(reason);
+  return undefined;
+}
+
+/** Or why not. */
+function fromShape(task: JobspecTask, shape: Shape): OneNode | string {
+  const { perSlot, slots } = shape;
+  if (shape.isSpanning) {
+    const nodes = shape.nodesPerSlot > 1 ? shape.nodesPerSlot : (shape.nodes ?? slots);
+    return `wants ${nodes} nodes together, and a task of Busbar runs on one node`;
+  }
+  if (shape.isExclusive) return "wants a node for itself (exclusive), which Busbar cannot promise";
+  if (perSlot.isMemoryUnknown) return "asks for memory without a unit that is known, like GiB";
+  const { kind, count } = task.processes;
+  // Processes that share a slot get equal parts of it.
+  const sharing = kind === "per-slot" ? count : 1;
+  const share = (amount: number): number => amount / sharing;
+  for (const [name, amount] of [
+    ["gpu", perSlot.gpus],
+    ...Object.entries(perSlot.others),
+  ] as const) {
+    if (Number.isInteger(share(amount))) continue;
+    return `${amount} ${name} of a slot cannot be shared by its ${sharing} processes`;
+  }
+  const resources = {
+    ...(perSlot.cores === 0 ? {} : { cpu: Math.ceil(share(perSlot.cores) * 1_000) / 1_000 }),
+    ...(perSlot.memoryBytes === 0 ? {} : { memory: Math.ceil(share(perSlot.memoryBytes)) }),
+    ...(perSlot.gpus === 0 ? {} : { gpu: share(perSlot.gpus) }),
+    ...Object.fromEntries(
+      Object.entries(perSlot.others).map(([name, amount]) => [name, share(amount)]),
+    ),
+  };
+  const processes = kind === "total" ? count : slots * count;
+  return {
+    copies: task.replicas * processes,
+    resources: Object.keys(resources).length === 0 ? undefined : resources,
+  };
+}

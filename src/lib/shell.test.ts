@@ -1,0 +1,78 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { joinShell, quoteShell, splitShell } from "./shell.ts";
+
+/** What a real shell makes of a line: the words it hands to a program. */
+const wordsOf = (line: string): readonly string[] =>
+  execFileSync("/bin/sh", ["-c", String.raw`printf '%s\0' ${line}`])
+    .toString("utf8")
+    .split("\0")
+    .slice(0, -1);
+
+const word = fc.oneof(
+  fc.string({ unit: "grapheme" }),
+  fc.string({ unit: fc.constantFrom(...Array.from("'\"\\$`!*?~#;&|<>(){}[] \n\t=-ab%^")) }),
+);
+const words = fc.array(
+  word.filter((each) => !each.includes("\0") && each.isWellFormed()),
+  { minLength: 1, maxLength: 8 },
+);
+
+describe("quoteShell", () => {
+  test("a real shell gets every word back as it was", () => {
+    fc.assert(
+      fc.property(words, (each) => {
+        expect(wordsOf(joinShell(each))).toEqual(each);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  const cases: readonly [string, string][] = [
+    ["plain", "plain"],
+    ["--time=1:00,2", "--time=1:00,2"],
+    ["", "''"],
+    ["a b", "'a b'"],
+    ["it's", `'it'\\''s'`],
+    ["A=b", "'A=b'"],
+    ["~", "'~'"],
+    ["if", "'if'"],
+  ];
+  for (const [raw, want] of cases) {
+    test(`${JSON.stringify(raw)} becomes ${want}`, () => expect(quoteShell(raw)).toBe(want));
+  }
+
+  test("a command may have the name of a keyword or look like an assignment", () => {
+    for (const name of ["if", "while", "case", "done", "in", "time", "{", "!", "A=b", "_x1=2"]) {
+      const { status, stderr } = spawnSync("/bin/sh", ["-c", joinShell([name, "x"])]);
+      expect([name, status, stderr.toString()]).toEqual([name, 127, expect.stringMatching("not")]);
+    }
+  });
+});
+
+describe("splitShell", () => {
+  test("takes apart what joinShell put together, as the shell does", () => {
+    fc.assert(
+      fc.property(words, (each) => {
+        expect(splitShell(joinShell(each))).toEqual(each);
+      }),
+    );
+  });
+
+  const cases: readonly [string, readonly string[] | undefined][] = [
+    ["", []],
+    ["  a\tb\n c ", ["a", "b", "c"]],
+    [`a'b c'd`, ["ab cd"]],
+    [`"a 'b' \\" \\\\ \\n"`, [`a 'b' " \\ \\n`]],
+    [`'' ""`, ["", ""]],
+    [`a\\ b \\$c`, ["a b", "$c"]],
+    ["echo $HOME | cat", ["echo", "$HOME", "|", "cat"]],
+    ["'open", undefined],
+    [`"open`, undefined],
+    ["open\\", undefined],
+  ];
+  for (const [line, want] of cases) {
+    test(JSON.stringify(line), () => expect(splitShell(line)).toEqual(want));
+  }
+});

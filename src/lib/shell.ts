@@ -1,0 +1,71 @@
+/** What has a meaning of its own when it stands where a command is expected. */
+const RESERVED = new Set(
+  "case coproc do done elif else esac fi for function if in select then time until while".split(
+    " ",
+  ),
+);
+
+/** One word for a POSIX shell, exactly as it is: quoted where it needs to be. */
+export function quoteShell(word: string): string {
+  const isPlain = /^[\w@%+=:,./-]+$/.test(word) && !/^\w+=/.test(word) && !RESERVED.has(word);
+  return isPlain ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A command line that a POSIX shell takes apart into these words again. */
+export const joinShell = (words: readonly string[]): string => words.map(quoteShell).join(" ");
+
+/** What shells do themselves, each a little differently from the program of that name. */
+const BUILT_IN = new Set(
+  (
+    ". : [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts " +
+    "hash jobs kill let local printf pwd read readonly return set shift source test times trap " +
+    "true type typeset ulimit umask unalias unset wait"
+  ).split(" "),
+);
+
+/** A line that runs a program with its arguments, never what the shell itself has by that name. */
+export function commandLine(argv: readonly string[], variables: readonly string[] = []): string {
+  const [program = ""] = argv;
+  const isPlain = !BUILT_IN.has(program) && variables.length === 0;
+  if (isPlain) return joinShell(argv);
+  // env would take a program with "=" in its name for a variable.
+  const words = program.includes("=") ? ["/bin/sh", "-c", 'exec "$@"', "sh", ...argv] : argv;
+  return joinShell(["env", ...variables, ...words]);
+}
+
+/**
+ * The words of a line by a POSIX shell's rules of quoting, and nothing else of a shell: no
+ * variables, no wildcards, no pipes. undefined: a quote or a backslash is left open.
+ */
+export function splitShell(line: string): readonly string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = "";
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at] ?? "";
+    if (quote === "'") {
+      if (character === "'") quote = "";
+      else word = (word ?? "") + character;
+    } else if (character === "\\") {
+      at += 1;
+      const next = line[at];
+      if (next === undefined) return undefined;
+      // Between double quotes a backslash is itself, but before what would end them.
+      const isItself = quote === '"' && next !== '"' && next !== "\\";
+      word = (word ?? "") + (isItself ? character : "") + next;
+    } else if (quote === '"') {
+      if (character === '"') quote = "";
+      else word = (word ?? "") + character;
+    } else if (character === "'" || character === '"') {
+      quote = character;
+      word ??= "";
+    } else if (/\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else {
+      word = (word ?? "") + character;
+    }
+  }
+  if (quote !== "") return undefined;
+  return word === undefined ? words : [...words, word];
+}

@@ -1,0 +1,185 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  visit,
+} from "yaml";
+import { firstLine, parseYamlDocuments } from "./yaml-documents.ts";
+
+/** Where something is written, both from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One value of a YAML or JSON text as plain data that knows where it is written. */
+export type YamlTree =
+  | {
+      readonly kind: "scalar";
+      readonly at: Position;
+      readonly value: string | number | boolean | null;
+      /** As it is written: 1.20 stays "1.20". */
+      readonly source: string;
+    }
+  | { readonly kind: "list"; readonly at: Position; readonly items: readonly YamlTree[] }
+  | { readonly kind: "map"; readonly at: Position; readonly entries: readonly YamlEntry[] };
+
+export interface YamlEntry {
+  readonly key: string;
+  /** Of the key. */
+  readonly at: Position;
+  readonly value: YamlTree;
+}
+
+export interface YamlBounds {
+  readonly charsMax: number;
+  readonly depthMax: number;
+  /** Values in all, those that aliases stand for counted each time. */
+  readonly valuesMax: number;
+}
+
+/** A text's tree, or the first thing that is wrong with the text and where. */
+export type ParsedTree =
+  | { readonly kind: "tree"; readonly tree: YamlTree }
+  | { readonly kind: "broken"; readonly at: Position; readonly message: string };
+
+const START: Position = { line: 1, column: 1 };
+
+/**
+ * The one document of a text, by YAML 1.2 (of which JSON is a part): yes, no, y and n are texts. An
+ * alias stands for what it names, at the place where it is used.
+ */
+export function parseYamlTree(text: string, bounds: YamlBounds): ParsedTree {
+  try {
+    return { kind: "tree", tree: parse(text, bounds) };
+  } catch (error) {
+    if (!(error instanceof Broken)) throw error;
+    return { kind: "broken", at: error.at, message: error.message };
+  }
+}
+
+/** Never leaves this file. */
+class Broken extends Error {
+  readonly at: Position;
+
+  constructor(at: Position, message: string) {
+    super(message);
+    this.at = at;
+  }
+}
+
+function parse(text: string, bounds: YamlBounds): YamlTree {
+  if (text.length > bounds.charsMax) {
+    throw new Broken(START, `has ${text.length} characters; at most ${bounds.charsMax}`);
+  }
+  const parsed = parseYamlDocuments(text, bounds.depthMax);
+  if (parsed === undefined) throw new Broken(START, `is nested more than ${bounds.depthMax} deep`);
+  const { documents, lines } = parsed;
+  for (const document of documents) {
+    const [problem] = document.errors;
+    if (problem !== undefined) {
+      throw new Broken(positionOf(lines, problem.pos[0]), firstLine(problem.message));
+    }
+  }
+  const [first, second] = documents.filter((document) => !isEmpty(document));
+  if (first === undefined) throw new Broken(START, "has nothing in it");
+  if (second !== undefined) {
+    const at = positionOf(lines, second.contents?.range?.[0] ?? 0);
+    throw new Broken(at, "a second document; give one at a time");
+  }
+  return new TreeMaker(first, lines, bounds).make(first.contents, START, 0);
+}
+
+/** An empty document is what a trailing "---" leaves. */
+const isEmpty = ({ contents }: Document): boolean =>
+  contents === null || (isScalar(contents) && contents.value === null);
+
+function positionOf(lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset);
+  return line === 0 ? START : { line, column: col };
+}
+
+/** What each alias means: the last value above it with that name. Found in one pass for all. */
+function aliasesOf(document: Document): ReadonlyMap<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const meant = new Map<Alias, Node>();
+  visit(document, {
+    Node(_, node) {
+      if (isAlias(node)) {
+        const target = anchors.get(node.source);
+        if (target !== undefined) meant.set(node, target);
+      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return meant;
+}
+
+/** Guards the count of values: a few aliases of aliases could stand for a billion. */
+class TreeMaker {
+  readonly #meant: ReadonlyMap<Alias, Node>;
+  readonly #lines: LineCounter;
+  readonly #bounds: YamlBounds;
+  #values = 0;
+
+  constructor(document: Document, lines: LineCounter, bounds: YamlBounds) {
+    this.#meant = aliasesOf(document);
+    this.#lines = lines;
+    this.#bounds = bounds;
+  }
+
+  /** `near`: where to point when the value itself has no place, as after "key:". */
+  make(node: unknown, near: Position, depth: number): YamlTree {
+    const at = this.#at(node, near);
+    this.#values += 1;
+    if (this.#values > this.#bounds.valuesMax) {
+      throw new Broken(at, `more than ${this.#bounds.valuesMax} values, with aliases`);
+    }
+    if (depth > this.#bounds.depthMax) {
+      throw new Broken(at, `nested more than ${this.#bounds.depthMax} deep`);
+    }
+    const meant = isAlias(node) ? this.#meant.get(node) : node;
+    if (isAlias(node) && meant === undefined) {
+      throw new Broken(at, `nothing above is named &${node.source}`);
+    }
+    if (isSeq(meant)) {
+      return { kind: "list", at, items: meant.items.map((each) => this.make(each, at, depth + 1)) };
+    }
+    if (isMap(meant)) {
+      const entries = meant.items.map(({ key, value }) => this.#entry(key, value, at, depth + 1));
+      return { kind: "map", at, entries };
+    }
+    if (isScalar(meant)) return { kind: "scalar", at, ...scalar(meant.value, meant.source) };
+    if (meant === null || meant === undefined) return { kind: "scalar", at, ...NOTHING };
+    throw new Broken(at, "must be a text, a number, a list or a map");
+  }
+
+  #entry(key: unknown, value: unknown, near: Position, depth: number): YamlEntry {
+    const name = this.make(key, near, depth);
+    if (name.kind !== "scalar") throw new Broken(name.at, "a key must be a text");
+    const text = typeof name.value === "string" ? name.value : name.source;
+    return { key: text, at: name.at, value: this.make(value, name.at, depth) };
+  }
+
+  #at(node: unknown, near: Position): Position {
+    const offset = isNode(node) ? node.range?.[0] : undefined;
+    return offset === undefined ? near : positionOf(this.#lines, offset);
+  }
+}
+
+const NOTHING = { value: null, source: "" } as const;
+
+function scalar(value: unknown, source: string | undefined) {
+  if (typeof value === "string") return { value, source: value };
+  if (value === null) return { value, source: source ?? "" };
+  if (typeof value === "number" || typeof value === "boolean") {
+    return { value, source: source ?? String(value) };
+  }
+  // A text with a tag of its own, as of YAML 1.1, is a text here.
+  return { value: source ?? "", source: source ?? "" };
+}
