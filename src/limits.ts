@@ -63,6 +63,7 @@ export const limits = {
   timerMsMax: 2 ** 31 - 1,
   tickRetryMs: 1_000, // after the loop refused a tick
   commandsPerDrainMax: 2_000,
+  batchesInFlightMax: 2,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
   candidatesPerPlacementMax: 32,

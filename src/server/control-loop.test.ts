@@ -20,11 +20,18 @@ function aLoop() {
         gates.push({ open, fail });
       }),
   });
+  const asked: number[] = [];
   const commits: Commit[] = [];
   const broken: AppError[] = [];
   const loop = new ControlLoop({
     state: new State(),
-    store,
+    store: {
+      ...store,
+      commit(batch) {
+        asked.push(batch.revision);
+        return store.commit(batch);
+      },
+    },
     clock: new FakeClock(),
     logger: silentLogger,
     scorer: scorerByName("spread"),
@@ -39,7 +46,7 @@ function aLoop() {
       by: "test",
       nowMs: 0,
     });
-  return { loop, submit, gates, commits, broken, disk };
+  return { loop, submit, gates, commits, broken, disk, asked };
 }
 
 /** Lets everything that is ready to run, run. */
@@ -76,35 +83,44 @@ describe("control loop", () => {
     const { loop, submit, gates, commits } = aLoop();
     const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
     const answers = [submit()];
-    await settle(); // revision 1 is being flushed
+    await settle();
     answers.push(submit());
-    await settle(); // revision 2 is open
+    await settle(); // revisions 1 and 2 are being flushed
+    answers.push(submit());
+    await settle(); // revision 3 is open
     const seen = look();
     answers.push(submit());
     await settle(); // and grows after it was read
-    gates[0]?.open();
-    await settle();
-    gates[1]?.open();
+    for (const at of [0, 1, 2]) {
+      gates[at]?.open();
+      await settle();
+    }
     await Promise.all(answers);
-    expect(await seen).toEqual({ jobs: 2, at: 1 });
-    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2, 3]]);
-    expect(await look()).toEqual({ jobs: 3, at: 2 });
+    expect(await seen).toEqual({ jobs: 3, at: 2 });
+    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2], [3, 4]]);
+    expect(await look()).toEqual({ jobs: 4, at: 3 });
   });
 
-  test("what comes during a flush is decided meanwhile and goes out as one batch", async () => {
-    const { submit, gates, commits } = aLoop();
+  test("two batches are on their way; what comes meanwhile is decided and goes out as one", async () => {
+    const { submit, gates, commits, asked } = aLoop();
     const first = submit();
+    await settle();
+    const second = submit();
     await settle();
     const rest = [submit(), submit(), submit()];
     await settle();
-    expect(gates.length).toBe(1);
+    expect(asked).toEqual([1, 2]);
+    expect(await isDone(second)).toBe(false);
     gates[0]?.open();
     await first;
     await settle();
-    expect(gates.length).toBe(2);
+    expect(await isDone(second)).toBe(false);
+    expect(asked).toEqual([1, 2, 3]);
     gates[1]?.open();
-    expect((await Promise.all(rest)).flat().map(({ id }) => id)).toEqual([2, 3, 4]);
-    expect(commits.map(({ revision }) => revision)).toEqual([1, 2]);
+    await settle();
+    gates[2]?.open();
+    expect((await Promise.all([second, ...rest])).flat().map(({ id }) => id)).toEqual([2, 3, 4, 5]);
+    expect(commits.map(({ revision }) => revision)).toEqual([1, 2, 3]);
   });
 
   test("a refused command does not stop the queue", async () => {

@@ -14,6 +14,7 @@ import type { State } from "../core/state/state.ts";
 import { nextPlacement } from "../core/scheduler/plan.ts";
 import type { Scorer } from "../core/scheduler/scorers/scorer.ts";
 import { AppError } from "../lib/errors.ts";
+import { invariant } from "../lib/invariant.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -91,7 +92,8 @@ export class ControlLoop {
   readonly #waiting: Waiting[] = [];
   #head = 0;
   #open: OpenBatch;
-  #flushing: OpenBatch | undefined = undefined;
+  /** On their way to the disk, oldest first: the store begins the next without waiting for us. */
+  readonly #flushing: OpenBatch[] = [];
   #scheduled = false;
   #broken: AppError | undefined = undefined;
   #stopping = false;
@@ -139,7 +141,7 @@ export class ControlLoop {
   read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     const isOpen = this.#open.changes.length > 0;
-    const batch = isOpen ? this.#open : this.#flushing;
+    const batch = isOpen ? this.#open : this.#flushing.at(-1);
     // The open batch may still grow: of its revision not all is seen, so that whoever watches from
     // what was read must be told of it.
     const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
@@ -169,7 +171,7 @@ export class ControlLoop {
     this.#stopping = true;
     while (this.#broken === undefined && !this.#isIdle) {
       await new Promise<void>((resolve) => {
-        const batch = this.#flushing ?? this.#open;
+        const batch = this.#flushing[0] ?? this.#open;
         batch.done.push(() => resolve());
         this.#schedule();
         if (this.#isIdle) resolve();
@@ -179,7 +181,7 @@ export class ControlLoop {
   }
 
   get #isIdle(): boolean {
-    const nothingOpen = this.#open.changes.length === 0 && this.#flushing === undefined;
+    const nothingOpen = this.#open.changes.length === 0 && this.#flushing.length === 0;
     return nothingOpen && this.#head === this.#waiting.length;
   }
 
@@ -239,7 +241,7 @@ export class ControlLoop {
     }
     for (const change of decision.changes) this.#apply(change);
     // A command that changes nothing still rests on what was decided before it.
-    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing;
+    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing.at(-1);
     if (batch === undefined) resolve(decision.answer);
     else {
       batch.done.push((error) => (error === undefined ? resolve(decision.answer) : reject(error)));
@@ -291,9 +293,10 @@ export class ControlLoop {
   }
 
   #flush(): void {
-    if (this.#flushing !== undefined || this.#open.changes.length === 0) return;
+    if (this.#flushing.length >= limits.batchesInFlightMax) return;
+    if (this.#open.changes.length === 0) return;
     const batch = this.#open;
-    this.#flushing = batch;
+    this.#flushing.push(batch);
     this.#open = openBatch(toRevision(batch.revision + 1));
     const startedAtMs = this.#options.clock.nowMs();
     this.#options.store
@@ -306,7 +309,7 @@ export class ControlLoop {
 
   #committed(batch: OpenBatch, startedAtMs: number): void {
     if (this.#broken !== undefined) return;
-    this.#flushing = undefined;
+    invariant(this.#flushing.shift() === batch, "batches become durable in their order");
     this.#durable = batch.revision;
     const tookMs = this.#options.clock.nowMs() - startedAtMs;
     this.metrics.commits++;
@@ -320,11 +323,14 @@ export class ControlLoop {
   }
 
   #break(what: string, cause: unknown): void {
+    if (this.#broken !== undefined) return; // by the batch before
     const text = `${what}; the server stops, and a restart goes on from what is durable`;
     const error = new AppError("unavailable", text, { cause });
     this.#broken = error;
     this.#folder.close();
-    for (const done of [...(this.#flushing?.done ?? []), ...this.#open.done]) done(error);
+    for (const batch of [...this.#flushing, this.#open]) {
+      for (const done of batch.done) done(error);
+    }
     for (const { reject } of this.#waiting.slice(this.#head)) reject(error);
     this.#waiting.length = 0;
     this.#head = 0;

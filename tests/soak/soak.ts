@@ -1,4 +1,3 @@
-import { isEnded } from "../../src/client/state.ts";
 import { limits } from "../../src/limits.ts";
 import { Site } from "../support/busbar.ts";
 import { runChurn } from "./churn.ts";
@@ -10,7 +9,8 @@ import { sampleProcess, sampleServer, type Sample } from "./sample.ts";
 const SAMPLE_EVERY_MS = 3_000;
 const MINUTE_MS = 60_000;
 const KEPT_TASKS = 1_000;
-const CHANGES_PER_TASK = 2; // assigned and ended, at least
+const JOBS_PER_CALL = 5_000;
+const CHANGES_PER_JOB = 3; // submitted, assigned, ended
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -51,17 +51,14 @@ export async function runSoak(options: SoakOptions): Promise<readonly Minute[]> 
 
 /** What is kept on purpose is bounded. It is filled first, so that nothing may grow afterwards. */
 async function fillWhatIsKept({ client }: Site): Promise<void> {
-  const tasks = Math.max(
-    limits.watchHistoryChangesMax / CHANGES_PER_TASK,
-    limits.outputKeptRunsMax,
-  );
-  const spec = { command: ["/bin/true"], array: `0-${tasks}` };
-  const { jobs } = await client.submitJobs({ jobs: [{ spec }] });
-  const id = jobs[0]?.id ?? "";
-  while (!isEnded((await client.getJob({ id })).state)) {
-    await pause(1_000, new AbortController().signal);
+  const never = new AbortController().signal;
+  const jobs = Math.max(limits.watchHistoryChangesMax / CHANGES_PER_JOB, limits.outputKeptRunsMax);
+  for (let left = jobs; left > 0; left -= JOBS_PER_CALL) {
+    const spec = { command: ["/bin/true"] };
+    await client.submitJobs({ jobs: Array.from({ length: JOBS_PER_CALL }, () => ({ spec })) });
   }
-  await pause(limits.finishedAgeMsMin, new AbortController().signal);
+  while (Number((await client.getStats({})).tasksEnded) < jobs) await pause(1_000, never);
+  await pause(limits.finishedAgeMsMin, never);
 }
 
 /** Whatever fails before the end is a finding; afterwards it was only interrupted. */
