@@ -40,6 +40,29 @@ export const limits = {
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 
+  // Graphs of clusters, what is asked of them, and what clusters say of themselves.
+  graphVerticesMax: 1_000_000,
+  graphEdgesMax: 4_000_000, // each containment may be written both ways
+  graphDepthMax: 64,
+  graphTypesMax: 256,
+  graphTextLengthMax: 512, // of an id, a label, a type
+  unitLengthMax: 32,
+  vertexMetadataCharsMax: 16 * KIB,
+  graphMetadataCharsMax: 64 * MIB,
+  metadataDepthMax: 8,
+  subsystemsMax: 1_024,
+  sharedShapesMax: 20_000, // a graph with more is too irregular to be shared between clusters
+  requestAlternativesMax: 64,
+  requestVerticesMax: 256, // of one alternative
+  requestDepthMax: 32,
+  requirementsMax: 64, // of one vertex
+  expressionLengthMax: 1_000,
+  expressionDepthMax: 50,
+  prioritiesMax: 100,
+  stepsMax: 100, // of one priority
+  stateKeysMax: 1_000,
+  stateTextLengthMax: 1_024,
+
   // The control loop.
   commandsQueuedMax: 100_000,
   timerMsMax: 2 ** 31 - 1,

@@ -1,0 +1,197 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { canonicalJson, isRecord } from "./metadata.ts";
+
+/** What vertices that are alike have in common; each combination is held once. */
+export interface Kind {
+  /** core, node, gpu, memory, …; "resource" where the document does not say. */
+  readonly type: string;
+  /** How many pieces it is, or how much of `unit`. */
+  readonly size: number;
+  readonly unit: string;
+}
+
+/** Vertices by number, in columns: a graph may have a million of them. */
+export interface VertexTable {
+  readonly ids: string[];
+  readonly kinds: readonly Kind[];
+  /** Of each vertex, its kind's number. */
+  readonly kindOf: number[];
+  /** Only those that are not the id. */
+  readonly labels: Map<number, string>;
+  /** The metadata beside type, size and unit as canonical JSON, or undefined for none. */
+  readonly extras: (string | undefined)[];
+}
+
+/** Collects vertices and checks them one by one. */
+export class VertexTableBuilder {
+  readonly table: VertexTable;
+  readonly numberOf = new Map<string, number>();
+  readonly #kinds: Kind[] = [];
+  readonly #kindNumbers = new Map<string, Map<number, Map<string, number>>>();
+  /** Equal metadata is held once. */
+  readonly #texts = new Map<string, string>();
+  #metadataChars = 0;
+
+  constructor() {
+    this.table = { ids: [], kinds: this.#kinds, kindOf: [], labels: new Map(), extras: [] };
+  }
+
+  /** `field` is a function because it is wanted only when something is wrong. */
+  add(id: string, kind: Kind, field: () => string): number {
+    const { ids, kindOf } = this.table;
+    const number = ids.length;
+    if (number >= limits.graphVerticesMax) {
+      throw invalid("graph.nodes", `at most ${limits.graphVerticesMax} vertices`);
+    }
+    if (id === "") throw invalid(field(), "an id must not be empty");
+    if (this.numberOf.has(id)) throw invalid(field(), `the id ${quote(id)} is given twice`);
+    ids.push(id);
+    this.numberOf.set(id, number);
+    kindOf.push(this.#kindNumber(kind, field));
+    this.table.extras.push(undefined);
+    return number;
+  }
+
+  describe(number: number, label: string | undefined, extra: string | undefined): void {
+    if (label !== undefined && label !== this.table.ids[number]) {
+      this.table.labels.set(number, label);
+    }
+    if (extra === undefined) return;
+    this.#metadataChars += extra.length;
+    if (this.#metadataChars > limits.graphMetadataCharsMax) {
+      throw invalid(
+        "graph.nodes",
+        `at most ${limits.graphMetadataCharsMax} characters of metadata`,
+      );
+    }
+    let shared = this.#texts.get(extra);
+    if (shared === undefined) this.#texts.set(extra, (shared = extra));
+    this.table.extras[number] = shared;
+  }
+
+  #kindNumber(kind: Kind, field: () => string): number {
+    let bySize = this.#kindNumbers.get(kind.type);
+    if (bySize === undefined) {
+      if (this.#kindNumbers.size >= limits.graphTypesMax) {
+        throw invalid(`${field()}.metadata.type`, `at most ${limits.graphTypesMax} types`);
+      }
+      this.#kindNumbers.set(kind.type, (bySize = new Map()));
+    }
+    let byUnit = bySize.get(kind.size);
+    if (byUnit === undefined) bySize.set(kind.size, (byUnit = new Map()));
+    let number = byUnit.get(kind.unit);
+    if (number === undefined) {
+      number = this.#kinds.push(kind) - 1;
+      byUnit.set(kind.unit, number);
+    }
+    return number;
+  }
+}
+
+/** The vertices of a JGF document, by id or as a list of vertices with ids. */
+export function readVertices(nodes: unknown): VertexTableBuilder {
+  const builder = new VertexTableBuilder();
+  if (Array.isArray(nodes)) {
+    for (const [at, vertex] of (nodes as unknown[]).entries()) {
+      const field = (): string => `graph.nodes[${at}]`;
+      if (!isRecord(vertex)) throw invalid(field(), "must be an object");
+      const id = vertex["id"];
+      if (typeof id !== "string") throw invalid(`${field()}.id`, mustBe("a text", id));
+      readVertex(builder, id, vertex, field);
+    }
+  } else if (isRecord(nodes)) {
+    for (const id of Object.keys(nodes)) {
+      readVertex(builder, id, nodes[id], () => `graph.nodes.${shorten(id)}`);
+    }
+  } else {
+    throw invalid("graph.nodes", mustBe("an object of vertices by id, or a list", nodes));
+  }
+  if (builder.table.ids.length === 0) throw invalid("graph.nodes", "at least one vertex is needed");
+  return builder;
+}
+
+function readVertex(
+  builder: VertexTableBuilder,
+  id: string,
+  vertex: unknown,
+  field: () => string,
+): void {
+  if (!isRecord(vertex)) throw invalid(field(), mustBe("an object", vertex));
+  if (id.length > limits.graphTextLengthMax) {
+    throw invalid(field(), `an id has at most ${limits.graphTextLengthMax} characters`);
+  }
+  const { label, metadata = {} } = vertex;
+  if (!isRecord(metadata)) throw invalid(`${field()}.metadata`, mustBe("an object", metadata));
+  const { type = "resource", size = 1, unit = "" } = metadata;
+  const text = (value: unknown, name: string, lengthMax: number): string => {
+    if (typeof value !== "string") throw invalid(`${field()}.${name}`, mustBe("a text", value));
+    if (value.length > lengthMax) {
+      throw invalid(`${field()}.${name}`, `at most ${lengthMax} characters`);
+    }
+    return value;
+  };
+  if (typeof size !== "number") {
+    throw invalid(`${field()}.metadata.size`, mustBe("a number", size));
+  }
+  if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) {
+    throw invalid(`${field()}.metadata.size`, `must be from 0 to 2^53, not ${size}`);
+  }
+  const kind = {
+    type: text(type, "metadata.type", limits.graphTextLengthMax),
+    size,
+    unit: text(unit, "metadata.unit", limits.unitLengthMax),
+  };
+  if (kind.type === "") throw invalid(`${field()}.metadata.type`, "must not be empty");
+  const name =
+    label === undefined || label === null
+      ? undefined
+      : text(label, "label", limits.graphTextLengthMax);
+  const number = builder.add(id, kind, field);
+  builder.describe(number, name, extraOf(metadata, field));
+}
+
+const KIND_FIELDS = new Set(["type", "size", "unit"]);
+
+function extraOf(
+  metadata: Readonly<Record<string, unknown>>,
+  field: () => string,
+): string | undefined {
+  let others: Record<string, unknown> | undefined;
+  for (const key in metadata) {
+    if (KIND_FIELDS.has(key) || metadata[key] === undefined) continue;
+    others ??= Object.create(null) as Record<string, unknown>;
+    others[key] = metadata[key];
+  }
+  if (others === undefined) return undefined;
+  const text = canonicalJson(others, `${field()}.metadata`);
+  if (text.length > limits.vertexMetadataCharsMax) {
+    const most = limits.vertexMetadataCharsMax;
+    throw invalid(`${field()}.metadata`, `at most ${most} characters, not ${text.length}`);
+  }
+  return text;
+}
+
+/** All metadata of a vertex, as it stands in a document. */
+export function metadataOf(
+  table: Pick<VertexTable, "kinds"> & {
+    readonly kindOf: ArrayLike<number>;
+    readonly extras: readonly (string | undefined)[];
+  },
+  number: number,
+): Record<string, unknown> {
+  const kind = table.kinds[table.kindOf[number] ?? -1];
+  const extra = table.extras[number];
+  const others = extra === undefined ? {} : (JSON.parse(extra) as Record<string, unknown>);
+  const metadata = { ...others, type: kind?.type ?? "resource", size: kind?.size ?? 1 };
+  return kind === undefined || kind.unit === "" ? metadata : { ...metadata, unit: kind.unit };
+}
+
+export function mustBe(wanted: string, value: unknown): string {
+  const found = value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  return `must be ${wanted}, not ${value === undefined ? "missing" : found}`;
+}
+
+export const shorten = (text: string): string =>
+  text.length > 60 ? `${text.slice(0, 60)}…` : text;
+export const quote = (text: string): string => JSON.stringify(shorten(text));
