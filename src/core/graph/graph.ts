@@ -120,7 +120,7 @@ function childrenOf(ids: readonly string[], parentOf: Int32Array): Children {
 }
 
 /** Whole numbers first, by value; then texts, by their characters. */
-function byId(ids: readonly string[]): (one: number, other: number) => number {
+export function byId(ids: readonly string[]): (one: number, other: number) => number {
   const values = Float64Array.from(ids, (id) => (/^(?:0|[1-9]\d{0,14})$/.test(id) ? +id : NaN));
   return (one, other) => {
     const [a, b] = [values[one] ?? NaN, values[other] ?? NaN];
