@@ -85,6 +85,7 @@ describe("versions", () => {
     ["2.3-1", undefined, "2.3", true],
     ["2.3.1", undefined, "2.3-1", false],
     ["1:0.5", undefined, "0.7", false],
+    ["1:0.7.1", undefined, "0.7", false],
     ["develop", "3.3", undefined, true],
     ["2.1.5-rc1", "2.1.5", undefined, false],
   ];

@@ -1,0 +1,163 @@
+import { invariant } from "../../lib/invariant.ts";
+import type { Allocation, Pick } from "./allocation.ts";
+import { isAtLeast, timesIn } from "./amount.ts";
+import { areApart, Capacity } from "./capacity.ts";
+import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
+import { NO_PARENT } from "./graph.ts";
+import type { Layout } from "./layout.ts";
+import { IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
+import { Use } from "./use.ts";
+
+export interface Match {
+  readonly fits: boolean;
+  /** Which alternative fits; where none does, the first. */
+  readonly alternative: number;
+  /** How often that alternative's first slot would fit; undefined: the job asks for nothing. */
+  readonly slots: number | undefined;
+}
+
+export type Allocated = Match & { readonly allocation: Allocation | undefined };
+
+/**
+ * Whether a request can be met: ever, or with what `use` leaves free.
+ *
+ * Exact when the parts of the request cannot get into each other's way (`areApart`): any chain of
+ * types, with any number of different things at each level. For others several orders of search are
+ * tried, and something that would fit may be refused; what does not fit is never accepted.
+ */
+export function match(layout: Layout, request: CompiledRequest, use?: Use): Match {
+  const { alternatives } = request;
+  for (const [number, alternative] of alternatives.entries()) {
+    const attempt = new Attempt(layout, alternative, use);
+    if (attempt.fits()) return { fits: true, alternative: number, slots: attempt.slots() };
+  }
+  return { fits: false, alternative: 0, slots: slotsOf(layout, alternatives[0], use) };
+}
+
+/** The same, and which vertices a job would get. Nothing is recorded: that is `use.add`. */
+export function allocate(layout: Layout, request: CompiledRequest, use?: Use): Allocated {
+  const { alternatives } = request;
+  for (const [number, alternative] of alternatives.entries()) {
+    const attempt = new Attempt(layout, alternative, use);
+    const picks = attempt.picks();
+    if (picks === undefined) continue;
+    const allocation = { alternative: number, picks };
+    return { fits: true, alternative: number, slots: attempt.slots(), allocation };
+  }
+  const slots = slotsOf(layout, alternatives[0], use);
+  return { fits: false, alternative: 0, slots, allocation: undefined };
+}
+
+const slotsOf = (
+  layout: Layout,
+  first: Alternative | undefined,
+  use: Use | undefined,
+): number | undefined => (first === undefined ? 0 : new Attempt(layout, first, use).slots());
+
+/** One alternative on one graph. */
+export class Attempt {
+  readonly #layout: Layout;
+  readonly #alternative: Alternative;
+  readonly #use: Use | undefined;
+  readonly capacity: Capacity;
+
+  constructor(layout: Layout, alternative: Alternative, use: Use | undefined) {
+    this.#layout = layout;
+    this.#alternative = alternative;
+    this.#use = use?.isEmpty === true ? undefined : use;
+    this.capacity = new Capacity(layout, alternative, this.#use);
+  }
+
+  /** The first tree that would not even fit alone. */
+  tooLarge(): Need | undefined {
+    const { capacity } = this;
+    return this.#alternative.trees.find(
+      (tree) => !isAtLeast(capacity.inside(capacity.top, tree), tree.count),
+    );
+  }
+
+  fits(): boolean {
+    if (this.tooLarge() !== undefined) return false;
+    return this.#isExact(this.#alternative.trees) || this.#search() !== undefined;
+  }
+
+  picks(): readonly Pick[] | undefined {
+    if (this.tooLarge() !== undefined) return undefined;
+    if (!this.#isExact(this.#alternative.trees)) return this.#search();
+    const { capacity } = this;
+    const taker = new Taker(this.#layout, capacity, this.#alternative, undefined, IN_ORDER);
+    invariant(taker.takeAll(), "what fits can be taken");
+    return taker.picks;
+  }
+
+  slots(): number | undefined {
+    const { needs, slot } = this.#alternative;
+    if (slot === undefined) return undefined;
+    const path: Need[] = [];
+    for (let at: Need | undefined = slot.need; at !== undefined; at = needs[at.above]) {
+      path.unshift(at);
+    }
+    const count = this.#isExact([slot.need])
+      ? this.capacity.along(this.capacity.top, path)
+      : this.#countTaken(NO_PARENT, path);
+    return timesIn(count, slot.count);
+  }
+
+  #isExact(needs: readonly Need[]): boolean {
+    return areApart(this.#layout, needs);
+  }
+
+  /** The same for needs that are in each other's way: by trying. */
+  #countTaken(host: number, [need, ...deeper]: readonly Need[]): number {
+    if (need === undefined) return 0;
+    const { capacity } = this;
+    if (deeper.length === 0) {
+      return this.#countByTaking(host, need, capacity.inside(capacity.placeOf(host), need));
+    }
+    if (need.type === undefined) return this.#countTaken(host, deeper);
+    const { ids, endOf } = this.#layout.graph;
+    const end = host === NO_PARENT ? ids.length : (endOf[host] ?? 0);
+    let count = 0;
+    let vertex = host + 1;
+    while (vertex < end) {
+      const place = capacity.placeOf(vertex);
+      const isHolder = capacity.isHolder(place, need);
+      if (isHolder) count += this.#countTaken(vertex, deeper);
+      vertex = isHolder || capacity.inside(place, need) === 0 ? (endOf[vertex] ?? end) : vertex + 1;
+    }
+    return count;
+  }
+
+  #countByTaking(host: number, need: Need, most: number): number {
+    let best = 0;
+    for (const strategy of STRATEGIES) {
+      if (best >= most) break;
+      this.#withTaker(strategy, (taker) => {
+        best = Math.max(best, taker.take(host, need, most, -1));
+      });
+    }
+    return best;
+  }
+
+  #search(): readonly Pick[] | undefined {
+    for (const strategy of STRATEGIES) {
+      const picks = this.#withTaker(strategy, (taker) =>
+        taker.takeAll() ? [...taker.picks] : undefined,
+      );
+      if (picks !== undefined) return picks;
+    }
+    return undefined;
+  }
+
+  /** Marks what is found in the record of use while it looks, and takes all marks back. */
+  #withTaker<Result>(strategy: Strategy, act: (taker: Taker) => Result): Result {
+    const marks = this.#use ?? new Use(this.#layout.graph);
+    const capacity = new Capacity(this.#layout, this.#alternative, marks);
+    const taker = new Taker(this.#layout, capacity, this.#alternative, marks, strategy);
+    try {
+      return act(taker);
+    } finally {
+      taker.giveBack();
+    }
+  }
+}
