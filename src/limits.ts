@@ -56,7 +56,7 @@ export const limits = {
   requestVerticesMax: 256, // of one alternative
   requestDepthMax: 32,
   requirementsMax: 64, // of one vertex
-  picksPerMatchMax: 100_000, // tried for one job; beyond it counts as not fitting
+  picksPerMatchMax: 100_000, // tried for one job whose parts are in each other's way
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,
   prioritiesMax: 100,

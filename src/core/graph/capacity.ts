@@ -1,4 +1,4 @@
-import { conversion, timesIn } from "./amount.ts";
+import { conversion, isAtLeast, timesIn } from "./amount.ts";
 import type { Alternative, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout, Shape } from "./layout.ts";
@@ -76,10 +76,7 @@ export class Capacity {
 
   /** How many of a need fit strictly inside a place. */
   inside(place: number, need: Need): number {
-    if (need.type !== undefined) {
-      const type = this.#types[need.number] ?? -1;
-      if (type < 0 || !((this.shapeAt(place).inside[type] ?? 0) > 0)) return 0;
-    }
+    if (this.#mostInside(place, need) <= 0) return 0;
     return this.#remember(place, need.number, () => {
       if (this.isClosed(place)) return 0;
       if (need.type !== undefined) return this.sum(place, (child) => this.at(child, need));
@@ -116,12 +113,29 @@ export class Capacity {
 
   /** How many copies of all that a need holds fit inside a place. */
   together(place: number, { inside }: Need): number {
+    for (const inner of inside) {
+      if (inner.unit === undefined && !isAtLeast(this.#mostInside(place, inner), inner.count)) {
+        return 0;
+      }
+    }
     let copies = Infinity;
     for (const inner of inside) {
       copies = Math.min(copies, timesIn(this.inside(place, inner), inner.count));
       if (copies === 0) break;
     }
     return copies;
+  }
+
+  /** At most this many pieces of a need's type can be free inside a place. */
+  #mostInside(place: number, need: Need): number {
+    if (need.type === undefined) return Infinity;
+    const type = this.#types[need.number] ?? -1;
+    if (type < 0) return 0;
+    const all = this.shapeAt(place).inside[type] ?? 0;
+    const vertex = place - this.#layout.shapes.length;
+    if (vertex < 0 || this.#use === undefined) return all;
+    const holder = vertex === this.#layout.shapeOf.length ? NO_PARENT : vertex;
+    return all - this.#use.takenInside(holder, need.type);
   }
 
   /** How much of a vertex one of a need is, in the vertex's unit; 0: they cannot be compared. */
@@ -271,6 +285,7 @@ export function areApart({ types, holds }: Layout, roots: readonly Need[]): bool
     branches.every((branch, at) => {
       if (!branchesAreApart(branch.inside)) return false;
       const others = branches.slice(at + 1).flatMap(below);
+      if (others.length === 0) return true;
       return below(branch).every((one) =>
         others.every((other) => !isInWay(one, other) && !isInWay(other, one)),
       );

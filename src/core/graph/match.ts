@@ -1,11 +1,12 @@
 import { invariant } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
 import type { Allocation, Pick } from "./allocation.ts";
 import { isAtLeast, timesIn } from "./amount.ts";
 import { areApart, Capacity } from "./capacity.ts";
 import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout } from "./layout.ts";
-import { IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
+import { type Budget, IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
 import { Use } from "./use.ts";
 
 export interface Match {
@@ -26,39 +27,46 @@ export type Allocated = Match & { readonly allocation: Allocation | undefined };
  * tried, and something that would fit may be refused; what does not fit is never accepted.
  */
 export function match(layout: Layout, request: CompiledRequest, use?: Use): Match {
-  const { alternatives } = request;
-  for (const [number, alternative] of alternatives.entries()) {
-    const attempt = new Attempt(layout, alternative, use);
-    if (attempt.fits()) return { fits: true, alternative: number, slots: attempt.slots() };
-  }
-  return { fits: false, alternative: 0, slots: slotsOf(layout, alternatives[0], use) };
+  const attempts = attemptsAt(layout, request, use);
+  const fitting = attempts.findIndex((attempt) => attempt().fits());
+  return { fits: fitting >= 0, ...slotsOf(attempts, fitting) };
 }
 
 /** The same, and which vertices a job would get. Nothing is recorded: that is `use.add`. */
 export function allocate(layout: Layout, request: CompiledRequest, use?: Use): Allocated {
-  const { alternatives } = request;
-  for (const [number, alternative] of alternatives.entries()) {
-    const attempt = new Attempt(layout, alternative, use);
-    const picks = attempt.picks();
+  const attempts = attemptsAt(layout, request, use);
+  for (const [number, attempt] of attempts.entries()) {
+    const picks = attempt().picks();
     if (picks === undefined) continue;
     const allocation = { alternative: number, picks };
-    return { fits: true, alternative: number, slots: attempt.slots(), allocation };
+    return { fits: true, ...slotsOf(attempts, number), allocation };
   }
-  const slots = slotsOf(layout, alternatives[0], use);
-  return { fits: false, alternative: 0, slots, allocation: undefined };
+  return { fits: false, ...slotsOf(attempts, -1), allocation: undefined };
 }
 
-const slotsOf = (
+/** Each alternative's attempt, made when it is first wanted. */
+function attemptsAt(
   layout: Layout,
-  first: Alternative | undefined,
+  { alternatives }: CompiledRequest,
   use: Use | undefined,
-): number | undefined => (first === undefined ? 0 : new Attempt(layout, first, use).slots());
+): readonly (() => Attempt)[] {
+  return alternatives.map((alternative) => {
+    let attempt: Attempt | undefined;
+    return () => (attempt ??= new Attempt(layout, alternative, use));
+  });
+}
+
+function slotsOf(attempts: readonly (() => Attempt)[], fitting: number): Omit<Match, "fits"> {
+  const alternative = Math.max(0, fitting);
+  return { alternative, slots: attempts[alternative]?.().slots() };
+}
 
 /** One alternative on one graph. */
 export class Attempt {
   readonly #layout: Layout;
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
+  readonly #budget: Budget = { left: limits.picksPerMatchMax };
   readonly capacity: Capacity;
 
   constructor(layout: Layout, alternative: Alternative, use: Use | undefined) {
@@ -85,7 +93,9 @@ export class Attempt {
     if (this.tooLarge() !== undefined) return undefined;
     if (!this.#isExact(this.#alternative.trees)) return this.#search();
     const { capacity } = this;
-    const taker = new Taker(this.#layout, capacity, this.#alternative, undefined, IN_ORDER);
+    const budget = { left: Infinity };
+    const alternative = this.#alternative;
+    const taker = new Taker(this.#layout, capacity, alternative, undefined, IN_ORDER, budget);
     invariant(taker.takeAll(), "what fits can be taken");
     return taker.picks;
   }
@@ -140,6 +150,7 @@ export class Attempt {
   }
 
   #search(): readonly Pick[] | undefined {
+    if (this.#isTooMuch()) return undefined;
     for (const strategy of STRATEGIES) {
       const picks = this.#withTaker(strategy, (taker) =>
         taker.takeAll() ? [...taker.picks] : undefined,
@@ -149,11 +160,29 @@ export class Attempt {
     return undefined;
   }
 
+  /** Whether the graph has fewer of a type than all parts together ask for. */
+  #isTooMuch(): boolean {
+    const { types, shapes, top } = this.#layout;
+    const asked = new Map<string, number>();
+    const add = ({ type, unit, count, inside }: Need, copies: number): void => {
+      const all = copies * count;
+      if (type !== undefined && unit === undefined) asked.set(type, (asked.get(type) ?? 0) + all);
+      for (const inner of inside) add(inner, all);
+    };
+    for (const tree of this.#alternative.trees) add(tree, 1);
+    return [...asked].some(([type, count]) => {
+      const there = shapes[top]?.inside[types.get(type) ?? -1] ?? 0;
+      return !isAtLeast(there, count);
+    });
+  }
+
   /** Marks what is found in the record of use while it looks, and takes all marks back. */
   #withTaker<Result>(strategy: Strategy, act: (taker: Taker) => Result): Result {
     const marks = this.#use ?? new Use(this.#layout.graph);
     const capacity = new Capacity(this.#layout, this.#alternative, marks);
-    const taker = new Taker(this.#layout, capacity, this.#alternative, marks, strategy);
+    const alternative = this.#alternative;
+    const budget = this.#budget;
+    const taker = new Taker(this.#layout, capacity, alternative, marks, strategy, budget);
     try {
       return act(taker);
     } finally {

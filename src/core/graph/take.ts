@@ -1,4 +1,3 @@
-import { limits } from "../../limits.ts";
 import type { Pick } from "./allocation.ts";
 import { isAtLeast } from "./amount.ts";
 import type { Capacity } from "./capacity.ts";
@@ -11,6 +10,11 @@ import type { Use } from "./use.ts";
 export interface Strategy {
   readonly needs: "as-written" | "reversed" | "scarcest-first";
   readonly vertices: "in-order" | "smallest-first" | "largest-first";
+}
+
+/** How many more vertices may be tried for a job, over all strategies. */
+export interface Budget {
+  left: number;
 }
 
 export const IN_ORDER: Strategy = { needs: "as-written", vertices: "in-order" };
@@ -36,7 +40,7 @@ export class Taker {
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
   readonly #strategy: Strategy;
-  #tried = 0;
+  readonly #budget: Budget;
 
   constructor(
     layout: Layout,
@@ -44,12 +48,14 @@ export class Taker {
     alternative: Alternative,
     marks: Use | undefined,
     strategy: Strategy,
+    budget: Budget,
   ) {
     this.#layout = layout;
     this.#capacity = capacity;
     this.#alternative = alternative;
     this.#use = marks;
     this.#strategy = strategy;
+    this.#budget = budget;
   }
 
   /** Whether all trees of the request were found together. */
@@ -76,7 +82,7 @@ export class Taker {
   }
 
   #takeEach(host: number, needs: readonly Need[], copies: number, inside: number): boolean {
-    if (this.#tried > limits.picksPerMatchMax) return false;
+    if (this.#budget.left <= 0) return false;
     return this.#inTurn(host, needs).every((need) => {
       const wanted = copies * need.count;
       return isAtLeast(this.take(host, need, wanted, inside), wanted);
@@ -189,7 +195,7 @@ export class Taker {
   #add(pick: Pick): void {
     this.picks.push(pick);
     if (this.#use === undefined) return;
-    this.#tried += 1;
+    this.#budget.left -= 1;
     if (pick.taken > 0) this.#use.take(pick.vertex, pick.taken);
     else if (this.#isHolder(pick)) this.#use.hold(pick.vertex, pick.counts);
     this.#capacity.forget();

@@ -18,6 +18,8 @@ export class Use {
   /** How many marks there are in a vertex and inside it; -1 is the whole graph. */
   readonly #marks = new Map<number, number>();
   readonly #markedChildren = new Map<number, Set<number>>();
+  /** What is taken strictly inside a vertex, by type: full ones need not be looked into. */
+  readonly #takenInside = new Map<number, Map<string, number>>();
 
   constructor(graph: Graph) {
     this.#graph = graph;
@@ -50,8 +52,24 @@ export class Use {
     return this.#markedChildren.get(vertex) ?? NONE;
   }
 
+  takenInside(vertex: number, type: string): number {
+    return this.#takenInside.get(vertex)?.get(type) ?? 0;
+  }
+
   take(vertex: number, amount: number): void {
     this.#change(this.#taken, vertex, amount);
+    const type = this.#graph.kinds[this.#graph.kindOf[vertex] ?? -1]?.type ?? "";
+    let at = vertex;
+    while (at !== NO_PARENT) {
+      at = this.#graph.parentOf[at] ?? NO_PARENT;
+      if (!this.#marks.has(at)) {
+        this.#takenInside.delete(at);
+        continue;
+      }
+      const amounts = this.#takenInside.get(at) ?? new Map<string, number>();
+      amounts.set(type, (amounts.get(type) ?? 0) + amount);
+      this.#takenInside.set(at, amounts);
+    }
   }
 
   hold(vertex: number, pieces: number): void {

@@ -1,4 +1,4 @@
-import { invalid } from "../../lib/errors.ts";
+import { type AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { canonicalJson, isRecord } from "./metadata.ts";
 
@@ -38,18 +38,23 @@ export class VertexTableBuilder {
   }
 
   /** `field` is a function because it is wanted only when something is wrong. */
-  add(id: string, kind: Kind, field: () => string): number {
-    const { ids, kindOf } = this.table;
+  add(id: string, { type, size, unit }: Kind, field: () => string): number {
+    return this.addParts(id, type, size, unit, field);
+  }
+
+  /** The same without an object for each of a million vertices. */
+  addParts(id: string, type: string, size: number, unit: string, field: () => string): number {
+    const { ids, kindOf, extras } = this.table;
     const number = ids.length;
     if (number >= limits.graphVerticesMax) {
       throw invalid("graph.nodes", `at most ${limits.graphVerticesMax} vertices`);
     }
     if (id === "") throw invalid(field(), "an id must not be empty");
-    if (this.numberOf.has(id)) throw invalid(field(), `the id ${quote(id)} is given twice`);
-    ids.push(id);
     this.numberOf.set(id, number);
-    kindOf.push(this.#kindNumber(kind, field));
-    this.table.extras.push(undefined);
+    if (this.numberOf.size === number) throw invalid(field(), `the id ${quote(id)} is given twice`);
+    ids.push(id);
+    kindOf.push(this.#kindNumber(type, size, unit, field));
+    extras.push(undefined);
     return number;
   }
 
@@ -70,20 +75,20 @@ export class VertexTableBuilder {
     this.table.extras[number] = shared;
   }
 
-  #kindNumber(kind: Kind, field: () => string): number {
-    let bySize = this.#kindNumbers.get(kind.type);
+  #kindNumber(type: string, size: number, unit: string, field: () => string): number {
+    let bySize = this.#kindNumbers.get(type);
     if (bySize === undefined) {
       if (this.#kindNumbers.size >= limits.graphTypesMax) {
         throw invalid(`${field()}.metadata.type`, `at most ${limits.graphTypesMax} types`);
       }
-      this.#kindNumbers.set(kind.type, (bySize = new Map()));
+      this.#kindNumbers.set(type, (bySize = new Map()));
     }
-    let byUnit = bySize.get(kind.size);
-    if (byUnit === undefined) bySize.set(kind.size, (byUnit = new Map()));
-    let number = byUnit.get(kind.unit);
+    let byUnit = bySize.get(size);
+    if (byUnit === undefined) bySize.set(size, (byUnit = new Map()));
+    let number = byUnit.get(unit);
     if (number === undefined) {
-      number = this.#kinds.push(kind) - 1;
-      byUnit.set(kind.unit, number);
+      number = this.#kinds.push({ type, size, unit }) - 1;
+      byUnit.set(unit, number);
     }
     return number;
   }
@@ -121,37 +126,39 @@ function readVertex(
   if (id.length > limits.graphTextLengthMax) {
     throw invalid(field(), `an id has at most ${limits.graphTextLengthMax} characters`);
   }
-  const { label, metadata = {} } = vertex;
+  const { label, metadata = NO_METADATA } = vertex;
   if (!isRecord(metadata)) throw invalid(`${field()}.metadata`, mustBe("an object", metadata));
   const { type = "resource", size = 1, unit = "" } = metadata;
-  const text = (value: unknown, name: string, lengthMax: number): string => {
-    if (typeof value !== "string") throw invalid(`${field()}.${name}`, mustBe("a text", value));
-    if (value.length > lengthMax) {
-      throw invalid(`${field()}.${name}`, `at most ${lengthMax} characters`);
-    }
-    return value;
-  };
+  if (!isText(type, limits.graphTextLengthMax) || type === "") {
+    throw wrongText(`${field()}.metadata.type`, type, limits.graphTextLengthMax);
+  }
+  if (!isText(unit, limits.unitLengthMax)) {
+    throw wrongText(`${field()}.metadata.unit`, unit, limits.unitLengthMax);
+  }
   if (typeof size !== "number") {
     throw invalid(`${field()}.metadata.size`, mustBe("a number", size));
   }
   if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) {
     throw invalid(`${field()}.metadata.size`, `must be from 0 to 2^53, not ${size}`);
   }
-  const kind = {
-    type: text(type, "metadata.type", limits.graphTextLengthMax),
-    size,
-    unit: text(unit, "metadata.unit", limits.unitLengthMax),
-  };
-  if (kind.type === "") throw invalid(`${field()}.metadata.type`, "must not be empty");
-  const name =
-    label === undefined || label === null
-      ? undefined
-      : text(label, "label", limits.graphTextLengthMax);
-  const number = builder.add(id, kind, field);
+  const name = label ?? id;
+  if (!isText(name, limits.graphTextLengthMax)) {
+    throw wrongText(`${field()}.label`, name, limits.graphTextLengthMax);
+  }
+  const number = builder.addParts(id, type, size, unit, field);
   builder.describe(number, name, extraOf(metadata, field));
 }
 
-const KIND_FIELDS = new Set(["type", "size", "unit"]);
+const NO_METADATA = {};
+
+const isText = (value: unknown, lengthMax: number): value is string =>
+  typeof value === "string" && value.length <= lengthMax;
+
+function wrongText(field: string, value: unknown, lengthMax: number): AppError {
+  if (typeof value !== "string") return invalid(field, mustBe("a text", value));
+  if (value === "") return invalid(field, "must not be empty");
+  return invalid(field, `at most ${lengthMax} characters`);
+}
 
 function extraOf(
   metadata: Readonly<Record<string, unknown>>,
@@ -159,7 +166,7 @@ function extraOf(
 ): string | undefined {
   let others: Record<string, unknown> | undefined;
   for (const key in metadata) {
-    if (KIND_FIELDS.has(key) || metadata[key] === undefined) continue;
+    if (key === "type" || key === "size" || key === "unit" || metadata[key] === undefined) continue;
     others ??= Object.create(null) as Record<string, unknown>;
     others[key] = metadata[key];
   }

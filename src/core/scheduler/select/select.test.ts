@@ -167,9 +167,10 @@ describe("constraint", () => {
   test("when nothing is left the next priority is tried, lower numbers first", () => {
     const priorities = [
       { priority: 20, steps: [{ filter: "nodes_free > 5" }] },
-      { priority: 3, steps: [{ filter: "nodes_free > 100" }] },
+      { priority: 3, steps: [{ filter: "nodes_free > 0" }] },
+      { priority: 2, steps: [{ filter: "nodes_free > 100" }] },
     ];
-    expect(ranked("constraint", three, { priorities })).toEqual(["c"]);
+    expect(ranked("constraint", three, { priorities })).toEqual(["b", "c"]);
     const none = select("constraint", three, rules([{ filter: "false" }], [{ filter: "1 > 2" }]));
     expect(none.ranked).toEqual([]);
     expect(none.dropped).toHaveLength(6);
