@@ -172,3 +172,7 @@ invariant(
 );
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");
+invariant(
+  limits.graphEdgesMax >= 2 * limits.graphVerticesMax,
+  "the largest graph may be written in both directions",
+);

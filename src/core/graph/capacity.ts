@@ -105,7 +105,8 @@ export class Capacity {
     if (need.inside.length === 0) {
       if (isUsedInside || (need.isExclusive && taken > 0)) return 0;
       const per = this.perCount(place, need);
-      return per === 0 ? 0 : (size - taken) / per;
+      // More may be taken than there is, when a cluster's new graph is smaller than its old one.
+      return per === 0 ? 0 : Math.max(0, size - taken) / per;
     }
     if (taken > 0 || (need.isExclusive && isUsedInside)) return 0;
     return Math.min(Math.max(0, Math.floor(size) - held), this.together(place, need));

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { lammpsClusters, type metadataOfClusters } from "../../../tests/support/lammps-clusters.ts";
+import { sharesOf } from "./allocation.ts";
 import { ClusterGraphs } from "./cluster-graphs.ts";
 import { compileRequest } from "./compile-request.ts";
 import { parseGraph } from "./jgf.ts";
@@ -72,6 +73,38 @@ describe("clusters", () => {
     expect(graphs.deleteSubsystem("a", "os")).toBe(true);
     expect(graphs.deleteSubsystem("a", "os")).toBe(false);
     expect([withOs("rocky"), withOs("ubuntu")]).toEqual([0, 0]);
+  });
+
+  test("a new graph keeps what is in use, also of what is gone for a while", () => {
+    const graphs = new ClusterGraphs();
+    graphs.put("a", cluster(2, 2));
+    const { allocation } = allocate(graphs.layout("a"), ask(2), graphs.use("a"));
+    if (allocation === undefined) throw new Error("does not fit");
+    const shares = sharesOf(graphs.graph("a"), allocation);
+    graphs.use("a").addShares(shares);
+    graphs.put("a", cluster(1, 2));
+    expect(graphs.satisfy(ask(1), "now").matches).toEqual([]);
+    expect(graphs.explain("a", ask(1), "now").map(({ kind }) => kind)).toEqual(["busy"]);
+    expect(graphs.explain("a", ask(3), "now").map(({ kind }) => kind)).toEqual(["too-small"]);
+    graphs.put("a", parseGraph(documentOf({ type: "node", id: "n" })));
+    expect(graphs.use("a").isEmpty).toBe(true);
+    graphs.put("a", cluster(1, 2));
+    expect(graphs.satisfy(ask(1), "now").matches).toEqual([]);
+    graphs.use("a").removeShares(shares);
+    expect(namesOf(graphs, 2, "now")).toEqual(["a"]);
+    expect([...graphs.use("a").entries()]).toEqual([]);
+  });
+
+  test("one that shrank below what is in use has nothing free", () => {
+    const graphs = new ClusterGraphs();
+    const pool = (size: number) =>
+      parseGraph(documentOf({ type: "node", inside: [{ type: "core", size }] }));
+    graphs.put("a", pool(8));
+    graphs.use("a").addShares([{ id: "1", amount: 6 }]);
+    expect(namesOf(graphs, 2, "now")).toEqual(["a"]);
+    graphs.put("a", pool(4));
+    expect(namesOf(graphs, 1, "now")).toEqual([]);
+    expect(graphs.satisfy(ask(1), "ever").matches).toHaveLength(1);
   });
 
   test("an unknown one is refused by name", () => {

@@ -1,6 +1,7 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { CompiledRequest } from "./compile-request.ts";
+import { explainRefusal, type Refusal } from "./explain.ts";
 import type { Graph } from "./graph.ts";
 import { type Layout, layOut } from "./layout.ts";
 import { type Match, match } from "./match.ts";
@@ -47,9 +48,13 @@ export class ClusterGraphs {
     return [...this.#members.keys()].sort();
   }
 
-  /** Adds a cluster, or replaces its graph; links to the old graph and its use go with it. */
+  /**
+   * Adds a cluster, or replaces its graph. Subsystems go with the old graph: their links are to its
+   * vertices. What is in use stays, and is remembered of vertices that are gone: they may return.
+   */
   put(cluster: string, graph: Graph): void {
-    this.#set(cluster, { graph, subsystems: new Map(), use: new Use(graph) });
+    const use = this.#members.get(cluster)?.use.moveTo(graph) ?? new Use(graph);
+    this.#set(cluster, { graph, subsystems: new Map(), use });
   }
 
   /** Adds a subsystem that was read for the cluster's graph, or replaces the one of its name. */
@@ -89,7 +94,7 @@ export class ClusterGraphs {
     return this.#get(cluster).subsystems;
   }
 
-  /** For recording what jobs take: `use.add(allocation)`, `use.remove(allocation)`. */
+  /** For recording what jobs take. What is kept with a job should be by id: see `sharesOf`. */
   use(cluster: string): Use {
     return this.#get(cluster).use;
   }
@@ -120,6 +125,12 @@ export class ClusterGraphs {
     }
     matches.sort((one, other) => (one.cluster < other.cluster ? -1 : 1));
     return { matches, mismatches: mismatches.sort() };
+  }
+
+  /** Why a cluster cannot meet a request, for each of its alternatives. */
+  explain(cluster: string, request: CompiledRequest, when: "ever" | "now"): readonly Refusal[] {
+    const use = when === "now" ? this.use(cluster) : undefined;
+    return explainRefusal(this.layout(cluster), request, use);
   }
 
   #get(cluster: string): Member {

@@ -1,9 +1,10 @@
 import { invariant } from "../../lib/invariant.ts";
-import type { Allocation } from "./allocation.ts";
-import { EPSILON } from "./amount.ts";
-import { type Graph, NO_PARENT } from "./graph.ts";
+import type { Allocation, Share } from "./allocation.ts";
+import { type Graph, NO_PARENT, vertexNumber } from "./graph.ts";
 
 const NONE: ReadonlySet<number> = new Set();
+/** What sums of converted amounts may be off by. */
+const ROUNDING = 1e-12;
 
 /**
  * What is taken of a graph's vertices, in their own units. Of a vertex of which something is taken,
@@ -18,6 +19,8 @@ export class Use {
   /** How many marks there are in a vertex and inside it; -1 is the whole graph. */
   readonly #marks = new Map<number, number>();
   readonly #markedChildren = new Map<number, Set<number>>();
+  /** What is taken of vertices that the graph does not have now: a node may leave and come back. */
+  readonly #elsewhere = new Map<string, number>();
   /** What is taken strictly inside a vertex, by type: full ones need not be looked into. */
   readonly #takenInside = new Map<number, Map<string, number>>();
 
@@ -84,15 +87,40 @@ export class Use {
     for (const { vertex, taken } of picks) if (taken > 0) this.take(vertex, -taken);
   }
 
+  /** The same by id, for what was stored; also of vertices that the graph does not have now. */
+  addShares(shares: readonly Pick<Share, "id" | "amount">[]): void {
+    for (const { id, amount } of shares) this.#takeById(id, amount);
+  }
+
+  removeShares(shares: readonly Pick<Share, "id" | "amount">[]): void {
+    for (const { id, amount } of shares) this.#takeById(id, -amount);
+  }
+
   /** What is taken, by id, for storage and display. */
   *entries(): IterableIterator<readonly [id: string, amount: number]> {
     for (const [vertex, amount] of this.#taken) yield [this.#graph.ids[vertex] ?? "", amount];
+    yield* this.#elsewhere;
+  }
+
+  /** The same use of another graph of the same cluster: vertices are known by their ids. */
+  moveTo(graph: Graph): Use {
+    const moved = new Use(graph);
+    for (const [id, amount] of this.entries()) moved.#takeById(id, amount);
+    return moved;
+  }
+
+  #takeById(id: string, amount: number): void {
+    const vertex = vertexNumber(this.#graph, id);
+    if (vertex !== undefined) return this.take(vertex, amount);
+    const left = (this.#elsewhere.get(id) ?? 0) + amount;
+    if (left > 0) this.#elsewhere.set(id, left);
+    else this.#elsewhere.delete(id);
   }
 
   #change(amounts: Map<number, number>, vertex: number, by: number): void {
     const before = amounts.get(vertex) ?? 0;
     const after = before + by;
-    const isNothing = Math.abs(after) <= EPSILON * Math.max(Math.abs(before), Math.abs(by));
+    const isNothing = Math.abs(after) <= ROUNDING * Math.max(Math.abs(before), Math.abs(by));
     invariant(isNothing || after > 0, `more is given back than was taken of vertex ${vertex}`);
     if (isNothing) amounts.delete(vertex);
     else amounts.set(vertex, after);
