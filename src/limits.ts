@@ -44,7 +44,7 @@ export const limits = {
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways
   graphDepthMax: 64,
-  graphTypesMax: 256,
+  graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like
   graphTextLengthMax: 512, // of an id, a label, a type
   unitLengthMax: 32,
   vertexMetadataCharsMax: 16 * KIB,
@@ -56,7 +56,8 @@ export const limits = {
   requestVerticesMax: 256, // of one alternative
   requestDepthMax: 32,
   requirementsMax: 64, // of one vertex
-  picksPerMatchMax: 100_000, // tried for one job whose parts are in each other's way
+  matchStepsMax: 5_000_000, // for one alternative: a graph without order, a request without end
+  searchStepsMax: 3_000_000, // for parts of a request that are in each other's way
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,
   prioritiesMax: 100,

@@ -1,7 +1,8 @@
 import { conversion, isAtLeast, timesIn } from "./amount.ts";
-import type { Alternative, Need } from "./compile-request.ts";
+import type { Alternative, CompiledRequirement, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout, Shape } from "./layout.ts";
+import { Memo } from "./memo.ts";
 import type { Use } from "./use.ts";
 
 /** The machine: no slot spreads over two of them. */
@@ -16,6 +17,14 @@ const NO_SHAPES: Shape = {
   counts: [],
   inside: new Float64Array(0),
 };
+
+/** How much more may be computed for one alternative. */
+export interface Budget {
+  stepsLeft: number;
+}
+
+/** Thrown when the budget is spent: a graph without any order, and a request without end. */
+export class TooComplex extends Error {}
 
 /**
  * How many of each need fit where, as if each were alone. Exact for needs that cannot get into each
@@ -32,23 +41,32 @@ export class Capacity {
   /** The number of a need's type in this graph; -1: the graph has none. */
   readonly #types: Int32Array;
   /** By shape and need: what fits inside; then the same for slots of machines. */
-  readonly #known: Float64Array;
-  readonly #knownUsed = new Map<number, number>();
-  readonly #meets: Int8Array;
+  readonly #known: Memo;
+  readonly #knownUsed = new Memo(Infinity);
+  readonly #requirements: number;
+  readonly #met: Memo;
   /** Of a slot: whether it stays within one machine; -1: not yet known. */
   readonly #staysInMachine: Int8Array;
   readonly #machine: number;
+  readonly #budget: Budget;
 
-  constructor(layout: Layout, { needs }: Alternative, use: Use | undefined) {
+  constructor(
+    layout: Layout,
+    { needs, requirements }: Alternative,
+    use: Use | undefined,
+    budget: Budget,
+  ) {
     this.#layout = layout;
+    this.#budget = budget;
     this.#use = use;
     this.#needs = needs.length;
     this.#types = new Int32Array(needs.length);
     for (const { number, type } of needs) {
       this.#types[number] = type === undefined ? -1 : (layout.types.get(type) ?? -1);
     }
-    this.#known = new Float64Array(layout.shapes.length * needs.length * 2).fill(UNKNOWN);
-    this.#meets = new Int8Array(layout.linkSets.length * needs.length).fill(UNKNOWN);
+    this.#known = new Memo(layout.shapes.length * needs.length * 2);
+    this.#requirements = requirements;
+    this.#met = new Memo(layout.linkSets.length * requirements);
     this.#staysInMachine = new Int8Array(needs.length).fill(UNKNOWN);
     this.#machine = layout.types.get(MACHINE) ?? -2;
   }
@@ -99,6 +117,7 @@ export class Capacity {
 
   /** How many of a need the vertex of its type at this place itself counts for. */
   own(place: number, need: Need): number {
+    this.#spend();
     const { size } = this.shapeAt(place);
     if (!this.meetsAll(place, need)) return 0;
     const { taken, held, isUsedInside } = this.#usedOf(place);
@@ -144,18 +163,26 @@ export class Capacity {
     return unit === undefined ? 1 : (conversion(unit, this.shapeAt(place).unit) ?? 0);
   }
 
-  meetsAll(place: number, need: Need): boolean {
-    if (need.requires.length === 0) return true;
+  meetsAll(place: number, { requires }: Need): boolean {
+    if (requires.length === 0) return true;
     const { linkSet } = this.shapeAt(place);
-    const at = linkSet * this.#needs + need.number;
-    if (this.#meets[at] === UNKNOWN) {
-      const links = this.#layout.linkSets[linkSet];
-      const meets = need.requires.every(
-        ({ requirement, test }) => links?.get(requirement.subsystem)?.some(test) === true,
-      );
-      this.#meets[at] = meets ? 1 : 0;
-    }
-    return this.#meets[at] === 1;
+    return requires.every((each) => this.#isMet(linkSet, each));
+  }
+
+  meets(place: number, requirement: CompiledRequirement): boolean {
+    return this.#isMet(this.shapeAt(place).linkSet, requirement);
+  }
+
+  #isMet(linkSet: number, compiled: CompiledRequirement): boolean {
+    const at = linkSet * this.#requirements + compiled.number;
+    const known = this.#met.get(at);
+    if (known !== UNKNOWN) return known === 1;
+    const { own, above = -1 } = this.#layout.linkSets[linkSet] ?? {};
+    const isMet =
+      own?.get(compiled.requirement.subsystem)?.some(compiled.test) === true ||
+      (above >= 0 && this.#isMet(above, compiled));
+    this.#met.set(at, isMet ? 1 : 0);
+    return isMet;
   }
 
   /**
@@ -253,15 +280,16 @@ export class Capacity {
 
   #remember(place: number, slot: number, compute: () => number): number {
     const at = place * this.#needs * 2 + slot;
-    if (place < this.#layout.shapes.length) {
-      const known = this.#known[at] ?? UNKNOWN;
-      return known === UNKNOWN ? (this.#known[at] = compute()) : known;
-    }
-    const known = this.#knownUsed.get(at);
-    if (known !== undefined) return known;
-    const amount = compute();
-    this.#knownUsed.set(at, amount);
-    return amount;
+    const known = place < this.#layout.shapes.length ? this.#known : this.#knownUsed;
+    const remembered = known.get(at);
+    if (remembered !== UNKNOWN) return remembered;
+    this.#spend();
+    return known.set(at, compute());
+  }
+
+  #spend(): void {
+    this.#budget.stepsLeft -= 1;
+    if (this.#budget.stepsLeft < 0) throw new TooComplex();
   }
 }
 

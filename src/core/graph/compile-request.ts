@@ -14,16 +14,25 @@ export interface Need {
   readonly count: number;
   readonly unit: string | undefined;
   readonly isExclusive: boolean;
-  readonly requires: readonly { readonly requirement: Requirement; readonly test: Test }[];
+  readonly requires: readonly CompiledRequirement[];
   readonly inside: readonly Need[];
   /** Of itself and all below, each once. */
   readonly types: readonly string[];
+}
+
+export interface CompiledRequirement {
+  /** Among all of the alternative. */
+  readonly number: number;
+  readonly requirement: Requirement;
+  readonly test: Test;
 }
 
 /** One way to meet a request: all trees are wanted together. */
 export interface Alternative {
   readonly needs: readonly Need[];
   readonly trees: readonly Need[];
+  /** How many there are in all. */
+  readonly requirements: number;
   /** What is counted as a slot; without any, the first tree is one, with its count. */
   readonly slot: { readonly need: Need; readonly count: number } | undefined;
 }
@@ -49,6 +58,7 @@ const SLOT = "slot";
 
 function compileAlternative(trees: readonly ResourceRequest[], field: string): Alternative {
   const needs: Need[] = [];
+  let requirements = 0;
   let slot: Alternative["slot"];
   const compile = (
     request: ResourceRequest,
@@ -72,7 +82,11 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
       isExclusive: !isPlace && (request.isExclusive || above.slot?.isExclusive === true),
       requires: isPlace
         ? []
-        : requires.map((requirement) => ({ requirement, test: testOf(requirement) })),
+        : requires.map((requirement) => ({
+            number: requirements++,
+            requirement,
+            test: testOf(requirement),
+          })),
       inside,
       types: [],
     };
@@ -92,7 +106,7 @@ function compileAlternative(trees: readonly ResourceRequest[], field: string): A
   const compiled = trees.map((tree, at) => compile(tree, from, `${field}[${at}]`, 1));
   const [first] = compiled;
   if (slot === undefined && first !== undefined) slot = { need: first, count: first.count };
-  return { needs, trees: compiled, slot };
+  return { needs, trees: compiled, requirements, slot };
 }
 
 function check(request: ResourceRequest, field: string, depth: number, before: number): void {

@@ -1,6 +1,6 @@
-import type { Capacity } from "./capacity.ts";
+import { type Capacity, TooComplex } from "./capacity.ts";
 import { isAtLeast, timesIn } from "./amount.ts";
-import type { CompiledRequest, Need } from "./compile-request.ts";
+import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout } from "./layout.ts";
 import { Attempt } from "./match.ts";
@@ -17,6 +17,7 @@ import type { Use } from "./use.ts";
  * - unmet: too few meet a requirement.
  * - busy: there would be enough if it were free.
  * - not-together: each part fits alone.
+ * - too-complex: it was given up.
  */
 export interface Refusal {
   readonly kind:
@@ -26,7 +27,8 @@ export interface Refusal {
     | "too-few-large"
     | "unmet"
     | "busy"
-    | "not-together";
+    | "not-together"
+    | "too-complex";
   readonly type: string;
   readonly asked: number;
   readonly found: number;
@@ -41,20 +43,43 @@ export function explainRefusal(
   use?: Use,
 ): readonly Refusal[] {
   return request.alternatives.flatMap((alternative) => {
-    const ever = new Attempt(layout, alternative, undefined);
-    const never = ever.tooLarge();
-    if (never !== undefined) {
-      return [new Explainer(layout, ever.capacity, false).explain(NO_PARENT, never, never.count)];
+    try {
+      return explainAlternative(layout, alternative, use);
+    } catch (error) {
+      if (error instanceof TooComplex) return [TOO_COMPLEX];
+      throw error;
     }
-    const now = new Attempt(layout, alternative, use);
-    const busy = now.tooLarge();
-    if (busy !== undefined) {
-      return [new Explainer(layout, now.capacity, true).explain(NO_PARENT, busy, busy.count)];
-    }
-    if (now.fits()) return [];
-    const types = alternative.trees.flatMap((tree) => tree.types);
-    return [notTogether(types, use !== undefined && ever.fits())];
   });
+}
+
+const TOO_COMPLEX: Refusal = {
+  kind: "too-complex",
+  type: "",
+  asked: 1,
+  found: 0,
+  holder: undefined,
+  text: "the request asks for too many things of a graph that is too irregular",
+};
+
+function explainAlternative(
+  layout: Layout,
+  alternative: Alternative,
+  use: Use | undefined,
+): readonly Refusal[] {
+  const ever = new Attempt(layout, alternative, undefined);
+  const never = ever.tooLarge();
+  if (never !== undefined) {
+    return [new Explainer(layout, ever.capacity, false).explain(NO_PARENT, never, never.count)];
+  }
+  const now = new Attempt(layout, alternative, use);
+  const busy = now.tooLarge();
+  if (busy !== undefined) {
+    return [new Explainer(layout, now.capacity, true).explain(NO_PARENT, busy, busy.count)];
+  }
+  if (now.fits()) return [];
+  if (now.isTooComplex) return [TOO_COMPLEX];
+  const types = alternative.trees.flatMap((tree) => tree.types);
+  return [notTogether(types, use !== undefined && ever.fits())];
 }
 
 function notTogether(types: readonly string[], isBusy: boolean): Refusal {
@@ -173,12 +198,10 @@ class Explainer {
 
   /** Names the first requirement that alone rules out too many, or all of them. */
   #unmet(vertices: readonly number[], need: Need, wanted: number, met: number): string {
-    const alone = need.requires.find(({ requirement, test }) => {
-      const meeting = vertices.filter((vertex) => {
-        const { linkSet } = this.#capacity.shapeAt(this.#placeOf(vertex));
-        const links = this.#layout.linkSets[linkSet];
-        return links?.get(requirement.subsystem)?.some(test) === true;
-      });
+    const alone = need.requires.find((each) => {
+      const meeting = vertices.filter((vertex) =>
+        this.#capacity.meets(this.#placeOf(vertex), each),
+      );
       return !isAtLeast(this.#piecesOf(meeting, need), wanted);
     });
     const all = need.requires.map(({ requirement }) => describeRequirement(requirement));

@@ -65,6 +65,9 @@ function addNode(tree: Tree, above: number, id: string, facts: NodeFacts, field:
   tree.addSome(node, `${id}/gpu`, "gpu", facts.gpus, "");
 }
 
+/** Of one machine; more is a mistake. */
+const PARTS_MAX = 1_024;
+
 interface Part {
   readonly vertex: number;
   readonly path: string;
@@ -74,7 +77,7 @@ interface Part {
 function domainsOf(tree: Tree, node: number, id: string, facts: NodeFacts): readonly Part[] {
   const within = (holders: readonly Part[], type: string, count: number): readonly Part[] => {
     if (count <= 1) return holders;
-    if (count > limits.graphTypesMax) throw invalid(type, `${count} in one node are too many`);
+    if (count > PARTS_MAX) throw invalid(type, `${count} in one node are too many`);
     return holders.flatMap(({ vertex, path }, at) =>
       Array.from({ length: shareOf(count, holders.length, at) }, (_, number) => {
         const inner = `${path}/${type}${number}`;
@@ -92,7 +95,7 @@ const shareOf = (total: number, parts: number, at: number): number =>
   Math.floor(total / parts) + (at < total % parts ? 1 : 0);
 
 class Tree {
-  readonly #builder = new VertexTableBuilder();
+  readonly #builder = new VertexTableBuilder(limits.graphTypesMax);
   readonly #parents: number[] = [];
 
   add(above: number, id: string, kind: Kind): number {

@@ -11,7 +11,7 @@ import { mustBe, quote, readVertices } from "./vertex-table.ts";
  */
 export function parseGraph(document: unknown): Graph {
   const { nodes, edges } = graphOf(document);
-  const { table, numberOf } = readVertices(nodes);
+  const { table, numberOf } = readVertices(nodes, limits.graphTypesMax);
   const parentOf = new Int32Array(table.ids.length).fill(NO_PARENT);
   const vertex = (id: string, at: number, end: "source" | "target"): number => {
     const number = numberOf.get(id);

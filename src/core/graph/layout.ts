@@ -19,8 +19,12 @@ export interface Shape {
   readonly inside: Float64Array;
 }
 
-/** The linked vertices by subsystem. */
-export type LinkSet = ReadonlyMap<string, readonly Scalars[]>;
+/** What a vertex is linked to: its own by subsystem, and the set of what contains it. */
+export interface LinkSet {
+  /** The number of another set; -1: none. */
+  readonly above: number;
+  readonly own: ReadonlyMap<string, readonly Scalars[]>;
+}
 
 /**
  * A graph and its subsystems, folded for matching: most clusters are a few shapes many times over,
@@ -84,35 +88,38 @@ function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): L
       own.set(vertex, all);
     }
   }
-  const members: number[][] = [[]];
+  const members: { readonly above: number; readonly own: readonly number[] }[] = [
+    { above: -1, own: [] },
+  ];
   const setOf = new Int32Array(graph.ids.length);
-  const known = new Map<string, number>([["", 0]]);
+  const known = new Map<string, number>();
   for (let vertex = 0; vertex < setOf.length && own.size > 0; vertex++) {
     const parent = graph.parentOf[vertex] ?? NO_PARENT;
-    const inherited = parent === NO_PARENT ? 0 : (setOf[parent] ?? 0);
-    const mine = own.get(vertex);
+    const above = parent === NO_PARENT ? 0 : (setOf[parent] ?? 0);
+    const mine = own.get(vertex)?.sort((a, b) => a - b);
     if (mine === undefined) {
-      setOf[vertex] = inherited;
+      setOf[vertex] = above;
       continue;
     }
-    const all = [...new Set([...(members[inherited] ?? []), ...mine])].sort((a, b) => a - b);
-    const name = all.join(",");
+    const name = `${above}:${mine.join(",")}`;
     let number = known.get(name);
-    if (number === undefined) known.set(name, (number = members.push(all) - 1));
+    if (number === undefined) known.set(name, (number = members.push({ above, own: mine }) - 1));
     setOf[vertex] = number;
   }
-  const sets = members.map((numbers) => {
-    const set = new Map<string, Scalars[]>();
+  const sets = members.map(({ above, own: numbers }) => {
+    const bySubsystem = new Map<string, Scalars[]>();
     for (const number of numbers) {
       const { subsystem = "", scalars } = linked[number] ?? {};
-      const list = set.get(subsystem) ?? [];
+      const list = bySubsystem.get(subsystem) ?? [];
       if (scalars !== undefined) list.push(scalars);
-      set.set(subsystem, list);
+      bySubsystem.set(subsystem, list);
     }
-    return set;
+    return { above, own: bySubsystem };
   });
   const texts = (): string[] =>
-    members.map((numbers) => numbers.map((number) => linked[number]?.text() ?? "").join("\n"));
+    members.map(({ above, own: numbers }) =>
+      [above, ...numbers.map((number) => linked[number]?.text() ?? "")].join("\n"),
+    );
   return { sets, setOf, texts };
 }
 

@@ -390,6 +390,20 @@ describe("refusals say why, at the deepest place", () => {
     expect(why(want(1, "core"))).toEqual([]);
   });
 
+  test("what would take for ever is given up", { timeout: 60_000 }, () => {
+    const nodes = Array.from({ length: 30_000 }, (_, at) => ({
+      type: "node",
+      inside: [{ type: "core", size: at + 1 }],
+    }));
+    const layout = layoutOf({ type: "cluster", inside: nodes });
+    const parts = Array.from({ length: 250 }, (_, at) => want(at + 1, "core"));
+    const plain = compileRequest([[want(30_000, "node", parts.slice(0, 1))]]);
+    expect(match(layout, plain)).toEqual({ fits: true, alternative: 0, slots: 1 });
+    const endless = compileRequest([[want(1, "node", parts)]]);
+    expect(match(layout, endless)).toEqual({ fits: false, alternative: 0, slots: 0 });
+    expect(explainRefusal(layout, endless).map(({ kind }) => kind)).toEqual(["too-complex"]);
+  });
+
   test("each alternative has its own", () => {
     const request = compileRequest([[want(1, "gpu")], [want(5, "node")]]);
     expect(explainRefusal(small, request).map(({ text }) => text)).toEqual([

@@ -2,11 +2,11 @@ import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Allocation, Pick } from "./allocation.ts";
 import { isAtLeast, timesIn } from "./amount.ts";
-import { areApart, Capacity } from "./capacity.ts";
+import { areApart, type Budget, Capacity, TooComplex } from "./capacity.ts";
 import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout } from "./layout.ts";
-import { type Budget, IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
+import { IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
 import { Use } from "./use.ts";
 
 export interface Match {
@@ -66,14 +66,15 @@ export class Attempt {
   readonly #layout: Layout;
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
-  readonly #budget: Budget = { left: limits.picksPerMatchMax };
+  readonly #budget: Budget = { stepsLeft: limits.matchStepsMax };
+  readonly #searchBudget: Budget = { stepsLeft: limits.searchStepsMax };
   readonly capacity: Capacity;
 
   constructor(layout: Layout, alternative: Alternative, use: Use | undefined) {
     this.#layout = layout;
     this.#alternative = alternative;
     this.#use = use?.isEmpty === true ? undefined : use;
-    this.capacity = new Capacity(layout, alternative, this.#use);
+    this.capacity = new Capacity(layout, alternative, this.#use, this.#budget);
   }
 
   /** The first tree that would not even fit alone. */
@@ -84,20 +85,28 @@ export class Attempt {
     );
   }
 
+  /** Whether the search was given up; the answer is then no. */
+  get isTooComplex(): boolean {
+    return this.#budget.stepsLeft < 0 || this.#searchBudget.stepsLeft < 0;
+  }
+
   fits(): boolean {
-    if (this.tooLarge() !== undefined) return false;
-    return this.#isExact(this.#alternative.trees) || this.#search() !== undefined;
+    return this.#within(false, () => {
+      if (this.tooLarge() !== undefined) return false;
+      return this.#isExact(this.#alternative.trees) || this.#search() !== undefined;
+    });
   }
 
   picks(): readonly Pick[] | undefined {
-    if (this.tooLarge() !== undefined) return undefined;
-    if (!this.#isExact(this.#alternative.trees)) return this.#search();
-    const { capacity } = this;
-    const budget = { left: Infinity };
-    const alternative = this.#alternative;
-    const taker = new Taker(this.#layout, capacity, alternative, undefined, IN_ORDER, budget);
-    invariant(taker.takeAll(), "what fits can be taken");
-    return taker.picks;
+    return this.#within(undefined, () => {
+      if (this.tooLarge() !== undefined) return undefined;
+      if (!this.#isExact(this.#alternative.trees)) return this.#search();
+      const { capacity } = this;
+      this.#budget.stepsLeft = Infinity; // it fits: what remains is done once for each vertex
+      const taker = new Taker(this.#layout, capacity, this.#alternative, undefined, IN_ORDER);
+      invariant(taker.takeAll(), "what fits can be taken");
+      return taker.picks;
+    });
   }
 
   slots(): number | undefined {
@@ -107,10 +116,21 @@ export class Attempt {
     for (let at: Need | undefined = slot.need; at !== undefined; at = needs[at.above]) {
       path.unshift(at);
     }
-    const count = this.#isExact([slot.need])
-      ? this.capacity.along(this.capacity.top, path)
-      : this.#countTaken(NO_PARENT, path);
-    return timesIn(count, slot.count);
+    return this.#within(0, () => {
+      const count = this.#isExact([slot.need])
+        ? this.capacity.along(this.capacity.top, path)
+        : this.#countTaken(NO_PARENT, path);
+      return timesIn(count, slot.count);
+    });
+  }
+
+  #within<Result>(whenTooComplex: Result, act: () => Result): Result {
+    try {
+      return act();
+    } catch (error) {
+      if (error instanceof TooComplex) return whenTooComplex;
+      throw error;
+    }
   }
 
   #isExact(needs: readonly Need[]): boolean {
@@ -179,10 +199,8 @@ export class Attempt {
   /** Marks what is found in the record of use while it looks, and takes all marks back. */
   #withTaker<Result>(strategy: Strategy, act: (taker: Taker) => Result): Result {
     const marks = this.#use ?? new Use(this.#layout.graph);
-    const capacity = new Capacity(this.#layout, this.#alternative, marks);
-    const alternative = this.#alternative;
-    const budget = this.#budget;
-    const taker = new Taker(this.#layout, capacity, alternative, marks, strategy, budget);
+    const capacity = new Capacity(this.#layout, this.#alternative, marks, this.#searchBudget);
+    const taker = new Taker(this.#layout, capacity, this.#alternative, marks, strategy);
     try {
       return act(taker);
     } finally {

@@ -126,3 +126,13 @@ describe("a subsystem", () => {
     );
   });
 });
+
+test("a subsystem may have as many types as vertices, a graph may not", () => {
+  const types = Object.fromEntries(
+    Array.from({ length: 300 }, (_, at) => [`p${at}`, `type=${at}`]),
+  );
+  expect(parseSubsystem("packages", aDocument(types), graph).vertices).toHaveLength(300);
+  expect(() => parseGraph(aDocument(types))).toThrow(
+    expect.objectContaining({ field: "graph.nodes.p64.metadata.type" }),
+  );
+});

@@ -36,7 +36,7 @@ export function parseSubsystem(name: string, document: unknown, graph: Graph): S
   }
   if (name === DOMINANT) throw invalid("subsystem", `"${name}" is the graph of the cluster itself`);
   const { nodes, edges } = graphOf(document);
-  const builder = readVertices(nodes);
+  const builder = readVertices(nodes, limits.graphVerticesMax);
   const ids = builder.table.ids;
   for (const id of ids) {
     if (vertexNumber(graph, id) !== undefined) {

@@ -12,11 +12,6 @@ export interface Strategy {
   readonly vertices: "in-order" | "smallest-first" | "largest-first";
 }
 
-/** How many more vertices may be tried for a job, over all strategies. */
-export interface Budget {
-  left: number;
-}
-
 export const IN_ORDER: Strategy = { needs: "as-written", vertices: "in-order" };
 
 export const STRATEGIES: readonly Strategy[] = (
@@ -40,7 +35,6 @@ export class Taker {
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
   readonly #strategy: Strategy;
-  readonly #budget: Budget;
 
   constructor(
     layout: Layout,
@@ -48,14 +42,12 @@ export class Taker {
     alternative: Alternative,
     marks: Use | undefined,
     strategy: Strategy,
-    budget: Budget,
   ) {
     this.#layout = layout;
     this.#capacity = capacity;
     this.#alternative = alternative;
     this.#use = marks;
     this.#strategy = strategy;
-    this.#budget = budget;
   }
 
   /** Whether all trees of the request were found together. */
@@ -82,7 +74,6 @@ export class Taker {
   }
 
   #takeEach(host: number, needs: readonly Need[], copies: number, inside: number): boolean {
-    if (this.#budget.left <= 0) return false;
     return this.#inTurn(host, needs).every((need) => {
       const wanted = copies * need.count;
       return isAtLeast(this.take(host, need, wanted, inside), wanted);
@@ -148,14 +139,14 @@ export class Taker {
   #candidates(host: number, need: Need): Iterable<number> {
     const size = (vertex: number): number =>
       this.#capacity.own(this.#capacity.placeOf(vertex), need);
-    return this.#sorted(
-      this.#within(host, (place) => {
-        const inner = this.#capacity.inside(place, need);
-        const own = this.#capacity.isOfType(place, need) ? this.#capacity.own(place, need) : 0;
-        return own > 0 && own >= inner ? "take" : inner > 0 ? "enter" : "pass";
-      }),
-      size,
-    );
+    const candidates = this.#within(host, (place) => {
+      const inner = this.#capacity.inside(place, need);
+      const own = this.#capacity.isOfType(place, need) ? this.#capacity.own(place, need) : 0;
+      return own > 0 && own >= inner ? "take" : inner > 0 ? "enter" : "pass";
+    });
+    // Pieces can be taken of several vertices, so their sizes matter only when each is taken whole.
+    const isByPiece = need.inside.length === 0 && !need.isExclusive;
+    return isByPiece ? candidates : this.#sorted(candidates, size);
   }
 
   #slotPlaces(host: number, slot: Need): Iterable<number> {
@@ -195,7 +186,6 @@ export class Taker {
   #add(pick: Pick): void {
     this.picks.push(pick);
     if (this.#use === undefined) return;
-    this.#budget.left -= 1;
     if (pick.taken > 0) this.#use.take(pick.vertex, pick.taken);
     else if (this.#isHolder(pick)) this.#use.hold(pick.vertex, pick.counts);
     this.#capacity.forget();

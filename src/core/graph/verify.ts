@@ -65,17 +65,19 @@ function problemOfPick(
 
 /** A slot that is not in a machine, with machines below it that have all its types. */
 function spreadsOverMachines(graph: Graph, need: Need, host: number): boolean {
-  const typeOf = (vertex: number): string | undefined =>
-    graph.kinds[graph.kindOf[vertex] ?? -1]?.type;
-  if (typeOf(host) === "node") return false;
+  const kindAt = (vertex: number) => graph.kinds[graph.kindOf[vertex] ?? -1];
+  if (kindAt(host)?.type === "node") return false;
   const found = new Set<string>();
   let isAbove = false;
   for (let vertex = 0; vertex < graph.ids.length; vertex++) {
-    let isInMachine = false;
-    for (const at of ancestorsOf(graph, vertex)) if (typeOf(at) === "node") isInMachine = true;
-    if (isInMachine) found.add(typeOf(vertex) ?? "");
-    const { size = 0 } = graph.kinds[graph.kindOf[vertex] ?? -1] ?? {};
-    if (typeOf(vertex) === "node" && size > 0 && isInside(graph, vertex, host)) isAbove = true;
+    if (kindAt(vertex)?.type !== "node") continue;
+    const end = graph.endOf[vertex] ?? 0;
+    for (let inner = vertex + 1; inner < end; inner++) {
+      const { type = "", size = 0 } = kindAt(inner) ?? {};
+      if (size > 0) found.add(type);
+    }
+    if ((kindAt(vertex)?.size ?? 0) > 0 && isInside(graph, vertex, host)) isAbove = true;
+    vertex = end - 1;
   }
   return isAbove && need.types.every((type) => found.has(type));
 }

@@ -24,11 +24,14 @@ export interface Version {
 
 const SEMANTIC = /^(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;
 const BEFORE = /~|-(?=[A-Za-z])|(?<=\d[._-]?)(?:dev|alpha|beta|preview|pre|rc)(?![A-Za-z])/i;
+/** Longer texts are no versions, and would take long to take apart. */
+const LENGTH_MAX = 256;
 const NEWEST = ["stable", "trunk", "head", "master", "main", "develop"];
 
 /** undefined: nothing in the text can be compared. */
 export function parseVersion(text: string): Version | undefined {
-  const [, epoch = "0", rest = ""] = /^\s*(?:(\d+):)?[v=]*(.*?)\s*$/s.exec(text) ?? [];
+  if (text.length > LENGTH_MAX) return undefined;
+  const [, epoch = "0", rest = ""] = /^(?:(\d+):)?[v=]*(.*)$/s.exec(text.trim()) ?? [];
   const semantic = SEMANTIC.exec(rest);
   if (semantic !== null) {
     const [, major = "", minor = "", patch = "", before] = semantic;

@@ -31,9 +31,11 @@ export class VertexTableBuilder {
   readonly #kindNumbers = new Map<string, Map<number, Map<string, number>>>();
   /** Equal metadata is held once. */
   readonly #texts = new Map<string, string>();
+  readonly #typesMax: number;
   #metadataChars = 0;
 
-  constructor() {
+  constructor(typesMax: number) {
+    this.#typesMax = typesMax;
     this.table = { ids: [], kinds: this.#kinds, kindOf: [], labels: new Map(), extras: [] };
   }
 
@@ -78,8 +80,8 @@ export class VertexTableBuilder {
   #kindNumber(type: string, size: number, unit: string, field: () => string): number {
     let bySize = this.#kindNumbers.get(type);
     if (bySize === undefined) {
-      if (this.#kindNumbers.size >= limits.graphTypesMax) {
-        throw invalid(`${field()}.metadata.type`, `at most ${limits.graphTypesMax} types`);
+      if (this.#kindNumbers.size >= this.#typesMax) {
+        throw invalid(`${field()}.metadata.type`, `at most ${this.#typesMax} different types`);
       }
       this.#kindNumbers.set(type, (bySize = new Map()));
     }
@@ -95,8 +97,8 @@ export class VertexTableBuilder {
 }
 
 /** The vertices of a JGF document, by id or as a list of vertices with ids. */
-export function readVertices(nodes: unknown): VertexTableBuilder {
-  const builder = new VertexTableBuilder();
+export function readVertices(nodes: unknown, typesMax: number): VertexTableBuilder {
+  const builder = new VertexTableBuilder(typesMax);
   if (Array.isArray(nodes)) {
     for (const [at, vertex] of (nodes as unknown[]).entries()) {
       const field = (): string => `graph.nodes[${at}]`;
