@@ -40,6 +40,8 @@ export class Capacity {
   readonly #needs: number;
   /** The number of a need's type in this graph; -1: the graph has none. */
   readonly #types: Int32Array;
+  /** What not even the largest vertices could hold, whatever stands where. */
+  readonly #isHopeless: Uint8Array;
   /** By shape and need: what fits inside; then the same for slots of machines. */
   readonly #known: Memo;
   readonly #knownUsed = new Memo(Infinity);
@@ -63,6 +65,10 @@ export class Capacity {
     this.#types = new Int32Array(needs.length);
     for (const { number, type } of needs) {
       this.#types[number] = type === undefined ? -1 : (layout.types.get(type) ?? -1);
+    }
+    this.#isHopeless = new Uint8Array(needs.length);
+    for (const need of needs.toReversed()) {
+      this.#isHopeless[need.number] = this.#couldEverFit(need) ? 0 : 1;
     }
     this.#known = new Memo(layout.shapes.length * needs.length * 2);
     this.#requirements = requirements;
@@ -94,7 +100,7 @@ export class Capacity {
 
   /** How many of a need fit strictly inside a place. */
   inside(place: number, need: Need): number {
-    if (this.#mostInside(place, need) <= 0) return 0;
+    if (this.#isHopeless[need.number] === 1 || this.#mostInside(place, need) <= 0) return 0;
     return this.#remember(place, need.number, () => {
       if (this.isClosed(place)) return 0;
       if (need.type !== undefined) return this.sum(place, (child) => this.at(child, need));
@@ -146,6 +152,18 @@ export class Capacity {
     return copies;
   }
 
+  #couldEverFit({ number, type, inside }: Need): boolean {
+    const { types, mostInside } = this.#layout;
+    const own = this.#types[number] ?? -1;
+    if (type !== undefined && own < 0) return false;
+    return inside.every((inner) => {
+      if (this.#isHopeless[inner.number] === 1) return false;
+      if (type === undefined || inner.type === undefined || inner.unit !== undefined) return true;
+      const most = mostInside[own * types.size + (this.#types[inner.number] ?? -1)] ?? 0;
+      return isAtLeast(most, inner.count);
+    });
+  }
+
   /** At most this many pieces of a need's type can be free inside a place. */
   #mostInside(place: number, need: Need): number {
     if (need.type === undefined) return Infinity;
@@ -192,10 +210,10 @@ export class Capacity {
   isSpread(place: number, need: Need): boolean {
     if (!((this.shapeAt(place).inside[this.#machine] ?? 0) > 0)) return false;
     if (this.#staysInMachine[need.number] === UNKNOWN) {
-      const { types, holds } = this.#layout;
+      const { types, mostInside } = this.#layout;
       const isInMachines = need.types.every((type) => {
-        const number = types.get(type);
-        return number !== undefined && holds[this.#machine * types.size + number] === 1;
+        const number = types.get(type) ?? -1;
+        return number >= 0 && (mostInside[this.#machine * types.size + number] ?? 0) > 0;
       });
       this.#staysInMachine[need.number] = isInMachines ? 1 : 0;
     }
@@ -300,14 +318,14 @@ const UNUSED = { taken: 0, held: 0, isUsedInside: false } as const;
  * whatever becomes of the others. They can when they ask for the same type in different places, or
  * when one takes a vertex whole that may hold what the other wants.
  */
-export function areApart({ types, holds }: Layout, roots: readonly Need[]): boolean {
+export function areApart({ types, mostInside }: Layout, roots: readonly Need[]): boolean {
   const isInWay = (one: Need, other: Need): boolean => {
     if (one.type === undefined || other.type === undefined) return false;
     if (one.type === other.type) return true;
     if (one.inside.length > 0 && !one.isExclusive) return false;
     const [outer, inner] = [types.get(one.type), types.get(other.type)];
     if (outer === undefined || inner === undefined) return false;
-    return holds[outer * types.size + inner] === 1;
+    return (mostInside[outer * types.size + inner] ?? 0) > 0;
   };
   const below = (need: Need): Need[] => [need, ...need.inside.flatMap(below)];
   const branchesAreApart = (branches: readonly Need[]): boolean =>

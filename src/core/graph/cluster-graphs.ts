@@ -156,8 +156,8 @@ export class ClusterGraphs {
     } else {
       family.names.add(cluster);
       // The same key means the same shapes under the same numbers: they are held once.
-      const { shapes, linkSets, holds, types } = family.layout;
-      member.layout = { ...own, shapes, linkSets, holds, types, key };
+      const { shapes, linkSets, mostInside, types } = family.layout;
+      member.layout = { ...own, shapes, linkSets, mostInside, types, key };
     }
     member.family = key;
     this.#fresh.delete(cluster);

@@ -39,8 +39,8 @@ export interface Layout {
   /** The number of the top's shape. */
   readonly top: number;
   readonly linkSets: readonly LinkSet[];
-  /** Whether some vertex of type row × number of types + column holds one of the column's type. */
-  readonly holds: Uint8Array;
+  /** By type row × number of types + column: the most of the column's type inside one of the row's. */
+  readonly mostInside: Float64Array;
   /** Layouts with the same key answer every request alike; undefined: too irregular to say. */
   readonly key: string | undefined;
 }
@@ -53,15 +53,16 @@ export function layOut(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>)
   const links = linkSetsOf(graph, subsystems);
   const folder = new Folder(graph, types, links.setOf, links.sets.length);
   const { shapes, shapeOf, top } = folder.fold();
-  const holds = new Uint8Array(types.size ** 2);
+  const mostInside = new Float64Array(types.size ** 2);
   for (const { type, inside } of shapes) {
     if (type === TOP_TYPE) continue;
     for (let inner = 0; inner < types.size; inner++) {
-      if ((inside[inner] ?? 0) > 0) holds[type * types.size + inner] = 1;
+      const at = type * types.size + inner;
+      mostInside[at] = Math.max(mostInside[at] ?? 0, inside[inner] ?? 0);
     }
   }
   const key = keyOf(shapes, names, links.texts);
-  return { graph, subsystems, types, shapes, shapeOf, top, linkSets: links.sets, holds, key };
+  return { graph, subsystems, types, shapes, shapeOf, top, linkSets: links.sets, mostInside, key };
 }
 
 interface LinkSets {
