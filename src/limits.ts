@@ -58,6 +58,31 @@ export const limits = {
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 
+  // Graphs of clusters, what is asked of them, and what clusters say of themselves.
+  graphVerticesMax: 1_000_000,
+  graphEdgesMax: 4_000_000, // each containment may be written both ways
+  graphDepthMax: 64,
+  graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like
+  graphTextLengthMax: 512, // of an id, a label, a type
+  unitLengthMax: 32,
+  vertexMetadataCharsMax: 16 * KIB,
+  graphMetadataCharsMax: 64 * MIB,
+  metadataDepthMax: 8,
+  subsystemsMax: 1_024,
+  sharedShapesMax: 20_000, // a graph with more is too irregular to be shared between clusters
+  requestAlternativesMax: 64,
+  requestVerticesMax: 256, // of one alternative
+  requestDepthMax: 32,
+  requirementsMax: 64, // of one vertex
+  matchStepsMax: 5_000_000, // for one alternative: a graph without order, a request without end
+  searchStepsMax: 3_000_000, // for parts of a request that are in each other's way
+  expressionLengthMax: 1_000,
+  expressionDepthMax: 50,
+  prioritiesMax: 100,
+  stepsMax: 100, // of one priority
+  stateKeysMax: 1_000,
+  stateTextLengthMax: 1_024,
+
   // The control loop.
   commandsQueuedMax: 100_000,
   timerMsMax: 2 ** 31 - 1,
@@ -169,3 +194,7 @@ invariant(
 );
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");
+invariant(
+  limits.graphEdgesMax >= 2 * limits.graphVerticesMax,
+  "the largest graph may be written in both directions",
+);

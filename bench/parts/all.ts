@@ -7,6 +7,7 @@ import { idleAgents } from "./e-agents.ts";
 import { arrayMemory, backlog } from "./e-backlog.ts";
 import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
+import { largeGraph, satisfy } from "./h-graph.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -22,6 +23,8 @@ const cases: readonly Case[] = [
   idleAgents,
   restart,
   placement,
+  satisfy,
+  largeGraph,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

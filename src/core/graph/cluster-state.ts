@@ -1,0 +1,104 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { isRecord } from "./metadata.ts";
+import { mustBe, quote } from "./vertex-table.ts";
+
+export type StateValue = number | string | boolean;
+
+/** What a cluster says of itself, as selection sees it. */
+export type StateValues = Readonly<Record<string, StateValue>>;
+
+/** The same with when each key was last told. */
+export type ClusterState = Readonly<
+  Record<string, { readonly value: StateValue; readonly setAtMs: number }>
+>;
+
+export const NO_STATE: ClusterState = Object.freeze({});
+
+/** Lays what was told over what is known: null removes a key, keys not told stay as they are. */
+export function mergeState(state: ClusterState, patch: unknown, nowMs: number): ClusterState {
+  if (patch === null) return state;
+  if (!isRecord(patch)) throw invalid("state", mustBe("an object of keys and values", patch));
+  const merged = new Map(Object.entries(state));
+  for (const [key, value] of Object.entries(patch)) {
+    checkKey(key, "state");
+    if (value === null) merged.delete(key);
+    else merged.set(key, { value: checkValue(value, `state.${key}`), setAtMs: nowMs });
+  }
+  if (merged.size > limits.stateKeysMax) {
+    throw invalid("state", `at most ${limits.stateKeysMax} keys, not ${merged.size}`);
+  }
+  return Object.fromEntries(merged);
+}
+
+function checkKey(key: string, field: string): void {
+  if (key === "" || key.length > limits.nameLengthMax || /[[\]\p{Cc}]/u.test(key)) {
+    const text = `a key has 1 to ${limits.nameLengthMax} characters, no brackets and no controls`;
+    throw invalid(field, `${quote(key)} is not a key: ${text}`);
+  }
+}
+
+function checkValue(value: unknown, field: string): StateValue {
+  if (typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    if (!Number.isFinite(value)) throw invalid(field, `must be a finite number, not ${value}`);
+    return value;
+  }
+  if (typeof value !== "string") {
+    throw invalid(field, mustBe("a number, a text, true, false, or null to remove it", value));
+  }
+  if (value.length > limits.stateTextLengthMax) {
+    throw invalid(field, `at most ${limits.stateTextLengthMax} characters`);
+  }
+  return value;
+}
+
+export const valuesOf = (state: ClusterState): StateValues =>
+  Object.fromEntries(Object.entries(state).map(([key, { value }]) => [key, value]));
+
+/** How long ago a key was told; undefined: never. */
+export function ageOf(state: ClusterState, key: string, nowMs: number): number | undefined {
+  const entry = Object.hasOwn(state, key) ? state[key] : undefined;
+  return entry === undefined ? undefined : Math.max(0, nowMs - entry.setAtMs);
+}
+
+/** A key that goes down as jobs are assigned, until the cluster tells it again. */
+export interface Counter {
+  readonly key: string;
+  /** By the job's nodes, by its slots, or by one. */
+  readonly by: "nodes" | "slots" | "jobs";
+}
+
+export function parseCounters(value: unknown): readonly Counter[] {
+  if (!Array.isArray(value)) throw invalid("counters", mustBe("a list", value));
+  return (value as unknown[]).map((counter, at) => {
+    const field = `counters[${at}]`;
+    if (!isRecord(counter)) throw invalid(field, mustBe("an object", counter));
+    const { key, by } = counter;
+    if (typeof key !== "string") throw invalid(`${field}.key`, mustBe("a text", key));
+    checkKey(key, `${field}.key`);
+    if (by !== "nodes" && by !== "slots" && by !== "jobs") {
+      throw invalid(`${field}.by`, "must be nodes, slots or jobs");
+    }
+    return { key, by };
+  });
+}
+
+/**
+ * The state after a job was assigned. Never below 0; keys that are not told, or are no numbers,
+ * are left alone. Their age stays: only the cluster itself makes what it says young again.
+ */
+export function countDown(
+  state: ClusterState,
+  counters: readonly Counter[],
+  job: { readonly nodes: number; readonly slots: number },
+): ClusterState {
+  const next = new Map(Object.entries(state));
+  for (const { key, by } of counters) {
+    const entry = next.get(key);
+    if (entry === undefined || typeof entry.value !== "number") continue;
+    const amount = by === "jobs" ? 1 : job[by];
+    next.set(key, { ...entry, value: Math.max(0, entry.value - amount) });
+  }
+  return Object.fromEntries(next);
+}

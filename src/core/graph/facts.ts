@@ -1,0 +1,117 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { arrange, type Graph, NO_PARENT } from "./graph.ts";
+import { canonicalJson, type Scalar } from "./metadata.ts";
+import { type Kind, VertexTableBuilder } from "./vertex-table.ts";
+
+/** What an agent finds out about its machine. */
+export interface NodeFacts {
+  readonly name: string;
+  readonly cores: number;
+  readonly memoryBytes: number;
+  readonly gpus: number;
+  /** 0 or 1: none are shown, there is no choice between them. */
+  readonly sockets: number;
+  /** Memory domains in all, spread evenly over the sockets; 0 or 1: none are shown. */
+  readonly numa: number;
+  /** Kept with the node's vertex, for people. */
+  readonly metadata?: Readonly<Record<string, Scalar>>;
+}
+
+/**
+ * A cluster put together from its nodes. Cores that differ in nothing are one vertex with a size,
+ * so a node takes a handful of vertices, however large it is. Ids are paths: "/cluster/node/core".
+ */
+export function clusterGraph(cluster: string, nodes: readonly NodeFacts[]): Graph {
+  const tree = new Tree();
+  const root = tree.add(NO_PARENT, `/${cluster}`, { type: "cluster", size: 1, unit: "" });
+  const names = new Set<string>();
+  for (const [at, facts] of nodes.entries()) {
+    if (names.has(facts.name)) throw invalid(`nodes[${at}].name`, "is given twice");
+    names.add(facts.name);
+    addNode(tree, root, `/${cluster}/${facts.name}`, facts, `nodes[${at}]`);
+  }
+  return tree.toGraph();
+}
+
+/** The graph of one machine. */
+export function nodeGraph(facts: NodeFacts): Graph {
+  const tree = new Tree();
+  addNode(tree, NO_PARENT, `/${facts.name}`, facts, "node");
+  return tree.toGraph();
+}
+
+function addNode(tree: Tree, above: number, id: string, facts: NodeFacts, field: string): void {
+  for (const name of ["cores", "memoryBytes", "gpus", "sockets", "numa"] as const) {
+    if (!Number.isSafeInteger(facts[name]) || facts[name] < 0) {
+      throw invalid(`${field}.${name}`, `must be a whole number, not ${facts[name]}`);
+    }
+  }
+  if (facts.name === "" || facts.name.length > limits.nameLengthMax) {
+    throw invalid(`${field}.name`, `must have 1 to ${limits.nameLengthMax} characters`);
+  }
+  const node = tree.add(above, id, { type: "node", size: 1, unit: "" });
+  tree.describe(node, { ...facts.metadata, name: facts.name }, `${field}.metadata`);
+  const parts = domainsOf(tree, node, id, facts);
+  parts.forEach(({ vertex, path }, at) => {
+    tree.addSome(vertex, `${path}/core`, "core", shareOf(facts.cores, parts.length, at), "");
+  });
+  // Memory belongs to a domain only where domains are known: a socket alone says nothing about it.
+  const holders = facts.numa > 1 ? parts : [{ vertex: node, path: id }];
+  holders.forEach(({ vertex, path }, at) => {
+    const bytes = shareOf(facts.memoryBytes, holders.length, at);
+    tree.addSome(vertex, `${path}/memory`, "memory", bytes, "B");
+  });
+  tree.addSome(node, `${id}/gpu`, "gpu", facts.gpus, "");
+}
+
+/** Of one machine; more is a mistake. */
+const PARTS_MAX = 1_024;
+
+interface Part {
+  readonly vertex: number;
+  readonly path: string;
+}
+
+/** The smallest parts of a node that hold cores: its memory domains, its sockets, or itself. */
+function domainsOf(tree: Tree, node: number, id: string, facts: NodeFacts): readonly Part[] {
+  const within = (holders: readonly Part[], type: string, count: number): readonly Part[] => {
+    if (count <= 1) return holders;
+    if (count > PARTS_MAX) throw invalid(type, `${count} in one node are too many`);
+    return holders.flatMap(({ vertex, path }, at) =>
+      Array.from({ length: shareOf(count, holders.length, at) }, (_, number) => {
+        const inner = `${path}/${type}${number}`;
+        return { vertex: tree.add(vertex, inner, { type, size: 1, unit: "" }), path: inner };
+      }),
+    );
+  };
+  const sockets = within([{ vertex: node, path: id }], "socket", facts.sockets);
+  // Fewer domains than sockets cannot be shown as parts of them.
+  return facts.numa < sockets.length ? sockets : within(sockets, "numa", facts.numa);
+}
+
+/** Part number `at` of `total` shared evenly in whole pieces; the first ones get the rest. */
+const shareOf = (total: number, parts: number, at: number): number =>
+  Math.floor(total / parts) + (at < total % parts ? 1 : 0);
+
+class Tree {
+  readonly #builder = new VertexTableBuilder(limits.graphTypesMax);
+  readonly #parents: number[] = [];
+
+  add(above: number, id: string, kind: Kind): number {
+    this.#parents.push(above);
+    return this.#builder.add(id, kind, () => id);
+  }
+
+  addSome(above: number, id: string, type: string, size: number, unit: string): void {
+    if (size > 0) this.add(above, id, { type, size, unit });
+  }
+
+  describe(vertex: number, metadata: Readonly<Record<string, Scalar>>, field: string): void {
+    this.#builder.describe(vertex, undefined, canonicalJson(metadata, field));
+  }
+
+  toGraph(): Graph {
+    return arrange(this.#builder.table, Int32Array.from(this.#parents));
+  }
+}

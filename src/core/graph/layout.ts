@@ -1,0 +1,229 @@
+import { limits } from "../../limits.ts";
+import { type Graph, NO_PARENT } from "./graph.ts";
+import { canonicalJson } from "./metadata.ts";
+import type { Scalars } from "./requirement.ts";
+import type { Subsystem } from "./subsystem.ts";
+
+/** Vertices with the same of everything that can be asked for, all that is inside included. */
+export interface Shape {
+  /** Its type's number; -1: the top, which contains all roots. */
+  readonly type: number;
+  readonly size: number;
+  readonly unit: string;
+  /** Its links and those of all that contains it: what is linked to a rack holds for its nodes. */
+  readonly linkSet: number;
+  /** The shapes directly inside, each once, and how often. */
+  readonly children: readonly number[];
+  readonly counts: readonly number[];
+  /** Pieces strictly inside, by type. */
+  readonly inside: Float64Array;
+}
+
+/** What a vertex is linked to: its own by subsystem, and the set of what contains it. */
+export interface LinkSet {
+  /** The number of another set; -1: none. */
+  readonly above: number;
+  readonly own: ReadonlyMap<string, readonly Scalars[]>;
+}
+
+/**
+ * A graph and its subsystems, folded for matching: most clusters are a few shapes many times over,
+ * and what holds for a vertex holds for every other of its shape.
+ */
+export interface Layout {
+  readonly graph: Graph;
+  readonly subsystems: ReadonlyMap<string, Subsystem>;
+  readonly types: ReadonlyMap<string, number>;
+  readonly shapes: readonly Shape[];
+  readonly shapeOf: Int32Array;
+  /** The number of the top's shape. */
+  readonly top: number;
+  readonly linkSets: readonly LinkSet[];
+  /** By type row × number of types + column: the most of the column's type inside one of the row's. */
+  readonly mostInside: Float64Array;
+  /** Layouts with the same key answer every request alike; undefined: too irregular to say. */
+  readonly key: string | undefined;
+}
+
+export const TOP_TYPE = -1;
+
+export function layOut(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): Layout {
+  const names = [...new Set(graph.kinds.map(({ type }) => type))].sort();
+  const types = new Map(names.map((type, number) => [type, number]));
+  const links = linkSetsOf(graph, subsystems);
+  const folder = new Folder(graph, types, links.setOf, links.sets.length);
+  const { shapes, shapeOf, top } = folder.fold();
+  const mostInside = new Float64Array(types.size ** 2);
+  for (const { type, inside } of shapes) {
+    if (type === TOP_TYPE) continue;
+    for (let inner = 0; inner < types.size; inner++) {
+      const at = type * types.size + inner;
+      mostInside[at] = Math.max(mostInside[at] ?? 0, inside[inner] ?? 0);
+    }
+  }
+  const key = keyOf(shapes, names, links.texts);
+  return { graph, subsystems, types, shapes, shapeOf, top, linkSets: links.sets, mostInside, key };
+}
+
+interface LinkSets {
+  readonly sets: readonly LinkSet[];
+  /** Of each vertex; set 0 is empty. */
+  readonly setOf: Int32Array;
+  /** Each set by the content of what is linked, never by its ids. */
+  readonly texts: () => string[];
+}
+
+function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): LinkSets {
+  const linked: { subsystem: string; scalars: Scalars; text: () => string }[] = [];
+  const own = new Map<number, number[]>();
+  for (const name of [...subsystems.keys()].sort()) {
+    const { vertices = [], links = new Map<number, number[]>() } = subsystems.get(name) ?? {};
+    const first = linked.length;
+    for (const { scalars, metadata } of vertices) {
+      const text = (): string => `${JSON.stringify(name)}${canonicalJson(metadata, name)}`;
+      linked.push({ subsystem: name, scalars, text });
+    }
+    for (const [vertex, numbers] of links) {
+      const all = own.get(vertex) ?? [];
+      for (const number of numbers) all.push(first + number);
+      own.set(vertex, all);
+    }
+  }
+  const members: { readonly above: number; readonly own: readonly number[] }[] = [
+    { above: -1, own: [] },
+  ];
+  const setOf = new Int32Array(graph.ids.length);
+  const known = new Map<string, number>();
+  for (let vertex = 0; vertex < setOf.length && own.size > 0; vertex++) {
+    const parent = graph.parentOf[vertex] ?? NO_PARENT;
+    const above = parent === NO_PARENT ? 0 : (setOf[parent] ?? 0);
+    const mine = own.get(vertex)?.sort((a, b) => a - b);
+    if (mine === undefined) {
+      setOf[vertex] = above;
+      continue;
+    }
+    const name = `${above}:${mine.join(",")}`;
+    let number = known.get(name);
+    if (number === undefined) known.set(name, (number = members.push({ above, own: mine }) - 1));
+    setOf[vertex] = number;
+  }
+  const sets = members.map(({ above, own: numbers }) => {
+    const bySubsystem = new Map<string, Scalars[]>();
+    for (const number of numbers) {
+      const { subsystem = "", scalars } = linked[number] ?? {};
+      const list = bySubsystem.get(subsystem) ?? [];
+      if (scalars !== undefined) list.push(scalars);
+      bySubsystem.set(subsystem, list);
+    }
+    return { above, own: bySubsystem };
+  });
+  const texts = (): string[] =>
+    members.map(({ above, own: numbers }) =>
+      [above, ...numbers.map((number) => linked[number]?.text() ?? "")].join("\n"),
+    );
+  return { sets, setOf, texts };
+}
+
+/** Gives vertices their shapes, from the inside out. */
+class Folder {
+  readonly #graph: Graph;
+  readonly #types: ReadonlyMap<string, number>;
+  readonly #linkSetOf: Int32Array;
+  readonly #linkSets: number;
+  readonly #shapes: Shape[] = [];
+  readonly #leaves = new Map<number, number>();
+  readonly #others = new Map<string, number>();
+  readonly #nothingInside: Float64Array;
+
+  constructor(
+    graph: Graph,
+    types: ReadonlyMap<string, number>,
+    linkSetOf: Int32Array,
+    linkSets: number,
+  ) {
+    this.#graph = graph;
+    this.#types = types;
+    this.#linkSetOf = linkSetOf;
+    this.#linkSets = linkSets;
+    this.#nothingInside = new Float64Array(types.size);
+  }
+
+  fold(): { shapes: readonly Shape[]; shapeOf: Int32Array; top: number } {
+    const { endOf, kindOf } = this.#graph;
+    const shapeOf = new Int32Array(kindOf.length);
+    for (let vertex = kindOf.length - 1; vertex >= 0; vertex--) {
+      const [kind, linkSet] = [kindOf[vertex] ?? 0, this.#linkSetOf[vertex] ?? 0];
+      const end = endOf[vertex] ?? 0;
+      shapeOf[vertex] =
+        end === vertex + 1
+          ? this.#leaf(kind, linkSet)
+          : this.#holder(kind, linkSet, this.#childShapes(vertex + 1, end, shapeOf));
+    }
+    const roots = this.#childShapes(0, kindOf.length, shapeOf);
+    return { shapes: this.#shapes, shapeOf, top: this.#holder(-1, 0, roots) };
+  }
+
+  #childShapes(from: number, to: number, shapeOf: Int32Array): number[] {
+    const shapes: number[] = [];
+    for (let child = from; child < to; child = this.#graph.endOf[child] ?? to) {
+      shapes.push(shapeOf[child] ?? 0);
+    }
+    return shapes.sort((a, b) => a - b);
+  }
+
+  #leaf(kind: number, linkSet: number): number {
+    const name = kind * this.#linkSets + linkSet;
+    let number = this.#leaves.get(name);
+    if (number === undefined) {
+      number = this.#shapes.push({ ...this.#own(kind, linkSet), children: [], counts: [] }) - 1;
+      this.#leaves.set(name, number);
+    }
+    return number;
+  }
+
+  #holder(kind: number, linkSet: number, sorted: readonly number[]): number {
+    const children: number[] = [];
+    const counts: number[] = [];
+    for (const shape of sorted) {
+      if (children.at(-1) === shape) counts[counts.length - 1] = (counts.at(-1) ?? 0) + 1;
+      else {
+        children.push(shape);
+        counts.push(1);
+      }
+    }
+    const name = `${kind} ${linkSet}:${children.join(",")}x${counts.join(",")}`;
+    let number = this.#others.get(name);
+    if (number !== undefined) return number;
+    const inside = new Float64Array(this.#types.size);
+    children.forEach((child, at) => {
+      const { type = 0, size = 0, inside: inner } = this.#shapes[child] ?? {};
+      const count = counts[at] ?? 0;
+      inside[type] = (inside[type] ?? 0) + count * size;
+      inner?.forEach((pieces, each) => (inside[each] = (inside[each] ?? 0) + count * pieces));
+    });
+    number = this.#shapes.push({ ...this.#own(kind, linkSet), children, counts, inside }) - 1;
+    this.#others.set(name, number);
+    return number;
+  }
+
+  #own(
+    kind: number,
+    linkSet: number,
+  ): Pick<Shape, "type" | "size" | "unit" | "linkSet" | "inside"> {
+    const { type = "", size = 1, unit = "" } = this.#graph.kinds[kind] ?? {};
+    const number = this.#types.get(type) ?? TOP_TYPE;
+    return { type: number, size, unit, linkSet, inside: this.#nothingInside };
+  }
+}
+
+function keyOf(
+  shapes: readonly Shape[],
+  types: readonly string[],
+  linkTexts: () => string[],
+): string | undefined {
+  if (shapes.length > limits.sharedShapesMax) return undefined;
+  const rows = shapes.map(({ type, size, unit, linkSet, children, counts }) =>
+    [type, size, JSON.stringify(unit), linkSet, children.join(","), counts.join(",")].join(" "),
+  );
+  return JSON.stringify([types, rows, linkTexts()]);
+}

@@ -1,0 +1,91 @@
+import { invalid } from "../../../lib/errors.ts";
+import { nearest } from "../../../lib/nearest.ts";
+import { limits } from "../../../limits.ts";
+import { type Expression, parseAssignment, parseExpression, variable } from "./expression.ts";
+
+/** Steps to try in turn; when none remains, those of the next priority. */
+export interface Priority {
+  readonly priority: number;
+  readonly steps: readonly Step[];
+}
+
+export type Step =
+  | { readonly kind: "filter"; readonly expression: Expression }
+  | { readonly kind: "calc"; readonly name: string; readonly expression: Expression }
+  | { readonly kind: "sort"; readonly sign: 1 | -1; readonly expression: Expression }
+  | { readonly kind: "select"; readonly which: "first" | "last" | "random" };
+
+const STEPS = ["filter", "calc", "sort_ascending", "sort_descending", "select"] as const;
+
+/**
+ * Checks a list of {priority, steps: [{filter | calc | sort_ascending | sort_descending | select:
+ * argument}]} completely, and puts it in order. YAML is read where it comes in.
+ */
+export function parsePriorities(value: unknown, field = "priorities"): readonly Priority[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > limits.prioritiesMax) {
+    throw invalid(field, `must be a list of 1 to ${limits.prioritiesMax} priorities`);
+  }
+  return (value as unknown[])
+    .map((each, at) => parsePriority(each, `${field}[${at}]`))
+    .sort((one, other) => one.priority - other.priority);
+}
+
+function parsePriority(value: unknown, field: string): Priority {
+  const { priority, steps } = recordOf(value, field);
+  if (typeof priority !== "number" || !Number.isSafeInteger(priority)) {
+    throw invalid(`${field}.priority`, "must be a whole number");
+  }
+  if (!Array.isArray(steps) || steps.length === 0 || steps.length > limits.stepsMax) {
+    throw invalid(`${field}.steps`, `must be a list of 1 to ${limits.stepsMax} steps`);
+  }
+  const parsed = (steps as unknown[]).map((step, at) => parseStep(step, `${field}.steps[${at}]`));
+  return { priority, steps: parsed };
+}
+
+function parseStep(value: unknown, field: string): Step {
+  const entries = Object.entries(recordOf(value, field));
+  const [entry] = entries;
+  if (entry === undefined || entries.length > 1) {
+    throw invalid(field, `must have exactly one of ${STEPS.join(", ")}`);
+  }
+  const [name, raw] = entry;
+  const kind = STEPS.find((known) => known === name);
+  if (kind === undefined) {
+    const meant = nearest(name, STEPS);
+    const hint = meant === undefined ? `there are ${STEPS.join(", ")}` : `did you mean ${meant}?`;
+    throw invalid(field, `${JSON.stringify(name.slice(0, 40))} is not a step; ${hint}`);
+  }
+  if (typeof raw !== "string" && typeof raw !== "number" && typeof raw !== "boolean") {
+    throw invalid(`${field}.${name}`, "must be a text");
+  }
+  const text = String(raw).trim();
+  const at = `${field}.${name}`;
+  switch (kind) {
+    case "filter":
+      return { kind, expression: parseExpression(text, at) };
+    case "calc":
+      return { kind, ...parseAssignment(text, at) };
+    case "select":
+      if (text !== "first" && text !== "last" && text !== "random") {
+        throw invalid(
+          at,
+          `must be first, last or random, not ${JSON.stringify(text.slice(0, 40))}`,
+        );
+      }
+      return { kind, which: text };
+    case "sort_ascending":
+    case "sort_descending": {
+      // By custom a name stands here, dashes and all; anything else is an expression.
+      const isName = /^[A-Za-z_][\w.-]*$/.test(text);
+      const expression = isName ? variable(text) : parseExpression(text, at);
+      return { kind: "sort", sign: kind === "sort_ascending" ? 1 : -1, expression };
+    }
+  }
+}
+
+function recordOf(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw invalid(field, "must be an object");
+}

@@ -1,0 +1,12 @@
+import { byName, type Strategy } from "./strategy.ts";
+
+/** Any of them, each as likely as the others. */
+export const random: Strategy = {
+  name: "random",
+  prepare: () => (candidates, context) => {
+    const ranked = [...byName(candidates)];
+    const at = Math.min(ranked.length - 1, Math.floor(context.random() * ranked.length));
+    const chosen = ranked.splice(at, 1);
+    return { ranked: [...chosen, ...ranked], dropped: [] };
+  },
+};

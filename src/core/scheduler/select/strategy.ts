@@ -1,0 +1,78 @@
+import type { StateValues } from "../../graph/cluster-state.ts";
+
+/** A cluster that could take a job. */
+export interface Candidate {
+  readonly name: string;
+  /** What the cluster says of itself. */
+  readonly state: StateValues;
+  /** Jobs it was given that have not ended. */
+  readonly jobs: number;
+  /** How much of it is in use, 0 … 1; undefined: not known. */
+  readonly usedShare: number | undefined;
+  /** How often the job's slot would fit there now; undefined: not known. */
+  readonly slots: number | undefined;
+}
+
+/** What a choice may depend on beside the candidates. */
+export interface Context {
+  /** The job's own parameters, for expressions. */
+  readonly parameters: StateValues;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+  /** How often was chosen before. */
+  readonly turn: number;
+}
+
+export interface Selection {
+  /** Those that remain, the chosen one first; empty: none is good enough. */
+  readonly ranked: readonly Candidate[];
+  /** Those that do not, and why. */
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export type Select = (candidates: readonly Candidate[], context: Context) => Selection;
+
+/** A way to choose between clusters that all could take a job. Pure. */
+export interface Strategy {
+  readonly name: string;
+  /** Checks the options once, before any choice is made. */
+  prepare(options: Readonly<Record<string, unknown>>): Select;
+}
+
+type Key = number | string | undefined;
+
+/**
+ * A strategy that ranks by numbers, the smallest first, each asked when those before are equal; in
+ * the end names decide, so the order in which candidates are given never does. What is not known
+ * comes last.
+ */
+export function rankBy(
+  name: string,
+  keysOf: (candidate: Candidate) => readonly (number | undefined)[],
+): Strategy {
+  const select: Select = (candidates) => ({ ranked: sortedBy(candidates, keysOf), dropped: [] });
+  return { name, prepare: () => select };
+}
+
+export function sortedBy(
+  candidates: readonly Candidate[],
+  keysOf: (candidate: Candidate) => readonly (number | undefined)[],
+): readonly Candidate[] {
+  return candidates
+    .map((candidate) => ({ candidate, keys: [...keysOf(candidate), candidate.name] }))
+    .sort((one, other) => compareKeys(one.keys, other.keys))
+    .map(({ candidate }) => candidate);
+}
+
+function compareKeys(one: readonly Key[], other: readonly Key[]): number {
+  for (let at = 0; at < one.length; at++) {
+    const [a, b] = [one[at], other[at]];
+    if (a === b) continue;
+    if (a === undefined || b === undefined) return a === undefined ? 1 : -1;
+    return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+export const byName = (candidates: readonly Candidate[]): readonly Candidate[] =>
+  sortedBy(candidates, () => []);
