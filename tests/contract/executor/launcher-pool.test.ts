@@ -1,11 +1,19 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { createRemover } from "../../../src/agent/executors/process/remover.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
 import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
+import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
 import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -195,8 +203,9 @@ describe("signals that a shell would not tell", () => {
 });
 
 describe("directories that are used again", () => {
+  // With the time of its birth: the number of one that is gone is soon given to another.
   const inode = (jobId: number): string => readFileSync(path(`inodes-${jobId}`), "utf8").trim();
-  const note = (jobId: number): string => `stat -c %i . >${path(`inodes-${jobId}`)}; `;
+  const note = (jobId: number): string => `stat -c '%i %w' . >${path(`inodes-${jobId}`)}; `;
 
   async function runAndForget(jobId: number, text: string) {
     const result = await runOnce(jobId, `${note(jobId)}${text}`);
@@ -243,6 +252,39 @@ describe("directories that are used again", () => {
       await endOfRun(executor, id);
       expect((await readAll(executor, id, "stdout")).text).toBe("own\n");
     }
+  });
+
+  test("one in which a stop was marked is not used again, even if its lane had not seen the mark", async () => {
+    await executor.close();
+    const recycled: string[] = [];
+    const ends: (() => void)[] = [];
+    const starter: ProcessStarter = {
+      start({ directory }, onGone) {
+        mkdirSync(directory);
+        writeFileSync(
+          join(directory, "state"),
+          `lane ${readFileSync("/proc/self/stat", "latin1")}`,
+        );
+        ends.push(() => {
+          appendFileSync(join(directory, "state"), "exit 0\nend\n");
+          const outcome = { kind: "exited", exitCode: 0 } as const;
+          onGone({ kind: "ended", outcome, outputBytes: [0, 0], isClean: true });
+        });
+      },
+      recycle: (directory) => recycled.push(basename(directory)) > 0,
+      close: () => undefined,
+    };
+    executor = await bed.open({ starter });
+    for (const jobId of [1, 2]) executor.start(aRequest(shell("exit 0"), { id: idOf(jobId) }));
+    await new Promise((resolve) => setImmediate(resolve));
+    executor.stop(idOf(2));
+    for (const end of ends) end();
+    for (const jobId of [1, 2]) {
+      await endOfRun(executor, idOf(jobId));
+      executor.forget(idOf(jobId));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(recycled).toEqual(["1.0.1"]);
   });
 
   test("the output of an earlier run is never that of a later one", async () => {

@@ -210,9 +210,11 @@ export class Runs {
     } else if (gone.kind === "gone") {
       this.#lookUp(run, gone.how);
     } else {
-      run.left = gone;
       const { outcome } = gone;
-      if (run.state.stop !== undefined) this.#lookUp(run, "it ended");
+      const { stop } = run.state;
+      // A stop may have been marked after the lane had looked: the next run would find the mark.
+      run.left = { ...gone, isClean: gone.isClean && stop === undefined };
+      if (stop !== undefined) this.#lookUp(run, "it ended");
       else this.#end(run, endOf(outcome, undefined, { program: run.terms.program, vanished: "" }));
     }
   }
