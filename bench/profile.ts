@@ -7,6 +7,7 @@ import { renderProfile } from "./support/render-profile.ts";
 import { renderResults } from "./support/render.ts";
 import { resultsDirectory } from "./support/results.ts";
 import { cleanUpOnSignals, runCase } from "./support/run-cases.ts";
+import { refuse } from "./support/usage.ts";
 
 // Where the time goes: `npm run profile -- <part…> [--target server|agent] [--from-start] [--quick]`.
 // Each part runs with V8's sampling profiler in the server or in the agent; the profiles stay under
@@ -19,8 +20,9 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean", default: false },
   },
 });
-const target = values.target === "agent" ? "agent" : "server";
-if (positionals.length === 0) throw new Error("name a part, e.g. npm run profile -- b.array");
+const target = values.target === "server" || values.target === "agent" ? values.target : undefined;
+if (target === undefined) refuse(`--target: "${values.target}" is none of server, agent`);
+if (positionals.length === 0) refuse("name a part, e.g. npm run profile -- b.array");
 
 /** "CPU.DATE.TIME.PID.TID.SEQ.cpuprofile": thread 0 is the main one, the server's other one is the store's. */
 const pidOf = (file: string): number => Number(file.split(".")[3]);

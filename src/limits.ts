@@ -53,7 +53,6 @@ export const limits = {
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
-  clustersMax: 10_000,
   nodesMax: 20_000,
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
@@ -102,7 +101,6 @@ export const limits = {
   listScanMax: 50_000, // rows looked at for one page
   watchesMax: 1_000,
   watchHistoryChangesMax: 100_000,
-  waitMsMax: 60_000,
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener

@@ -1,3 +1,4 @@
+import { refuse } from "../support/usage.ts";
 import type { Case } from "../support/part.ts";
 import { processes } from "./a-processes.ts";
 import { arrayThrough, jobsThrough } from "./b-control-plane.ts";
@@ -33,7 +34,7 @@ export function selectCases(names: readonly string[]): readonly Case[] {
   const unknown = names.find((name) => !cases.some((each) => isNamed(each, name)));
   if (unknown !== undefined) {
     const known = cases.map(({ id }) => id).join(", ");
-    throw new Error(`there is no part "${unknown}"; there are ${known}`);
+    refuse(`there is no part "${unknown}"; there are ${known}`);
   }
   return names.length === 0
     ? cases

@@ -67,6 +67,15 @@ async function runMany(mutant: string | undefined): Promise<number> {
   return sum.failed === 0 ? 0 : 1;
 }
 
+/** A run of no seeds would look like a good one. */
+const wrong = (["seeds", "from", "workers", "seed"] as const).find((name) => {
+  const text = values[name];
+  return text !== undefined && !/^[1-9]\d{0,8}$/.test(text);
+});
+
 if (values.help) say(USAGE);
-else if (values.seed === undefined) process.exitCode = await runMany(values.mutant);
+else if (wrong !== undefined) {
+  process.stderr.write(`--${wrong}: "${values[wrong]}" is not a whole number from 1\n${USAGE}\n`);
+  process.exitCode = 2;
+} else if (values.seed === undefined) process.exitCode = await runMany(values.mutant);
 else process.exitCode = await runOne(Number(values.seed));

@@ -235,7 +235,8 @@ describe("directories that are used again", () => {
   });
 
   test("what an earlier command left behind cannot write into the output of a later one", async () => {
-    const stray = `: >"$0"; until [ -e ${path("go")} ]; do sleep 0.02; done; echo stray`;
+    const wait = `until [ -e ${path("go")} ]; do sleep 0.02; done`;
+    const stray = `: >"$0"; ${wait}; echo stray; : >"$0.written"`;
     for (const jobId of [1, 2, 3, 4]) {
       const out = path(`out-${jobId}`); // of the group, or it would be killed with it
       const text = `setsid sh -c '${stray}' ${out} & until [ -e ${out} ]; do sleep 0.01; done`;
@@ -246,7 +247,8 @@ describe("directories that are used again", () => {
     for (const id of later) executor.start(aRequest(shell(text), { id }));
     await eventually(() => bed.processes().length >= 6, { what: "all to run" });
     writeFileSync(path("go"), "");
-    await new Promise((resolve) => setTimeout(resolve, 300)); // for what must not happen
+    const hasWritten = (jobId: number): boolean => existsSync(path(`out-${jobId}.written`));
+    await eventually(() => [1, 2, 3, 4].every(hasWritten), { what: "all strays to have written" });
     writeFileSync(path("end"), "");
     for (const id of later) {
       await endOfRun(executor, id);
