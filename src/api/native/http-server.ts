@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
 import { describeChain } from "../../lib/errors.ts";
+import { Lazy } from "../../lib/lazy.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Operations } from "../../server/operations.ts";
 import { answerNoRequest } from "./http/answer-no-request.ts";
-import type { AppOptions } from "./http/app.ts";
 import { type HttpHost, OpenStreams } from "./http/host.ts";
 import type { App } from "./http/typebox-provider.ts";
 import { toListenError } from "./listen-error.ts";
@@ -42,17 +42,20 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const { operations, logger, version, traffic = createTraffic() } = options;
   const { host, port } = parseAddress(options.address, "--http");
   const shared: HttpHost = { operations, logger, traffic, streams: new OpenStreams() };
-  const app = new LazyApp(shared, {
-    version,
-    listensOnLoopback: isLoopback(host),
-    heartbeatMs: options.heartbeatMs ?? limits.sseHeartbeatIntervalMs,
+  const app = new Lazy(async () => {
+    const { createApp } = await import("./http/app.ts");
+    return createApp(shared, {
+      version,
+      listensOnLoopback: isLoopback(host),
+      heartbeatMs: options.heartbeatMs ?? limits.sseHeartbeatIntervalMs,
+    });
   });
   const server = createServer(
     {
       requestTimeout: limits.requestReceiveMsMax,
       keepAliveTimeout: limits.httpKeepAliveMs,
     },
-    (request, response) => void app.answer(request, response),
+    (request, response) => void answer(app, logger, { request, response }),
   );
   server.maxConnections = limits.connectionsMax;
   server.on("clientError", answerNoRequest);
@@ -64,7 +67,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await closeServer(server, shared, options.drainMs ?? limits.drainMsMax);
-    await app.close();
+    await (await app.peek())?.close();
   };
   return {
     address: formatAddress({ host, port: boundPort(server) ?? port }),
@@ -72,34 +75,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 }
 
-/** Loaded once, by the first request; those that come meanwhile wait for it too. */
-class LazyApp {
-  readonly #host: HttpHost;
-  readonly #options: AppOptions;
-  #app: Promise<App> | undefined;
-
-  constructor(host: HttpHost, options: AppOptions) {
-    this.#host = host;
-    this.#options = options;
-  }
-
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      const app = await (this.#app ??= this.#load());
-      app.routing(request, response);
-    } catch (error) {
-      this.#host.logger.error({ error: describeChain(error) }, "HTTP cannot be answered");
-      response.destroy();
-    }
-  }
-
-  async #load(): Promise<App> {
-    const { createApp } = await import("./http/app.ts");
-    return createApp(this.#host, this.#options);
-  }
-
-  async close(): Promise<void> {
-    await (await this.#app)?.close();
+async function answer(
+  app: Lazy<App>,
+  logger: Logger,
+  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+): Promise<void> {
+  try {
+    (await app.get()).routing(request, response);
+  } catch (error) {
+    logger.error({ error: describeChain(error) }, "HTTP cannot be answered");
+    response.destroy();
   }
 }
 

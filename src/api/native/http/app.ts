@@ -8,7 +8,7 @@ import { acceptJson } from "./json-body.ts";
 import { addRoutes } from "./routes.ts";
 import type { App } from "./typebox-provider.ts";
 
-export interface AppOptions {
+interface AppOptions {
   readonly version: string;
   readonly listensOnLoopback: boolean;
   readonly heartbeatMs: number;
