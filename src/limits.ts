@@ -54,6 +54,7 @@ export const limits = {
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   nodesMax: 20_000,
+  clustersMax: 10_000,
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 

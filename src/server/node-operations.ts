@@ -117,7 +117,7 @@ function requireNode(state: State, name: string): NodeRecord {
 }
 
 function viewClusters(state: State): ClusterView[] {
-  const views = [...state.clusters.values()].map(({ id }) => {
+  const views = [...state.clusters.rows.values()].map(({ id }) => {
     const records = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
     const connected = records.filter(({ node }) => node.link.kind === "connected");
     return {

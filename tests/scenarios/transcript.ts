@@ -224,6 +224,9 @@ function describeChange(change: Change): string[] {
     case "group":
       return [`group ${change.row.id} weight ${change.row.weight}`];
     case "cluster":
+    case "graph":
+    case "subsystem":
+    case "status":
     case "counter":
       return [];
   }

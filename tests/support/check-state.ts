@@ -1,3 +1,6 @@
+import { toJgf } from "../../src/core/graph/jgf.ts";
+import { toSubsystemJgf } from "../../src/core/graph/subsystem.ts";
+import type { ClusterId } from "../../src/core/model/ids.ts";
 import { taskTotalOf } from "../../src/core/model/job.ts";
 import { addInto } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
@@ -124,6 +127,15 @@ export function readBack(changes: readonly Change[]): State {
   return state;
 }
 
+function graphDigest({ clusters: { graphs } }: State, id: ClusterId): unknown {
+  const graph = graphs.graph(id);
+  const subsystems = [...graphs.subsystems(id).values()];
+  return {
+    graph: toJgf(graph),
+    subsystems: subsystems.map((each) => [each.name, toSubsystemJgf(each, graph)]).sort(),
+  };
+}
+
 /** All that must be equal in two states that hold the same rows. */
 export const digest = (state: State): unknown => ({
   jobs: [...records(state)].map(({ job, progress, rows }) => ({
@@ -139,6 +151,11 @@ export const digest = (state: State): unknown => ({
       tasks: tasks.size,
     }))
     .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
+  clusters: state.clusters.inOrder.map((cluster) => ({
+    cluster,
+    status: state.clusters.statusOf(cluster.id),
+    graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
+  })),
   totals: state.totals,
   counter: state.counter,
   ended: state.endedJobs,

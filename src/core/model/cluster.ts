@@ -1,11 +1,34 @@
+import type { ClusterState, Counter } from "../graph/cluster-state.ts";
+import type { Graph } from "../graph/graph.ts";
+import type { Subsystem } from "../graph/subsystem.ts";
 import type { ClusterId } from "./ids.ts";
 
 /**
- * A named place that takes work. `managed`: its nodes have agents, Busbar places on nodes.
- * (`pulling` clusters, which ask for jobs, come with their door.)
+ * A named place that takes work. `managed`: its nodes have agents, Busbar places on nodes, and what
+ * it has is told by them. `pulling`: it was registered with a graph of what it has; tasks are
+ * offered to it as a whole, and its own scheduler runs those that it takes.
  */
 export interface Cluster {
   readonly id: ClusterId;
-  readonly kind: "managed";
+  readonly kind: "managed" | "pulling";
   readonly createdAtMs: number;
+}
+
+/** What a pulling cluster has. */
+export interface ClusterGraph {
+  readonly id: ClusterId;
+  readonly graph: Graph;
+}
+
+/** What is linked to a cluster's graph; its links count vertices of that graph. */
+export interface ClusterSubsystem {
+  readonly id: ClusterId;
+  readonly subsystem: Subsystem;
+}
+
+/** What a cluster says of itself, and which of it goes down as tasks are given to it. */
+export interface ClusterStatus {
+  readonly id: ClusterId;
+  readonly state: ClusterState;
+  readonly counters: readonly Counter[];
 }

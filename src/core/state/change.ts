@@ -1,4 +1,4 @@
-import type { Cluster } from "../model/cluster.ts";
+import type { Cluster, ClusterGraph, ClusterStatus, ClusterSubsystem } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { Job } from "../model/job.ts";
@@ -10,7 +10,7 @@ import type { Task } from "../model/task.ts";
  * applied in memory, and sent to watchers and agents, so the four cannot disagree.
  *
  * config: group, job, counter. desired: task (a task row holds its assignment: node, attempt and
- * their state). inventory: cluster, node.
+ * their state). inventory: cluster, graph, subsystem, status (all of clusters), node.
  */
 export type Change =
   | { readonly table: "group"; readonly row: Group }
@@ -21,6 +21,13 @@ export type Change =
   | { readonly table: "task"; readonly row: Task }
   | { readonly table: "cluster"; readonly row: Cluster }
   | { readonly table: "cluster"; readonly removed: ClusterId }
+  /** A new graph takes the subsystems of the old one with it: each must be written again. */
+  | { readonly table: "graph"; readonly row: ClusterGraph }
+  | { readonly table: "graph"; readonly removed: ClusterId }
+  | { readonly table: "subsystem"; readonly row: ClusterSubsystem }
+  | { readonly table: "subsystem"; readonly removed: ClusterId; readonly name: string }
+  | { readonly table: "status"; readonly row: ClusterStatus }
+  | { readonly table: "status"; readonly removed: ClusterId }
   | { readonly table: "node"; readonly row: Node }
   | { readonly table: "node"; readonly removed: NodeId }
   | { readonly table: "counter"; readonly row: Counter };

@@ -1,8 +1,9 @@
 import { AppError } from "../../lib/errors.ts";
-import type { Cluster } from "../model/cluster.ts";
+import { decodeGraph, decodeSubsystem, encodeGraph, encodeSubsystem } from "../graph/rows.ts";
+import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
-import type { JobId } from "../model/ids.ts";
-import { jobId } from "../model/ids.ts";
+import type { ClusterId, JobId } from "../model/ids.ts";
+import { clusterId, jobId } from "../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../model/job.ts";
 import { SharedSpec } from "../model/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
@@ -15,6 +16,9 @@ import type { Change, Counter } from "./change.ts";
 const jobKey = (id: number): string => `job/${String(id).padStart(10, "0")}`;
 const taskKey = (id: number, index: number): string =>
   `task/${String(id).padStart(10, "0")}/${String(index).padStart(9, "0")}`;
+
+// A cluster's name has no slash; a subsystem's may have any character.
+const subsystemKey = (id: ClusterId, name: string): string => `subsystem/${id}/${name}`;
 
 /** Calls `write` for every stored row a change touches; undefined deletes it. */
 export function encodeChange(
@@ -36,8 +40,20 @@ export function encodeChange(
     case "counter":
       write("counter/jobs", JSON.stringify(change.row));
       return;
+    case "graph":
+      if ("removed" in change) write(`graph/${change.removed}`, undefined);
+      else write(`graph/${change.row.id}`, encodeGraph(change.row.graph));
+      return;
+    case "subsystem":
+      if ("removed" in change) write(subsystemKey(change.removed, change.name), undefined);
+      else {
+        const { id, subsystem } = change.row;
+        write(subsystemKey(id, subsystem.name), encodeSubsystem(subsystem));
+      }
+      return;
     case "group":
     case "cluster":
+    case "status":
     case "node":
       if ("removed" in change) write(`${change.table}/${change.removed}`, undefined);
       else write(`${change.table}/${change.row.id}`, JSON.stringify(change.row));
@@ -62,12 +78,22 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       return { table, row: decodeGroup(JSON.parse(value) as Partial<Group>) };
     case "cluster":
       return { table, row: JSON.parse(value) as Cluster };
+    case "graph":
+      return { table, row: { id: clusterId(idOf(key)), graph: decodeGraph(value) } };
+    case "subsystem": {
+      const [id = ""] = idOf(key).split("/", 1);
+      return { table, row: { id: clusterId(id), subsystem: decodeSubsystem(value) } };
+    }
+    case "status":
+      return { table, row: JSON.parse(value) as ClusterStatus };
     case "node":
       return { table, row: decodeNode(JSON.parse(value) as Node) };
     default:
       throw new AppError("internal", `the store holds a row that is not ours: ${key}`);
   }
 }
+
+const idOf = (key: string): string => key.slice(key.indexOf("/") + 1);
 
 type StoredJob = Omit<Job, "spec"> & {
   readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name">;

@@ -1,4 +1,7 @@
-import type { GroupId, JobId, NodeId } from "../model/ids.ts";
+import type { Counter } from "../graph/cluster-state.ts";
+import type { Graph } from "../graph/graph.ts";
+import type { Subsystem } from "../graph/subsystem.ts";
+import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure } from "../model/task.ts";
@@ -83,6 +86,32 @@ export type Command =
       readonly drain: { readonly by: string; readonly reason: string } | undefined;
     }
   | { readonly kind: "remove-node"; readonly nodeId: NodeId; readonly nowMs: number }
+  | {
+      readonly kind: "register-cluster";
+      readonly id: ClusterId;
+      readonly graph: Graph;
+      /** Whether one that is there already gets the new graph. */
+      readonly isUpdate: boolean;
+      readonly nowMs: number;
+    }
+  | { readonly kind: "remove-cluster"; readonly id: ClusterId }
+  | {
+      readonly kind: "put-subsystem";
+      readonly id: ClusterId;
+      readonly subsystem: Subsystem;
+      /** That it was read for. */
+      readonly graph: Graph;
+    }
+  | { readonly kind: "remove-subsystem"; readonly id: ClusterId; readonly name: string }
+  | {
+      readonly kind: "set-status";
+      readonly id: ClusterId;
+      /** Keys and values; null removes a key. Not checked yet. */
+      readonly patch: Readonly<Record<string, unknown>>;
+      /** undefined: as they were. */
+      readonly counters: readonly Counter[] | undefined;
+      readonly nowMs: number;
+    }
   | { readonly kind: "tick"; readonly nowMs: number; readonly settings: TickSettings }
   | { readonly kind: "recover"; readonly nowMs: number };
 

@@ -1,6 +1,13 @@
 import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
 import { cancelJob } from "./decide/cancel-job.ts";
+import {
+  putSubsystem,
+  registerCluster,
+  removeCluster,
+  removeSubsystem,
+  setStatus,
+} from "./decide/clusters.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
@@ -36,6 +43,16 @@ function decideAny(state: State, command: Command): Decision {
       return drainNode(state, command);
     case "remove-node":
       return removeNode(state, command);
+    case "register-cluster":
+      return registerCluster(state, command);
+    case "remove-cluster":
+      return removeCluster(state, command);
+    case "put-subsystem":
+      return putSubsystem(state, command);
+    case "remove-subsystem":
+      return removeSubsystem(state, command);
+    case "set-status":
+      return setStatus(state, command);
     case "tick":
       return tick(state, command);
     case "recover":

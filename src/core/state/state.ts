@@ -1,9 +1,8 @@
 import { Heap } from "../../lib/heap.ts";
 import { invariant, unreachable } from "../../lib/invariant.ts";
-import type { Cluster } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
 import { freshGroup } from "../model/group.ts";
-import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
+import type { GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
@@ -14,6 +13,7 @@ import { canMove, isActive } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
+import { ClusterTable } from "./cluster-table.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
@@ -35,7 +35,7 @@ export class State {
   readonly jobs = new JobTable();
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
-  readonly clusters = new Map<ClusterId, Cluster>();
+  readonly clusters = new ClusterTable();
   counter: Counter = { lastJobId: jobId(0) };
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
@@ -100,8 +100,20 @@ export class State {
         else this.#putGroup(change.row);
         return;
       case "cluster":
-        if ("removed" in change) this.clusters.delete(change.removed);
-        else this.clusters.set(change.row.id, change.row);
+        if ("removed" in change) this.clusters.remove(change.removed);
+        else this.clusters.put(change.row);
+        return;
+      case "graph":
+        if ("removed" in change) this.clusters.removeGraph(change.removed);
+        else this.clusters.putGraph(change.row);
+        return;
+      case "subsystem":
+        if ("removed" in change) this.clusters.removeSubsystem(change.removed, change.name);
+        else this.clusters.putSubsystem(change.row);
+        return;
+      case "status":
+        if ("removed" in change) this.clusters.removeStatus(change.removed);
+        else this.clusters.putStatus(change.row);
         return;
       case "counter":
         this.counter = change.row;
@@ -126,8 +138,10 @@ export class State {
         if ("removed" in change) return !this.groups.has(change.removed);
         return this.groups.get(change.row.id)?.group === change.row;
       case "cluster":
-        if ("removed" in change) return !this.clusters.has(change.removed);
-        return this.clusters.get(change.row.id) === change.row;
+      case "graph":
+      case "subsystem":
+      case "status":
+        return this.clusters.isNewest(change);
       case "counter":
         return this.counter === change.row;
       default:

@@ -15,7 +15,7 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
   checkHello(state, hello, known?.node);
   const changes: Change[] = [];
   const cluster = clusterId(hello.cluster);
-  if (!state.clusters.has(cluster)) {
+  if (state.clusters.get(cluster) === undefined) {
     changes.push({
       table: "cluster",
       row: { id: cluster, kind: "managed", createdAtMs: hello.nowMs },
@@ -28,6 +28,13 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
 }
 
 function checkHello(state: State, hello: NodeHello, known: Node | undefined): void {
+  if (state.clusters.get(clusterId(hello.cluster))?.kind === "pulling") {
+    throw new AppError(
+      "permission_denied",
+      `cluster ${hello.cluster} was registered with a graph and takes no agents; ` +
+        `choose another name (--cluster), or delete it first (busbar cluster delete ${hello.cluster})`,
+    );
+  }
   if (known === undefined && state.nodes.size >= limits.nodesMax) {
     throw new AppError("exhausted", `there are ${limits.nodesMax} nodes already`);
   }

@@ -1,0 +1,89 @@
+import type { Graph } from "./graph.ts";
+import { scalarsOf } from "./metadata.ts";
+import type { Subsystem } from "./subsystem.ts";
+import type { Kind } from "./vertex-table.ts";
+
+/**
+ * Graphs as they are stored: in columns, as in memory. A document of links and vertices is several
+ * times as long, and would have to be checked again.
+ */
+interface StoredGraph {
+  readonly ids: readonly string[];
+  readonly kinds: readonly Kind[];
+  readonly kindOf: readonly number[];
+  readonly parentOf: readonly number[];
+  readonly endOf: readonly number[];
+  readonly labels: readonly (readonly [number, string])[];
+  /** Equal ones once; -1 in `extraOf` for none. */
+  readonly extras: readonly string[];
+  readonly extraOf: readonly number[];
+}
+
+export function encodeGraph(graph: Graph): string {
+  const numbers = new Map<string, number>();
+  const extraOf = graph.extras.map((extra) => {
+    if (extra === undefined) return -1;
+    const known = numbers.get(extra);
+    if (known !== undefined) return known;
+    numbers.set(extra, numbers.size);
+    return numbers.size - 1;
+  });
+  const stored: StoredGraph = {
+    ids: graph.ids,
+    kinds: graph.kinds,
+    kindOf: Array.from(graph.kindOf),
+    parentOf: Array.from(graph.parentOf),
+    endOf: Array.from(graph.endOf),
+    labels: [...graph.labels],
+    extras: [...numbers.keys()],
+    extraOf,
+  };
+  return JSON.stringify(stored);
+}
+
+export function decodeGraph(text: string): Graph {
+  const stored = JSON.parse(text) as StoredGraph;
+  return {
+    ids: stored.ids,
+    kinds: stored.kinds,
+    kindOf: Int32Array.from(stored.kindOf),
+    parentOf: Int32Array.from(stored.parentOf),
+    endOf: Int32Array.from(stored.endOf),
+    labels: new Map(stored.labels),
+    extras: stored.extraOf.map((number) => stored.extras[number]),
+  };
+}
+
+type StoredVertex = readonly [id: string, label: string, metadata: Record<string, unknown>];
+
+interface StoredSubsystem {
+  readonly name: string;
+  readonly vertices: readonly StoredVertex[];
+  readonly links: readonly (readonly [number, readonly number[]])[];
+  readonly inner: readonly (readonly [number, number])[];
+}
+
+export function encodeSubsystem({ name, vertices, links, inner }: Subsystem): string {
+  const stored: StoredSubsystem = {
+    name,
+    vertices: vertices.map(({ id, label, metadata }) => [id, label, metadata]),
+    links: [...links],
+    inner,
+  };
+  return JSON.stringify(stored);
+}
+
+export function decodeSubsystem(text: string): Subsystem {
+  const { name, vertices, links, inner } = JSON.parse(text) as StoredSubsystem;
+  return {
+    name,
+    vertices: vertices.map(([id, label, metadata]) => ({
+      id,
+      label,
+      metadata,
+      scalars: scalarsOf(metadata),
+    })),
+    links: new Map(links),
+    inner,
+  };
+}

@@ -1,0 +1,141 @@
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import { mergeState } from "../../graph/cluster-state.ts";
+import type { Graph } from "../../graph/graph.ts";
+import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../../graph/subsystem.ts";
+import type { Cluster } from "../../model/cluster.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import type { Change } from "../change.ts";
+import type { CommandOf, Decision } from "../command.ts";
+import type { State } from "../state.ts";
+
+/** A cluster that pulls, or another graph for one that is there. */
+export function registerCluster(
+  state: State,
+  { id, graph, isUpdate, nowMs }: CommandOf<"register-cluster">,
+): Decision<undefined> {
+  const known = state.clusters.get(id);
+  if (known?.kind === "managed") {
+    throw new AppError(
+      "already_exists",
+      `cluster ${id} has agents, which tell what it has; choose another name`,
+    );
+  }
+  if (known !== undefined && !isUpdate) {
+    throw new AppError(
+      "already_exists",
+      `there is a cluster ${id} already; say --update to give it another graph`,
+    );
+  }
+  if (known === undefined && state.clusters.rows.size >= limits.clustersMax) {
+    throw new AppError("exhausted", `there are ${limits.clustersMax} clusters already`);
+  }
+  const changes: Change[] = [];
+  if (known === undefined) {
+    changes.push({ table: "cluster", row: { id, kind: "pulling", createdAtMs: nowMs } });
+  }
+  changes.push({ table: "graph", row: { id, graph } });
+  if (known !== undefined) changes.push(...relinked(state, id, graph));
+  return { changes, answer: undefined };
+}
+
+/** The subsystems of a cluster, linked to vertices of the same ids in its new graph. */
+function relinked(state: State, id: ClusterId, graph: Graph): Change[] {
+  const { graphs } = state.clusters;
+  return [...graphs.subsystems(id).values()].map((subsystem) => ({
+    table: "subsystem",
+    row: { id, subsystem: relink(subsystem, graphs.graph(id), graph) },
+  }));
+}
+
+function relink(subsystem: Subsystem, from: Graph, to: Graph): Subsystem {
+  try {
+    return parseSubsystem(subsystem.name, toSubsystemJgf(subsystem, from), to);
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    throw new AppError(
+      "conflict",
+      `subsystem ${subsystem.name} does not fit the new graph (${cause.message}); remove it first`,
+    );
+  }
+}
+
+export function requireCluster(state: State, id: ClusterId): Cluster {
+  const cluster = state.clusters.get(id);
+  if (cluster === undefined) throw new AppError("not_found", `there is no cluster ${id}`);
+  return cluster;
+}
+
+/** Forgets a cluster with all that is known of it. */
+export function removeCluster(
+  state: State,
+  { id }: CommandOf<"remove-cluster">,
+): Decision<undefined> {
+  const { kind } = requireCluster(state, id);
+  const changes: Change[] = [];
+  if (kind === "managed") {
+    const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id).length;
+    if (nodes > 0) {
+      throw new AppError("conflict", `cluster ${id} has ${nodes} nodes; remove them first`);
+    }
+  } else {
+    for (const name of state.clusters.graphs.subsystems(id).keys()) {
+      changes.push({ table: "subsystem", removed: id, name });
+    }
+    changes.push({ table: "graph", removed: id });
+  }
+  if (state.clusters.hasStatus(id)) changes.push({ table: "status", removed: id });
+  changes.push({ table: "cluster", removed: id });
+  return { changes, answer: undefined };
+}
+
+export function putSubsystem(
+  state: State,
+  { id, subsystem, graph }: CommandOf<"put-subsystem">,
+): Decision<undefined> {
+  const { graphs } = state.clusters;
+  requirePulling(state, id);
+  if (graphs.graph(id) !== graph) {
+    throw new AppError("conflict", `cluster ${id} got another graph meanwhile; try again`);
+  }
+  const known = graphs.subsystems(id);
+  if (!known.has(subsystem.name) && known.size >= limits.subsystemsMax) {
+    throw new AppError("exhausted", `cluster ${id} has ${known.size} subsystems already`);
+  }
+  return { changes: [{ table: "subsystem", row: { id, subsystem } }], answer: undefined };
+}
+
+export function removeSubsystem(
+  state: State,
+  { id, name }: CommandOf<"remove-subsystem">,
+): Decision<undefined> {
+  requirePulling(state, id);
+  if (state.clusters.subsystem(id, name) === undefined) {
+    throw new AppError("not_found", `cluster ${id} has no subsystem ${name}`);
+  }
+  return { changes: [{ table: "subsystem", removed: id, name }], answer: undefined };
+}
+
+function requirePulling(state: State, id: ClusterId): void {
+  if (requireCluster(state, id).kind === "pulling") return;
+  throw new AppError(
+    "conflict",
+    `cluster ${id} has agents, which tell what its nodes have; subsystems are added to registered ` +
+      "clusters only",
+  );
+}
+
+/** Keys told replace, others stay, null removes. */
+export function setStatus(
+  state: State,
+  { id, patch, counters, nowMs }: CommandOf<"set-status">,
+): Decision<undefined> {
+  requireCluster(state, id);
+  const known = state.clusters.statusOf(id);
+  const row = {
+    id,
+    state: mergeState(known.state, patch, nowMs),
+    counters: counters ?? known.counters,
+  };
+  return { changes: [{ table: "status", row }], answer: undefined };
+}
