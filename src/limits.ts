@@ -80,6 +80,7 @@ export const limits = {
   expressionDepthMax: 50,
   prioritiesMax: 100,
   stepsMax: 100, // of one priority
+  selectCharsMax: 64 * KIB, // of the options and parameters of one job
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
 

@@ -10,6 +10,7 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
+import { createSystemRandom } from "./system/random.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 
@@ -74,7 +75,8 @@ async function openPlane(
       clock,
       logger,
       version: manifest.version,
-      policy,
+      policies: { policy },
+      random: createSystemRandom(),
       settings,
       soon: (run) => setImmediate(run),
       onBroken,

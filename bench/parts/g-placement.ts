@@ -1,5 +1,5 @@
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
-import { scorerByName } from "../../src/core/scheduler/scorers/all.ts";
+import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
 import { nodeId } from "../../src/core/model/ids.ts";
 import type { JobSpec } from "../../src/core/model/job.ts";
@@ -121,22 +121,22 @@ class Core {
 
   /** Places all that fits now. */
   place(): Task[] {
-    const { queue, fleet } = this.#state;
-    const scorer = scorerByName(this.#policy);
+    const policy = createPolicy({ policy: this.#policy }, () => 0);
     const placed: Task[] = [];
     const bounds = {
       candidatesMax: limits.candidatesPerPlacementMax,
       wakeChecksMax: limits.wakeChecksPerRoundMax,
     };
     for (;;) {
-      const next = nextPlacement(queue, fleet, scorer, bounds);
+      const next = nextPlacement(this.#state, policy, bounds);
       if (next === undefined) return placed;
-      const change = placeTask(next, 0);
-      if (change.table === "task") {
-        checkMove(this.#state, change.row);
-        placed.push(change.row);
+      for (const change of placeTask(next, this.#state.clusters, 0)) {
+        if (change.table === "task") {
+          checkMove(this.#state, change.row);
+          placed.push(change.row);
+        }
+        this.#state.apply(change);
       }
-      this.#state.apply(change);
     }
   }
 

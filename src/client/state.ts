@@ -15,16 +15,17 @@ const NUMBERS = {
   failed: 7,
   cancelled: 8,
   expired: 9,
+  offered: 11,
 } as const satisfies Record<string, State>;
 
 export type StateName = keyof typeof NUMBERS;
 
 export const stateNames = Object.keys(NUMBERS) as readonly StateName[];
 
+const OF_TASKS: ReadonlySet<StateName> = new Set(["waiting", "offered", "assigned", "stopping"]);
+
 /** Those a job can be in; the others are states of tasks only. */
-export const jobStateNames = stateNames.filter(
-  (name) => name !== "waiting" && name !== "assigned" && name !== "stopping",
-);
+export const jobStateNames = stateNames.filter((name) => !OF_TASKS.has(name));
 
 export const stateOf = (name: StateName): State => NUMBERS[name];
 

@@ -207,7 +207,7 @@ export class AgentSessions {
   }
 
   #taskChanged({ jobId, index, attempt, state, past }: Task): AgentSession | undefined {
-    const nodeId = state.kind === "waiting" ? past.at(-1)?.nodeId : state.nodeId;
+    const nodeId = "nodeId" in state ? state.nodeId : past.at(-1)?.nodeId;
     const session = nodeId === undefined ? undefined : this.#byNode.get(nodeId);
     if (session === undefined) return undefined;
     const run = { jobId, index, attempt };

@@ -3,7 +3,7 @@ import { aHello, aSpec } from "../../tests/support/builders.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { silentLogger } from "../../tests/support/silent-logger.ts";
 import { jobId } from "../core/model/ids.ts";
-import { scorerByName } from "../core/scheduler/scorers/all.ts";
+import { createPolicy } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
@@ -34,7 +34,7 @@ function aLoop() {
     },
     clock: new FakeClock(),
     logger: silentLogger,
-    scorer: scorerByName("spread"),
+    policy: createPolicy({ policy: "spread" }, () => 0),
     soon: (run) => setImmediate(run),
     onCommit: (commit) => commits.push(commit),
     onBroken: (error) => broken.push(error),

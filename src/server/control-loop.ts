@@ -11,8 +11,7 @@ import { placeTask } from "../core/state/decide/place-task.ts";
 import type { Progress } from "../core/state/progress.ts";
 import { checkMove } from "../core/state/state.ts";
 import type { State } from "../core/state/state.ts";
-import { nextPlacement } from "../core/scheduler/plan.ts";
-import type { Scorer } from "../core/scheduler/scorers/scorer.ts";
+import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
 import { limits } from "../limits.ts";
@@ -67,7 +66,7 @@ export interface LoopOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly scorer: Scorer;
+  readonly policy: PlanPolicy;
   /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
   readonly soon: (run: () => void) => void;
   /** Called for each revision in order, when it is durable and before its answers go out. */
@@ -276,7 +275,7 @@ export class ControlLoop {
 
   /** Places what fits, up to a bound; returns whether there may be more. */
   #planRound(): boolean {
-    const { queue, fleet } = this.#state;
+    const { queue, fleet, clusters } = this.#state;
     const nowMs = this.#options.clock.nowMs();
     queue.release(nowMs);
     const planLimits = {
@@ -284,9 +283,9 @@ export class ControlLoop {
       wakeChecksMax: limits.wakeChecksPerRoundMax,
     };
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
-      const placement = nextPlacement(queue, fleet, this.#options.scorer, planLimits);
+      const placement = nextPlacement(this.#state, this.#options.policy, planLimits);
       if (placement === undefined) return fleet.hasImproved;
-      this.#apply(placeTask(placement, nowMs));
+      for (const change of placeTask(placement, clusters, nowMs)) this.#apply(change);
       this.metrics.placements++;
     }
     return true;

@@ -3,11 +3,12 @@ import { revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
-import { scorerByName } from "../core/scheduler/scorers/all.ts";
+import { createPolicy, type PolicyNames } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
 import type { Store } from "../ports/store.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { ControlLoop } from "./control-loop.ts";
@@ -21,8 +22,9 @@ export interface ControlPlaneOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** How the best node is chosen: "spread" or "binpack". */
-  readonly policy: string;
+  /** How nodes and clusters are chosen. */
+  readonly policies: PolicyNames;
+  readonly random: Random;
   readonly settings: TickSettings;
   readonly soon: (run: () => void) => void;
   readonly onBroken: (error: AppError) => void;
@@ -48,7 +50,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     store,
     clock,
     logger,
-    scorer: scorerByName(options.policy),
+    policy: createPolicy(options.policies, () => options.random.fraction()),
     soon: options.soon,
     onCommit: (commit) => {
       sessions.committed(commit);

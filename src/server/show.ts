@@ -126,6 +126,7 @@ function outcomeOf({ state }: Task): Outcome {
     case "stopping":
       return { reason: state.reason };
     case "waiting":
+    case "offered":
     case "assigned":
     case "running":
       return {};
@@ -164,6 +165,11 @@ const showPast = ({
   ...failureOutcome(failure),
 });
 
+function assignedAtMs(state: Task["state"]): number | undefined {
+  if (state.kind === "offered") return state.offeredAtMs;
+  return "assignedAtMs" in state ? state.assignedAtMs : undefined;
+}
+
 export function showTask(
   job: Job,
   index: number,
@@ -176,13 +182,14 @@ export function showTask(
   const base = { id, jobId, index, state, attempt: task?.attempt ?? 0 };
   if (task === undefined) return { ...base, ...present({ reason: job.closed?.reason }) };
   const at = task.state;
-  const node = "nodeId" in at ? at.nodeId : task.past.at(-1)?.nodeId;
+  const last = at.kind === "waiting" ? task.past.at(-1)?.nodeId : undefined;
+  const node = "nodeId" in at ? at.nodeId : last;
   return {
     ...base,
     ...present({
       node,
-      cluster: node === undefined ? undefined : clusterOf(node),
-      assignedAtMs: "assignedAtMs" in at ? at.assignedAtMs : undefined,
+      cluster: "cluster" in at ? at.cluster : node === undefined ? undefined : clusterOf(node),
+      assignedAtMs: assignedAtMs(at),
       startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
       endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
       notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,

@@ -80,7 +80,8 @@ export class Server {
       clock,
       logger,
       version: "simulated",
-      policy: random.pick(["spread", "binpack"]),
+      policies: { policy: random.pick(["spread", "binpack"]) },
+      random: { fraction: () => random.fraction(), token: () => "token" },
       settings: {
         nodeLostAfterMs: NODE_LOST_AFTER_MS,
         finishedTasksMax: this.#options.finishedTasksMax,

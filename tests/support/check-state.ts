@@ -2,7 +2,8 @@ import { toJgf } from "../../src/core/graph/jgf.ts";
 import { toSubsystemJgf } from "../../src/core/graph/subsystem.ts";
 import type { ClusterId } from "../../src/core/model/ids.ts";
 import { taskTotalOf } from "../../src/core/model/job.ts";
-import { addInto } from "../../src/core/model/resources.ts";
+import { isSchedulable } from "../../src/core/model/node.ts";
+import { addInto, dominantShare } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
@@ -17,7 +18,12 @@ import { State } from "../../src/core/state/state.ts";
  * task on two nodes, counts that drifted, work the queue has forgotten.
  */
 export function checkState(state: State): string[] {
-  return [...checkJobs(state), ...checkNodes(state), ...checkGroups(state)];
+  return [
+    ...checkJobs(state),
+    ...checkNodes(state),
+    ...checkGroups(state),
+    ...checkClusters(state),
+  ];
 }
 
 function checkJobs(state: State): string[] {
@@ -72,7 +78,7 @@ function checkNodes(state: State): string[] {
     for (const task of rows) {
       if (!isActive(task.state)) continue;
       const used = usedByNode.get(task.state.nodeId) ?? {};
-      addInto(used, job.spec.needs);
+      addInto(used, task.takes ?? job.spec.needs);
       usedByNode.set(task.state.nodeId, used);
       const node = state.nodes.get(task.state.nodeId);
       if (node?.tasks.has(task) !== true)
@@ -105,6 +111,36 @@ function checkGroups(state: State): string[] {
       if (sum !== tasks[name])
         wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
     }
+  }
+  return wrong;
+}
+
+function checkClusters(state: State): string[] {
+  const wrong: string[] = [];
+  const tasks = new Map<string, number>();
+  const count = (cluster: string): unknown => tasks.set(cluster, (tasks.get(cluster) ?? 0) + 1);
+  for (const { rows } of records(state)) {
+    for (const { state: at } of rows) {
+      if (at.kind === "offered") count(at.cluster);
+      else if (isActive(at)) count(state.nodes.get(at.nodeId)?.node.cluster ?? "");
+    }
+  }
+  for (const { id } of state.clusters.inOrder) {
+    const { loads } = state.clusters;
+    const want = tasks.get(id) ?? 0;
+    if (loads.tasksOf(id) !== want)
+      wrong.push(`cluster ${id} counts ${loads.tasksOf(id)} tasks, has ${want}`);
+    const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
+    const capacity = {};
+    const used = {};
+    for (const record of nodes) {
+      if (isSchedulable(record.node)) addInto(capacity, record.node.capacity);
+      addInto(used, record.used);
+    }
+    const share = Object.keys(capacity).length === 0 ? undefined : dominantShare(used, capacity);
+    const known = loads.usedShare(id);
+    if (known !== (share === undefined ? share : Math.min(1, share)))
+      wrong.push(`cluster ${id} is used by ${known}, its nodes by ${share}`);
   }
   return wrong;
 }

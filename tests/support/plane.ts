@@ -16,7 +16,8 @@ export async function aPlane(
     clock,
     logger: silentLogger,
     version: "test",
-    policy: "spread",
+    policies: { policy: "spread" },
+    random: { fraction: () => 0, token: () => "token" },
     settings: {
       nodeLostAfterMs: limits.nodeLostAfterMs,
       finishedTasksMax: limits.finishedTasksMax,

@@ -13,7 +13,7 @@ import { placeTask } from "../../src/core/state/decide/place-task.ts";
 import { checkMove, State } from "../../src/core/state/state.ts";
 import type { Task } from "../../src/core/model/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
-import { scorerByName } from "../../src/core/scheduler/scorers/all.ts";
+import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
 
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
@@ -54,12 +54,13 @@ export class World {
       wakeChecksMax: limits.wakeChecksPerRoundMax,
     };
     while (placed.length < max) {
-      const { queue, fleet } = this.state;
-      const next = nextPlacement(queue, fleet, scorerByName(this.policy), bounds);
+      const policy = createPolicy({ policy: this.policy }, () => 0);
+      const next = nextPlacement(this.state, policy, bounds);
       if (next === undefined) return placed;
-      const change = placeTask(next, this.nowMs);
-      this.apply(change);
-      if (change.table === "task" && "row" in change) placed.push(change.row);
+      for (const change of placeTask(next, this.state.clusters, this.nowMs)) {
+        this.apply(change);
+        if (change.table === "task") placed.push(change.row);
+      }
     }
     return placed;
   }

@@ -272,6 +272,8 @@ const NOTHING: SpecFields = {
   env: undefined,
   cwd: undefined,
   resources: undefined,
+  request: undefined,
+  select: undefined,
   placement: undefined,
   array: undefined,
   priority: undefined,

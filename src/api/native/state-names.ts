@@ -15,6 +15,7 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   failed: State.FAILED,
   cancelled: State.CANCELLED,
   expired: State.EXPIRED,
+  offered: State.OFFERED,
 };
 
 // Records, because they are total by type and lists are not.

@@ -83,6 +83,7 @@ export const toCounts = (view: TaskCounts): wire.TaskCounts =>
   message(TaskCountsSchema, {
     pending: wide(view.pending),
     waiting: wide(view.waiting),
+    offered: wide(view.offered),
     assigned: wide(view.assigned),
     running: wide(view.running),
     stopping: wide(view.stopping),

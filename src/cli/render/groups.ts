@@ -19,7 +19,7 @@ const columns: readonly Column<GroupRow>[] = [
     title: "RUNNING",
     align: "right",
     value: ({ tasks, runningTasksMax }) =>
-      ofMost(tasks.assigned + tasks.running + tasks.stopping, runningTasksMax),
+      ofMost(tasks.offered + tasks.assigned + tasks.running + tasks.stopping, runningTasksMax),
   },
   {
     title: "QUEUED",

@@ -1,10 +1,14 @@
-import { invalid } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import type { StateValues } from "../graph/cluster-state.ts";
+import { graphRequest, needsOf } from "../graph/graph-request.ts";
+import type { ResourceChoice } from "../graph/request.ts";
+import { strategyByName } from "../scheduler/select/all.ts";
 import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "./group.ts";
 import { checkName, groupId } from "./ids.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
-import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
+import type { JobSpec, JobTerms, Retries, SelectTerms, Texts, Where, Work } from "./job.ts";
 import { SharedSpec } from "./job.ts";
 import type { Resources } from "./resources.ts";
 import { toResources } from "./resources.ts";
@@ -20,6 +24,15 @@ export interface JobSpecInput {
   readonly cwd?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
+  /** What each task asks of the graph of a cluster or node, instead of `resources`. */
+  readonly request?: ResourceChoice | undefined;
+  readonly select?:
+    | {
+        readonly strategy: string;
+        readonly options?: Readonly<Record<string, unknown>> | undefined;
+        readonly parameters?: StateValues | undefined;
+      }
+    | undefined;
   readonly placement?:
     | {
         readonly cluster?: string | undefined;
@@ -60,6 +73,8 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
   env: NO_TEXTS,
   cwd: undefined,
   needs: ONE_CPU,
+  request: undefined,
+  select: undefined,
   where: ANYWHERE,
   array: undefined,
   priority: 0,
@@ -95,7 +110,8 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
     labels: toLabels(input.labels, "labels"),
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
-    needs: toNeeds(input.resources),
+    ...toDemand(input),
+    select: toSelect(input.select),
     where: toWhere(input.placement),
     array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
     priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
@@ -126,6 +142,8 @@ const saysNothing = (input: JobSpecInput): boolean =>
   input.env === undefined &&
   input.cwd === undefined &&
   input.resources === undefined &&
+  input.request === undefined &&
+  input.select === undefined &&
   input.placement === undefined &&
   input.array === undefined &&
   input.priority === undefined &&
@@ -219,6 +237,35 @@ function toNeeds(resources: JobSpecInput["resources"]): Resources {
   const needs = toResources(amounts, "resources", limits.resourceNamesMax);
   return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
 }
+
+function toDemand({ resources, request }: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
+  if (request === undefined) return { needs: toNeeds(resources), request };
+  if (resources !== undefined) {
+    throw invalid("request", "give either resources or a request, not both");
+  }
+  return { needs: needsOf(graphRequest(request)), request };
+}
+
+function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
+  if (select === undefined) return undefined;
+  const { strategy, options = NO_OPTIONS, parameters = NO_OPTIONS } = select;
+  const found = strategyByName(strategy);
+  try {
+    found.prepare(options);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError(error.code, `select.options.${error.message}`, {
+      field: `select.options.${error.field ?? ""}`,
+    });
+  }
+  const size = JSON.stringify([options, parameters]).length;
+  if (size > limits.selectCharsMax) {
+    throw invalid("select", `has ${size} characters; at most ${limits.selectCharsMax}`);
+  }
+  return { strategy, options, parameters };
+}
+
+const NO_OPTIONS = Object.freeze({});
 
 function toWhere(placement: JobSpecInput["placement"]): Where {
   if (placement === undefined) return ANYWHERE;

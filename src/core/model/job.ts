@@ -1,3 +1,5 @@
+import type { StateValues } from "../graph/cluster-state.ts";
+import type { ResourceChoice } from "../graph/request.ts";
 import type { IndexRanges } from "./array-range.ts";
 import { countIndexes, SINGLE } from "./array-range.ts";
 import type { GroupId, JobId } from "./ids.ts";
@@ -24,6 +26,14 @@ export interface Retries {
 
 export type Texts = Readonly<Record<string, string>>;
 
+/** A way to choose between clusters: docs/graph.md. */
+export interface SelectTerms {
+  readonly strategy: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** What the job itself adds to the names that expressions know. */
+  readonly parameters: StateValues;
+}
+
 /** How and where to run: what many jobs have in common. */
 export interface JobTerms {
   readonly group: GroupId;
@@ -31,6 +41,10 @@ export interface JobTerms {
   readonly env: Texts;
   readonly cwd: string | undefined;
   readonly needs: Resources;
+  /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
+  readonly request: ResourceChoice | undefined;
+  /** How one of several clusters is chosen; undefined: as the server does it. */
+  readonly select: SelectTerms | undefined;
   readonly where: Where;
   /** undefined: one task, with index 0 and no array variables. */
   readonly array: IndexRanges | undefined;
@@ -51,7 +65,7 @@ export interface JobSpec extends JobTerms {
 
 /**
  * A spec that shares its terms with others that say the same: a million queued jobs would hold a
- * hundred megabytes of the same thirteen fields otherwise.
+ * hundred megabytes of the same fifteen fields otherwise.
  */
 export class SharedSpec implements JobSpec {
   readonly name: string;
@@ -78,6 +92,12 @@ export class SharedSpec implements JobSpec {
   }
   get needs(): Resources {
     return this.terms.needs;
+  }
+  get request(): ResourceChoice | undefined {
+    return this.terms.request;
+  }
+  get select(): SelectTerms | undefined {
+    return this.terms.select;
   }
   get where(): Where {
     return this.terms.where;

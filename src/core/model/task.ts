@@ -1,4 +1,5 @@
-import type { JobId, NodeId } from "./ids.ts";
+import type { ClusterId, JobId, NodeId } from "./ids.ts";
+import type { Resources } from "./resources.ts";
 
 /** How an attempt ended that did not succeed. */
 export type Failure =
@@ -19,10 +20,13 @@ export type Failure =
  *                |         +------ lose, fail ----+
  *                +---- waiting <------------------+ (while attempts are left)
  *
+ *   (no row), waiting --offer--> offered --withdraw--> waiting
+ *                                   +--cancel--> cancelled
+ *
  * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
  * changes nothing. Ended states are final.
  *
- * Invariant: a node's used resources are the needs of its tasks in assigned, running, stopping.
+ * Invariant: a node's used resources are what its tasks in assigned, running, stopping take.
  */
 export interface Task {
   readonly jobId: JobId;
@@ -36,10 +40,14 @@ export interface Task {
   readonly losses: number;
   /** The latest attempts before this one, oldest first, bounded. */
   readonly past: readonly PastAttempt[];
+  /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
+  readonly takes?: Resources;
 }
 
 export type TaskState =
   | { readonly kind: "waiting"; readonly notBeforeMs: number }
+  /** To a pulling cluster, which has not taken it yet. */
+  | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
   | { readonly kind: "assigned"; readonly nodeId: NodeId; readonly assignedAtMs: number }
   | {
       readonly kind: "running";
@@ -88,7 +96,8 @@ export type TaskStateKind = TaskState["kind"];
 export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
 
 const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
-  waiting: ["assigned", "cancelled"],
+  waiting: ["assigned", "offered", "cancelled"],
+  offered: ["waiting", "cancelled"],
   assigned: ["running", "stopping", "waiting", "succeeded", "failed"],
   running: ["stopping", "waiting", "succeeded", "failed"],
   stopping: ["cancelled", "succeeded"], // succeeded: it finished before the stop reached it
@@ -98,7 +107,7 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
 };
 
 /** From "no row" a task is placed, or cancelled alone. */
-const FIRST: readonly TaskStateKind[] = ["assigned", "cancelled"];
+const FIRST: readonly TaskStateKind[] = ["assigned", "offered", "cancelled"];
 
 export const isEnded = (state: TaskState): boolean => NEXT[state.kind].length === 0;
 

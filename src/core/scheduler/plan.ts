@@ -1,7 +1,11 @@
-import { fits, dominantShare } from "../model/resources.ts";
+import type { ClusterId } from "../model/ids.ts";
+import { dominantShare } from "../model/resources.ts";
+import type { ClusterTable } from "../state/cluster-table.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
+import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
+import { takesNow } from "./takes.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Lane } from "./lane.ts";
 import { Best } from "./pool.ts";
@@ -9,11 +13,22 @@ import type { Queue } from "./queue.ts";
 import type { RequestClass } from "./request.ts";
 import type { Scorer } from "./scorers/scorer.ts";
 
-/** A proposal: this task on that node. Only `verify` turns it into a decision. */
+/** A proposal: this task goes there. Only `verify` turns it into a decision. */
 export interface Placement {
   readonly record: JobRecord;
   readonly index: number;
-  readonly node: NodeRecord;
+  readonly target: Target;
+}
+
+/** What the planner looks at. */
+export interface PlanView {
+  readonly queue: Queue;
+  readonly fleet: Fleet;
+  readonly clusters: ClusterTable;
+}
+
+export interface PlanPolicy extends ClusterPolicy {
+  readonly scorer: Scorer;
 }
 
 export interface PlanLimits {
@@ -35,11 +50,11 @@ const SEARCH_LOOKS_MAX = 4;
  * aside, so that it blocks no other, and is not looked at again until a node gets room for it.
  */
 export function nextPlacement(
-  queue: Queue,
-  fleet: Fleet,
-  scorer: Scorer,
+  view: PlanView,
+  policy: PlanPolicy,
   limits: PlanLimits,
 ): Placement | undefined {
+  const { queue, fleet } = view;
   if (fleet.hasImproved) fleet.offerImproved(limits.wakeChecksMax, (woken) => queue.wake(woken));
   for (;;) {
     const group = neediestGroup(queue, fleet);
@@ -48,14 +63,17 @@ export function nextPlacement(
     const record = lane?.peek();
     const index = record?.nextIndex();
     if (lane === undefined || record === undefined || index === undefined) continue;
-    const node = chooseNode(lane.request, scorer, limits.candidatesMax, fleet);
-    if (node === undefined) {
+    const target = chooseTarget(view, lane.request, policy, limits.candidatesMax);
+    if (target === undefined) {
       queue.park(lane.request);
       continue;
     }
     queue.passNow = group.pass;
-    group.pass += dominantShare(lane.request.needs, fleet.capacity) / group.group.weight;
-    return { record, index, node };
+    const share = dominantShare(lane.request.needs, fleet.capacity);
+    // Where there are no nodes, or none that have it, tasks that are offered count alike.
+    group.pass += (Number.isFinite(share) ? share : 1) / group.group.weight;
+    if (isOfClusters(lane.request)) view.clusters.turn++;
+    return { record, index, target };
   }
 }
 
@@ -97,6 +115,63 @@ function firstLane(queue: Queue, group: GroupRecord): Lane | undefined {
   return undefined;
 }
 
+/** Whether clusters are chosen first, and nodes in the one that was chosen. */
+const isOfClusters = ({ request, ofClusters }: RequestClass): boolean =>
+  request !== undefined || ofClusters !== undefined;
+
+/** Where the next task of this request goes, or undefined: it waits for a node or a cluster. */
+export function chooseTarget(
+  view: PlanView,
+  request: RequestClass,
+  policy: PlanPolicy,
+  candidatesMax: number,
+): Target | undefined {
+  const { fleet, clusters } = view;
+  if (!isOfClusters(request)) {
+    const node = chooseNode(request, policy.scorer, candidatesMax, fleet);
+    return node === undefined ? undefined : { kind: "node", node };
+  }
+  const nodes = bestOfClusters(view, request, policy.scorer, candidatesMax);
+  const { targets, selection } = chooseCluster(clusters, request, nodes, policy);
+  const [chosen] = selection.ranked;
+  if (chosen !== undefined) return targets.get(chosen.name);
+  // Nodes that were dropped for what their cluster says are looked at again when it says something
+  // else; others when they get room.
+  if (request.candidates === undefined) request.pool.narrow(request);
+  request.candidates = new Set();
+  request.clustersMayHelp = false;
+  return undefined;
+}
+
+/** Of each cluster the best node with room. */
+function bestOfClusters(
+  { fleet, clusters }: PlanView,
+  request: RequestClass,
+  scorer: Scorer,
+  candidatesMax: number,
+): ReadonlyMap<ClusterId, NodeRecord> {
+  if (clusters.managedCount <= 1) {
+    const node = chooseNode(request, scorer, candidatesMax, fleet);
+    return new Map(node === undefined ? [] : [[node.node.cluster, node]]);
+  }
+  const best = new Map<ClusterId, Best>();
+  const { pool, candidates } = request;
+  for (const record of candidates ?? pool.nodes()) {
+    fleet.work.nodesLookedAt++;
+    if (!pool.has(record) || takesNow(request, record) === undefined) {
+      candidates?.delete(record);
+      continue;
+    }
+    const { cluster } = record.node;
+    const known = best.get(cluster) ?? new Best((each) => scorer.score(request, each));
+    if (known.offered === 0) best.set(cluster, known);
+    if (known.offered < candidatesMax) known.offer(record);
+  }
+  return new Map(
+    [...best].flatMap(([cluster, { record }]) => (record === undefined ? [] : [[cluster, record]])),
+  );
+}
+
 function chooseNode(
   request: RequestClass,
   scorer: Scorer,
@@ -104,16 +179,16 @@ function chooseNode(
   fleet: Fleet,
 ): NodeRecord | undefined {
   const score = (record: NodeRecord): number => scorer.score(request, record);
-  const { pool, needs, candidates } = request;
+  const { pool, candidates } = request;
   if (candidates === undefined) {
     const before = fleet.work.nodesLookedAt;
-    const found = pool.best(needs, { order: scorer.order, score, candidatesMax });
+    const found = pool.best(request, { order: scorer.order, score, candidatesMax });
     const looked = fleet.work.nodesLookedAt - before;
     // A search that found nothing, or had to pass many nodes that do not fit (short of something
     // else than cpu), is not made again: from now on only nodes known to have room are looked at.
     const isCostly = looked > SEARCH_LOOKS_MAX * candidatesMax;
     const rest = found === undefined ? new Set<NodeRecord>() : undefined;
-    request.candidates = isCostly ? pool.allFitting(needs, CANDIDATES_KEPT_MAX) : rest;
+    request.candidates = isCostly ? pool.allFitting(request, CANDIDATES_KEPT_MAX) : rest;
     if (request.candidates !== undefined) pool.narrow(request);
     return found;
   }
@@ -125,7 +200,7 @@ function chooseNode(
   const best = new Best(score);
   for (const record of candidates) {
     fleet.work.nodesLookedAt++;
-    if (pool.has(record) && fits(needs, record.free)) best.offer(record);
+    if (pool.has(record) && takesNow(request, record) !== undefined) best.offer(record);
     else candidates.delete(record);
     if (best.offered >= candidatesMax) break;
   }

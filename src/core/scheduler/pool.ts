@@ -1,9 +1,9 @@
-import type { Where } from "../model/job.ts";
 import type { Resources } from "../model/resources.ts";
-import { fits } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { rareNames } from "./request.ts";
+import { graphMatches } from "./filters/graph-matches.ts";
+import { takesNow } from "./takes.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 
 /** How much the planner has looked at, for tests and metrics: it must not grow with the fleet. */
@@ -20,13 +20,17 @@ const levelOf = (amounts: Resources): number => {
   return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
 };
 
+/** What is asked of graphs may take less of one node than of another. */
+const lowestFor = ({ needs, request }: Request): number =>
+  request === undefined ? levelOf(needs) : 0;
+
 /**
- * The nodes that one `where` allows, that have what is rare (a gpu, a licence) and that take tasks
- * now, by how much cpu they have free; and the request classes that wait for one of them.
+ * The nodes that one `where` allows, that have what is rare (a gpu, a licence) or asked of their
+ * graph, and that take tasks now, by how much cpu they have free; and the request classes that wait for one of them.
  */
 export class Pool {
-  readonly where: Where;
   readonly key: string;
+  readonly #asked: Request;
   classes = 0;
   readonly #nodes: Set<NodeRecord>[] = [];
   readonly #levels = new Map<NodeRecord, number>();
@@ -38,8 +42,8 @@ export class Pool {
 
   constructor(key: string, request: Request, work: PlannerWork) {
     this.key = key;
-    this.where = request.where;
-    this.#rare = rareNames(request.needs);
+    this.#asked = request;
+    this.#rare = request.request === undefined ? rareNames(request.needs) : [];
     this.#work = work;
     for (let level = 0; level < LEVELS; level++) {
       this.#nodes.push(new Set());
@@ -50,7 +54,8 @@ export class Pool {
   allows(record: NodeRecord): boolean {
     const { capacity } = record.node;
     if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
-    return whereMatches.check({ needs: {}, where: this.where }, record).kind === "yes";
+    if (whereMatches.check(this.#asked, record).kind !== "yes") return false;
+    return graphMatches.check(this.#asked, record).kind === "yes";
   }
 
   /** Adds the node, or moves it to where its free cpu belongs. */
@@ -74,26 +79,30 @@ export class Pool {
     return this.#levels.has(record);
   }
 
+  *nodes(): Iterable<NodeRecord> {
+    for (const level of this.#nodes) yield* level;
+  }
+
   /**
    * The best of at most `candidatesMax` nodes with room, by `score` and then by name. `order`
    * says where to look first: at nodes with much free cpu, or at those with just enough.
    */
   best(
-    needs: Resources,
+    request: Request,
     choice: {
       readonly order: "most-free-first" | "least-free-first";
       readonly score: (record: NodeRecord) => number;
       readonly candidatesMax: number;
     },
   ): NodeRecord | undefined {
-    const lowest = levelOf(needs);
+    const lowest = lowestFor(request);
     const upward = choice.order === "least-free-first";
     const best = new Best(choice.score);
     for (let step = 0; lowest + step < LEVELS; step++) {
       const level = upward ? lowest + step : LEVELS - 1 - step;
       for (const record of this.#nodes[level] ?? []) {
         this.#work.nodesLookedAt++;
-        if (!fits(needs, record.free)) continue;
+        if (takesNow(request, record) === undefined) continue;
         best.offer(record);
         if (best.offered >= choice.candidatesMax) return best.record;
       }
@@ -102,12 +111,12 @@ export class Pool {
   }
 
   /** All nodes with room, or undefined when there are more than `max`. */
-  allFitting(needs: Resources, max: number): Set<NodeRecord> | undefined {
+  allFitting(request: Request, max: number): Set<NodeRecord> | undefined {
     const found = new Set<NodeRecord>();
-    for (let level = levelOf(needs); level < LEVELS; level++) {
+    for (let level = lowestFor(request); level < LEVELS; level++) {
       for (const record of this.#nodes[level] ?? []) {
         this.#work.nodesLookedAt++;
-        if (!fits(needs, record.free)) continue;
+        if (takesNow(request, record) === undefined) continue;
         found.add(record);
         if (found.size > max) return undefined;
       }
@@ -116,11 +125,11 @@ export class Pool {
   }
 
   narrow(request: RequestClass): void {
-    this.#narrowed[levelOf(request.needs)]?.add(request);
+    this.#narrowed[lowestFor(request)]?.add(request);
   }
 
   widen(request: RequestClass): void {
-    this.#narrowed[levelOf(request.needs)]?.delete(request);
+    this.#narrowed[lowestFor(request)]?.delete(request);
   }
 
   /** Tells narrowed classes of a node that may have room for them; returns how many it asked. */
@@ -131,7 +140,7 @@ export class Pool {
       for (const request of this.#narrowed[level] ?? []) {
         asked++;
         this.#work.classesAsked++;
-        if (!fits(request.needs, record.free)) continue;
+        if (takesNow(request, record) === undefined) continue;
         request.candidates?.add(record);
         woken(request);
       }

@@ -7,7 +7,8 @@ import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
 import type { Request, RequestClass } from "./request.ts";
-import { requestKey } from "./request.ts";
+import { askedOfClusters, isWaiting, requestKey, requestOf } from "./request.ts";
+import { strategyByName } from "./select/all.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -32,6 +33,8 @@ export class Queue {
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
   passNow = 0;
   #lastLane: Lane | undefined = undefined;
+  /** Classes that clusters which pull may help. */
+  readonly #lookingForClusters = new Set<RequestClass>();
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
   constructor(fleet: Fleet, jobs: JobTable) {
@@ -89,7 +92,7 @@ export class Queue {
   }
 
   #laneFor(group: GroupRecord, terms: JobTerms): Lane {
-    const { priority, needs, where } = terms;
+    const { priority, needs, request, select, where } = terms;
     const last = this.#lastLane;
     // Most jobs ask for what the one before them asked for, and share the objects that say so.
     const isSame =
@@ -97,6 +100,8 @@ export class Queue {
       last.group === group &&
       last.priority === priority &&
       last.request.needs === needs &&
+      last.request.request === request &&
+      last.request.select === select &&
       last.request.where === where;
     if (isSame) return last;
     const lane = this.#findLane(group, terms);
@@ -104,15 +109,15 @@ export class Queue {
     return lane;
   }
 
-  #findLane(group: GroupRecord, { priority, needs, where }: JobTerms): Lane {
-    const key = requestKey({ needs, where });
+  #findLane(group: GroupRecord, terms: JobTerms): Lane {
+    const { priority } = terms;
+    const key = requestKey(terms);
     const laneKey = `${priority}|${key}`;
     let lane = group.lanes.get(laneKey);
     if (lane === undefined) {
       let request = this.#classes.get(key);
       if (request === undefined) {
-        const pool = this.#fleet.poolFor({ needs, where });
-        request = { key, needs, where, pool, lanes: new Set(), candidates: undefined };
+        request = this.#newClass(key, requestOf(terms));
         this.#classes.set(key, request);
       }
       lane = new Lane(group, priority, request, this.#jobs);
@@ -122,10 +127,28 @@ export class Queue {
     return lane;
   }
 
+  #newClass(key: string, asked: Request): RequestClass {
+    const pool = this.#fleet.poolFor(asked);
+    const ofClusters = askedOfClusters(asked);
+    const select = asked.select;
+    const made: RequestClass = {
+      ...asked,
+      key,
+      pool,
+      lanes: new Set(),
+      candidates: undefined,
+      ofClusters,
+      clustersMayHelp: ofClusters !== undefined,
+      chooseCluster:
+        select === undefined ? undefined : strategyByName(select.strategy).prepare(select.options),
+    };
+    if (ofClusters !== undefined) this.#lookingForClusters.add(made);
+    return made;
+  }
+
   /** Gives the lane its place among its group's ready ones, if it has something that can go. */
   markReady(lane: Lane): void {
-    const { candidates } = lane.request;
-    if (candidates !== undefined && candidates.size === 0) return;
+    if (isWaiting(lane.request)) return;
     const first = lane.peek();
     if (first === undefined) {
       this.drop(lane);
@@ -148,6 +171,18 @@ export class Queue {
     for (const lane of request.lanes) this.markReady(lane);
   }
 
+  /** A cluster came, or has or says something else: what waited for one looks again. */
+  clustersChanged(): void {
+    for (const request of this.#lookingForClusters) {
+      if (request.candidates !== undefined) {
+        request.candidates = undefined;
+        request.pool.widen(request);
+      }
+      request.clustersMayHelp = true;
+      this.wake(request);
+    }
+  }
+
   /** Forgets a lane that has nothing more to place, and its class with the last lane. */
   drop(lane: Lane): void {
     const { request, group } = lane;
@@ -157,6 +192,7 @@ export class Queue {
     request.lanes.delete(lane);
     if (request.lanes.size > 0) return;
     this.#classes.delete(request.key);
+    this.#lookingForClusters.delete(request);
     request.pool.widen(request);
     this.#fleet.leavePool(request.pool);
   }

@@ -1,33 +1,55 @@
-import type { Where } from "../model/job.ts";
+import { choiceOf, graphRequest, type GraphRequest } from "../graph/graph-request.ts";
+import type { JobTerms, Where } from "../model/job.ts";
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { Lane } from "./lane.ts";
+import type { Select } from "./select/strategy.ts";
 import type { Pool } from "./pool.ts";
 
 /** What a task asks for. Tasks that ask for the same thing are planned together. */
-export interface Request {
-  readonly needs: Resources;
-  readonly where: Where;
-}
+export type Request = Pick<JobTerms, "needs" | "request" | "select" | "where">;
+
+/** The parts of a job's terms that say what its tasks ask for. */
+export const requestOf = ({ needs, request, select, where }: Request): Request => ({
+  needs,
+  request,
+  select,
+  where,
+});
 
 /**
  * All queued tasks that ask for the same thing.
  *
  * `candidates` undefined: any node of the pool may fit, search them all. Otherwise only these
  * can: a full search has failed, and a node is added when it gets room for this request. An empty
- * set means that the class waits, and costs nothing until a node can help it.
+ * set means that the class waits, and costs nothing until a node or a cluster can help it.
  */
 export interface RequestClass extends Request {
   readonly key: string;
   readonly pool: Pool;
   readonly lanes: Set<Lane>;
   candidates: Set<NodeRecord> | undefined;
+  /** Undefined: only nodes can help it. */
+  readonly ofClusters: GraphRequest | undefined;
+  /** False: none could when it was last looked at, and no cluster has changed since. */
+  clustersMayHelp: boolean;
+  /** Undefined: as the server does it. */
+  readonly chooseCluster: Select | undefined;
 }
 
+/** Whether neither a node nor a cluster can help it now, as far as is known. */
+export const isWaiting = ({ candidates, clustersMayHelp }: RequestClass): boolean =>
+  candidates?.size === 0 && !clustersMayHelp;
+
 /** Sorted, so that the same request always has the same key. */
-export function requestKey({ needs, where }: Request): string {
+export function requestKey({ needs, request, select, where }: Request): string {
   let key = "";
-  for (const name of Object.keys(needs).sort()) key += `${name}=${needs[name]};`;
+  if (request === undefined) {
+    for (const name of Object.keys(needs).sort()) key += `${name}=${needs[name]};`;
+  } else {
+    key = `${graphRequest(request).key};`;
+  }
+  if (select !== undefined) key += `${JSON.stringify(select)};`;
   return key + whereKey(where);
 }
 
@@ -38,7 +60,8 @@ export const rareNames = (needs: Resources): string[] =>
     .sort();
 
 /** Requests with the same key look for their nodes in the same pool. */
-export const poolKey = ({ needs, where }: Request): string => {
+export const poolKey = ({ needs, request, where }: Request): string => {
+  if (request !== undefined) return `${graphRequest(request).key};${whereKey(where)}`;
   const rare = rareNames(needs);
   return rare.length === 0 ? whereKey(where) : `${rare.join(",")};${whereKey(where)}`;
 };
@@ -48,4 +71,15 @@ export function whereKey(where: Where): string {
   if (cluster === undefined && node === undefined && labels === undefined) return "";
   const sorted = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([cluster ?? null, node ?? null, sorted]);
+}
+
+/**
+ * What is asked of the graph of a cluster that pulls. A job that asks for nothing but amounts goes
+ * to one only when it says so: its own nodes are meant otherwise. One that asks for a node or for
+ * labels means nodes, too.
+ */
+export function askedOfClusters({ needs, request, where }: Request): GraphRequest | undefined {
+  if (where.node !== undefined || where.labels !== undefined) return undefined;
+  if (request !== undefined) return graphRequest(request);
+  return where.cluster === undefined ? undefined : graphRequest(choiceOf(needs));
 }

@@ -169,13 +169,14 @@ describe("verify", () => {
     submit(world, { array: "0-1" });
     const job = world.state.jobs.get(jobId(1));
     if (job === undefined) throw new Error("no job");
-    const node = record(world, "a");
-    expect(verify({ record: job, index: 0, node })).toBeUndefined();
+    const target = { kind: "node", node: record(world, "a") } as const;
+    const judge = (index: number) => verify({ record: job, index, target }, world.state.clusters);
+    expect(judge(0)).toBeUndefined();
     world.plan(1);
-    expect(verify({ record: job, index: 0, node })).toBe("task is assigned already");
-    expect(verify({ record: job, index: 1, node })).toBe("node a has no room");
+    expect(judge(0)).toBe("task is assigned already");
+    expect(judge(1)).toBe("node a has no room");
     world.do({ kind: "disconnect-node", nodeId: nodeId("a"), session: 1, nowMs: 0 });
-    expect(verify({ record: job, index: 1, node })).toBe("node a takes no tasks");
+    expect(judge(1)).toBe("node a takes no tasks");
   });
 });
 

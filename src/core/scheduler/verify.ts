@@ -1,19 +1,43 @@
+import { match } from "../graph/match.ts";
 import { isSchedulable } from "../model/node.ts";
-import { fits } from "../model/resources.ts";
+import type { ClusterTable } from "../state/cluster-table.ts";
+import type { NodeRecord } from "../state/node-record.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import type { Placement } from "./plan.ts";
+import { askedOfClusters } from "./request.ts";
+import type { Request } from "./request.ts";
+import { takesNow } from "./takes.ts";
 
 /**
- * The only judge of placements: rules out overcommit, double placement and nodes that are gone,
- * against the newest state and independently of how the plan was made. Returns the refusal.
+ * The only judge of placements: rules out overcommit, double placement, nodes and clusters that are
+ * gone or have not what is asked for, against the newest state and independently of how the plan
+ * was made. Returns the refusal.
  */
-export function verify({ record, index, node }: Placement): string | undefined {
+export function verify(
+  { record, index, target }: Placement,
+  clusters: ClusterTable,
+): string | undefined {
   const { job } = record;
   const state = record.task(index)?.state;
   if (job.closed !== undefined) return `job ${job.id} is ${job.closed.kind}`;
   if (state !== undefined && state.kind !== "waiting") return `task is ${state.kind} already`;
+  return target.kind === "node"
+    ? verifyNode(job.spec, target.node)
+    : verifyCluster(job.spec, target.cluster, clusters);
+}
+
+function verifyNode(request: Request, node: NodeRecord): string | undefined {
   if (!isSchedulable(node.node)) return `node ${node.node.id} takes no tasks`;
-  if (!fits(job.spec.needs, node.free)) return `node ${node.node.id} has no room`;
-  const allowed = whereMatches.check(job.spec, node);
+  if (takesNow(request, node) === undefined) return `node ${node.node.id} has no room`;
+  const allowed = whereMatches.check(request, node);
   return allowed.kind === "yes" ? undefined : allowed.reason;
+}
+
+function verifyCluster(request: Request, id: string, { graphs }: ClusterTable): string | undefined {
+  const asked = askedOfClusters(request);
+  if (!graphs.has(id)) return `there is no cluster ${id} that pulls`;
+  if (asked === undefined) return "asks for nodes, not for clusters";
+  const { cluster } = request.where;
+  if (cluster !== undefined && cluster !== id) return `not in cluster ${cluster}`;
+  return match(graphs.layout(id), asked.compiled).fits ? undefined : `cluster ${id} cannot have it`;
 }

@@ -4,7 +4,17 @@ import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
 import type { Cluster, ClusterGraph, ClusterStatus, ClusterSubsystem } from "../model/cluster.ts";
 import type { ClusterId } from "../model/ids.ts";
+import { ClusterLoads } from "../scheduler/cluster-loads.ts";
 import type { Change } from "./change.ts";
+
+const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
+  before.counters === after.counters &&
+  Object.keys(before.state).length === Object.keys(after.state).length &&
+  Object.entries(after.state).every(([key, { setAtMs, value }]) => {
+    const known = before.state[key];
+    if (known === undefined || known.setAtMs !== setAtMs) return false;
+    return known.value === value || (typeof value === "number" && value < Number(known.value));
+  });
 
 type ClusterChange = Extract<Change, { table: "cluster" | "graph" | "subsystem" | "status" }>;
 
@@ -13,6 +23,10 @@ export class ClusterTable {
   readonly rows = new Map<ClusterId, Cluster>();
   /** Of pulling clusters only; what managed ones have follows from their nodes. */
   readonly graphs = new ClusterGraphs();
+  readonly loads = new ClusterLoads();
+  managedCount = 0;
+  /** How often one was chosen, for those who take turns. */
+  turn = 0;
   readonly #statuses = new Map<ClusterId, ClusterStatus>();
 
   get(id: ClusterId): Cluster | undefined {
@@ -59,11 +73,14 @@ export class ClusterTable {
   }
 
   put(row: Cluster): void {
+    if (row.kind === "managed" && !this.rows.has(row.id)) this.managedCount++;
     this.rows.set(row.id, row);
   }
 
   remove(id: ClusterId): void {
+    if (this.rows.get(id)?.kind === "managed") this.managedCount--;
     this.rows.delete(id);
+    this.loads.remove(id);
   }
 
   putGraph({ id, graph }: ClusterGraph): void {
@@ -82,8 +99,11 @@ export class ClusterTable {
     if (this.graphs.has(id)) this.graphs.deleteSubsystem(id, name);
   }
 
-  putStatus(row: ClusterStatus): void {
+  /** Returns whether the cluster said something: counting down helps nobody who waits. */
+  putStatus(row: ClusterStatus): boolean {
+    const before = this.statusOf(row.id);
     this.#statuses.set(row.id, row);
+    return !isCountedDown(before, row);
   }
 
   removeStatus(id: ClusterId): void {

@@ -150,8 +150,12 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<
 
 const NO_PAST: Task["past"] = Object.freeze([]);
 
-function encodeTask({ jobId, index, attempt, state, failures, losses, past }: Task): string {
-  const base: StoredTask = { jobId, index, attempt, state };
+function encodeTask(task: Task): string {
+  const { jobId, index, attempt, state, failures, losses, past, takes } = task;
+  const base: StoredTask =
+    takes === undefined
+      ? { jobId, index, attempt, state }
+      : { jobId, index, attempt, state, takes };
   const isFirst = failures === 0 && losses === 0 && past.length === 0;
   return JSON.stringify(isFirst ? base : { ...base, failures, losses, past });
 }
@@ -164,6 +168,7 @@ const decodeTask = (stored: StoredTask): Task => ({
   failures: stored.failures ?? 0,
   losses: stored.losses ?? 0,
   past: (stored.past ?? NO_PAST).map((one) => ({ ...one, startedAtMs: one.startedAtMs })),
+  ...(stored.takes === undefined ? {} : { takes: stored.takes }),
 });
 
 /** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
@@ -175,6 +180,7 @@ function decodeState(state: Task["state"]): Task["state"] {
     case "cancelled":
       return { ...state, nodeId: state.nodeId, startedAtMs: state.startedAtMs };
     case "waiting":
+    case "offered":
     case "assigned":
     case "running":
     case "succeeded":

@@ -94,7 +94,7 @@ export type Command =
       readonly isUpdate: boolean;
       readonly nowMs: number;
     }
-  | { readonly kind: "remove-cluster"; readonly id: ClusterId }
+  | { readonly kind: "remove-cluster"; readonly id: ClusterId; readonly nowMs: number }
   | {
       readonly kind: "put-subsystem";
       readonly id: ClusterId;

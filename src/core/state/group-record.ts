@@ -33,7 +33,8 @@ export class GroupRecord {
   }
 
   get activeTasks(): number {
-    return this.tasks.assigned + this.tasks.running + this.tasks.stopping;
+    const { offered, assigned, running, stopping } = this.tasks;
+    return offered + assigned + running + stopping;
   }
 
   get jobTotal(): number {

@@ -1,6 +1,7 @@
 import type { Node } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
+import { type NodeGraph, NodeGraphs } from "../scheduler/node-graphs.ts";
 import type { Task } from "../model/task.ts";
 
 /** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
@@ -11,8 +12,12 @@ export class NodeRecord {
   readonly #used: Record<string, number> = {};
   #free: Record<string, number> = {};
 
-  constructor(node: Node) {
+  readonly #graphs: NodeGraphs;
+  #graph: NodeGraph | undefined = undefined;
+
+  constructor(node: Node, graphs = new NodeGraphs()) {
     this.node = node;
+    this.#graphs = graphs;
     this.#free = { ...node.capacity };
   }
 
@@ -25,8 +30,14 @@ export class NodeRecord {
     return this.#free;
   }
 
+  /** Made when a request asks for it: most jobs ask for amounts only. */
+  get graph(): NodeGraph {
+    return (this.#graph ??= this.#graphs.of(this.node));
+  }
+
   replace(node: Node): void {
     this.node = node;
+    this.#graph = undefined;
     this.#free = { ...node.capacity };
     for (const name in this.#used) {
       this.#free[name] = (this.#free[name] ?? 0) - (this.#used[name] ?? 0);

@@ -9,6 +9,7 @@ export type TaskStateName = TaskStateKind | "pending" | "expired";
 export const TASK_STATES: readonly TaskStateName[] = [
   "pending",
   "waiting",
+  "offered",
   "assigned",
   "running",
   "stopping",
@@ -32,6 +33,7 @@ export interface Progress {
 const NONE: TaskCounts = Object.freeze({
   pending: 0,
   waiting: 0,
+  offered: 0,
   assigned: 0,
   running: 0,
   stopping: 0,
@@ -99,7 +101,7 @@ export const endOf = (job: Job, progress: Progress): number =>
 
 function stateOf(counts: TaskCounts): JobStateName {
   const ended = counts.succeeded + counts.failed + counts.cancelled + counts.expired;
-  const active = counts.assigned + counts.running + counts.stopping;
+  const active = counts.offered + counts.assigned + counts.running + counts.stopping;
   if (counts.pending + counts.waiting + active > 0) {
     const begun = counts.running + counts.stopping + counts.waiting + ended > 0;
     return begun ? "running" : "pending";

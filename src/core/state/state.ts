@@ -7,10 +7,11 @@ import { jobId } from "../model/ids.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
-import { addInto, subtractFrom } from "../model/resources.ts";
+import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
 import { canMove, isActive } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
+import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
 import { ClusterTable } from "./cluster-table.ts";
@@ -40,6 +41,7 @@ export class State {
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
 
+  readonly #nodeGraphs = new NodeGraphs();
   readonly fleet = new Fleet(this.nodes);
   readonly queue = new Queue(this.fleet, this.jobs);
   /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
@@ -106,14 +108,17 @@ export class State {
       case "graph":
         if ("removed" in change) this.clusters.removeGraph(change.removed);
         else this.clusters.putGraph(change.row);
+        this.queue.clustersChanged();
         return;
       case "subsystem":
         if ("removed" in change) this.clusters.removeSubsystem(change.removed, change.name);
         else this.clusters.putSubsystem(change.row);
+        this.queue.clustersChanged();
         return;
       case "status":
         if ("removed" in change) this.clusters.removeStatus(change.removed);
-        else this.clusters.putStatus(change.row);
+        else if (!this.clusters.putStatus(change.row)) return;
+        this.queue.clustersChanged();
         return;
       case "counter":
         this.counter = change.row;
@@ -252,6 +257,7 @@ export class State {
 
   /** Keeps what nodes and groups hold in step with the task's state. */
   #bind(group: GroupRecord, record: JobRecord, before: Task | undefined, after: Task): void {
+    this.#offer(before, after);
     const { needs } = record.job.spec;
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
     const to = isActive(after.state) ? after.state.nodeId : undefined;
@@ -261,18 +267,28 @@ export class State {
         node?.swap(before, after);
         return;
       }
-      subtractFrom(group.used, needs);
+      const takes = before.takes ?? needs;
+      subtractFrom(group.used, takes);
       if (node !== undefined) {
-        node.release(before, needs);
+        node.release(before, takes);
+        this.clusters.loads.released(node.node.cluster, takes);
         this.fleet.usageChanged(node, true);
       }
     }
     if (to === undefined) return;
     const node = this.nodes.get(to);
     invariant(node !== undefined, `task ${after.jobId}.${after.index} is on a known node`);
-    addInto(group.used, needs);
-    node.bind(after, needs);
+    const takes = after.takes ?? needs;
+    addInto(group.used, takes);
+    node.bind(after, takes);
+    this.clusters.loads.bound(node.node.cluster, takes);
     this.fleet.usageChanged(node, false);
+  }
+
+  #offer(before: Task | undefined, after: Task): void {
+    const { loads } = this.clusters;
+    if (before?.state.kind === "offered") loads.withdrawn(before.state.cluster, before);
+    if (after.state.kind === "offered") loads.offered(after.state.cluster, after);
   }
 
   #progressed(group: GroupRecord, record: JobRecord, after: Progress): void {
@@ -301,8 +317,9 @@ export class State {
   #putNode(row: Node): void {
     let record = this.nodes.get(row.id);
     const before = record?.node.capacity;
+    this.clusters.loads.nodeChanged(record?.node, row, record?.used ?? NO_RESOURCES);
     if (record === undefined) {
-      record = new NodeRecord(row);
+      record = new NodeRecord(row, this.#nodeGraphs);
       this.nodes.set(row.id, record);
     } else {
       record.replace(row);
@@ -317,6 +334,7 @@ export class State {
     if (record === undefined) return;
     invariant(record.tasks.size === 0, `node ${id} is removed without tasks`);
     this.fleet.nodeRemoved(record, record.node.capacity);
+    this.clusters.loads.nodeChanged(record.node, undefined, record.used);
     this.disconnected.delete(record);
     this.nodes.delete(id);
   }

@@ -31,34 +31,35 @@ function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[
     });
   }
   for (const task of record.taskRows()) {
-    const row = stopped(task, reason);
+    const row = task.state.kind === "offered" ? cancelled(task, command) : stopped(task, reason);
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;
 }
 
-function cancelOne(
-  record: JobRecord,
-  index: number,
-  { jobId, nowMs: endedAtMs, reason }: CommandOf<"cancel-job">,
-): Change[] {
+function cancelOne(record: JobRecord, index: number, command: CommandOf<"cancel-job">): Change[] {
+  const { jobId, reason } = command;
   if (!hasIndex(record.ranges, index)) {
     throw new AppError("not_found", `job ${jobId} has no task ${index}`);
   }
   if (record.job.closed !== undefined && record.task(index) === undefined) return [];
   const task = record.task(index);
-  if (task === undefined || task.state.kind === "waiting") {
+  if (task === undefined || task.state.kind === "waiting" || task.state.kind === "offered") {
     const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [] };
-    const nodeId = undefined;
-    const row: Task = {
-      ...base,
-      state: { kind: "cancelled", nodeId, startedAtMs: undefined, endedAtMs, reason },
-    };
-    return [{ table: "task", row }];
+    return [{ table: "task", row: cancelled(base, command) }];
   }
   const row = stopped(task, reason);
   return row === undefined ? [] : [{ table: "task", row }];
 }
+
+/** What nobody has begun ends at once. */
+const cancelled = (
+  task: Omit<Task, "state">,
+  { nowMs: endedAtMs, reason }: CommandOf<"cancel-job">,
+): Task => ({
+  ...task,
+  state: { kind: "cancelled", nodeId: undefined, startedAtMs: undefined, endedAtMs, reason },
+});
 
 /** The task on its way to being stopped; undefined when there is nothing to stop. */
 function stopped(task: Task, reason: string): Task | undefined {

@@ -98,7 +98,7 @@ describe("registered clusters", () => {
     const world = new World();
     addIo(world, register(world));
     setState(world, { a: 1 });
-    world.do({ kind: "remove-cluster", id: BLUE });
+    world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
     expect(digest(readBack(world.changes))).toEqual(digest(new World().state));
     expect(() => setState(world, { a: 1 })).toThrow("there is no cluster blue");
     register(world);
@@ -121,10 +121,10 @@ describe("clusters with agents", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
     expect(() => register(world)).toThrow("cluster blue has agents");
-    expect(() => world.do({ kind: "remove-cluster", id: BLUE })).toThrow("has 1 nodes");
+    expect(() => world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 })).toThrow("has 1 nodes");
     world.do({ kind: "disconnect-node", nodeId: nodeId("n1"), session: 1, nowMs: 2 });
     world.do({ kind: "remove-node", nodeId: nodeId("n1"), nowMs: 3 });
-    world.do({ kind: "remove-cluster", id: BLUE });
+    world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
     register(world);
     const hello = aHello("n1", { cluster: "blue", session: 2 });
     expect(() => world.do({ kind: "connect-node", ...hello })).toThrow("takes no agents");

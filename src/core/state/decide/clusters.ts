@@ -69,7 +69,7 @@ export function requireCluster(state: State, id: ClusterId): Cluster {
 /** Forgets a cluster with all that is known of it. */
 export function removeCluster(
   state: State,
-  { id }: CommandOf<"remove-cluster">,
+  { id, nowMs }: CommandOf<"remove-cluster">,
 ): Decision<undefined> {
   const { kind } = requireCluster(state, id);
   const changes: Change[] = [];
@@ -79,6 +79,7 @@ export function removeCluster(
       throw new AppError("conflict", `cluster ${id} has ${nodes} nodes; remove them first`);
     }
   } else {
+    changes.push(...withdrawn(state, id, nowMs));
     for (const name of state.clusters.graphs.subsystems(id).keys()) {
       changes.push({ table: "subsystem", removed: id, name });
     }
@@ -87,6 +88,21 @@ export function removeCluster(
   if (state.clusters.hasStatus(id)) changes.push({ table: "status", removed: id });
   changes.push({ table: "cluster", removed: id });
   return { changes, answer: undefined };
+}
+
+/** What was offered to the cluster and not taken goes back into the queue. */
+function withdrawn({ clusters }: State, id: ClusterId, nowMs: number): Change[] {
+  const offered = clusters.loads.offeredTo(id);
+  if (offered.size > limits.changesPerBatchMax) {
+    throw new AppError(
+      "conflict",
+      `${offered.size} tasks are offered to cluster ${id}; cancel some`,
+    );
+  }
+  return Array.from(offered, (task) => ({
+    table: "task",
+    row: { ...task, state: { kind: "waiting", notBeforeMs: nowMs } },
+  }));
 }
 
 export function putSubsystem(

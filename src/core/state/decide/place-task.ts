@@ -1,14 +1,28 @@
 import { AppError } from "../../../lib/errors.ts";
+import { verticesOfType } from "../../graph/allocation.ts";
+import { countDown } from "../../graph/cluster-state.ts";
+import type { Alternative } from "../../graph/compile-request.ts";
+import { allocate } from "../../graph/match.ts";
+import type { ClusterId } from "../../model/ids.ts";
 import type { Task } from "../../model/task.ts";
+import type { Target } from "../../scheduler/choose-cluster.ts";
 import type { Placement } from "../../scheduler/plan.ts";
+import { askedOfClusters } from "../../scheduler/request.ts";
+import { takesNow } from "../../scheduler/takes.ts";
 import { verify } from "../../scheduler/verify.ts";
 import type { Change } from "../change.ts";
+import type { ClusterTable } from "../cluster-table.ts";
 
-/** Turns a proposal of the planner into a change, if the judge agrees. */
-export function placeTask(placement: Placement, nowMs: number): Change {
-  const refusal = verify(placement);
+/** Turns a proposal of the planner into changes, if the judge agrees. */
+export function placeTask(
+  placement: Placement,
+  clusters: ClusterTable,
+  nowMs: number,
+): readonly Change[] {
+  const refusal = verify(placement, clusters);
   if (refusal !== undefined) throw new AppError("conflict", refusal);
-  const { record, index, node } = placement;
+  const { record, index, target } = placement;
+  const { spec } = record.job;
   const before = record.task(index);
   const row: Task = {
     jobId: record.job.id,
@@ -17,9 +31,43 @@ export function placeTask(placement: Placement, nowMs: number): Change {
     failures: before?.failures ?? 0,
     losses: before?.losses ?? 0,
     past: before?.past ?? NO_PAST,
-    state: { kind: "assigned", nodeId: node.node.id, assignedAtMs: nowMs },
+    state: toState(target, nowMs),
   };
-  return { table: "task", row };
+  if (target.kind === "cluster") {
+    return [{ table: "task", row }, ...countedDown(clusters, target.cluster, placement)];
+  }
+  const takes = takesNow(spec, target.node);
+  const isOwn = takes === undefined || takes === spec.needs;
+  return [{ table: "task", row: isOwn ? row : { ...row, takes } }];
 }
 
+const toState = (target: Target, nowMs: number): Task["state"] =>
+  target.kind === "node"
+    ? { kind: "assigned", nodeId: target.node.node.id, assignedAtMs: nowMs }
+    : { kind: "offered", cluster: target.cluster, offeredAtMs: nowMs };
+
 const NO_PAST: Task["past"] = Object.freeze([]);
+
+/** What the cluster says of itself, less what it was given. */
+function countedDown(clusters: ClusterTable, id: ClusterId, { record }: Placement): Change[] {
+  const status = clusters.statusOf(id);
+  const asked = askedOfClusters(record.job.spec);
+  if (status.counters.length === 0 || asked === undefined) return [];
+  const { graphs } = clusters;
+  const { allocation } = allocate(graphs.layout(id), asked.compiled);
+  const alternative = asked.compiled.alternatives[allocation?.alternative ?? 0];
+  const given = {
+    nodes: allocation === undefined ? 0 : verticesOfType(graphs.graph(id), allocation, "node"),
+    slots: alternative === undefined ? 0 : slotsAsked(alternative),
+  };
+  const state = countDown(status.state, status.counters, given);
+  return [{ table: "status", row: { ...status, state } }];
+}
+
+function slotsAsked({ needs, slot }: Alternative): number {
+  if (slot === undefined) return 1;
+  let count = 1;
+  for (let at = slot.need.number; at >= 0; at = needs[at]?.above ?? -1)
+    count *= needs[at]?.count ?? 1;
+  return count;
+}

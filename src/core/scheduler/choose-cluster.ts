@@ -1,0 +1,78 @@
+import { valuesOf } from "../graph/cluster-state.ts";
+import type { ClusterId } from "../model/ids.ts";
+import { clusterId } from "../model/ids.ts";
+import type { ClusterTable } from "../state/cluster-table.ts";
+import type { NodeRecord } from "../state/node-record.ts";
+import type { RequestClass } from "./request.ts";
+import type { Candidate, Select, Selection } from "./select/strategy.ts";
+
+/** Where a task could go now: a node, or a cluster that pulls. */
+export type Target =
+  | { readonly kind: "node"; readonly node: NodeRecord }
+  | { readonly kind: "cluster"; readonly cluster: ClusterId };
+
+/** How clusters are chosen when a job does not say it. */
+export interface ClusterPolicy {
+  readonly select: Select;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+}
+
+export interface ClusterChoice {
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly selection: Selection;
+}
+
+type Asked = Pick<RequestClass, "ofClusters" | "chooseCluster" | "select" | "where">;
+
+/** Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull. */
+export function chooseCluster(
+  clusters: ClusterTable,
+  request: Asked,
+  nodes: ReadonlyMap<ClusterId, NodeRecord>,
+  policy: ClusterPolicy,
+): ClusterChoice {
+  const targets = new Map<string, Target>();
+  const candidates: Candidate[] = [];
+  for (const [id, node] of nodes) {
+    targets.set(id, { kind: "node", node });
+    candidates.push(candidateOf(clusters, id, undefined));
+  }
+  for (const { cluster, slots } of pullingFor(clusters, request)) {
+    const id = clusterId(cluster);
+    targets.set(id, { kind: "cluster", cluster: id });
+    candidates.push(candidateOf(clusters, id, slots));
+  }
+  candidates.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const select = request.chooseCluster ?? policy.select;
+  const selection = select(candidates, {
+    parameters: request.select?.parameters ?? {},
+    random: policy.random,
+    turn: clusters.turn,
+  });
+  return { targets, selection };
+}
+
+/** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
+export function pullingFor(
+  clusters: ClusterTable,
+  { ofClusters, where }: Pick<RequestClass, "ofClusters" | "where">,
+): readonly { readonly cluster: string; readonly slots: number | undefined }[] {
+  if (ofClusters === undefined) return [];
+  const { matches } = clusters.graphs.satisfy(ofClusters.compiled, "ever");
+  return where.cluster === undefined
+    ? matches
+    : matches.filter(({ cluster }) => cluster === where.cluster);
+}
+
+const candidateOf = (
+  clusters: ClusterTable,
+  id: ClusterId,
+  slots: number | undefined,
+): Candidate => ({
+  name: id,
+  state: valuesOf(clusters.statusOf(id).state),
+  jobs: clusters.loads.tasksOf(id),
+  usedShare: clusters.loads.usedShare(id),
+  slots,
+});

@@ -1,0 +1,81 @@
+import type { ClusterId } from "../model/ids.ts";
+import type { Node } from "../model/node.ts";
+import { isSchedulable } from "../model/node.ts";
+import type { Resources } from "../model/resources.ts";
+import { addInto, dominantShare, subtractFrom } from "../model/resources.ts";
+import type { Task } from "../model/task.ts";
+
+interface Load {
+  readonly capacity: Record<string, number>;
+  readonly used: Record<string, number>;
+  tasks: number;
+  readonly offered: Set<Task>;
+}
+
+/** What each cluster was given and has not ended, for choosing between them. Follows State.apply. */
+export class ClusterLoads {
+  readonly #loads = new Map<ClusterId, Load>();
+
+  /** `before` is undefined for a new node, `after` for one that was removed. */
+  nodeChanged(before: Node | undefined, after: Node | undefined, used: Resources): void {
+    if (before !== undefined) {
+      const load = this.#of(before.cluster);
+      if (isSchedulable(before)) subtractFrom(load.capacity, before.capacity);
+      subtractFrom(load.used, used);
+    }
+    if (after === undefined) return;
+    const load = this.#of(after.cluster);
+    if (isSchedulable(after)) addInto(load.capacity, after.capacity);
+    addInto(load.used, used);
+  }
+
+  bound(cluster: ClusterId, takes: Resources): void {
+    const load = this.#of(cluster);
+    addInto(load.used, takes);
+    load.tasks++;
+  }
+
+  released(cluster: ClusterId, takes: Resources): void {
+    const load = this.#of(cluster);
+    subtractFrom(load.used, takes);
+    load.tasks--;
+  }
+
+  offered(cluster: ClusterId, task: Task): void {
+    this.#of(cluster).offered.add(task);
+  }
+
+  withdrawn(cluster: ClusterId, task: Task): void {
+    this.#of(cluster).offered.delete(task);
+  }
+
+  offeredTo(cluster: ClusterId): ReadonlySet<Task> {
+    return this.#of(cluster).offered;
+  }
+
+  /** Tasks on its nodes, or offered to it. */
+  tasksOf(cluster: ClusterId): number {
+    const { tasks, offered } = this.#of(cluster);
+    return tasks + offered.size;
+  }
+
+  /** 0 … 1 of what its nodes have, by the resource of which most is used; undefined: no nodes. */
+  usedShare(cluster: ClusterId): number | undefined {
+    const { capacity, used } = this.#of(cluster);
+    if (Object.keys(capacity).length === 0) return undefined;
+    return Math.min(1, dominantShare(used, capacity));
+  }
+
+  remove(cluster: ClusterId): void {
+    this.#loads.delete(cluster);
+  }
+
+  #of(cluster: ClusterId): Load {
+    let load = this.#loads.get(cluster);
+    if (load === undefined) {
+      load = { capacity: {}, used: {}, tasks: 0, offered: new Set() };
+      this.#loads.set(cluster, load);
+    }
+    return load;
+  }
+}

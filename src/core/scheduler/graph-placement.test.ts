@@ -1,0 +1,214 @@
+import { describe, expect, test } from "vitest";
+
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
+import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { World } from "../../../tests/support/world.ts";
+import { requireOne, want } from "../graph/testing/requests.ts";
+import { parseGraph } from "../graph/jgf.ts";
+import type { ResourceChoice } from "../graph/request.ts";
+import { parseSubsystem } from "../graph/subsystem.ts";
+import { aDocument, documentOf, times } from "../graph/testing/documents.ts";
+import { clusterId, jobId } from "../model/ids.ts";
+import type { JobSpecInput } from "../model/job-spec.ts";
+import type { Resources } from "../model/resources.ts";
+import type { Task } from "../model/task.ts";
+
+function join(world: World, name: string, capacity: Resources, cluster = "default"): void {
+  const session = world.state.nodes.size + 1;
+  world.do({ kind: "connect-node", ...aHello(name, { capacity, session, cluster }) });
+}
+
+function register(world: World, name: string, nodes = 2, cores = 4): void {
+  const graph = parseGraph(
+    documentOf({
+      type: "cluster",
+      inside: times(nodes, { type: "node", inside: [{ type: "core", size: cores }] }),
+    }),
+  );
+  const id = clusterId(name);
+  world.do({ kind: "register-cluster", id, graph, isUpdate: false, nowMs: 1 });
+}
+
+function tell(world: World, name: string, patch: Record<string, unknown>): void {
+  const id = clusterId(name);
+  world.do({ kind: "set-status", id, patch, counters: undefined, nowMs: ++world.nowMs });
+}
+
+const submit = (world: World, input: Partial<JobSpecInput>): void =>
+  void world.do({
+    kind: "submit-jobs",
+    submissions: [{ spec: aSpec(input), idempotencyKey: undefined }],
+    by: "t",
+    nowMs: world.nowMs,
+  });
+
+const cores = (count: number): ResourceChoice => [[want(1, "node", [want(count, "core")])]];
+
+const whereTo = ({ state }: Task): string => {
+  if (state.kind === "offered") return `cluster ${state.cluster}`;
+  return "nodeId" in state ? String(state.nodeId) : state.kind;
+};
+
+/** Where tasks went; and all that is known must be the same after a restart. */
+function plan(world: World): string[] {
+  const placed = world.plan().map(whereTo);
+  expect(checkState(world.state)).toEqual([]);
+  expect(digest(readBack(world.changes))).toEqual(digest(world.state));
+  return placed;
+}
+
+const taken = (world: World, id: number): Resources | undefined =>
+  world.state.task({ jobId: jobId(id), index: 0 })?.takes;
+
+describe("requests of graphs on nodes", () => {
+  test("take what they ask for, and wait when it is not free", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000, memory: 8e9 });
+    submit(world, { request: cores(3), array: "0-1" });
+    expect(plan(world)).toEqual(["a"]);
+    expect(taken(world, 1)).toEqual({ cpu: 3_000 });
+    world.report("a", [1, 0, 1], 0);
+    expect(plan(world)).toEqual(["a"]);
+  });
+
+  test("go to no node that is too small, however much the others have together", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000 });
+    join(world, "b", { cpu: 4_000 });
+    submit(world, { request: cores(5) });
+    expect(plan(world)).toEqual([]);
+    join(world, "c", { cpu: 6_000 });
+    expect(plan(world)).toEqual(["c"]);
+  });
+
+  test("take the first alternative that is free, each with its own amounts", () => {
+    const world = new World();
+    join(world, "a", { cpu: 8_000, gpu: 1 });
+    const gpu = want(1, "node", [want(1, "gpu")]);
+    submit(world, { request: [[gpu], ...cores(3)], array: "0-3" });
+    expect(plan(world)).toEqual(["a", "a", "a"]);
+    const takes = [0, 1, 2].map((index) => world.state.task({ jobId: jobId(1), index })?.takes);
+    expect(takes).toEqual([{ cpu: 1_000, gpu: 1 }, { cpu: 3_000 }, { cpu: 3_000 }]);
+    const [node] = world.state.nodes.values();
+    expect(node?.free).toEqual({ cpu: 1_000, gpu: 0 });
+  });
+
+  test("a whole node is used by nothing else", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000, memory: 100, power: 7 });
+    submit(world, { resources: { cpu: 1 } });
+    expect(plan(world)).toEqual(["a"]);
+    submit(world, { request: [[want(1, "node", [want(1, "core")], { isExclusive: true })]] });
+    submit(world, { resources: { cpu: 1 } });
+    expect(plan(world)).toEqual(["a"]);
+    world.report("a", [1, 0, 1], 0);
+    world.report("a", [3, 0, 1], 0);
+    expect(plan(world)).toEqual(["a"]);
+    expect(taken(world, 2)).toEqual({ cpu: 4_000, memory: 100, power: 7 });
+    submit(world, { resources: { cpu: 0.1 } });
+    expect(plan(world)).toEqual([]);
+  });
+
+  test("of several clusters the one that has least to do gets it", () => {
+    const world = new World();
+    join(world, "a1", { cpu: 9_000 }, "a");
+    join(world, "b1", { cpu: 9_000 }, "b");
+    submit(world, { request: cores(1), array: "0-3" });
+    expect(plan(world)).toEqual(["a1", "b1", "a1", "b1"]);
+    submit(world, { request: cores(1), array: "0-1", placement: { cluster: "b" } });
+    expect(plan(world)).toEqual(["b1", "b1"]);
+  });
+});
+
+describe("clusters that pull", () => {
+  test("are offered what their graph has, by the totals", () => {
+    const world = new World();
+    register(world, "blue", 2, 4);
+    submit(world, { request: cores(4), array: "0-4" });
+    submit(world, { request: cores(5) });
+    expect(plan(world)).toEqual(Array.from({ length: 5 }, () => "cluster blue"));
+    register(world, "large", 1, 8);
+    expect(plan(world)).toEqual(["cluster large"]);
+  });
+
+  test("may be asked for what spans nodes", () => {
+    const world = new World();
+    join(world, "a", { cpu: 64_000 });
+    register(world, "blue", 2, 4);
+    submit(world, { request: [[want(2, "node", [want(2, "core")])]] });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("get plain jobs only when these name them", () => {
+    const world = new World();
+    register(world, "blue");
+    submit(world, { resources: { cpu: 2 } });
+    expect(plan(world)).toEqual([]);
+    submit(world, { resources: { cpu: 2 }, placement: { cluster: "blue" } });
+    submit(world, { resources: { cpu: 5 }, placement: { cluster: "blue" } });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("a subsystem that is added wakes what waited for it", () => {
+    const world = new World();
+    register(world, "blue");
+    const requires = [requireOne("io", "type", "shm")];
+    submit(world, { request: [[want(1, "node", [want(1, "core")], { requires })]] });
+    expect(plan(world)).toEqual([]);
+    const id = clusterId("blue");
+    const graph = world.state.clusters.graphs.graph(id);
+    const subsystem = parseSubsystem("io", aDocument({ io0: "shm" }, [["1", "io0"]]), graph);
+    world.do({ kind: "put-subsystem", id, subsystem, graph });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("what they say of themselves decides, and is asked again when they say something else", () => {
+    const world = new World();
+    register(world, "blue");
+    register(world, "red");
+    const priorities = [{ priority: 1, steps: [{ filter: "nodes_free >= wanted" }] }];
+    const select = { strategy: "constraint", options: { priorities }, parameters: { wanted: 2 } };
+    submit(world, { request: cores(1), select, array: "0-1" });
+    expect(plan(world)).toEqual([]);
+    tell(world, "red", { nodes_free: 1 });
+    expect(plan(world)).toEqual([]);
+    tell(world, "red", { nodes_free: 2 });
+    expect(plan(world)).toEqual(["cluster red", "cluster red"]);
+  });
+
+  test("counters go down with every task, and the filter sees it", () => {
+    const world = new World();
+    register(world, "blue");
+    const id = clusterId("blue");
+    const counters = [{ key: "free", by: "nodes" }] as const;
+    world.do({ kind: "set-status", id, patch: { free: 3 }, counters, nowMs: 5 });
+    const priorities = [{ priority: 1, steps: [{ filter: "free >= 2" }] }];
+    const select = { strategy: "constraint", options: { priorities } };
+    submit(world, { request: [[want(2, "node", [want(1, "core")])]], select, array: "0-1" });
+    expect(plan(world)).toEqual(["cluster blue"]);
+    expect(world.state.clusters.statusOf(id).state).toEqual({ free: { value: 1, setAtMs: 5 } });
+    tell(world, "blue", { free: 9 });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("what was offered goes back when the cluster is deleted, and can be cancelled", () => {
+    const world = new World();
+    register(world, "blue");
+    submit(world, { request: cores(1), array: "0-2" });
+    plan(world);
+    const cancel = { kind: "cancel-job", jobId: jobId(1), reason: "", by: "t", nowMs: 9 } as const;
+    world.do({ ...cancel, index: 1 });
+    world.do({ kind: "remove-cluster", id: clusterId("blue"), nowMs: world.nowMs });
+    expect(plan(world)).toEqual([]);
+    join(world, "a", { cpu: 1_000 });
+    expect(plan(world)).toEqual(["a"]);
+    register(world, "red");
+    expect(plan(world)).toEqual(["cluster red"]);
+    world.do({ ...cancel, index: undefined });
+    expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({
+      cancelled: 2,
+      stopping: 1,
+    });
+    expect(plan(world)).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { limits } from "../../limits.ts";
+import type { Allocation } from "../graph/allocation.ts";
+import { explainRefusal } from "../graph/explain.ts";
+import { clusterGraph, type NodeFacts } from "../graph/facts.ts";
+import type { Graph } from "../graph/graph.ts";
+import { CPU, type GraphRequest, isResource, toTaken } from "../graph/graph-request.ts";
+import { type Layout, layOut } from "../graph/layout.ts";
+import { allocate } from "../graph/match.ts";
+import type { Node } from "../model/node.ts";
+import type { Resources } from "../model/resources.ts";
+
+/** What one alternative takes of an empty node; undefined: all of it. */
+export interface Way {
+  readonly takes: Resources | undefined;
+}
+
+/**
+ * A machine as a graph of one node. Processes are not bound to cores, so parts of a machine (its
+ * sockets, its memory domains) must be large enough for what is asked of them, and how much of it is
+ * free is a matter of amounts.
+ */
+export class NodeGraph {
+  readonly #layout: Layout;
+  readonly #graph: Graph;
+  readonly #ways = new WeakMap<GraphRequest, readonly Way[]>();
+
+  constructor(facts: NodeFacts) {
+    this.#graph = clusterGraph("cluster", [facts]);
+    this.#layout = layOut(this.#graph, new Map());
+  }
+
+  /** By preference; alternatives that it could never meet are left out. */
+  waysFor(request: GraphRequest): readonly Way[] {
+    let ways = this.#ways.get(request);
+    if (ways === undefined) {
+      ways = request.alternatives.flatMap((alternative): Way[] => {
+        const { allocation } = allocate(this.#layout, alternative);
+        return allocation === undefined ? [] : [takenBy(this.#graph, allocation)];
+      });
+      this.#ways.set(request, ways);
+    }
+    return ways;
+  }
+
+  /** Why no alternative can ever be met, in the order of preference. */
+  refusals(request: GraphRequest): readonly string[] {
+    return [...new Set(explainRefusal(this.#layout, request.compiled).map(({ text }) => text))];
+  }
+}
+
+function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Way {
+  const leaves: [string, number][] = [];
+  for (const { vertex, taken } of picks) {
+    const { type = "" } = kinds[kindOf[vertex] ?? -1] ?? {};
+    if (taken === 0 || vertex < 0) continue;
+    if (type === "node" || type === "cluster") return { takes: undefined };
+    const end = endOf[vertex] ?? 0;
+    if (end === vertex + 1) leaves.push([type, taken]);
+    for (let inner = vertex + 1; inner < end; inner++) {
+      const kind = kinds[kindOf[inner] ?? -1];
+      if (kind !== undefined && endOf[inner] === inner + 1) leaves.push([kind.type, kind.size]);
+    }
+  }
+  return { takes: toTaken(leaves.filter(([type]) => isResource(type))) };
+}
+
+/** The graphs of all nodes. Those of machines that are alike are made once. */
+export class NodeGraphs {
+  readonly #byFacts = new Map<string, NodeGraph>();
+
+  of(node: Node): NodeGraph {
+    const facts = factsOf(node);
+    const key = JSON.stringify(facts);
+    let graph = this.#byFacts.get(key);
+    if (graph === undefined) {
+      // Machines come and go and change: what is still in use is made again.
+      if (this.#byFacts.size >= 2 * limits.nodesMax) this.#byFacts.clear();
+      this.#byFacts.set(key, (graph = new NodeGraph(facts)));
+    }
+    return graph;
+  }
+}
+
+const factsOf = ({ capacity }: Node): NodeFacts => ({
+  name: "node",
+  cores: Math.floor((capacity["cpu"] ?? 0) / CPU),
+  memoryBytes: capacity["memory"] ?? 0,
+  gpus: capacity["gpu"] ?? 0,
+  sockets: 1,
+  numa: 1,
+});
