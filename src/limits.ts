@@ -55,6 +55,7 @@ export const limits = {
   groupsMax: 10_000,
   nodesMax: 20_000,
   clustersMax: 10_000,
+  possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 

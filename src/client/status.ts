@@ -23,6 +23,9 @@ const CODES: Readonly<Partial<Record<status, ErrorCode>>> = {
   [status.DEADLINE_EXCEEDED]: "unavailable",
 };
 
+/** gRPC has one word for this and for conflict. */
+const UNSCHEDULABLE: ErrorCode = "unschedulable";
+
 /** A failed call as an AppError. What the wire said stays its cause. */
 export function fromServiceError(error: ServiceError, server: string): AppError {
   const code = ownCode(error) ?? CODES[error.code] ?? "internal";
@@ -34,7 +37,7 @@ export function fromServiceError(error: ServiceError, server: string): AppError 
 /** The server's own word, which may tell more than gRPC's; one from the future is not used. */
 function ownCode(error: ServiceError): ErrorCode | undefined {
   const own = textOf(error.metadata, CODE_KEY);
-  return Object.values(CODES).find((code) => code === own);
+  return [...Object.values(CODES), UNSCHEDULABLE].find((code) => code === own);
 }
 
 function messageOf(error: ServiceError, server: string): string {

@@ -3,7 +3,9 @@ import type { JobId } from "../core/model/ids.ts";
 import { groupId, parseTaskId } from "../core/model/ids.ts";
 import type { JobSpec } from "../core/model/job.ts";
 import { toJobSpec } from "../core/model/job-spec.ts";
-import { hintsFor, isHopeless, outlook } from "../core/scheduler/explain.ts";
+import { hintsFor, outlook } from "../core/scheduler/explain.ts";
+import { isWaiting } from "../core/scheduler/request.ts";
+import { isEverPossible, isNothingKnown } from "../core/state/decide/check-possible.ts";
 import type { Outlook } from "../core/scheduler/explain.ts";
 import type { Submission } from "../core/state/command.ts";
 import type { Lane } from "../core/scheduler/lane.ts";
@@ -164,10 +166,10 @@ function showSubmitted(
 /** Only what waiting cannot change; the look at all nodes is done once per kind of request. */
 function warningFor(state: State, spec: JobSpec): string | undefined {
   const request = state.queue.classOf(spec);
-  if (request === undefined || request.candidates?.size !== 0) return undefined;
-  if (state.nodes.size === 0) return "no node has joined yet; the job waits for one";
-  if (!isHopeless(spec, state.nodes.values())) return undefined;
-  return "no node there is now could ever run it; see busbar explain";
+  if (request === undefined || !isWaiting(request)) return undefined;
+  if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
+  if (isEverPossible(state, spec)) return undefined;
+  return "nothing there is now could ever run it; see busbar explain";
 }
 
 export function requireJob(state: State, id: string): JobRecord {
@@ -212,7 +214,7 @@ export function viewJob(state: State, record: JobRecord, revision: number): JobV
 function pendingReason(state: State, record: JobRecord): string | undefined {
   if (state.nodes.size === 0) return "no node has joined yet";
   const request = state.queue.classOf(record.job.spec);
-  return request?.candidates?.size === 0 ? "no node has room for it now" : undefined;
+  return request !== undefined && isWaiting(request) ? "no node has room for it now" : undefined;
 }
 
 export const viewTask = (state: State, record: JobRecord, index: number): TaskView =>

@@ -126,6 +126,9 @@ function eventOf(
         return { kind: "removed", what: "group", id: change.removed, revision: at };
       return { kind: "group", group: showGroupRow(change.row), revision: at };
     case "cluster":
+    case "graph":
+    case "subsystem":
+    case "status":
     case "counter":
       return undefined;
   }

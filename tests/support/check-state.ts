@@ -168,7 +168,9 @@ function graphDigest({ clusters: { graphs } }: State, id: ClusterId): unknown {
   const subsystems = [...graphs.subsystems(id).values()];
   return {
     graph: toJgf(graph),
-    subsystems: subsystems.map((each) => [each.name, toSubsystemJgf(each, graph)]).sort(),
+    subsystems: Object.fromEntries(
+      subsystems.map((each) => [each.name, toSubsystemJgf(each, graph)]),
+    ),
   };
 }
 

@@ -9,6 +9,7 @@ const codes: Readonly<Record<ErrorCode, [status, number]>> = {
   already_exists: [status.ALREADY_EXISTS, 409],
   permission_denied: [status.PERMISSION_DENIED, 403],
   conflict: [status.FAILED_PRECONDITION, 409],
+  unschedulable: [status.FAILED_PRECONDITION, 422],
   compacted: [status.OUT_OF_RANGE, 410],
   exhausted: [status.RESOURCE_EXHAUSTED, 429],
   unavailable: [status.UNAVAILABLE, 503],

@@ -24,6 +24,7 @@ const WIRES: Readonly<Record<ErrorCode, { readonly grpc: number; readonly http: 
   already_exists: { grpc: GRPC.ALREADY_EXISTS, http: 409 },
   permission_denied: { grpc: GRPC.PERMISSION_DENIED, http: 403 },
   conflict: { grpc: GRPC.FAILED_PRECONDITION, http: 409 },
+  unschedulable: { grpc: GRPC.FAILED_PRECONDITION, http: 422 },
   compacted: { grpc: GRPC.OUT_OF_RANGE, http: 410 },
   exhausted: { grpc: GRPC.RESOURCE_EXHAUSTED, http: 429 },
   unavailable: { grpc: GRPC.UNAVAILABLE, http: 503 },

@@ -254,9 +254,8 @@ function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
     found.prepare(options);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new AppError(error.code, `select.options.${error.message}`, {
-      field: `select.options.${error.field ?? ""}`,
-    });
+    const field = error.field === undefined ? "select" : `select.${error.field}`;
+    throw new AppError(error.code, `select.${error.message}`, { field });
   }
   const size = JSON.stringify([options, parameters]).length;
   if (size > limits.selectCharsMax) {

@@ -53,7 +53,7 @@ export function outlook(request: Request, nodes: Iterable<NodeRecord>): Outlook 
 }
 
 /** The first refusal; one that can never change is worth more than one that can. */
-function judge(request: Request, record: NodeRecord): Verdict {
+export function judge(request: Request, record: NodeRecord): Verdict {
   let notNow: Verdict | undefined;
   for (const filter of filters) {
     const verdict = filter.check(request, record);
@@ -61,12 +61,6 @@ function judge(request: Request, record: NodeRecord): Verdict {
     if (verdict.kind === "not-now") notNow ??= verdict;
   }
   return notNow ?? { kind: "yes" };
-}
-
-/** Whether any node there is could take the request, once it is free and connected. */
-export function isHopeless(request: Request, nodes: Iterable<NodeRecord>): boolean {
-  for (const record of nodes) if (judge(request, record).kind !== "never") return false;
-  return true;
 }
 
 /** What a person could do about it. */

@@ -1,53 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
-import { parseGraph } from "../graph/jgf.ts";
-import type { ResourceChoice } from "../graph/request.ts";
 import { parseSubsystem } from "../graph/subsystem.ts";
-import { aDocument, documentOf, times } from "../graph/testing/documents.ts";
+import { aDocument } from "../graph/testing/documents.ts";
 import { clusterId, jobId } from "../model/ids.ts";
-import type { JobSpecInput } from "../model/job-spec.ts";
 import type { Resources } from "../model/resources.ts";
-import type { Task } from "../model/task.ts";
-
-function join(world: World, name: string, capacity: Resources, cluster = "default"): void {
-  const session = world.state.nodes.size + 1;
-  world.do({ kind: "connect-node", ...aHello(name, { capacity, session, cluster }) });
-}
-
-function register(world: World, name: string, nodes = 2, cores = 4): void {
-  const graph = parseGraph(
-    documentOf({
-      type: "cluster",
-      inside: times(nodes, { type: "node", inside: [{ type: "core", size: cores }] }),
-    }),
-  );
-  const id = clusterId(name);
-  world.do({ kind: "register-cluster", id, graph, isUpdate: false, nowMs: 1 });
-}
-
-function tell(world: World, name: string, patch: Record<string, unknown>): void {
-  const id = clusterId(name);
-  world.do({ kind: "set-status", id, patch, counters: undefined, nowMs: ++world.nowMs });
-}
-
-const submit = (world: World, input: Partial<JobSpecInput>): void =>
-  void world.do({
-    kind: "submit-jobs",
-    submissions: [{ spec: aSpec(input), idempotencyKey: undefined }],
-    by: "t",
-    nowMs: world.nowMs,
-  });
-
-const cores = (count: number): ResourceChoice => [[want(1, "node", [want(count, "core")])]];
-
-const whereTo = ({ state }: Task): string => {
-  if (state.kind === "offered") return `cluster ${state.cluster}`;
-  return "nodeId" in state ? String(state.nodeId) : state.kind;
-};
+import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
 /** Where tasks went; and all that is known must be the same after a restart. */
 function plan(world: World): string[] {

@@ -171,6 +171,18 @@ export class Queue {
     for (const lane of request.lanes) this.markReady(lane);
   }
 
+  /** Runs something with a class in which nobody waits: to try what would happen. */
+  withClass<T>(asked: Request, run: (request: RequestClass) => T): T {
+    const made = this.#newClass(requestKey(asked), requestOf(asked));
+    this.#lookingForClusters.delete(made);
+    try {
+      return run(made);
+    } finally {
+      made.pool.widen(made);
+      this.#fleet.leavePool(made.pool);
+    }
+  }
+
   /** A cluster came, or has or says something else: what waited for one looks again. */
   clustersChanged(): void {
     for (const request of this.#lookingForClusters) {

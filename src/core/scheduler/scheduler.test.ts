@@ -4,7 +4,8 @@ import { World } from "../../../tests/support/world.ts";
 import { jobId, nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { NodeRecord } from "../state/node-record.ts";
-import { hintsFor, isHopeless, outlook } from "./explain.ts";
+import { hintsFor, outlook } from "./explain.ts";
+import { isPossible } from "./places.ts";
 import { nodeReady } from "./filters/node-ready.ts";
 import { resourcesFit } from "./filters/resources-fit.ts";
 import { whereMatches } from "./filters/where-matches.ts";
@@ -192,13 +193,13 @@ describe("explain", () => {
       ["busy: 0 cpu free, 3 cpu asked", 1, false],
     ]);
     expect(hintsFor(spec, seen)).toEqual(["wait for running tasks to end, or add nodes"]);
-    expect(isHopeless(spec, world.state.nodes.values())).toBe(false);
+    expect(isPossible(world.state, spec)).toBe(true);
   });
 
   test("ten thousand cpus are hopeless, and it says so", () => {
     const world = worldWith({ a: 2 });
     const spec = aSpec({ resources: { cpu: 10_000 } });
-    expect(isHopeless(spec, world.state.nodes.values())).toBe(true);
+    expect(isPossible(world.state, spec)).toBe(false);
     expect(hintsFor(spec, outlook(spec, world.state.nodes.values()))[0]).toContain(
       "ask for less than 10000 cpu",
     );

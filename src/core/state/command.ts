@@ -46,6 +46,8 @@ export type Command =
       readonly submissions: readonly Submission[];
       readonly by: string;
       readonly nowMs: number;
+      /** Refuses jobs that nothing there is could ever run. */
+      readonly mustBePossible?: boolean;
     }
   | {
       readonly kind: "cancel-job";

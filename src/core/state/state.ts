@@ -41,6 +41,8 @@ export class State {
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
 
+  /** What nodes and clusters there are could ever run, by what is asked for. */
+  readonly possible = new Map<string, boolean>();
   readonly #nodeGraphs = new NodeGraphs();
   readonly fleet = new Fleet(this.nodes);
   readonly queue = new Queue(this.fleet, this.jobs);
@@ -104,15 +106,18 @@ export class State {
       case "cluster":
         if ("removed" in change) this.clusters.remove(change.removed);
         else this.clusters.put(change.row);
+        this.possible.clear();
         return;
       case "graph":
         if ("removed" in change) this.clusters.removeGraph(change.removed);
         else this.clusters.putGraph(change.row);
+        this.possible.clear();
         this.queue.clustersChanged();
         return;
       case "subsystem":
         if ("removed" in change) this.clusters.removeSubsystem(change.removed, change.name);
         else this.clusters.putSubsystem(change.row);
+        this.possible.clear();
         this.queue.clustersChanged();
         return;
       case "status":
@@ -317,6 +322,7 @@ export class State {
   #putNode(row: Node): void {
     let record = this.nodes.get(row.id);
     const before = record?.node.capacity;
+    this.possible.clear();
     this.clusters.loads.nodeChanged(record?.node, row, record?.used ?? NO_RESOURCES);
     if (record === undefined) {
       record = new NodeRecord(row, this.#nodeGraphs);
@@ -334,6 +340,7 @@ export class State {
     if (record === undefined) return;
     invariant(record.tasks.size === 0, `node ${id} is removed without tasks`);
     this.fleet.nodeRemoved(record, record.node.capacity);
+    this.possible.clear();
     this.clusters.loads.nodeChanged(record.node, undefined, record.used);
     this.disconnected.delete(record);
     this.nodes.delete(id);

@@ -3,11 +3,12 @@ import { verticesOfType } from "../../graph/allocation.ts";
 import { countDown } from "../../graph/cluster-state.ts";
 import type { Alternative } from "../../graph/compile-request.ts";
 import { allocate } from "../../graph/match.ts";
+import type { ClusterStatus } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Task } from "../../model/task.ts";
 import type { Target } from "../../scheduler/choose-cluster.ts";
 import type { Placement } from "../../scheduler/plan.ts";
-import { askedOfClusters } from "../../scheduler/request.ts";
+import { askedOfClusters, type Request } from "../../scheduler/request.ts";
 import { takesNow } from "../../scheduler/takes.ts";
 import { verify } from "../../scheduler/verify.ts";
 import type { Change } from "../change.ts";
@@ -34,7 +35,9 @@ export function placeTask(
     state: toState(target, nowMs),
   };
   if (target.kind === "cluster") {
-    return [{ table: "task", row }, ...countedDown(clusters, target.cluster, placement)];
+    const status = countedDown(clusters, target.cluster, spec);
+    const task = { table: "task", row } as const;
+    return status === undefined ? [task] : [task, { table: "status", row: status }];
   }
   const takes = takesNow(spec, target.node);
   const isOwn = takes === undefined || takes === spec.needs;
@@ -48,11 +51,15 @@ const toState = (target: Target, nowMs: number): Task["state"] =>
 
 const NO_PAST: Task["past"] = Object.freeze([]);
 
-/** What the cluster says of itself, less what it was given. */
-function countedDown(clusters: ClusterTable, id: ClusterId, { record }: Placement): Change[] {
+/** What the cluster says of itself, less what it was given; undefined: it counts nothing. */
+export function countedDown(
+  clusters: ClusterTable,
+  id: ClusterId,
+  request: Request,
+): ClusterStatus | undefined {
   const status = clusters.statusOf(id);
-  const asked = askedOfClusters(record.job.spec);
-  if (status.counters.length === 0 || asked === undefined) return [];
+  const asked = askedOfClusters(request);
+  if (status.counters.length === 0 || asked === undefined) return undefined;
   const { graphs } = clusters;
   const { allocation } = allocate(graphs.layout(id), asked.compiled);
   const alternative = asked.compiled.alternatives[allocation?.alternative ?? 0];
@@ -61,7 +68,7 @@ function countedDown(clusters: ClusterTable, id: ClusterId, { record }: Placemen
     slots: alternative === undefined ? 0 : slotsAsked(alternative),
   };
   const state = countDown(status.state, status.counters, given);
-  return [{ table: "status", row: { ...status, state } }];
+  return { ...status, state };
 }
 
 function slotsAsked({ needs, slot }: Alternative): number {

@@ -9,11 +9,12 @@ import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, Submission, Submitted } from "../command.ts";
 import type { State } from "../state.ts";
+import { checkPossible } from "./check-possible.ts";
 
 /** Takes all or none. A known idempotency key with the same spec answers with the job there is. */
 export function submitJobs(
   state: State,
-  { submissions, by, nowMs }: CommandOf<"submit-jobs">,
+  { submissions, by, nowMs, mustBePossible = false }: CommandOf<"submit-jobs">,
 ): Decision<readonly Submitted[]> {
   const jobs: Job[] = [];
   const answer: Submitted[] = [];
@@ -26,6 +27,7 @@ export function submitJobs(
       answer.push({ id: existing, existed: true });
       continue;
     }
+    if (mustBePossible) checkPossible(state, spec, at);
     const job: Job = {
       id: jobId(++last),
       spec,

@@ -8,6 +8,7 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   already_exists: true,
   permission_denied: true,
   conflict: true,
+  unschedulable: true,
   compacted: true,
   exhausted: true,
   unavailable: true,

@@ -1,0 +1,130 @@
+import { invariant } from "../../lib/invariant.ts";
+import type { ClusterId, NodeId } from "../model/ids.ts";
+import type { Cluster } from "../model/cluster.ts";
+import type { ClusterTable } from "../state/cluster-table.ts";
+import type { NodeRecord } from "../state/node-record.ts";
+import { chooseCluster, type ClusterPolicy } from "./choose-cluster.ts";
+import { judge, outlook } from "./explain.ts";
+import type { Verdict } from "./filters/filter.ts";
+import { askedOfClusters, type Request, requestOf } from "./request.ts";
+import { strategyByName } from "./select/all.ts";
+
+/** What explanations look at. */
+export interface PlacesView {
+  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+  readonly clusters: ClusterTable;
+}
+
+/** What a cluster says to a request. */
+export interface ClusterAnswer {
+  readonly cluster: ClusterId;
+  readonly kind: Cluster["kind"];
+  /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
+  readonly verdict: Verdict["kind"];
+  /** How often the first slot would fit in all; undefined: not counted. */
+  readonly slots: number | undefined;
+  /** Why not, the most telling first. */
+  readonly reasons: readonly string[];
+}
+
+/** What every cluster says to a request, in the order of their names. */
+export function clusterAnswers(
+  view: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+): readonly ClusterAnswer[] {
+  const byCluster = Map.groupBy(view.nodes.values(), ({ node }) => node.cluster);
+  const answers = view.clusters.inOrder.map(({ id, kind }) =>
+    kind === "managed"
+      ? managedAnswer(id, request, byCluster.get(id) ?? [])
+      : pullingAnswer(view.clusters, id, request),
+  );
+  return dropUnwanted(view, request, policy, answers);
+}
+
+function managedAnswer(
+  cluster: ClusterId,
+  request: Request,
+  nodes: readonly NodeRecord[],
+): ClusterAnswer {
+  const base = { cluster, kind: "managed", slots: undefined } as const;
+  const seen = outlook(request, nodes);
+  if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
+  const reasons = seen.reasons.map(({ reason, nodes: count }) => `${plural(count)}: ${reason}`);
+  if (nodes.length === 0) reasons.push("has no nodes");
+  return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
+}
+
+const plural = (count: number): string => (count === 1 ? "1 node" : `${count} nodes`);
+
+export function pullingAnswer(
+  { graphs }: ClusterTable,
+  cluster: ClusterId,
+  request: Request,
+): ClusterAnswer {
+  const never = (...reasons: string[]): ClusterAnswer => {
+    return { cluster, kind: "pulling", verdict: "never", slots: 0, reasons };
+  };
+  const { where } = request;
+  if (where.cluster !== undefined && where.cluster !== cluster) {
+    return never(`not the cluster asked for (${where.cluster})`);
+  }
+  const asked = askedOfClusters(request);
+  if (asked === undefined) {
+    return never(
+      where.node === undefined && where.labels === undefined
+        ? "takes jobs that ask for it, or that ask for parts of a graph"
+        : "a node or labels are asked for, and its nodes are its own business",
+    );
+  }
+  const found = graphs
+    .satisfy(asked.compiled, "ever")
+    .matches.find((match) => match.cluster === cluster);
+  if (found !== undefined) {
+    return { cluster, kind: "pulling", verdict: "yes", slots: found.slots, reasons: [] };
+  }
+  const refusals = graphs.explain(cluster, asked.compiled, "ever").map(({ text }) => text);
+  return never(...new Set(refusals));
+}
+
+/** Those that have room, but that the way of choosing between clusters drops. */
+function dropUnwanted(
+  { nodes, clusters }: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+  answers: readonly ClusterAnswer[],
+): readonly ClusterAnswer[] {
+  const ofClusters = askedOfClusters(request);
+  if (request.request === undefined && ofClusters === undefined) return answers;
+  const { select } = request;
+  const asked = {
+    ...requestOf(request),
+    ofClusters,
+    chooseCluster: select && strategyByName(select.strategy).prepare(select.options),
+  };
+  const ready = new Map<ClusterId, NodeRecord>();
+  for (const record of nodes.values()) {
+    const { cluster } = record.node;
+    if (!ready.has(cluster) && judge(request, record).kind === "yes") ready.set(cluster, record);
+  }
+  const { selection } = chooseCluster(clusters, asked, ready, policy);
+  const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
+  for (const { name } of selection.ranked) reasons.delete(name); // by a later priority
+  return answers.map((answer) => {
+    const reason = reasons.get(answer.cluster);
+    if (reason === undefined) return answer;
+    invariant(answer.verdict === "yes", "only clusters that could take it are chosen from");
+    return { ...answer, verdict: "not-now", reasons: [reason] };
+  });
+}
+
+/** Whether any node or cluster there is could ever take the request, whatever else is going on. */
+export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+  for (const record of nodes.values()) {
+    if (judge(request, record).kind !== "never") return true;
+  }
+  return clusters.inOrder.some(
+    ({ id, kind }) =>
+      kind === "pulling" && pullingAnswer(clusters, id, request).verdict !== "never",
+  );
+}
