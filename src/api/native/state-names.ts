@@ -15,6 +15,7 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   failed: State.FAILED,
   cancelled: State.CANCELLED,
   expired: State.EXPIRED,
+  skipped: State.SKIPPED,
 };
 
 // Records, because they are total by type and lists are not.
@@ -25,6 +26,7 @@ const JOB_STATES: Readonly<Record<JobStateName, true>> = {
   failed: true,
   cancelled: true,
   expired: true,
+  skipped: true,
 };
 const NODE_STATES: Readonly<Record<NodeStateName, true>> = {
   connected: true,

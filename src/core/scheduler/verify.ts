@@ -11,6 +11,7 @@ export function verify({ record, index, node }: Placement): string | undefined {
   const { job } = record;
   const state = record.task(index)?.state;
   if (job.closed !== undefined) return `job ${job.id} is ${job.closed.kind}`;
+  if (job.waitsFor !== undefined) return `job ${job.id} waits for others`;
   if (state !== undefined && state.kind !== "waiting") return `task is ${state.kind} already`;
   if (!isSchedulable(node.node)) return `node ${node.node.id} takes no tasks`;
   if (!fits(job.spec.needs, node.free)) return `node ${node.node.id} has no room`;
