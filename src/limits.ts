@@ -27,6 +27,7 @@ export const limits = {
   retryBackoffMsMax: 3_600_000,
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
+  dependenciesPerJobMax: 10_000, // jobs and tasks that one job waits for
 
   // One jobspec.
   jobspecCharsMax: 1 * MIB,
@@ -54,6 +55,12 @@ export const limits = {
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   nodesMax: 20_000,
+  dependenciesPerSubmissionMax: 200_000,
+  nameSearchJobsMax: 50_000, // the newest, for one that others name
+  nameSuggestionsMax: 1_000, // names that a mistyped one is compared with
+  cycleShownMax: 10, // names of a circle of dependencies
+  dependenciesShownMax: 100, // of one job, when it is explained
+  condensedPerTickMax: 1_000, // jobs that wait for what is removed, written anew in one go
   clustersMax: 10_000,
   possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
@@ -93,6 +100,7 @@ export const limits = {
   batchesInFlightMax: 2,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
+  settlementsPerRoundMax: 1_000, // jobs released or skipped, before others have their turn
   candidatesPerPlacementMax: 32,
   wakeChecksPerRoundMax: 2_000,
 

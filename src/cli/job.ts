@@ -52,7 +52,7 @@ async function tellingTasks(client: BusbarClient, jobId: string): Promise<readon
   const interesting = [
     ["failed", "expired"],
     ["running", "stopping", "waiting", "offered", "assigned"],
-    ["cancelled", "succeeded", "pending"],
+    ["cancelled", "skipped", "succeeded", "pending"],
   ] as const;
   const found: TaskRow[] = [];
   for (const states of interesting) {

@@ -21,6 +21,7 @@ const noTasks = {
   failed: 0,
   cancelled: 0,
   expired: 0,
+  skipped: 0,
   offered: 0,
 };
 

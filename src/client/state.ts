@@ -15,6 +15,7 @@ const NUMBERS = {
   failed: 7,
   cancelled: 8,
   expired: 9,
+  skipped: 10,
   offered: 11,
 } as const satisfies Record<string, State>;
 
@@ -34,10 +35,15 @@ export const stateName = (state: State): StateName | "unknown" =>
   stateNames.find((name) => NUMBERS[name] === state) ?? "unknown";
 
 /** Nothing follows these. */
-export const isEnded = (state: State): boolean => {
-  const name = stateName(state);
-  return name === "succeeded" || name === "failed" || name === "cancelled" || name === "expired";
-};
+export const isEnded = (state: State): boolean => ENDED.has(stateName(state));
+
+const ENDED: ReadonlySet<string> = new Set<StateName>([
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+]);
 
 /** Which of a task's two outputs, as numbered on the wire. */
 export const outputStreams = { stdout: 1, stderr: 2 } as const;

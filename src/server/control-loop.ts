@@ -8,6 +8,7 @@ import { encodeChange } from "../core/state/codec.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "../core/state/command.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
+import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import type { Progress } from "../core/state/progress.ts";
 import { checkMove } from "../core/state/state.ts";
 import type { State } from "../core/state/state.ts";
@@ -198,7 +199,8 @@ export class ControlLoop {
     let more: boolean;
     try {
       this.#decideWaiting();
-      more = this.#planRound();
+      const isSettled = this.#settleRound();
+      more = this.#planRound() || !isSettled;
     } catch (cause) {
       // Thrown while applying: memory may be half changed. What was decided is not stored.
       this.#break("a mistake of ours was found while applying a change", cause);
@@ -273,6 +275,17 @@ export class ControlLoop {
     this.#open.jobs.set(id, { job, progress, only });
   }
 
+  /** Releases and skips jobs whose dependencies are decided, up to a bound; whether that was all. */
+  #settleRound(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    for (let count = 0; count < limits.settlementsPerRoundMax && !this.#isFull; count++) {
+      const change = nextSettlement(this.#state, nowMs);
+      if (change === undefined) return true;
+      this.#apply(change);
+    }
+    return false;
+  }
+
   /** Places what fits, up to a bound; returns whether there may be more. */
   #planRound(): boolean {
     const { queue, fleet, clusters } = this.#state;
@@ -318,7 +331,9 @@ export class ControlLoop {
     for (const done of batch.done) done();
     this.#folder.stored(batch.jobTexts);
     this.#flush();
-    if (this.#head < this.#waiting.length || this.#state.queue.active.size > 0) this.#schedule();
+    const { queue, holds } = this.#state;
+    const isMore = queue.active.size > 0 || holds.nextSettled() !== undefined;
+    if (isMore || this.#head < this.#waiting.length) this.#schedule();
   }
 
   #break(what: string, cause: unknown): void {

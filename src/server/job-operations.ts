@@ -10,6 +10,8 @@ import type { Outlook } from "../core/scheduler/explain.ts";
 import type { Submission } from "../core/state/command.ts";
 import type { Lane } from "../core/scheduler/lane.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
+import { describeWaiting } from "../core/state/dependencies/describe.ts";
+import { reasonsOf } from "../core/state/dependencies/reasons.ts";
 import { isJobEnded, taskStateName } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
@@ -212,6 +214,8 @@ export function viewJob(state: State, record: JobRecord, revision: number): JobV
 
 /** What is known without looking at every node. */
 function pendingReason(state: State, record: JobRecord): string | undefined {
+  const hold = state.holds.get(record.job.id);
+  if (hold !== undefined) return describeWaiting(state.jobs, state.holds, hold);
   if (state.nodes.size === 0) return "no node has joined yet";
   const request = state.queue.classOf(record.job.spec);
   return request !== undefined && isWaiting(request) ? "no node has room for it now" : undefined;
@@ -310,7 +314,19 @@ function scanTasks(
 
 function explain(state: State, record: JobRecord): ExplanationView {
   const { job, progress } = record;
-  const base = { jobId: String(job.id), state: progress.state, nodes: state.nodes.size };
+  const base = {
+    jobId: String(job.id),
+    state: progress.state,
+    nodes: state.nodes.size,
+    dependencies: reasonsOf(state, job),
+  };
+  const hold = state.holds.get(job.id);
+  if (hold !== undefined) {
+    const summary = describeWaiting(state.jobs, state.holds, hold);
+    const [first] = base.dependencies.filter(({ met }) => !met);
+    const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
+    return { ...base, summary: `it ${summary}`, reasons: [], hints, ahead: 0 };
+  }
   const { pending, waiting } = progress.counts;
   if (pending + waiting === 0) {
     const summary = isJobEnded(progress)

@@ -50,6 +50,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       retries: retries.max === 0 ? undefined : retries,
       timeLimitMs: spec.timeLimitMs,
       queueDeadlineMs: spec.queueDeadlineMs,
+      dependsOn: spec.dependsOn,
     }),
   };
 }

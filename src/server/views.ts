@@ -32,6 +32,15 @@ export interface JobSpecView {
   readonly killGraceMs: number;
   readonly queueDeadlineMs?: number;
   readonly outputLimitBytes: number;
+  readonly dependsOn?: readonly DependencyView[];
+}
+
+/** As it was written, with the kind filled in: `on` and `atLeast`, or a singleton's `name`. */
+export interface DependencyView {
+  readonly kind: "afterok" | "afterany" | "afternotok" | "after" | "singleton";
+  readonly on?: readonly string[];
+  readonly atLeast?: number;
+  readonly name?: string;
 }
 
 export interface JobView {
@@ -45,7 +54,7 @@ export interface JobView {
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
   readonly idempotencyKey?: string;
-  /** Why it was cancelled, expired or failed, or why it is pending, when that is known. */
+  /** Why it was cancelled, expired, skipped or failed, or why it is pending, when that is known. */
   readonly reason?: string;
   /** Once ended: 0 when all succeeded, that of the task when there is one, else 1. */
   readonly exitCode?: number;
@@ -127,6 +136,19 @@ export interface NodeReasonView {
   readonly examples: readonly string[];
 }
 
+/** One job or task that a job waits for. */
+export interface DependencyReasonView {
+  /** "17", or "17.3" for one task. */
+  readonly jobId: string;
+  readonly name: string;
+  readonly state: string;
+  /** "to succeed", "to end", … */
+  readonly wants: string;
+  readonly met: boolean;
+  /** It can never be met. */
+  readonly impossible: boolean;
+}
+
 export interface ExplanationView {
   readonly jobId: string;
   readonly state: JobStateName;
@@ -136,6 +158,8 @@ export interface ExplanationView {
   /** Pending tasks of the same group that go before it. */
   readonly ahead: number;
   readonly nodes: number;
+  /** What it waits for, or waited for until it was skipped; what is not met first, some of many. */
+  readonly dependencies: readonly DependencyReasonView[];
 }
 
 export interface StatsView {

@@ -16,6 +16,7 @@ const job: Job = {
   submittedAtMs: 0,
   submittedBy: "test",
   idempotencyKey: undefined,
+  waitsFor: undefined,
   closed: { kind: "expired", atMs: 5, by: "busbar", reason: "its deadline in the queue passed" },
 };
 

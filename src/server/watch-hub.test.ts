@@ -15,6 +15,7 @@ const aJob: Job = {
   submittedBy: "",
   idempotencyKey: undefined,
   closed: undefined,
+  waitsFor: undefined,
 };
 const aChange: Change = { table: "job", row: aJob };
 

@@ -25,7 +25,7 @@ export interface Evidence {
   readonly ledger: Ledger;
 }
 
-const ENDED = new Set(["succeeded", "failed", "cancelled", "expired"]);
+const ENDED = new Set(["succeeded", "failed", "cancelled", "expired", "skipped"]);
 
 export const taskKey = (task: { readonly jobId: string; readonly index: number }): string =>
   `${task.jobId}.${task.index}`;

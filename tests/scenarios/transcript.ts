@@ -1,6 +1,9 @@
+import type { DependencyInput } from "../../src/core/model/dependency.ts";
 import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
+import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import type { RunRef } from "../../src/core/state/command.ts";
+import { describeWaiting } from "../../src/core/state/dependencies/describe.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { parseDurationMs } from "../../src/lib/units.ts";
 import { limits } from "../../src/limits.ts";
@@ -32,6 +35,7 @@ export function runTranscript(steps: readonly Step[]): string[] {
     const before = world.changes.length;
     try {
       const told = runLine(world, line);
+      world.settle();
       const changes = world.changes.slice(before).flatMap((change) => describeChange(change));
       return [...changes, ...told].join("\n") || "nothing";
     } catch (error) {
@@ -109,6 +113,28 @@ const verbs: Readonly<
     });
     return one?.existed === true ? [`job ${one.id} existed`] : [];
   },
+  /** Several jobs at once: "a b(ok:a) c(any/2:a,b,4;single:x) d[0-3]". */
+  graph(world, words, { deadline }) {
+    const queueDeadlineMs =
+      deadline === undefined ? undefined : parseDurationMs(deadline, "deadline");
+    const submissions = words.map((word) => ({
+      spec: aSpec({ ...parseNode(word), queueDeadlineMs }),
+      idempotencyKey: undefined,
+    }));
+    world.do({ kind: "submit-jobs", submissions, by: "test", nowMs: world.nowMs });
+    return undefined;
+  },
+  /** Why a job waits, or why it was closed. */
+  why(world, [id = ""]) {
+    const { jobs, holds } = world.state;
+    const hold = holds.get(jobId(Number(id)));
+    if (hold !== undefined) return [describeWaiting(jobs, holds, hold)];
+    return [jobs.get(jobId(Number(id)))?.job.closed?.reason ?? "waits for nothing"];
+  },
+  restart(world) {
+    world.restart();
+    return undefined;
+  },
   plan(world, [max]) {
     world.plan(max === undefined ? undefined : Number(max));
     return undefined;
@@ -182,6 +208,27 @@ const verbs: Readonly<
   },
 };
 
+const KINDS: Options = { ok: "afterok", any: "afterany", notok: "afternotok", after: "after" };
+
+function parseNode(word: string): Partial<JobSpecInput> {
+  const [, name = "", array, needs] = /^([^[(]+)(?:\[(.*)\])?(?:\((.*)\))?$/.exec(word) ?? [];
+  return {
+    name,
+    array,
+    ...(needs === undefined ? {} : { dependsOn: needs.split(";").map(parseNeed) }),
+  };
+}
+
+function parseNeed(text: string): DependencyInput {
+  const [, kind = "", least, on = ""] = /^(\w+)(?:\/(\d+))?:(.*)$/.exec(text) ?? [];
+  if (kind === "single") return { kind: "singleton", name: on };
+  return {
+    kind: KINDS[kind] ?? kind,
+    on: on.split(","),
+    atLeast: least === undefined ? undefined : Number(least),
+  };
+}
+
 /** "1.0#2": job, index, attempt. */
 function refOf(text: string): [number, number, number] {
   const [, job, index, attempt] = /^(\d+)\.(\d+)#(\d+)$/.exec(text) ?? [];
@@ -207,8 +254,13 @@ function describeChange(change: Change): string[] {
   if ("removed" in change) return [`${change.table} ${change.removed} removed`];
   switch (change.table) {
     case "job": {
-      const { id, spec, closed } = change.row;
-      return [`job ${id} ${closed === undefined ? `submitted (${spec.name})` : closed.kind}`];
+      const { id, spec, closed, waitsFor } = change.row;
+      if (closed?.kind === "skipped") return [`job ${id} skipped: ${closed.reason}`];
+      if (closed !== undefined) return [`job ${id} ${closed.kind}`];
+      if (waitsFor !== undefined) return [`job ${id} waits (${spec.name})`];
+      return [
+        `job ${id} ${spec.dependsOn === undefined ? "submitted" : "released"} (${spec.name})`,
+      ];
     }
     case "task": {
       const { jobId: id, index, attempt, state } = change.row;

@@ -9,7 +9,13 @@ import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
-const ENDED: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
+const ENDED: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+]);
 const PAGE = { pageSize: 1_000 };
 
 export interface WatcherOptions {
@@ -165,7 +171,7 @@ export class Watcher {
 }
 
 const endedOf = ({ tasks }: JobView): number =>
-  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired;
+  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired + tasks.skipped;
 
 /** A job as watchers and lists must agree on it: why it waits is told by lists only. */
 export function comparable(job: JobView): unknown {

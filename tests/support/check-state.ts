@@ -8,10 +8,11 @@ import { isActive } from "../../src/core/model/task.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import { encodeChange } from "../../src/core/state/codec.ts";
-import type { JobRecord } from "../../src/core/state/job-record.ts";
 import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
+import { allJobs } from "./all-jobs.ts";
+import { checkHolds, isHeldBy } from "./check-holds.ts";
 
 /**
  * Recomputes from the rows what the indexes say, and returns every disagreement: overcommit, a
@@ -22,6 +23,7 @@ export function checkState(state: State): string[] {
     ...checkJobs(state),
     ...checkNodes(state),
     ...checkGroups(state),
+    ...checkHolds(state),
     ...checkClusters(state),
   ];
 }
@@ -44,7 +46,9 @@ function checkJobs(state: State): string[] {
       }
     }
     const { lane } = record;
-    if (progress.counts.pending > 0 && lane === undefined) {
+    const isHeld = isHeldBy(job, progress);
+    if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
+    if (progress.counts.pending > 0 && lane === undefined && !isHeld) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
     if (lane === undefined) continue;
@@ -54,14 +58,6 @@ function checkJobs(state: State): string[] {
       wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
   }
   return wrong;
-}
-
-/** In the order of their ids. */
-export function* allJobs(state: State): Generator<JobRecord> {
-  for (const id of state.jobOrder) {
-    const record = state.jobs.get(id);
-    if (record !== undefined) yield record;
-  }
 }
 
 function* records(state: State) {
@@ -198,4 +194,5 @@ export const digest = (state: State): unknown => ({
   counter: state.counter,
   ended: state.endedJobs,
   endedTasks: state.endedTasks,
+  held: state.holds.size,
 });

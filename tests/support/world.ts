@@ -10,15 +10,17 @@ import type {
 import { encodeChange } from "../../src/core/state/codec.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
+import { nextSettlement } from "../../src/core/state/dependencies/settle.ts";
 import { checkMove, State } from "../../src/core/state/state.ts";
 import type { Task } from "../../src/core/model/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
+import { readBack } from "./check-state.ts";
 
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
 export class World {
-  readonly state = new State();
+  state = new State();
   readonly changes: Change[] = [];
   nowMs = 1_000;
   policy = "spread";
@@ -43,6 +45,22 @@ export class World {
       encodeChange(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
     }
     this.#flushed = this.changes.length;
+  }
+
+  /** From here on the state is what a restarted server would read. */
+  restart(): void {
+    this.state = readBack(this.changes);
+    this.#flushed = this.changes.length;
+  }
+
+  /** Releases and skips all whose fate is known, or `max`; returns how many. */
+  settle(max = Number.POSITIVE_INFINITY): number {
+    for (let count = 0; count < max; count++) {
+      const change = nextSettlement(this.state, this.nowMs);
+      if (change === undefined) return count;
+      this.apply(change);
+    }
+    return max;
   }
 
   /** Places all that can be placed, or `max`; returns the task rows. */

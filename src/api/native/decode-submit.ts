@@ -1,4 +1,5 @@
 import { fromBinary } from "@bufbuild/protobuf";
+import type { DependencyInput } from "../../core/model/dependency.ts";
 import type { JobSpecInput } from "../../core/model/job-spec.ts";
 import { SubmitJobsRequestSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { SubmissionInput, Submissions } from "../../server/operations.ts";
@@ -178,6 +179,9 @@ class SubmissionReader {
       case tag(16, 0):
         spec.outputLimitBytes = given(wire.number());
         return;
+      case tag(17, 2):
+        ((spec.dependsOn ??= []) as DependencyInput[]).push(this.#dependency());
+        return;
       default:
         unusual();
     }
@@ -186,6 +190,35 @@ class SubmissionReader {
   #int32(): number {
     const value = this.#wire.number();
     return value <= 0x7fff_ffff ? value : unusual();
+  }
+
+  #uint32(): number {
+    const value = this.#wire.number();
+    return value <= 0xffff_ffff ? value : unusual();
+  }
+
+  #dependency(): DependencyInput {
+    const wire = this.#wire;
+    const outer = wire.enter();
+    const on: string[] = [];
+    let kind = "";
+    let atLeast = 0;
+    let name = "";
+    while (!wire.isAtEnd) {
+      const field = wire.number();
+      if (field === tag(1, 2)) kind = wire.text("");
+      else if (field === tag(2, 2)) on.push(wire.text(""));
+      else if (field === tag(3, 0)) atLeast = this.#uint32();
+      else if (field === tag(4, 2)) name = wire.text("");
+      else unusual();
+    }
+    wire.leave(outer);
+    return {
+      kind: given(kind),
+      on: on.length === 0 ? undefined : on,
+      atLeast: given(atLeast),
+      name: given(name),
+    };
   }
 
   #entry(texts: Texts): Texts {
@@ -282,4 +315,5 @@ const NOTHING: SpecFields = {
   killGraceMs: undefined,
   queueDeadlineMs: undefined,
   outputLimitBytes: undefined,
+  dependsOn: undefined,
 };

@@ -15,6 +15,7 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   failed: State.FAILED,
   cancelled: State.CANCELLED,
   expired: State.EXPIRED,
+  skipped: State.SKIPPED,
   offered: State.OFFERED,
 };
 
@@ -26,6 +27,7 @@ const JOB_STATES: Readonly<Record<JobStateName, true>> = {
   failed: true,
   cancelled: true,
   expired: true,
+  skipped: true,
 };
 const NODE_STATES: Readonly<Record<NodeStateName, true>> = {
   connected: true,

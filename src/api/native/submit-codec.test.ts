@@ -2,6 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  DependencySchema,
   JobSpecSchema,
   JobSubmissionSchema,
   PlacementSchema,
@@ -59,6 +60,20 @@ const specPart = fc.record(
     killGraceMs: safe,
     queueDeadlineMs: safe,
     outputLimitBytes: int64,
+    dependsOn: fc.array(
+      fc
+        .record(
+          {
+            kind: some,
+            on: fc.array(some, { maxLength: 3 }),
+            atLeast: fc.nat(2 ** 32 - 1),
+            name: some,
+          },
+          { requiredKeys: [] },
+        )
+        .map((part) => create(DependencySchema, part)),
+      { maxLength: 3 },
+    ),
   },
   { requiredKeys: [] },
 );

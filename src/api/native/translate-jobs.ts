@@ -2,6 +2,8 @@ import type { TaskCounts } from "../../core/state/progress.ts";
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import {
   CountJobsResponseSchema,
+  DependencyReasonSchema,
+  DependencySchema,
   ExplanationSchema,
   JobSchema,
   JobSpecSchema,
@@ -63,6 +65,15 @@ export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
     killGraceMs: wide(view.killGraceMs),
     queueDeadlineMs: wide(view.queueDeadlineMs),
     outputLimitBytes: wide(view.outputLimitBytes),
+    dependsOn: (view.dependsOn ?? []).map(toDependency),
+  });
+
+const toDependency = (view: views.DependencyView): wire.Dependency =>
+  message(DependencySchema, {
+    kind: view.kind,
+    on: [...(view.on ?? [])],
+    atLeast: view.atLeast ?? 0,
+    name: view.name ?? "",
   });
 
 const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
@@ -91,6 +102,7 @@ export const toCounts = (view: TaskCounts): wire.TaskCounts =>
     failed: wide(view.failed),
     cancelled: wide(view.cancelled),
     expired: wide(view.expired),
+    skipped: wide(view.skipped),
   });
 
 export const toTask = (view: views.TaskView): wire.Task =>
@@ -153,6 +165,7 @@ export const toExplanation = (view: views.ExplanationView): wire.Explanation =>
     hints: [...view.hints],
     ahead: wide(view.ahead),
     nodes: view.nodes,
+    dependencies: view.dependencies.map((one) => message(DependencyReasonSchema, { ...one })),
   });
 
 const toNodeReason = (view: views.NodeReasonView): wire.NodeReason =>

@@ -1,6 +1,8 @@
+import type { DependencyInput } from "../../core/model/dependency.ts";
 import type { JobSpecInput } from "../../core/model/job-spec.ts";
 import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
 import type {
+  Dependency,
   JobFilter as WireJobFilter,
   JobSpec,
   JobSubmission,
@@ -52,6 +54,14 @@ export const fromJobSpec = (wire: JobSpec, field: string): JobSpecInput => ({
   killGraceMs: given(toNumber(wire.killGraceMs, `${field}.killGraceMs`)),
   queueDeadlineMs: given(toNumber(wire.queueDeadlineMs, `${field}.queueDeadlineMs`)),
   outputLimitBytes: given(toNumber(wire.outputLimitBytes, `${field}.outputLimitBytes`)),
+  dependsOn: wire.dependsOn.length === 0 ? undefined : wire.dependsOn.map(fromDependency),
+});
+
+const fromDependency = ({ kind, on, atLeast, name }: Dependency): DependencyInput => ({
+  kind: given(kind),
+  on: on.length === 0 ? undefined : on,
+  atLeast: given(atLeast),
+  name: given(name),
 });
 
 function fromPlacement(wire: Placement | undefined): JobSpecInput["placement"] {

@@ -24,7 +24,7 @@ const progress = (job: JobRow): string =>
   job.taskTotal <= 1 ? "" : `${endedTasks(job.tasks)}/${job.taskTotal}`;
 
 export const endedTasks = (tasks: TaskCountsRow): number =>
-  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired;
+  tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired + tasks.skipped;
 
 /** Why it is where it is; for a failure the exit code at least. */
 const outcome = (job: JobRow): string => {

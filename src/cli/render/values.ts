@@ -84,6 +84,7 @@ const STYLES: Readonly<Record<string, Style>> = {
   failed: "red",
   expired: "red",
   cancelled: "yellow",
+  skipped: "yellow",
   connected: "green",
   draining: "yellow",
   drained: "yellow",

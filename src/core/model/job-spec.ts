@@ -6,6 +6,8 @@ import type { ResourceChoice } from "../graph/request.ts";
 import { strategyByName } from "../scheduler/select/all.ts";
 import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "./group.ts";
+import type { DependencyInput } from "./dependency.ts";
+import { toDependencies } from "./dependency.ts";
 import { checkName, groupId } from "./ids.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, SelectTerms, Texts, Where, Work } from "./job.ts";
@@ -53,6 +55,7 @@ export interface JobSpecInput {
   readonly killGraceMs?: number | undefined;
   readonly queueDeadlineMs?: number | undefined;
   readonly outputLimitBytes?: number | undefined;
+  readonly dependsOn?: readonly DependencyInput[] | undefined;
 }
 
 // Shared by every spec that has nothing else to say: a million queued jobs must not hold a
@@ -94,7 +97,8 @@ export const TERM_NAMES = Object.keys(DEFAULT_TERMS) as readonly (keyof JobTerms
 export function toJobSpec(input: JobSpecInput, like?: JobSpec): JobSpec {
   const work = toWork(input);
   const name = toJobName(input.name, work);
-  const spec = new SharedSpec(name, work, toTerms(input, like?.terms));
+  const dependsOn = toDependencies(input.dependsOn);
+  const spec = new SharedSpec(name, work, toTerms(input, like?.terms), dependsOn);
   checkSize(spec);
   return spec;
 }
@@ -178,15 +182,18 @@ function toWork(input: JobSpecInput): Work {
 }
 
 function toJobName(name: string | undefined, work: Work): string {
-  if (name === undefined) {
-    if (work.kind === "script") return "script";
-    const program = work.argv[0] ?? "";
-    return program.slice(program.lastIndexOf("/") + 1).slice(0, limits.nameLengthMax) || program;
-  }
+  if (name === undefined) return defaultNameOf(work);
   if (name === "" || name.length > limits.nameLengthMax) {
     throw invalid("name", `must have 1 to ${limits.nameLengthMax} characters`);
   }
   return text(name, "name");
+}
+
+/** What a job is called that says nothing about it. */
+export function defaultNameOf(work: Work): string {
+  if (work.kind === "script") return "script";
+  const program = work.argv[0] ?? "";
+  return program.slice(program.lastIndexOf("/") + 1).slice(0, limits.nameLengthMax) || program;
 }
 
 function toLabels(labels: Texts | undefined, field: string): Texts {

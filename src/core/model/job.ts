@@ -2,6 +2,7 @@ import type { StateValues } from "../graph/cluster-state.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { IndexRanges } from "./array-range.ts";
 import { countIndexes, SINGLE } from "./array-range.ts";
+import type { Clause, Dependency } from "./dependency.ts";
 import type { GroupId, JobId } from "./ids.ts";
 import type { Resources } from "./resources.ts";
 
@@ -61,6 +62,8 @@ export interface JobSpec extends JobTerms {
   readonly name: string;
   readonly work: Work;
   readonly terms: JobTerms;
+  /** What it depends on, as it was written; undefined: nothing. */
+  readonly dependsOn: readonly Dependency[] | undefined;
 }
 
 /**
@@ -71,11 +74,18 @@ export class SharedSpec implements JobSpec {
   readonly name: string;
   readonly work: Work;
   readonly terms: JobTerms;
+  readonly dependsOn: readonly Dependency[] | undefined;
 
-  constructor(name: string, work: Work, terms: JobTerms) {
+  constructor(
+    name: string,
+    work: Work,
+    terms: JobTerms,
+    dependsOn: readonly Dependency[] | undefined,
+  ) {
     this.name = name;
     this.work = work;
     this.terms = terms;
+    this.dependsOn = dependsOn;
   }
 
   get group(): GroupId {
@@ -130,7 +140,7 @@ export class SharedSpec implements JobSpec {
  * that wait for another attempt. One row thus ends a million tasks.
  */
 export interface Closing {
-  readonly kind: "cancelled" | "expired";
+  readonly kind: "cancelled" | "expired" | "skipped";
   readonly atMs: number;
   readonly by: string;
   readonly reason: string;
@@ -144,6 +154,8 @@ export interface Job {
   readonly submittedBy: string;
   readonly idempotencyKey: string | undefined;
   readonly closed: Closing | undefined;
+  /** What keeps it from the queue: what it depends on and is not known to be met. */
+  readonly waitsFor: readonly Clause[] | undefined;
 }
 
 export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;

@@ -20,6 +20,7 @@ export function verify(
   const { job } = record;
   const state = record.task(index)?.state;
   if (job.closed !== undefined) return `job ${job.id} is ${job.closed.kind}`;
+  if (job.waitsFor !== undefined) return `job ${job.id} waits for others`;
   if (state !== undefined && state.kind !== "waiting") return `task is ${state.kind} already`;
   return target.kind === "node"
     ? verifyNode(job.spec, target.node)

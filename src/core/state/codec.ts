@@ -96,15 +96,28 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
 const idOf = (key: string): string => key.slice(key.indexOf("/") + 1);
 
 type StoredJob = Omit<Job, "spec"> & {
-  readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name">;
+  readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name"> & Partial<JobSpec>;
 };
 
-/** What is decided about a job and its terms stand first: see `waitingPrefix`. */
-function encodeJob({ id, spec, submittedAtMs, submittedBy, idempotencyKey, closed }: Job): string {
-  const stored = storedTerms(spec.terms);
+/**
+ * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
+ * A row with any of the former is read as a whole.
+ */
+function encodeJob(job: Job): string {
+  const { id, spec, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor } = job;
+  const terms = storedTerms(spec.terms);
+  const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
   stored["name"] = spec.name;
   stored["work"] = spec.work;
-  return JSON.stringify({ closed, idempotencyKey, spec: stored, id, submittedAtMs, submittedBy });
+  return JSON.stringify({
+    closed,
+    waitsFor,
+    idempotencyKey,
+    spec: stored,
+    id,
+    submittedAtMs,
+    submittedBy,
+  });
 }
 
 /** Terms that say what everybody's say are left out when stored, and shared when read. */
@@ -137,13 +150,15 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
     submittedBy: stored.submittedBy,
     idempotencyKey: stored.idempotencyKey,
     closed: stored.closed,
+    waitsFor: stored.waitsFor,
   };
 }
 
-function decodeSpec({ name, work, ...some }: StoredJob["spec"], like: JobTerms): JobSpec {
+function decodeSpec(stored: StoredJob["spec"], like: JobTerms): JobSpec {
+  const { name, work, dependsOn, ...some } = stored;
   const isDefault = Object.keys(some).length === 0;
   const terms = isDefault ? DEFAULT_TERMS : shareTerms({ ...DEFAULT_TERMS, ...some }, like);
-  return new SharedSpec(name, work, terms);
+  return new SharedSpec(name, work, terms, dependsOn);
 }
 
 type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<Task>;

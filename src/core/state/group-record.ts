@@ -11,6 +11,7 @@ export const noJobCounts = (): Record<JobStateName, number> => ({
   failed: 0,
   cancelled: 0,
   expired: 0,
+  skipped: 0,
 });
 
 /** A group in memory: its row, what its jobs come to, and its part of the queue. */
@@ -38,7 +39,7 @@ export class GroupRecord {
   }
 
   get jobTotal(): number {
-    const { pending, running, succeeded, failed, cancelled, expired } = this.jobs;
-    return pending + running + succeeded + failed + cancelled + expired;
+    const { pending, running, succeeded, failed, cancelled, expired, skipped } = this.jobs;
+    return pending + running + succeeded + failed + cancelled + expired + skipped;
   }
 }

@@ -29,10 +29,14 @@ export class JobRecord {
     this.progress = freshProgress(taskTotalOf(job.spec));
   }
 
-  /** One task, never placed, nothing decided about it: the row says it all. */
+  /**
+   * One task, never placed, nothing decided about it: the row says it all. Not one that depends on
+   * others: its row is written again when it is released, and jobs are folded in their order.
+   */
   get onlyWaits(): boolean {
     const { closed, spec } = this.job;
-    return this.#tasks === undefined && closed === undefined && spec.array === undefined;
+    const isPlain = spec.array === undefined && spec.dependsOn === undefined;
+    return this.#tasks === undefined && closed === undefined && isPlain;
   }
 
   get ranges(): IndexRanges {

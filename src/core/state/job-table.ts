@@ -51,6 +51,16 @@ export class JobTable {
     return this.#folded.laneOf(id);
   }
 
+  /**
+   * A job's name without reading all of its row: of a folded one all that could be it, because
+   * labels may be called "name" too.
+   */
+  possibleNames(id: JobId): readonly string[] {
+    const record = this.#open.get(id);
+    if (record !== undefined) return [record.job.spec.name];
+    return this.foldedIn(id) === undefined ? [] : namesIn(this.#folded.textOf(id));
+  }
+
   stateOf(id: JobId): JobStateName | undefined {
     return this.#open.get(id)?.progress.state ?? (this.foldedIn(id) && "pending");
   }
@@ -91,4 +101,26 @@ export class JobTable {
     record.lane = lane;
     return record;
   }
+}
+
+const NAMED = '"name":"';
+
+/** Every text that stands after `"name":` in JSON. */
+function namesIn(text: string): string[] {
+  const names: string[] = [];
+  for (let at = text.indexOf(NAMED); at >= 0; at = text.indexOf(NAMED, at + 1)) {
+    const from = at + NAMED.length;
+    let end = text.indexOf('"', from);
+    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    const raw = text.slice(from, end);
+    names.push(raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw);
+  }
+  return names;
+}
+
+/** Whether an odd number of backslashes stands before. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === "\\") before--;
+  return (at - before) % 2 === 1;
 }

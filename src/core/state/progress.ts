@@ -1,10 +1,17 @@
 import type { Job } from "../model/job.ts";
 import type { Task, TaskState, TaskStateKind } from "../model/task.ts";
 
-export type JobStateName = "pending" | "running" | "succeeded" | "failed" | "cancelled" | "expired";
+export type JobStateName =
+  | "pending"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "cancelled"
+  | "expired"
+  | "skipped";
 
 /** Every state a task can be seen in: those of its row, and those it has without one. */
-export type TaskStateName = TaskStateKind | "pending" | "expired";
+export type TaskStateName = TaskStateKind | "pending" | "expired" | "skipped";
 
 export const TASK_STATES: readonly TaskStateName[] = [
   "pending",
@@ -17,6 +24,7 @@ export const TASK_STATES: readonly TaskStateName[] = [
   "failed",
   "cancelled",
   "expired",
+  "skipped",
 ];
 
 export type TaskCounts = Readonly<Record<TaskStateName, number>>;
@@ -41,6 +49,7 @@ const NONE: TaskCounts = Object.freeze({
   failed: 0,
   cancelled: 0,
   expired: 0,
+  skipped: 0,
 });
 
 export const noCounts = (): Record<TaskStateName, number> => ({ ...NONE });
@@ -100,15 +109,17 @@ export const endOf = (job: Job, progress: Progress): number =>
   most(progress.lastEndAtMs, job.closed?.atMs) ?? job.submittedAtMs;
 
 function stateOf(counts: TaskCounts): JobStateName {
-  const ended = counts.succeeded + counts.failed + counts.cancelled + counts.expired;
+  const { succeeded, failed, cancelled, expired, skipped } = counts;
+  const ended = succeeded + failed + cancelled + expired + skipped;
   const active = counts.offered + counts.assigned + counts.running + counts.stopping;
   if (counts.pending + counts.waiting + active > 0) {
     const begun = counts.running + counts.stopping + counts.waiting + ended > 0;
     return begun ? "running" : "pending";
   }
-  if (counts.failed > 0) return "failed";
-  if (counts.expired > 0) return "expired";
-  return counts.cancelled > 0 ? "cancelled" : "succeeded";
+  if (failed > 0) return "failed";
+  if (expired > 0) return "expired";
+  if (skipped > 0) return "skipped";
+  return cancelled > 0 ? "cancelled" : "succeeded";
 }
 
 const least = (a: number | undefined, b: number | undefined): number | undefined =>

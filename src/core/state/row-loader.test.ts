@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aSpec } from "../../../tests/support/builders.ts";
-import { allJobs, checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { allJobs } from "../../../tests/support/all-jobs.ts";
+import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { decodeRow, encodeChange, waitingPrefix } from "./codec.ts";

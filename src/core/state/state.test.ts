@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { allJobs, checkState, digest, readBack } from "../../../tests/support/check-state.ts";
+import { allJobs } from "../../../tests/support/all-jobs.ts";
+import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { encodeChange } from "./codec.ts";

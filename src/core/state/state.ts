@@ -14,6 +14,8 @@ import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
+import { Holds } from "./dependencies/holds.ts";
+import { isHeld } from "./dependencies/verdict.ts";
 import { ClusterTable } from "./cluster-table.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { JobRecord } from "./job-record.ts";
@@ -46,6 +48,8 @@ export class State {
   readonly #nodeGraphs = new NodeGraphs();
   readonly fleet = new Fleet(this.nodes);
   readonly queue = new Queue(this.fleet, this.jobs);
+  /** Jobs that wait for others, and are not in the queue. */
+  readonly holds = new Holds(this.jobs);
   /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
   jobOrder: JobId[] = [];
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
@@ -67,6 +71,8 @@ export class State {
     this.#loading = false;
     for (const record of this.jobs.openRecords()) {
       if (isJobEnded(record.progress)) this.#noteEnd(record);
+      // Rows of tasks come last: only now is known how far the jobs are that others wait for.
+      else if (record.job.spec.dependsOn !== undefined) this.#begin(record);
     }
     const end = ({ job, progress }: JobRecord): number => endOf(job, progress);
     this.#ended.sort((a, b) => end(a) - end(b) || a.job.id - b.job.id);
@@ -191,6 +197,8 @@ export class State {
     if (known !== undefined) {
       known.job = row;
       this.#progressed(group, known, afterClosing(known.progress, row));
+      if (row.closed !== undefined) this.holds.tasksMoved(row.id, undefined);
+      if (row.spec.dependsOn !== undefined) this.#holdAgain(group, known);
       return;
     }
     const record = new JobRecord(row);
@@ -203,7 +211,21 @@ export class State {
     }
     const deadline = deadlineOf(row);
     if (deadline !== undefined) this.deadlines.push({ atMs: deadline, id: row.id });
-    this.queue.add(group, record);
+    if (row.spec.dependsOn !== undefined && !this.#loading) this.#begin(record);
+    if (row.waitsFor === undefined) this.queue.add(group, record);
+  }
+
+  /** A job that depends on others, new or read back. */
+  #begin(record: JobRecord): void {
+    this.holds.declare(record);
+    if (isHeld(record)) this.holds.hold(record);
+  }
+
+  /** Its row was written again: released, closed, or with less to wait for. */
+  #holdAgain(group: GroupRecord, record: JobRecord): void {
+    this.holds.drop(record.job.id);
+    if (isHeld(record)) this.holds.hold(record);
+    else if (record.job.closed === undefined) this.queue.add(group, record);
   }
 
   #count(group: GroupRecord, id: JobId, pending: number): void {
@@ -236,6 +258,7 @@ export class State {
       for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
     }
     invariant(this.endedJob(0) === record, "jobs are removed in the order they ended");
+    invariant(!this.holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
     this.#endedHead++;
     this.endedTasks -= record.taskRowCount;
     if (this.#endedHead >= 1_024 && this.#endedHead * 2 > this.#ended.length) {
@@ -258,6 +281,7 @@ export class State {
       this.queue.addWaiting(group, record, row.index, row.state.notBeforeMs);
     }
     this.#progressed(group, record, afterTask(record.progress, record.job, before, row));
+    this.holds.tasksMoved(row.jobId, row.index);
   }
 
   /** Keeps what nodes and groups hold in step with the task's state. */
@@ -316,7 +340,11 @@ export class State {
       totals.jobs[before.state]--;
       totals.jobs[after.state]++;
     }
-    if (!this.#loading && isJobEnded(after) && !isJobEnded(before)) this.#noteEnd(record);
+    if (this.#loading) return;
+    this.holds.progressed(record, before);
+    if (!isJobEnded(after) || isJobEnded(before)) return;
+    this.#noteEnd(record);
+    if (record.job.spec.dependsOn !== undefined) this.holds.ended(record);
   }
 
   #putNode(row: Node): void {

@@ -71,6 +71,22 @@ export const JobSubmission = object(
     killGraceMs: optional(whole("From TERM to KILL when a task is stopped; default 5000")),
     queueDeadlineMs: optional(whole("Tasks not started this long after submission expire")),
     outputLimitBytes: optional(whole("How much is kept of each stream of an attempt")),
+    dependsOn: optional(
+      list(
+        object({
+          kind: optional(text("afterok (the default), afterany, afternotok, after, singleton")),
+          on: optional(
+            list(Type.String(), {
+              description: "Ids, or names: of this submission, or else the newest job of that name",
+              examples: [["build", "17", "sweep.3"]],
+            }),
+          ),
+          atLeast: optional(whole("How many of them; absent: all")),
+          name: optional(text("Singleton only: jobs that say it run one after the other")),
+        }),
+        { description: "Not placed before all of these are met" },
+      ),
+    ),
     idempotencyKey: optional(
       text("The same key with the same job answers with the job that exists"),
     ),

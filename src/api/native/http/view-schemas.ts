@@ -59,6 +59,19 @@ export const JobSpec = object(
     killGraceMs: whole("From TERM to KILL when a task is stopped"),
     queueDeadlineMs: optional(whole("Tasks not started this long after submission expire")),
     outputLimitBytes: whole("How much is kept of each stream of an attempt"),
+    dependsOn: optional(
+      list(
+        object({
+          kind: oneOf(
+            ["afterok", "afterany", "afternotok", "after", "singleton"],
+            "What the others must have done",
+          ),
+          on: optional(list(Type.String(), { description: "Jobs, as they were named" })),
+          atLeast: optional(whole("How many of them; absent: all")),
+          name: optional(text("Of a singleton")),
+        }),
+      ),
+    ),
   },
   { $id: "JobSpec" },
 );
@@ -75,7 +88,9 @@ export const Job = object(
     startedAtMs: optional(timeMs("When its first task started")),
     endedAtMs: optional(timeMs("When its last task ended")),
     idempotencyKey: optional(text("Key it was submitted with")),
-    reason: optional(text("Why it was cancelled, expired or failed, or why it is pending")),
+    reason: optional(
+      text("Why it was cancelled, expired, skipped or failed, or why it is pending"),
+    ),
     exitCode: optional(whole("Once ended: 0 when all tasks succeeded")),
     revision: revision(),
   },
@@ -171,6 +186,17 @@ export const Explanation = object(
     hints: list(Type.String(), { description: "What would help" }),
     ahead: whole("Pending tasks of the same group that go before it"),
     nodes: whole("How many nodes there are"),
+    dependencies: list(
+      object({
+        jobId: text("Job or task it waits for"),
+        name: text("Name of that job"),
+        state: text("Its state"),
+        wants: text("What it must do, like: to succeed"),
+        met: flag("It has done so"),
+        impossible: flag("It never will"),
+      }),
+      { description: "What it waits for: not met first, some of many" },
+    ),
   },
   { $id: "Explanation" },
 );

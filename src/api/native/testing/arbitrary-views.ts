@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import type {
   CountsView,
+  DependencyReasonView,
+  DependencyView,
   ExplanationView,
   GroupView,
   JobSpecView,
@@ -67,6 +69,18 @@ export const specs = record<JobSpecView>(
     killGraceMs: wide,
     queueDeadlineMs: wide,
     outputLimitBytes: wide,
+    dependsOn: fc.array(
+      record<DependencyView>(
+        {
+          kind: fc.constantFrom("afterok", "afterany", "afternotok", "after", "singleton"),
+          on: fc.array(name, { minLength: 1, maxLength: 3 }),
+          atLeast: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+          name,
+        },
+        ["on", "atLeast", "name"],
+      ),
+      { minLength: 1, maxLength: 2 },
+    ),
   },
   [
     "labels",
@@ -79,6 +93,7 @@ export const specs = record<JobSpecView>(
     "retries",
     "timeLimitMs",
     "queueDeadlineMs",
+    "dependsOn",
   ],
 );
 
@@ -191,6 +206,19 @@ export const explanations = record<ExplanationView>(
     hints: fc.array(text),
     ahead: wide,
     nodes: count,
+    dependencies: fc.array(
+      record<DependencyReasonView>(
+        {
+          jobId: name,
+          name,
+          state: name,
+          wants: text,
+          met: fc.boolean(),
+          impossible: fc.boolean(),
+        },
+        [],
+      ),
+    ),
   },
   [],
 );

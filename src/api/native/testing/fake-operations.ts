@@ -82,6 +82,7 @@ function basics(): Operations {
       summary: "it waits for cpu",
       reasons: [{ reason: "busy: cpu", nodes: 1, never: false, examples: ["n1"] }],
       hints: ["add a node"],
+      dependencies: [],
       ahead: 3,
       nodes: 1,
     }),

@@ -6,7 +6,9 @@ import type { Job, JobSpec } from "../../model/job.ts";
 import { taskTotalOf } from "../../model/job.ts";
 import { TERM_NAMES } from "../../model/job-spec.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { Clause } from "../../model/dependency.ts";
 import type { Change } from "../change.ts";
+import { resolveDependencies } from "../dependencies/resolve.ts";
 import type { CommandOf, Decision, Submission, Submitted } from "../command.ts";
 import type { State } from "../state.ts";
 import { checkPossible } from "./check-possible.ts";
@@ -20,6 +22,7 @@ export function submitJobs(
   const answer: Submitted[] = [];
   const keysHere = new Map<string, Job>();
   let last = state.counter.lastJobId as number;
+  let isGraph = false;
   for (const [at, submission] of submissions.entries()) {
     const { spec, idempotencyKey } = submission;
     const existing = findExisting(state, keysHere, submission, at);
@@ -35,18 +38,42 @@ export function submitJobs(
       submittedBy: by,
       idempotencyKey,
       closed: undefined,
+      waitsFor: undefined,
     };
     jobs.push(job);
+    if (spec.dependsOn !== undefined) isGraph = true;
     if (idempotencyKey !== undefined) keysHere.set(idempotencyKey, job);
     answer.push({ id: job.id, existed: false });
   }
   if (jobs.length === 0) return { changes: [], answer };
   if (last > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
+  const waitsFor = isGraph ? resolve(state, submissions, answer) : NOBODY_WAITS;
   checkRoom(state, jobs);
-  const changes: Change[] = jobs.map((row) => ({ table: "job", row }));
+  const changes: Change[] = jobs.map((job) => ({
+    table: "job",
+    row: withClauses(job, waitsFor),
+  }));
   changes.push({ table: "counter", row: { lastJobId: jobId(last) } });
   return { changes, answer };
 }
+
+const NOBODY_WAITS: ReadonlyMap<JobId, readonly Clause[]> = new Map();
+
+const withClauses = (job: Job, waitsFor: ReadonlyMap<JobId, readonly Clause[]>): Job =>
+  waitsFor.has(job.id) ? { ...job, waitsFor: waitsFor.get(job.id) } : job;
+
+const resolve = (
+  state: State,
+  submissions: readonly Submission[],
+  answer: readonly Submitted[],
+): ReadonlyMap<JobId, readonly Clause[]> =>
+  resolveDependencies(
+    state,
+    submissions.flatMap(({ spec }, at) => {
+      const one = answer[at];
+      return one === undefined ? [] : [{ id: one.id, spec, isNew: !one.existed }];
+    }),
+  );
 
 function findExisting(
   state: State,
@@ -76,7 +103,7 @@ const FIELDS: Readonly<Partial<Record<keyof JobSpec, string>>> = {
 };
 
 function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
-  const names: readonly (keyof JobSpec)[] = ["name", "work", ...TERM_NAMES];
+  const names: readonly (keyof JobSpec)[] = ["name", "work", "dependsOn", ...TERM_NAMES];
   const found = names.find((name) => !isDeepEqual(a[name], b[name]));
   return found === undefined ? undefined : (FIELDS[found] ?? found);
 }

@@ -1,6 +1,9 @@
 import { limits } from "../../../limits.ts";
+import type { JobId } from "../../model/ids.ts";
+import type { Job } from "../../model/job.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
+import { condense } from "../dependencies/settle.ts";
 import type { JobRecord } from "../job-record.ts";
 import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
@@ -9,14 +12,16 @@ import { disconnected, loseNode } from "./nodes.ts";
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
 export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Decision<undefined> {
   const changes: Change[] = [];
-  expireJobs(state, nowMs, changes);
+  const expired = expireJobs(state, nowMs);
+  for (const row of expired.values()) changes.push({ table: "job", row });
   for (const record of state.disconnected) {
     const { link } = record.node;
     if (link.kind === "disconnected" && link.sinceMs + settings.nodeLostAfterMs <= nowMs) {
       changes.push(...loseNode(state, record, nowMs));
     }
   }
-  removeEnded(state, nowMs, settings, changes);
+  const removal = new Removal(state, nowMs, new Set(expired.keys()));
+  changes.push(...removal.removeEnded(settings));
   return { changes, answer: undefined };
 }
 
@@ -34,10 +39,11 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
-function expireJobs(state: State, nowMs: number, changes: Change[]): void {
+function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
+  const expired = new Map<JobId, Job>();
   for (;;) {
     const due = state.deadlines.peek();
-    if (due === undefined || due.atMs > nowMs) return;
+    if (due === undefined || due.atMs > nowMs) return expired;
     // Taking it off is safe even if the tick came to nothing: it is added again when the row is
     // read back, and a passed deadline stays passed.
     state.deadlines.pop();
@@ -51,7 +57,7 @@ function expireJobs(state: State, nowMs: number, changes: Change[]): void {
       by: "busbar",
       reason: "its deadline in the queue passed",
     } as const;
-    changes.push({ table: "job", row: { ...record.job, closed } });
+    expired.set(due.id, { ...record.job, closed });
   }
 }
 
@@ -65,15 +71,44 @@ function removalMs(
   return endOf(job, progress) + keptMs;
 }
 
-function removeEnded(state: State, nowMs: number, settings: TickSettings, changes: Change[]): void {
-  let surplus = state.endedTasks - settings.finishedTasksMax;
-  for (let at = 0; at < limits.removalsPerTickMax; at++) {
-    const record = state.endedJob(at);
-    if (record === undefined) return;
-    if (removalMs(record, settings, surplus > 0) > nowMs) return;
-    surplus -= record.taskRowCount;
-    const indexes = Array.from(record.taskRows(), ({ index }) => index);
-    changes.push({ table: "job", removed: record.job.id, indexes });
+/** Removes what ended long ago, after those who wait for it were written without it. */
+class Removal {
+  readonly #state: State;
+  readonly #nowMs: number;
+  readonly #changes: Change[] = [];
+  /** Jobs that are written in this tick: each once. */
+  readonly #written: Set<JobId>;
+
+  constructor(state: State, nowMs: number, written: Set<JobId>) {
+    this.#state = state;
+    this.#nowMs = nowMs;
+    this.#written = written;
+  }
+
+  removeEnded(settings: TickSettings): readonly Change[] {
+    const state = this.#state;
+    let surplus = state.endedTasks - settings.finishedTasksMax;
+    for (let at = 0; at < limits.removalsPerTickMax; at++) {
+      const record = state.endedJob(at);
+      if (record === undefined) break;
+      if (removalMs(record, settings, surplus > 0) > this.#nowMs) break;
+      if (!this.#release(record.job.id)) break;
+      surplus -= record.taskRowCount;
+      const indexes = Array.from(record.taskRows(), ({ index }) => index);
+      this.#changes.push({ table: "job", removed: record.job.id, indexes });
+    }
+    return this.#changes;
+  }
+
+  /** Whether nobody needs it any more; if many do, the rest is for the next tick. */
+  #release(id: JobId): boolean {
+    for (const hold of this.#state.holds.dependentsOf(id)) {
+      if (this.#written.has(hold.id)) continue;
+      if (this.#written.size >= limits.condensedPerTickMax) return false;
+      this.#written.add(hold.id);
+      this.#changes.push(condense(this.#state, hold, this.#nowMs));
+    }
+    return true;
   }
 }
 

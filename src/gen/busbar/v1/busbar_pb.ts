@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/busbar.proto.
  */
 export const file_busbar_v1_busbar: GenFile = /*@__PURE__*/
-  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEixQQKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOUmVzb3VyY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKLAQoJUGxhY2VtZW50Eg8KB2NsdXN0ZXIYASABKAkSDAoEbm9kZRgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuUGxhY2VtZW50LkxhYmVsc0VudHJ5Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQgoHUmV0cmllcxILCgNtYXgYASABKAUSEgoKYmFja29mZl9tcxgCIAEoAxIWCg5iYWNrb2ZmX21heF9tcxgDIAEoAyK7AQoKVGFza0NvdW50cxIPCgdwZW5kaW5nGAEgASgDEg8KB3dhaXRpbmcYAiABKAMSEAoIYXNzaWduZWQYAyABKAMSDwoHcnVubmluZxgEIAEoAxIQCghzdG9wcGluZxgFIAEoAxIRCglzdWNjZWVkZWQYBiABKAMSDgoGZmFpbGVkGAcgASgDEhEKCWNhbmNlbGxlZBgIIAEoAxIPCgdleHBpcmVkGAkgASgDEg8KB29mZmVyZWQYCyABKAMitwIKA0pvYhIKCgJpZBgBIAEoCRIgCgRzcGVjGAIgASgLMhIuYnVzYmFyLnYxLkpvYlNwZWMSHwoFc3RhdGUYAyABKA4yEC5idXNiYXIudjEuU3RhdGUSJAoFdGFza3MYBCABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxISCgp0YXNrX3RvdGFsGAUgASgDEhcKD3N1Ym1pdHRlZF9hdF9tcxgGIAEoAxIVCg1zdGFydGVkX2F0X21zGAcgASgDEhMKC2VuZGVkX2F0X21zGAggASgDEhQKDHN1Ym1pdHRlZF9ieRgJIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCiABKAkSDgoGcmVhc29uGAsgASgJEhEKCWV4aXRfY29kZRgMIAEoBRIQCghyZXZpc2lvbhgNIAEoAyK2AgoEVGFzaxIKCgJpZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSDQoFaW5kZXgYAyABKA0SHwoFc3RhdGUYBCABKA4yEC5idXNiYXIudjEuU3RhdGUSDwoHYXR0ZW1wdBgFIAEoDRIMCgRub2RlGAYgASgJEg8KB2NsdXN0ZXIYByABKAkSFgoOYXNzaWduZWRfYXRfbXMYCCABKAMSFQoNc3RhcnRlZF9hdF9tcxgJIAEoAxITCgtlbmRlZF9hdF9tcxgKIAEoAxIRCglleGl0X2NvZGUYCyABKAUSDgoGc2lnbmFsGAwgASgJEg4KBnJlYXNvbhgNIAEoCRIVCg1ub3RfYmVmb3JlX21zGA4gASgDEiQKBHBhc3QYDyADKAsyFi5idXNiYXIudjEuUGFzdEF0dGVtcHQiiwEKC1Bhc3RBdHRlbXB0Eg8KB2F0dGVtcHQYASABKA0SDAoEbm9kZRgCIAEoCRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhMKC2VuZGVkX2F0X21zGAQgASgDEhEKCWV4aXRfY29kZRgFIAEoBRIOCgZzaWduYWwYBiABKAkSDgoGcmVhc29uGAcgASgJIjsKEVN1Ym1pdEpvYnNSZXF1ZXN0EiYKBGpvYnMYASADKAsyGC5idXNiYXIudjEuSm9iU3VibWlzc2lvbiJKCg1Kb2JTdWJtaXNzaW9uEiAKBHNwZWMYASABKAsyEi5idXNiYXIudjEuSm9iU3BlYxIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiTQoSU3VibWl0Sm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5idXNiYXIudjEuU3VibWl0dGVkSm9iEhAKCHJldmlzaW9uGAIgASgDIjwKDFN1Ym1pdHRlZEpvYhIKCgJpZBgBIAEoCRIPCgdleGlzdGVkGAIgASgIEg8KB3dhcm5pbmcYAyABKAkiGwoNR2V0Sm9iUmVxdWVzdBIKCgJpZBgBIAEoCSLKAQoJSm9iRmlsdGVyEiAKBnN0YXRlcxgBIAMoDjIQLmJ1c2Jhci52MS5TdGF0ZRINCgVncm91cBgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuSm9iRmlsdGVyLkxhYmVsc0VudHJ5Eg8KB2NsdXN0ZXIYBCABKAkSDAoEbm9kZRgFIAEoCRIMCgRuYW1lGAYgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiXgoPTGlzdEpvYnNSZXF1ZXN0EiQKBmZpbHRlchgBIAEoCzIULmJ1c2Jhci52MS5Kb2JGaWx0ZXISEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWwoQTGlzdEpvYnNSZXNwb25zZRIcCgRqb2JzGAEgAygLMg4uYnVzYmFyLnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiIQoQQ291bnRKb2JzUmVxdWVzdBINCgVncm91cBgBIAEoCSKuAQoRQ291bnRKb2JzUmVzcG9uc2USNAoEam9icxgBIAMoCzImLmJ1c2Jhci52MS5Db3VudEpvYnNSZXNwb25zZS5Kb2JzRW50cnkSJAoFdGFza3MYAiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIQCghyZXZpc2lvbhgDIAEoAxorCglKb2JzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJrChBMaXN0VGFza3NSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIgCgZzdGF0ZXMYAiADKA4yEC5idXNiYXIudjEuU3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdFRhc2tzUmVzcG9uc2USHgoFdGFza3MYASADKAsyDy5idXNiYXIudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHAoOR2V0VGFza1JlcXVlc3QSCgoCaWQYASABKAkiLgoQQ2FuY2VsSm9iUmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiHwoRRXhwbGFpbkpvYlJlcXVlc3QSCgoCaWQYASABKAkipAEKC0V4cGxhbmF0aW9uEg4KBmpvYl9pZBgBIAEoCRIfCgVzdGF0ZRgCIAEoDjIQLmJ1c2Jhci52MS5TdGF0ZRIPCgdzdW1tYXJ5GAMgASgJEiYKB3JlYXNvbnMYBCADKAsyFS5idXNiYXIudjEuTm9kZVJlYXNvbhINCgVoaW50cxgFIAMoCRINCgVhaGVhZBgGIAEoAxINCgVub2RlcxgHIAEoBSJMCgpOb2RlUmVhc29uEg4KBnJlYXNvbhgBIAEoCRINCgVub2RlcxgCIAEoBRINCgVuZXZlchgDIAEoCBIQCghleGFtcGxlcxgEIAMoCSJ+ChFSZWFkT3V0cHV0UmVxdWVzdBIPCgd0YXNrX2lkGAEgASgJEicKBnN0cmVhbRgCIAEoDjIXLmJ1c2Jhci52MS5PdXRwdXRTdHJlYW0SDgoGb2Zmc2V0GAMgASgDEg4KBmZvbGxvdxgEIAEoCBIPCgdhdHRlbXB0GAUgASgNIi0KCk91dHB1dERhdGESDAoEZGF0YRgBIAEoDBIRCgl0cnVuY2F0ZWQYAiABKAgigQEKDFdhdGNoUmVxdWVzdBIWCg5hZnRlcl9yZXZpc2lvbhgBIAEoAxIOCgZqb2JfaWQYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEam9icxgEIAEoCBINCgV0YXNrcxgFIAEoCBINCgVub2RlcxgGIAEoCBIOCgZncm91cHMYByABKAgi8wEKCldhdGNoRXZlbnQSEAoIcmV2aXNpb24YASABKAMSHwoEc3luYxgCIAEoCzIPLmJ1c2Jhci52MS5TeW5jSAASHQoDam9iGAMgASgLMg4uYnVzYmFyLnYxLkpvYkgAEh8KBHRhc2sYBCABKAsyDy5idXNiYXIudjEuVGFza0gAEh8KBG5vZGUYBSABKAsyDy5idXNiYXIudjEuTm9kZUgAEiEKBWdyb3VwGAYgASgLMhAuYnVzYmFyLnYxLkdyb3VwSAASJQoHcmVtb3ZlZBgHIAEoCzISLmJ1c2Jhci52MS5SZW1vdmVkSABCBwoFZXZlbnQiBgoEU3luYyIjCgdSZW1vdmVkEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkiywMKBE5vZGUSDAoEbmFtZRgBIAEoCRIPCgdjbHVzdGVyGAIgASgJEg0KBXN0YXRlGAMgASgJEi8KCGNhcGFjaXR5GAQgAygLMh0uYnVzYmFyLnYxLk5vZGUuQ2FwYWNpdHlFbnRyeRInCgR1c2VkGAUgAygLMhkuYnVzYmFyLnYxLk5vZGUuVXNlZEVudHJ5EisKBmxhYmVscxgGIAMoCzIbLmJ1c2Jhci52MS5Ob2RlLkxhYmVsc0VudHJ5Eg0KBXRhc2tzGAcgASgFEhcKD2Nvbm5lY3RlZF9hdF9tcxgIIAEoAxIaChJkaXNjb25uZWN0ZWRfYXRfbXMYCSABKAMSFAoMZHJhaW5fcmVhc29uGAogASgJEhUKDWFnZW50X3ZlcnNpb24YCyABKAkSEAoIcmV2aXNpb24YDCABKAMaLwoNQ2FwYWNpdHlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGisKCVVzZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWQoQTGlzdE5vZGVzUmVxdWVzdBIPCgdjbHVzdGVyGAEgASgJEg0KBXN0YXRlGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIl4KEUxpc3ROb2Rlc1Jlc3BvbnNlEh4KBW5vZGVzGAEgAygLMg8uYnVzYmFyLnYxLk5vZGUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgDIh4KDkdldE5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiMAoQRHJhaW5Ob2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIiChJVbmRyYWluTm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIhChFSZW1vdmVOb2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIiYKElJlbW92ZU5vZGVSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyKMAgoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEg0KBW5vZGVzGAIgASgFEhcKD25vZGVzX2Nvbm5lY3RlZBgDIAEoBRIyCghjYXBhY2l0eRgEIAMoCzIgLmJ1c2Jhci52MS5DbHVzdGVyLkNhcGFjaXR5RW50cnkSKgoEdXNlZBgFIAMoCzIcLmJ1c2Jhci52MS5DbHVzdGVyLlVzZWRFbnRyeRINCgV0YXNrcxgGIAEoBRovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiFQoTTGlzdENsdXN0ZXJzUmVxdWVzdCJOChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIkCghjbHVzdGVycxgBIAMoCzISLmJ1c2Jhci52MS5DbHVzdGVyEhAKCHJldmlzaW9uGAIgASgDIuYBCgVHcm91cBIMCgRuYW1lGAEgASgJEg4KBndlaWdodBgCIAEoARINCgVvd25lchgDIAEoCRIZChFydW5uaW5nX3Rhc2tzX21heBgEIAEoAxIYChBxdWV1ZWRfdGFza3NfbWF4GAUgASgDEiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKAoEdXNlZBgHIAMoCzIaLmJ1c2Jhci52MS5Hcm91cC5Vc2VkRW50cnkaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSAoSTGlzdEdyb3Vwc1Jlc3BvbnNlEiAKBmdyb3VwcxgBIAMoCzIQLmJ1c2Jhci52MS5Hcm91cBIQCghyZXZpc2lvbhgCIAEoAyLHAQoPUHV0R3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoGd2VpZ2h0GAIgASgBSACIAQESEgoFb3duZXIYAyABKAlIAYgBARIeChFydW5uaW5nX3Rhc2tzX21heBgEIAEoA0gCiAEBEh0KEHF1ZXVlZF90YXNrc19tYXgYBSABKANIA4gBAUIJCgdfd2VpZ2h0QggKBl9vd25lckIUChJfcnVubmluZ190YXNrc19tYXhCEwoRX3F1ZXVlZF90YXNrc19tYXgiIgoSUmVtb3ZlR3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoTUmVtb3ZlR3JvdXBSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIRCg9HZXRTdGF0c1JlcXVlc3QihQUKBVN0YXRzEg8KB3ZlcnNpb24YASABKAkSDQoFc3RvcmUYAiABKAkSEAoIcmV2aXNpb24YAyABKAMSEQoJdXB0aW1lX21zGAQgASgDEigKBGpvYnMYBSADKAsyGi5idXNiYXIudjEuU3RhdHMuSm9ic0VudHJ5EiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKgoFbm9kZXMYByADKAsyGy5idXNiYXIudjEuU3RhdHMuTm9kZXNFbnRyeRIwCghjYXBhY2l0eRgIIAMoCzIeLmJ1c2Jhci52MS5TdGF0cy5DYXBhY2l0eUVudHJ5EigKBHVzZWQYCSADKAsyGi5idXNiYXIudjEuU3RhdHMuVXNlZEVudHJ5Eg8KB3dhdGNoZXMYCiABKAMSFgoOYWdlbnRfc2Vzc2lvbnMYCyABKAMSFAoMbWVtb3J5X2J5dGVzGAwgASgDEg8KB2NvbW1pdHMYDSABKAMSFgoOY29tbWl0X21zX21lYW4YDiABKAESFQoNY29tbWl0X21zX21heBgPIAEoARISCgpwbGFjZW1lbnRzGBAgASgDEhMKC3Rhc2tzX2VuZGVkGBEgASgDGisKCUpvYnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGiwKCk5vZGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEq4QEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX1dBSVRJTkcQAhISCg5TVEFURV9BU1NJR05FRBADEhEKDVNUQVRFX1JVTk5JTkcQBBISCg5TVEFURV9TVE9QUElORxAFEhMKD1NUQVRFX1NVQ0NFRURFRBAGEhAKDFNUQVRFX0ZBSUxFRBAHEhMKD1NUQVRFX0NBTkNFTExFRBAIEhEKDVNUQVRFX0VYUElSRUQQCRIRCg1TVEFURV9PRkZFUkVEEAsyswoKBkJ1c2JhchJJCgpTdWJtaXRKb2JzEhwuYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXF1ZXN0Gh0uYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXNwb25zZRIyCgZHZXRKb2ISGC5idXNiYXIudjEuR2V0Sm9iUmVxdWVzdBoOLmJ1c2Jhci52MS5Kb2ISQwoITGlzdEpvYnMSGi5idXNiYXIudjEuTGlzdEpvYnNSZXF1ZXN0GhsuYnVzYmFyLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoJQ291bnRKb2JzEhsuYnVzYmFyLnYxLkNvdW50Sm9ic1JlcXVlc3QaHC5idXNiYXIudjEuQ291bnRKb2JzUmVzcG9uc2USRgoJTGlzdFRhc2tzEhsuYnVzYmFyLnYxLkxpc3RUYXNrc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdFRhc2tzUmVzcG9uc2USNQoHR2V0VGFzaxIZLmJ1c2Jhci52MS5HZXRUYXNrUmVxdWVzdBoPLmJ1c2Jhci52MS5UYXNrEjgKCUNhbmNlbEpvYhIbLmJ1c2Jhci52MS5DYW5jZWxKb2JSZXF1ZXN0Gg4uYnVzYmFyLnYxLkpvYhJCCgpFeHBsYWluSm9iEhwuYnVzYmFyLnYxLkV4cGxhaW5Kb2JSZXF1ZXN0GhYuYnVzYmFyLnYxLkV4cGxhbmF0aW9uEkMKClJlYWRPdXRwdXQSHC5idXNiYXIudjEuUmVhZE91dHB1dFJlcXVlc3QaFS5idXNiYXIudjEuT3V0cHV0RGF0YTABEjkKBVdhdGNoEhcuYnVzYmFyLnYxLldhdGNoUmVxdWVzdBoVLmJ1c2Jhci52MS5XYXRjaEV2ZW50MAESRgoJTGlzdE5vZGVzEhsuYnVzYmFyLnYxLkxpc3ROb2Rlc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdE5vZGVzUmVzcG9uc2USNQoHR2V0Tm9kZRIZLmJ1c2Jhci52MS5HZXROb2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEjkKCURyYWluTm9kZRIbLmJ1c2Jhci52MS5EcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSPQoLVW5kcmFpbk5vZGUSHS5idXNiYXIudjEuVW5kcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSSQoKUmVtb3ZlTm9kZRIcLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVxdWVzdBodLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVzcG9uc2USTwoMTGlzdENsdXN0ZXJzEh4uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaHy5idXNiYXIudjEuTGlzdENsdXN0ZXJzUmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent]);
+  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEi8AQKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxIpCgpkZXBlbmRzX29uGBEgAygLMhUuYnVzYmFyLnYxLkRlcGVuZGVuY3kaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjAKDlJlc291cmNlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiRgoKRGVwZW5kZW5jeRIMCgRraW5kGAEgASgJEgoKAm9uGAIgAygJEhAKCGF0X2xlYXN0GAMgASgNEgwKBG5hbWUYBCABKAkiiwEKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEgwKBG5vZGUYAiABKAkSMAoGbGFiZWxzGAMgAygLMiAuYnVzYmFyLnYxLlBsYWNlbWVudC5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKB1JldHJpZXMSCwoDbWF4GAEgASgFEhIKCmJhY2tvZmZfbXMYAiABKAMSFgoOYmFja29mZl9tYXhfbXMYAyABKAMizAEKClRhc2tDb3VudHMSDwoHcGVuZGluZxgBIAEoAxIPCgd3YWl0aW5nGAIgASgDEhAKCGFzc2lnbmVkGAMgASgDEg8KB3J1bm5pbmcYBCABKAMSEAoIc3RvcHBpbmcYBSABKAMSEQoJc3VjY2VlZGVkGAYgASgDEg4KBmZhaWxlZBgHIAEoAxIRCgljYW5jZWxsZWQYCCABKAMSDwoHZXhwaXJlZBgJIAEoAxIPCgdza2lwcGVkGAogASgDEg8KB29mZmVyZWQYCyABKAMitwIKA0pvYhIKCgJpZBgBIAEoCRIgCgRzcGVjGAIgASgLMhIuYnVzYmFyLnYxLkpvYlNwZWMSHwoFc3RhdGUYAyABKA4yEC5idXNiYXIudjEuU3RhdGUSJAoFdGFza3MYBCABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxISCgp0YXNrX3RvdGFsGAUgASgDEhcKD3N1Ym1pdHRlZF9hdF9tcxgGIAEoAxIVCg1zdGFydGVkX2F0X21zGAcgASgDEhMKC2VuZGVkX2F0X21zGAggASgDEhQKDHN1Ym1pdHRlZF9ieRgJIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCiABKAkSDgoGcmVhc29uGAsgASgJEhEKCWV4aXRfY29kZRgMIAEoBRIQCghyZXZpc2lvbhgNIAEoAyK2AgoEVGFzaxIKCgJpZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSDQoFaW5kZXgYAyABKA0SHwoFc3RhdGUYBCABKA4yEC5idXNiYXIudjEuU3RhdGUSDwoHYXR0ZW1wdBgFIAEoDRIMCgRub2RlGAYgASgJEg8KB2NsdXN0ZXIYByABKAkSFgoOYXNzaWduZWRfYXRfbXMYCCABKAMSFQoNc3RhcnRlZF9hdF9tcxgJIAEoAxITCgtlbmRlZF9hdF9tcxgKIAEoAxIRCglleGl0X2NvZGUYCyABKAUSDgoGc2lnbmFsGAwgASgJEg4KBnJlYXNvbhgNIAEoCRIVCg1ub3RfYmVmb3JlX21zGA4gASgDEiQKBHBhc3QYDyADKAsyFi5idXNiYXIudjEuUGFzdEF0dGVtcHQiiwEKC1Bhc3RBdHRlbXB0Eg8KB2F0dGVtcHQYASABKA0SDAoEbm9kZRgCIAEoCRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhMKC2VuZGVkX2F0X21zGAQgASgDEhEKCWV4aXRfY29kZRgFIAEoBRIOCgZzaWduYWwYBiABKAkSDgoGcmVhc29uGAcgASgJIjsKEVN1Ym1pdEpvYnNSZXF1ZXN0EiYKBGpvYnMYASADKAsyGC5idXNiYXIudjEuSm9iU3VibWlzc2lvbiJKCg1Kb2JTdWJtaXNzaW9uEiAKBHNwZWMYASABKAsyEi5idXNiYXIudjEuSm9iU3BlYxIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiTQoSU3VibWl0Sm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5idXNiYXIudjEuU3VibWl0dGVkSm9iEhAKCHJldmlzaW9uGAIgASgDIjwKDFN1Ym1pdHRlZEpvYhIKCgJpZBgBIAEoCRIPCgdleGlzdGVkGAIgASgIEg8KB3dhcm5pbmcYAyABKAkiGwoNR2V0Sm9iUmVxdWVzdBIKCgJpZBgBIAEoCSLKAQoJSm9iRmlsdGVyEiAKBnN0YXRlcxgBIAMoDjIQLmJ1c2Jhci52MS5TdGF0ZRINCgVncm91cBgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuSm9iRmlsdGVyLkxhYmVsc0VudHJ5Eg8KB2NsdXN0ZXIYBCABKAkSDAoEbm9kZRgFIAEoCRIMCgRuYW1lGAYgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiXgoPTGlzdEpvYnNSZXF1ZXN0EiQKBmZpbHRlchgBIAEoCzIULmJ1c2Jhci52MS5Kb2JGaWx0ZXISEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWwoQTGlzdEpvYnNSZXNwb25zZRIcCgRqb2JzGAEgAygLMg4uYnVzYmFyLnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiIQoQQ291bnRKb2JzUmVxdWVzdBINCgVncm91cBgBIAEoCSKuAQoRQ291bnRKb2JzUmVzcG9uc2USNAoEam9icxgBIAMoCzImLmJ1c2Jhci52MS5Db3VudEpvYnNSZXNwb25zZS5Kb2JzRW50cnkSJAoFdGFza3MYAiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIQCghyZXZpc2lvbhgDIAEoAxorCglKb2JzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJrChBMaXN0VGFza3NSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIgCgZzdGF0ZXMYAiADKA4yEC5idXNiYXIudjEuU3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdFRhc2tzUmVzcG9uc2USHgoFdGFza3MYASADKAsyDy5idXNiYXIudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHAoOR2V0VGFza1JlcXVlc3QSCgoCaWQYASABKAkiLgoQQ2FuY2VsSm9iUmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiHwoRRXhwbGFpbkpvYlJlcXVlc3QSCgoCaWQYASABKAki1wEKC0V4cGxhbmF0aW9uEg4KBmpvYl9pZBgBIAEoCRIfCgVzdGF0ZRgCIAEoDjIQLmJ1c2Jhci52MS5TdGF0ZRIPCgdzdW1tYXJ5GAMgASgJEiYKB3JlYXNvbnMYBCADKAsyFS5idXNiYXIudjEuTm9kZVJlYXNvbhINCgVoaW50cxgFIAMoCRINCgVhaGVhZBgGIAEoAxINCgVub2RlcxgHIAEoBRIxCgxkZXBlbmRlbmNpZXMYCCADKAsyGy5idXNiYXIudjEuRGVwZW5kZW5jeVJlYXNvbiJvChBEZXBlbmRlbmN5UmVhc29uEg4KBmpvYl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBXN0YXRlGAMgASgJEg0KBXdhbnRzGAQgASgJEgsKA21ldBgFIAEoCBISCgppbXBvc3NpYmxlGAYgASgIIkwKCk5vZGVSZWFzb24SDgoGcmVhc29uGAEgASgJEg0KBW5vZGVzGAIgASgFEg0KBW5ldmVyGAMgASgIEhAKCGV4YW1wbGVzGAQgAygJIn4KEVJlYWRPdXRwdXRSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSJwoGc3RyZWFtGAIgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYAyABKAMSDgoGZm9sbG93GAQgASgIEg8KB2F0dGVtcHQYBSABKA0iLQoKT3V0cHV0RGF0YRIMCgRkYXRhGAEgASgMEhEKCXRydW5jYXRlZBgCIAEoCCKBAQoMV2F0Y2hSZXF1ZXN0EhYKDmFmdGVyX3JldmlzaW9uGAEgASgDEg4KBmpvYl9pZBgCIAEoCRINCgVncm91cBgDIAEoCRIMCgRqb2JzGAQgASgIEg0KBXRhc2tzGAUgASgIEg0KBW5vZGVzGAYgASgIEg4KBmdyb3VwcxgHIAEoCCLzAQoKV2F0Y2hFdmVudBIQCghyZXZpc2lvbhgBIAEoAxIfCgRzeW5jGAIgASgLMg8uYnVzYmFyLnYxLlN5bmNIABIdCgNqb2IYAyABKAsyDi5idXNiYXIudjEuSm9iSAASHwoEdGFzaxgEIAEoCzIPLmJ1c2Jhci52MS5UYXNrSAASHwoEbm9kZRgFIAEoCzIPLmJ1c2Jhci52MS5Ob2RlSAASIQoFZ3JvdXAYBiABKAsyEC5idXNiYXIudjEuR3JvdXBIABIlCgdyZW1vdmVkGAcgASgLMhIuYnVzYmFyLnYxLlJlbW92ZWRIAEIHCgVldmVudCIGCgRTeW5jIiMKB1JlbW92ZWQSDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCSLLAwoETm9kZRIMCgRuYW1lGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDQoFc3RhdGUYAyABKAkSLwoIY2FwYWNpdHkYBCADKAsyHS5idXNiYXIudjEuTm9kZS5DYXBhY2l0eUVudHJ5EicKBHVzZWQYBSADKAsyGS5idXNiYXIudjEuTm9kZS5Vc2VkRW50cnkSKwoGbGFiZWxzGAYgAygLMhsuYnVzYmFyLnYxLk5vZGUuTGFiZWxzRW50cnkSDQoFdGFza3MYByABKAUSFwoPY29ubmVjdGVkX2F0X21zGAggASgDEhoKEmRpc2Nvbm5lY3RlZF9hdF9tcxgJIAEoAxIUCgxkcmFpbl9yZWFzb24YCiABKAkSFQoNYWdlbnRfdmVyc2lvbhgLIAEoCRIQCghyZXZpc2lvbhgMIAEoAxovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZChBMaXN0Tm9kZXNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDQoFc3RhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdE5vZGVzUmVzcG9uc2USHgoFbm9kZXMYASADKAsyDy5idXNiYXIudjEuTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHgoOR2V0Tm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIwChBEcmFpbk5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJIiIKElVuZHJhaW5Ob2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIiEKEVJlbW92ZU5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiJgoSUmVtb3ZlTm9kZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIowCCgdDbHVzdGVyEgwKBG5hbWUYASABKAkSDQoFbm9kZXMYAiABKAUSFwoPbm9kZXNfY29ubmVjdGVkGAMgASgFEjIKCGNhcGFjaXR5GAQgAygLMiAuYnVzYmFyLnYxLkNsdXN0ZXIuQ2FwYWNpdHlFbnRyeRIqCgR1c2VkGAUgAygLMhwuYnVzYmFyLnYxLkNsdXN0ZXIuVXNlZEVudHJ5Eg0KBXRhc2tzGAYgASgFGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIVChNMaXN0Q2x1c3RlcnNSZXF1ZXN0Ik4KFExpc3RDbHVzdGVyc1Jlc3BvbnNlEiQKCGNsdXN0ZXJzGAEgAygLMhIuYnVzYmFyLnYxLkNsdXN0ZXISEAoIcmV2aXNpb24YAiABKAMi5gEKBUdyb3VwEgwKBG5hbWUYASABKAkSDgoGd2VpZ2h0GAIgASgBEg0KBW93bmVyGAMgASgJEhkKEXJ1bm5pbmdfdGFza3NfbWF4GAQgASgDEhgKEHF1ZXVlZF90YXNrc19tYXgYBSABKAMSJAoFdGFza3MYBiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIoCgR1c2VkGAcgAygLMhouYnVzYmFyLnYxLkdyb3VwLlVzZWRFbnRyeRorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASITChFMaXN0R3JvdXBzUmVxdWVzdCJIChJMaXN0R3JvdXBzUmVzcG9uc2USIAoGZ3JvdXBzGAEgAygLMhAuYnVzYmFyLnYxLkdyb3VwEhAKCHJldmlzaW9uGAIgASgDIscBCg9QdXRHcm91cFJlcXVlc3QSDAoEbmFtZRgBIAEoCRITCgZ3ZWlnaHQYAiABKAFIAIgBARISCgVvd25lchgDIAEoCUgBiAEBEh4KEXJ1bm5pbmdfdGFza3NfbWF4GAQgASgDSAKIAQESHQoQcXVldWVkX3Rhc2tzX21heBgFIAEoA0gDiAEBQgkKB193ZWlnaHRCCAoGX293bmVyQhQKEl9ydW5uaW5nX3Rhc2tzX21heEITChFfcXVldWVkX3Rhc2tzX21heCIiChJSZW1vdmVHcm91cFJlcXVlc3QSDAoEbmFtZRgBIAEoCSInChNSZW1vdmVHcm91cFJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIhEKD0dldFN0YXRzUmVxdWVzdCKFBQoFU3RhdHMSDwoHdmVyc2lvbhgBIAEoCRINCgVzdG9yZRgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAxIRCgl1cHRpbWVfbXMYBCABKAMSKAoEam9icxgFIAMoCzIaLmJ1c2Jhci52MS5TdGF0cy5Kb2JzRW50cnkSJAoFdGFza3MYBiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIqCgVub2RlcxgHIAMoCzIbLmJ1c2Jhci52MS5TdGF0cy5Ob2Rlc0VudHJ5EjAKCGNhcGFjaXR5GAggAygLMh4uYnVzYmFyLnYxLlN0YXRzLkNhcGFjaXR5RW50cnkSKAoEdXNlZBgJIAMoCzIaLmJ1c2Jhci52MS5TdGF0cy5Vc2VkRW50cnkSDwoHd2F0Y2hlcxgKIAEoAxIWCg5hZ2VudF9zZXNzaW9ucxgLIAEoAxIUCgxtZW1vcnlfYnl0ZXMYDCABKAMSDwoHY29tbWl0cxgNIAEoAxIWCg5jb21taXRfbXNfbWVhbhgOIAEoARIVCg1jb21taXRfbXNfbWF4GA8gASgBEhIKCnBsYWNlbWVudHMYECABKAMSEwoLdGFza3NfZW5kZWQYESABKAMaKwoJSm9ic0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEaLAoKTm9kZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASr0AQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESEQoNU1RBVEVfV0FJVElORxACEhIKDlNUQVRFX0FTU0lHTkVEEAMSEQoNU1RBVEVfUlVOTklORxAEEhIKDlNUQVRFX1NUT1BQSU5HEAUSEwoPU1RBVEVfU1VDQ0VFREVEEAYSEAoMU1RBVEVfRkFJTEVEEAcSEwoPU1RBVEVfQ0FOQ0VMTEVEEAgSEQoNU1RBVEVfRVhQSVJFRBAJEhEKDVNUQVRFX1NLSVBQRUQQChIRCg1TVEFURV9PRkZFUkVEEAsyswoKBkJ1c2JhchJJCgpTdWJtaXRKb2JzEhwuYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXF1ZXN0Gh0uYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXNwb25zZRIyCgZHZXRKb2ISGC5idXNiYXIudjEuR2V0Sm9iUmVxdWVzdBoOLmJ1c2Jhci52MS5Kb2ISQwoITGlzdEpvYnMSGi5idXNiYXIudjEuTGlzdEpvYnNSZXF1ZXN0GhsuYnVzYmFyLnYxLkxpc3RKb2JzUmVzcG9uc2USRgoJQ291bnRKb2JzEhsuYnVzYmFyLnYxLkNvdW50Sm9ic1JlcXVlc3QaHC5idXNiYXIudjEuQ291bnRKb2JzUmVzcG9uc2USRgoJTGlzdFRhc2tzEhsuYnVzYmFyLnYxLkxpc3RUYXNrc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdFRhc2tzUmVzcG9uc2USNQoHR2V0VGFzaxIZLmJ1c2Jhci52MS5HZXRUYXNrUmVxdWVzdBoPLmJ1c2Jhci52MS5UYXNrEjgKCUNhbmNlbEpvYhIbLmJ1c2Jhci52MS5DYW5jZWxKb2JSZXF1ZXN0Gg4uYnVzYmFyLnYxLkpvYhJCCgpFeHBsYWluSm9iEhwuYnVzYmFyLnYxLkV4cGxhaW5Kb2JSZXF1ZXN0GhYuYnVzYmFyLnYxLkV4cGxhbmF0aW9uEkMKClJlYWRPdXRwdXQSHC5idXNiYXIudjEuUmVhZE91dHB1dFJlcXVlc3QaFS5idXNiYXIudjEuT3V0cHV0RGF0YTABEjkKBVdhdGNoEhcuYnVzYmFyLnYxLldhdGNoUmVxdWVzdBoVLmJ1c2Jhci52MS5XYXRjaEV2ZW50MAESRgoJTGlzdE5vZGVzEhsuYnVzYmFyLnYxLkxpc3ROb2Rlc1JlcXVlc3QaHC5idXNiYXIudjEuTGlzdE5vZGVzUmVzcG9uc2USNQoHR2V0Tm9kZRIZLmJ1c2Jhci52MS5HZXROb2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEjkKCURyYWluTm9kZRIbLmJ1c2Jhci52MS5EcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSPQoLVW5kcmFpbk5vZGUSHS5idXNiYXIudjEuVW5kcmFpbk5vZGVSZXF1ZXN0Gg8uYnVzYmFyLnYxLk5vZGUSSQoKUmVtb3ZlTm9kZRIcLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVxdWVzdBodLmJ1c2Jhci52MS5SZW1vdmVOb2RlUmVzcG9uc2USTwoMTGlzdENsdXN0ZXJzEh4uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1JlcXVlc3QaHy5idXNiYXIudjEuTGlzdENsdXN0ZXJzUmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent]);
 
 /**
  * @generated from message busbar.v1.JobSpec
@@ -125,6 +125,13 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
    * @generated from field: int64 output_limit_bytes = 16;
    */
   outputLimitBytes: bigint;
+
+  /**
+   * not placed before all of these are met
+   *
+   * @generated from field: repeated busbar.v1.Dependency depends_on = 17;
+   */
+  dependsOn: Dependency[];
 };
 
 /**
@@ -133,6 +140,49 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
  */
 export const JobSpecSchema: GenMessage<JobSpec> = /*@__PURE__*/
   messageDesc(file_busbar_v1_busbar, 0);
+
+/**
+ * What other jobs must have done first.
+ *
+ * @generated from message busbar.v1.Dependency
+ */
+export type Dependency = Message<"busbar.v1.Dependency"> & {
+  /**
+   * afterok (the default), afterany, afternotok, after, singleton
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Ids (17, 17.3) or names (build, sweep.3 for one task of an array): of this submission, or else
+   * the newest job with the name. Not for singleton.
+   *
+   * @generated from field: repeated string on = 2;
+   */
+  on: string[];
+
+  /**
+   * how many of them; 0: all
+   *
+   * @generated from field: uint32 at_least = 3;
+   */
+  atLeast: number;
+
+  /**
+   * singleton only: of the jobs that say this name one runs at a time, in order
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message busbar.v1.Dependency.
+ * Use `create(DependencySchema)` to create a new message.
+ */
+export const DependencySchema: GenMessage<Dependency> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 1);
 
 /**
  * @generated from message busbar.v1.Placement
@@ -161,7 +211,7 @@ export type Placement = Message<"busbar.v1.Placement"> & {
  * Use `create(PlacementSchema)` to create a new message.
  */
 export const PlacementSchema: GenMessage<Placement> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 1);
+  messageDesc(file_busbar_v1_busbar, 2);
 
 /**
  * @generated from message busbar.v1.Retries
@@ -192,7 +242,7 @@ export type Retries = Message<"busbar.v1.Retries"> & {
  * Use `create(RetriesSchema)` to create a new message.
  */
 export const RetriesSchema: GenMessage<Retries> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 2);
+  messageDesc(file_busbar_v1_busbar, 3);
 
 /**
  * How many tasks are in each state.
@@ -246,6 +296,11 @@ export type TaskCounts = Message<"busbar.v1.TaskCounts"> & {
   expired: bigint;
 
   /**
+   * @generated from field: int64 skipped = 10;
+   */
+  skipped: bigint;
+
+  /**
    * @generated from field: int64 offered = 11;
    */
   offered: bigint;
@@ -256,7 +311,7 @@ export type TaskCounts = Message<"busbar.v1.TaskCounts"> & {
  * Use `create(TaskCountsSchema)` to create a new message.
  */
 export const TaskCountsSchema: GenMessage<TaskCounts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 3);
+  messageDesc(file_busbar_v1_busbar, 4);
 
 /**
  * @generated from message busbar.v1.Job
@@ -317,7 +372,7 @@ export type Job = Message<"busbar.v1.Job"> & {
   idempotencyKey: string;
 
   /**
-   * why it was cancelled or expired; why it is pending, when known
+   * why it was cancelled, expired or skipped; why it is pending, when known
    *
    * @generated from field: string reason = 11;
    */
@@ -343,7 +398,7 @@ export type Job = Message<"busbar.v1.Job"> & {
  * Use `create(JobSchema)` to create a new message.
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 4);
+  messageDesc(file_busbar_v1_busbar, 5);
 
 /**
  * @generated from message busbar.v1.Task
@@ -438,7 +493,7 @@ export type Task = Message<"busbar.v1.Task"> & {
  * Use `create(TaskSchema)` to create a new message.
  */
 export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 5);
+  messageDesc(file_busbar_v1_busbar, 6);
 
 /**
  * @generated from message busbar.v1.PastAttempt
@@ -485,7 +540,7 @@ export type PastAttempt = Message<"busbar.v1.PastAttempt"> & {
  * Use `create(PastAttemptSchema)` to create a new message.
  */
 export const PastAttemptSchema: GenMessage<PastAttempt> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 6);
+  messageDesc(file_busbar_v1_busbar, 7);
 
 /**
  * @generated from message busbar.v1.SubmitJobsRequest
@@ -502,7 +557,7 @@ export type SubmitJobsRequest = Message<"busbar.v1.SubmitJobsRequest"> & {
  * Use `create(SubmitJobsRequestSchema)` to create a new message.
  */
 export const SubmitJobsRequestSchema: GenMessage<SubmitJobsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 7);
+  messageDesc(file_busbar_v1_busbar, 8);
 
 /**
  * @generated from message busbar.v1.JobSubmission
@@ -527,7 +582,7 @@ export type JobSubmission = Message<"busbar.v1.JobSubmission"> & {
  * Use `create(JobSubmissionSchema)` to create a new message.
  */
 export const JobSubmissionSchema: GenMessage<JobSubmission> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 8);
+  messageDesc(file_busbar_v1_busbar, 9);
 
 /**
  * @generated from message busbar.v1.SubmitJobsResponse
@@ -551,7 +606,7 @@ export type SubmitJobsResponse = Message<"busbar.v1.SubmitJobsResponse"> & {
  * Use `create(SubmitJobsResponseSchema)` to create a new message.
  */
 export const SubmitJobsResponseSchema: GenMessage<SubmitJobsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 9);
+  messageDesc(file_busbar_v1_busbar, 10);
 
 /**
  * @generated from message busbar.v1.SubmittedJob
@@ -582,7 +637,7 @@ export type SubmittedJob = Message<"busbar.v1.SubmittedJob"> & {
  * Use `create(SubmittedJobSchema)` to create a new message.
  */
 export const SubmittedJobSchema: GenMessage<SubmittedJob> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 10);
+  messageDesc(file_busbar_v1_busbar, 11);
 
 /**
  * @generated from message busbar.v1.GetJobRequest
@@ -599,7 +654,7 @@ export type GetJobRequest = Message<"busbar.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 11);
+  messageDesc(file_busbar_v1_busbar, 12);
 
 /**
  * @generated from message busbar.v1.JobFilter
@@ -649,7 +704,7 @@ export type JobFilter = Message<"busbar.v1.JobFilter"> & {
  * Use `create(JobFilterSchema)` to create a new message.
  */
 export const JobFilterSchema: GenMessage<JobFilter> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 12);
+  messageDesc(file_busbar_v1_busbar, 13);
 
 /**
  * @generated from message busbar.v1.ListJobsRequest
@@ -678,7 +733,7 @@ export type ListJobsRequest = Message<"busbar.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 13);
+  messageDesc(file_busbar_v1_busbar, 14);
 
 /**
  * @generated from message busbar.v1.ListJobsResponse
@@ -707,7 +762,7 @@ export type ListJobsResponse = Message<"busbar.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 14);
+  messageDesc(file_busbar_v1_busbar, 15);
 
 /**
  * @generated from message busbar.v1.CountJobsRequest
@@ -726,7 +781,7 @@ export type CountJobsRequest = Message<"busbar.v1.CountJobsRequest"> & {
  * Use `create(CountJobsRequestSchema)` to create a new message.
  */
 export const CountJobsRequestSchema: GenMessage<CountJobsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 15);
+  messageDesc(file_busbar_v1_busbar, 16);
 
 /**
  * @generated from message busbar.v1.CountJobsResponse
@@ -755,7 +810,7 @@ export type CountJobsResponse = Message<"busbar.v1.CountJobsResponse"> & {
  * Use `create(CountJobsResponseSchema)` to create a new message.
  */
 export const CountJobsResponseSchema: GenMessage<CountJobsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 16);
+  messageDesc(file_busbar_v1_busbar, 17);
 
 /**
  * @generated from message busbar.v1.ListTasksRequest
@@ -787,7 +842,7 @@ export type ListTasksRequest = Message<"busbar.v1.ListTasksRequest"> & {
  * Use `create(ListTasksRequestSchema)` to create a new message.
  */
 export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 17);
+  messageDesc(file_busbar_v1_busbar, 18);
 
 /**
  * @generated from message busbar.v1.ListTasksResponse
@@ -814,7 +869,7 @@ export type ListTasksResponse = Message<"busbar.v1.ListTasksResponse"> & {
  * Use `create(ListTasksResponseSchema)` to create a new message.
  */
 export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 18);
+  messageDesc(file_busbar_v1_busbar, 19);
 
 /**
  * @generated from message busbar.v1.GetTaskRequest
@@ -833,7 +888,7 @@ export type GetTaskRequest = Message<"busbar.v1.GetTaskRequest"> & {
  * Use `create(GetTaskRequestSchema)` to create a new message.
  */
 export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 19);
+  messageDesc(file_busbar_v1_busbar, 20);
 
 /**
  * @generated from message busbar.v1.CancelJobRequest
@@ -857,7 +912,7 @@ export type CancelJobRequest = Message<"busbar.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 20);
+  messageDesc(file_busbar_v1_busbar, 21);
 
 /**
  * @generated from message busbar.v1.ExplainJobRequest
@@ -874,7 +929,7 @@ export type ExplainJobRequest = Message<"busbar.v1.ExplainJobRequest"> & {
  * Use `create(ExplainJobRequestSchema)` to create a new message.
  */
 export const ExplainJobRequestSchema: GenMessage<ExplainJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 21);
+  messageDesc(file_busbar_v1_busbar, 22);
 
 /**
  * @generated from message busbar.v1.Explanation
@@ -924,6 +979,13 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
    * @generated from field: int32 nodes = 7;
    */
   nodes: number;
+
+  /**
+   * what it waits for, unmet first; some of many
+   *
+   * @generated from field: repeated busbar.v1.DependencyReason dependencies = 8;
+   */
+  dependencies: DependencyReason[];
 };
 
 /**
@@ -931,7 +993,57 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 22);
+  messageDesc(file_busbar_v1_busbar, 23);
+
+/**
+ * @generated from message busbar.v1.DependencyReason
+ */
+export type DependencyReason = Message<"busbar.v1.DependencyReason"> & {
+  /**
+   * "17", or "17.3" for one task
+   *
+   * @generated from field: string job_id = 1;
+   */
+  jobId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * of that job or task
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * "to succeed", "to end", …
+   *
+   * @generated from field: string wants = 4;
+   */
+  wants: string;
+
+  /**
+   * @generated from field: bool met = 5;
+   */
+  met: boolean;
+
+  /**
+   * it can never be met
+   *
+   * @generated from field: bool impossible = 6;
+   */
+  impossible: boolean;
+};
+
+/**
+ * Describes the message busbar.v1.DependencyReason.
+ * Use `create(DependencyReasonSchema)` to create a new message.
+ */
+export const DependencyReasonSchema: GenMessage<DependencyReason> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 24);
 
 /**
  * @generated from message busbar.v1.NodeReason
@@ -967,7 +1079,7 @@ export type NodeReason = Message<"busbar.v1.NodeReason"> & {
  * Use `create(NodeReasonSchema)` to create a new message.
  */
 export const NodeReasonSchema: GenMessage<NodeReason> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 23);
+  messageDesc(file_busbar_v1_busbar, 25);
 
 /**
  * @generated from message busbar.v1.ReadOutputRequest
@@ -1008,7 +1120,7 @@ export type ReadOutputRequest = Message<"busbar.v1.ReadOutputRequest"> & {
  * Use `create(ReadOutputRequestSchema)` to create a new message.
  */
 export const ReadOutputRequestSchema: GenMessage<ReadOutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 24);
+  messageDesc(file_busbar_v1_busbar, 26);
 
 /**
  * @generated from message busbar.v1.OutputData
@@ -1030,7 +1142,7 @@ export type OutputData = Message<"busbar.v1.OutputData"> & {
  * Use `create(OutputDataSchema)` to create a new message.
  */
 export const OutputDataSchema: GenMessage<OutputData> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 25);
+  messageDesc(file_busbar_v1_busbar, 27);
 
 /**
  * @generated from message busbar.v1.WatchRequest
@@ -1083,7 +1195,7 @@ export type WatchRequest = Message<"busbar.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 26);
+  messageDesc(file_busbar_v1_busbar, 28);
 
 /**
  * @generated from message busbar.v1.WatchEvent
@@ -1141,7 +1253,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
  * Use `create(WatchEventSchema)` to create a new message.
  */
 export const WatchEventSchema: GenMessage<WatchEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 27);
+  messageDesc(file_busbar_v1_busbar, 29);
 
 /**
  * @generated from message busbar.v1.Sync
@@ -1154,7 +1266,7 @@ export type Sync = Message<"busbar.v1.Sync"> & {
  * Use `create(SyncSchema)` to create a new message.
  */
 export const SyncSchema: GenMessage<Sync> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 28);
+  messageDesc(file_busbar_v1_busbar, 30);
 
 /**
  * @generated from message busbar.v1.Removed
@@ -1178,7 +1290,7 @@ export type Removed = Message<"busbar.v1.Removed"> & {
  * Use `create(RemovedSchema)` to create a new message.
  */
 export const RemovedSchema: GenMessage<Removed> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 29);
+  messageDesc(file_busbar_v1_busbar, 31);
 
 /**
  * @generated from message busbar.v1.Node
@@ -1252,7 +1364,7 @@ export type Node = Message<"busbar.v1.Node"> & {
  * Use `create(NodeSchema)` to create a new message.
  */
 export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 30);
+  messageDesc(file_busbar_v1_busbar, 32);
 
 /**
  * @generated from message busbar.v1.ListNodesRequest
@@ -1284,7 +1396,7 @@ export type ListNodesRequest = Message<"busbar.v1.ListNodesRequest"> & {
  * Use `create(ListNodesRequestSchema)` to create a new message.
  */
 export const ListNodesRequestSchema: GenMessage<ListNodesRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 31);
+  messageDesc(file_busbar_v1_busbar, 33);
 
 /**
  * @generated from message busbar.v1.ListNodesResponse
@@ -1311,7 +1423,7 @@ export type ListNodesResponse = Message<"busbar.v1.ListNodesResponse"> & {
  * Use `create(ListNodesResponseSchema)` to create a new message.
  */
 export const ListNodesResponseSchema: GenMessage<ListNodesResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 32);
+  messageDesc(file_busbar_v1_busbar, 34);
 
 /**
  * @generated from message busbar.v1.GetNodeRequest
@@ -1328,7 +1440,7 @@ export type GetNodeRequest = Message<"busbar.v1.GetNodeRequest"> & {
  * Use `create(GetNodeRequestSchema)` to create a new message.
  */
 export const GetNodeRequestSchema: GenMessage<GetNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 33);
+  messageDesc(file_busbar_v1_busbar, 35);
 
 /**
  * @generated from message busbar.v1.DrainNodeRequest
@@ -1350,7 +1462,7 @@ export type DrainNodeRequest = Message<"busbar.v1.DrainNodeRequest"> & {
  * Use `create(DrainNodeRequestSchema)` to create a new message.
  */
 export const DrainNodeRequestSchema: GenMessage<DrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 34);
+  messageDesc(file_busbar_v1_busbar, 36);
 
 /**
  * @generated from message busbar.v1.UndrainNodeRequest
@@ -1367,7 +1479,7 @@ export type UndrainNodeRequest = Message<"busbar.v1.UndrainNodeRequest"> & {
  * Use `create(UndrainNodeRequestSchema)` to create a new message.
  */
 export const UndrainNodeRequestSchema: GenMessage<UndrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 35);
+  messageDesc(file_busbar_v1_busbar, 37);
 
 /**
  * @generated from message busbar.v1.RemoveNodeRequest
@@ -1384,7 +1496,7 @@ export type RemoveNodeRequest = Message<"busbar.v1.RemoveNodeRequest"> & {
  * Use `create(RemoveNodeRequestSchema)` to create a new message.
  */
 export const RemoveNodeRequestSchema: GenMessage<RemoveNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 36);
+  messageDesc(file_busbar_v1_busbar, 38);
 
 /**
  * @generated from message busbar.v1.RemoveNodeResponse
@@ -1401,7 +1513,7 @@ export type RemoveNodeResponse = Message<"busbar.v1.RemoveNodeResponse"> & {
  * Use `create(RemoveNodeResponseSchema)` to create a new message.
  */
 export const RemoveNodeResponseSchema: GenMessage<RemoveNodeResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 37);
+  messageDesc(file_busbar_v1_busbar, 39);
 
 /**
  * @generated from message busbar.v1.Cluster
@@ -1445,7 +1557,7 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
  * Use `create(ClusterSchema)` to create a new message.
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 38);
+  messageDesc(file_busbar_v1_busbar, 40);
 
 /**
  * @generated from message busbar.v1.ListClustersRequest
@@ -1458,7 +1570,7 @@ export type ListClustersRequest = Message<"busbar.v1.ListClustersRequest"> & {
  * Use `create(ListClustersRequestSchema)` to create a new message.
  */
 export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 39);
+  messageDesc(file_busbar_v1_busbar, 41);
 
 /**
  * @generated from message busbar.v1.ListClustersResponse
@@ -1480,7 +1592,7 @@ export type ListClustersResponse = Message<"busbar.v1.ListClustersResponse"> & {
  * Use `create(ListClustersResponseSchema)` to create a new message.
  */
 export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 40);
+  messageDesc(file_busbar_v1_busbar, 42);
 
 /**
  * @generated from message busbar.v1.Group
@@ -1531,7 +1643,7 @@ export type Group = Message<"busbar.v1.Group"> & {
  * Use `create(GroupSchema)` to create a new message.
  */
 export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 41);
+  messageDesc(file_busbar_v1_busbar, 43);
 
 /**
  * @generated from message busbar.v1.ListGroupsRequest
@@ -1544,7 +1656,7 @@ export type ListGroupsRequest = Message<"busbar.v1.ListGroupsRequest"> & {
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 42);
+  messageDesc(file_busbar_v1_busbar, 44);
 
 /**
  * @generated from message busbar.v1.ListGroupsResponse
@@ -1566,7 +1678,7 @@ export type ListGroupsResponse = Message<"busbar.v1.ListGroupsResponse"> & {
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 43);
+  messageDesc(file_busbar_v1_busbar, 45);
 
 /**
  * @generated from message busbar.v1.PutGroupRequest
@@ -1603,7 +1715,7 @@ export type PutGroupRequest = Message<"busbar.v1.PutGroupRequest"> & {
  * Use `create(PutGroupRequestSchema)` to create a new message.
  */
 export const PutGroupRequestSchema: GenMessage<PutGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 44);
+  messageDesc(file_busbar_v1_busbar, 46);
 
 /**
  * @generated from message busbar.v1.RemoveGroupRequest
@@ -1620,7 +1732,7 @@ export type RemoveGroupRequest = Message<"busbar.v1.RemoveGroupRequest"> & {
  * Use `create(RemoveGroupRequestSchema)` to create a new message.
  */
 export const RemoveGroupRequestSchema: GenMessage<RemoveGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 45);
+  messageDesc(file_busbar_v1_busbar, 47);
 
 /**
  * @generated from message busbar.v1.RemoveGroupResponse
@@ -1637,7 +1749,7 @@ export type RemoveGroupResponse = Message<"busbar.v1.RemoveGroupResponse"> & {
  * Use `create(RemoveGroupResponseSchema)` to create a new message.
  */
 export const RemoveGroupResponseSchema: GenMessage<RemoveGroupResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 46);
+  messageDesc(file_busbar_v1_busbar, 48);
 
 /**
  * @generated from message busbar.v1.GetStatsRequest
@@ -1650,7 +1762,7 @@ export type GetStatsRequest = Message<"busbar.v1.GetStatsRequest"> & {
  * Use `create(GetStatsRequestSchema)` to create a new message.
  */
 export const GetStatsRequestSchema: GenMessage<GetStatsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 47);
+  messageDesc(file_busbar_v1_busbar, 49);
 
 /**
  * @generated from message busbar.v1.Stats
@@ -1753,7 +1865,7 @@ export type Stats = Message<"busbar.v1.Stats"> & {
  * Use `create(StatsSchema)` to create a new message.
  */
 export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 48);
+  messageDesc(file_busbar_v1_busbar, 50);
 
 /**
  * @generated from enum busbar.v1.State
@@ -1818,6 +1930,13 @@ export const State = {
    * @generated from enum value: STATE_EXPIRED = 9;
    */
   EXPIRED: 9,
+
+  /**
+   * what it depends on can never be met
+   *
+   * @generated from enum value: STATE_SKIPPED = 10;
+   */
+  SKIPPED: 10,
 
   /**
    * tasks only: to a cluster that pulls, which has not taken it yet

@@ -1,0 +1,478 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { aHello, aSpec } from "../../../../tests/support/builders.ts";
+import { rowsOf } from "../../../../tests/support/check-holds.ts";
+import { allJobs } from "../../../../tests/support/all-jobs.ts";
+import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
+import { slowFate } from "../../../../tests/support/slow-dependencies.ts";
+import { World } from "../../../../tests/support/world.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { DependencyInput } from "../../model/dependency.ts";
+import { jobId, nodeId } from "../../model/ids.ts";
+import type { JobSpecInput } from "../../model/job-spec.ts";
+import { isActive } from "../../model/task.ts";
+import type { Submission } from "../command.ts";
+import { findCycle } from "./cycle.ts";
+
+const kinds = ["afterok", "afterany", "afternotok", "after"] as const;
+
+/** What one job of a submission waits for: others of it by name, older ones by id, or a name. */
+const dependency = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constantFrom(...kinds),
+      // Mostly those before it: circles are refused, and all else with them.
+      on: fc.array(
+        fc.record({ back: fc.integer({ min: -1, max: 3 }), old: fc.nat(20), task: fc.nat(3) }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      all: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ singleton: fc.constantFrom("x", "y") }) },
+);
+const graph = fc.array(
+  fc.record({
+    size: fc.constantFrom(0, 0, 2),
+    deadline: fc.constantFrom(undefined, undefined, 2_000),
+    needs: fc.array(dependency, { maxLength: 2 }),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+const step = fc.oneof(
+  { weight: 3, arbitrary: graph.map((jobs) => ({ do: "submit" as const, jobs })) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant("end" as const), pick: fc.nat(30), code: fc.nat(1) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("start" as const), pick: fc.nat(30) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("cancel" as const),
+      job: fc.integer({ min: 1, max: 15 }),
+      index: fc.constantFrom(undefined, undefined, 0, 1),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("wait" as const), ms: fc.nat(5_000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("remove" as const), ms: fc.nat(5_000) }) },
+  { weight: 2, arbitrary: fc.constant({ do: "restart" as const }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+type Graph = typeof graph extends fc.Arbitrary<infer T> ? T : never;
+
+const aWorld = (): World => {
+  const world = new World();
+  world.do({ kind: "connect-node", ...aHello("n", { capacity: { cpu: 1_000_000 } }) });
+  return world;
+};
+
+function toSubmissions(jobs: Graph, last: number): Submission[] {
+  const nameOf = (at: number): string => `j${last + 1 + at}`;
+  const toInput = (at: number, one: Graph[number]["needs"][number]): DependencyInput => {
+    if ("singleton" in one) return { kind: "singleton", name: one.singleton };
+    const on = one.on.map(({ back, old, task }) => {
+      const to = at - back;
+      const isHere = back !== 0 && to >= 0 && to < jobs.length;
+      const name = isHere ? nameOf(to) : String(Math.max(1, last - old));
+      const isArray = isHere && (jobs[to]?.size ?? 0) > 0;
+      return isArray && task < 2 ? `${name}.${task}` : name;
+    });
+    const distinct = new Set(on).size;
+    const atLeast = one.all ? undefined : Math.ceil(distinct / 2);
+    return { kind: one.kind, on, atLeast };
+  };
+  return jobs.map(({ size, deadline, needs }, at) => ({
+    spec: aSpec({
+      name: nameOf(at),
+      array: size === 0 ? undefined : `0-${size}`,
+      queueDeadlineMs: deadline,
+      dependsOn: needs.map((one) => toInput(at, one)),
+    }),
+    idempotencyKey: undefined,
+  }));
+}
+
+function run(world: World, one: Step): void {
+  const { state, nowMs } = world;
+  switch (one.do) {
+    case "submit": {
+      const submissions = toSubmissions(one.jobs, state.counter.lastJobId);
+      world.do({ kind: "submit-jobs", submissions, by: "t", nowMs });
+      return;
+    }
+    case "start":
+    case "end": {
+      const active = [...allJobs(state)].flatMap((record) =>
+        [...record.taskRows()].filter((task) => isActive(task.state)),
+      );
+      active.sort((a, b) => a.jobId - b.jobId || a.index - b.index);
+      const task = active[one.pick % Math.max(1, active.length)];
+      if (task === undefined) return;
+      const code = one.do === "end" ? one.code : undefined;
+      world.report("n", [task.jobId, task.index, task.attempt], code);
+      return;
+    }
+    case "cancel": {
+      const id = jobId(one.job);
+      world.do({ kind: "cancel-job", jobId: id, index: one.index, reason: "r", by: "t", nowMs });
+      return;
+    }
+    case "wait":
+    case "remove":
+      world.nowMs += one.ms;
+      tick(world, one.do === "remove" ? 0 : 1_000_000);
+      return;
+    case "restart":
+      world.restart();
+  }
+}
+
+function tick(world: World, finishedTasksMax: number): void {
+  const finishedAgeMsMax = finishedTasksMax === 0 ? 0 : 1_000_000_000;
+  const settings = { nodeLostAfterMs: 1e9, finishedTasksMax, finishedAgeMsMax };
+  world.do({ kind: "tick", nowMs: world.nowMs, settings });
+}
+
+/** Whether it was refused. */
+function tried(world: World, one: Step): boolean {
+  try {
+    run(world, one);
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return false;
+  }
+}
+
+function statesOf(world: World): Map<number, string> {
+  return new Map(
+    [...allJobs(world.state)].map(({ job, progress }) => [
+      job.id,
+      job.waitsFor !== undefined && progress.state === "pending" ? "held" : progress.state,
+    ]),
+  );
+}
+
+describe("jobs that depend on others", () => {
+  test("are released and skipped as their rows say, whatever happens", () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+        const world = aWorld();
+        for (const one of steps) {
+          tried(world, one);
+          expect(checkState(world.state)).toEqual([]);
+          const held = [...allJobs(world.state)].filter(({ job }) => world.state.holds.get(job.id));
+          const waited = held.map(({ job }) => job);
+          world.settle();
+          expect(checkState(world.state)).toEqual([]);
+          const rows = rowsOf(world.state);
+          for (const { id, waitsFor = [] } of waited) {
+            const job = rows.job(id) ?? expect.fail(`job ${id} is gone`);
+            const fate =
+              job.closed !== undefined ? "skip" : job.waitsFor === undefined ? "release" : "wait";
+            expect([id, fate]).toEqual([id, slowFate(rows, job, waitsFor)]);
+            seen.add(fate);
+          }
+          world.plan();
+        }
+      }),
+      { numRuns: 400 },
+    );
+    expect([...seen].sort()).toEqual(["release", "skip", "wait"]);
+  });
+
+  test("meet the same fate when targets are removed and the server restarts at any time", () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
+        const [keeper, forgetter] = [aWorld(), aWorld()];
+        for (const [at, one] of steps.entries()) {
+          // What is gone there cannot be named any more: such a submission is refused, in one only.
+          if (!tried(forgetter, one)) continue;
+          if (one.do === "remove") run(keeper, { do: "wait", ms: one.ms });
+          else if (one.do !== "restart") run(keeper, one);
+          // Also while fates are known and not written yet.
+          if (at % 3 === 0) tick(forgetter, 0);
+          if (at % 5 === 0) forgetter.restart();
+          for (const world of [keeper, forgetter]) {
+            world.settle();
+            world.plan();
+          }
+          expect(checkState(forgetter.state)).toEqual([]);
+          const [want, have] = [statesOf(keeper), statesOf(forgetter)];
+          for (const [id, state] of have) expect([id, state]).toEqual([id, want.get(id)]);
+          for (const [id, state] of want) {
+            if (have.has(id)) continue;
+            expect(["held", "pending", "running"]).not.toContain(state);
+            compared++;
+          }
+        }
+        expect(digest(readBack(forgetter.changes))).toEqual(digest(forgetter.state));
+      }),
+      { numRuns: 500 },
+    );
+    expect(compared).toBeGreaterThan(100);
+  });
+});
+
+const submit = (world: World, ...specs: readonly Partial<JobSpecInput>[]): readonly number[] =>
+  world
+    .do({
+      kind: "submit-jobs",
+      submissions: specs.map((spec) => ({ spec: aSpec(spec), idempotencyKey: undefined })),
+      by: "t",
+      nowMs: world.nowMs,
+    })
+    .map(({ id }) => id);
+
+const fateOf = (world: World, id: number): string | undefined => statesOf(world).get(id);
+
+test("a chain of ten thousand is skipped to its end, and a fan of as many is released", () => {
+  const world = aWorld();
+  const count = 10_000;
+  submit(world, { name: "head" });
+  const chain = Array.from({ length: count }, (_, at) => ({
+    name: `c${at}`,
+    dependsOn: [{ on: [at === 0 ? "head" : `c${at - 1}`] }],
+  }));
+  const fan = Array.from({ length: count }, (_, at) => ({
+    name: `f${at}`,
+    dependsOn: [{ kind: "afternotok", on: ["head"] }],
+  }));
+  submit(world, ...chain, ...fan);
+  world.plan();
+  world.report("n", [1, 0, 1], 1);
+  expect(world.settle()).toBe(2 * count);
+  expect(world.state.totals.jobs).toMatchObject({ skipped: count, failed: 1 });
+  expect(world.plan(count * 2)).toHaveLength(1_000);
+});
+
+test("more dependents than one tick writes are written in several, and then the target goes", () => {
+  const world = aWorld();
+  submit(world, { name: "a" }, { name: "b" }, { name: "c" });
+  const many = limits.condensedPerTickMax + 5;
+  const dependsOn = [{ on: ["a", "b", "c"], atLeast: 2 }];
+  submit(world, ...Array.from({ length: many }, (_, at) => ({ name: `d${at}`, dependsOn })));
+  world.plan();
+  world.report("n", [1, 0, 1], 0);
+  tick(world, 0);
+  expect(world.state.jobs.has(jobId(1))).toBe(true);
+  tick(world, 0);
+  expect(world.state.jobs.has(jobId(1))).toBe(false);
+  expect(checkState(world.state)).toEqual([]);
+  world.restart();
+  world.report("n", [2, 0, 1], 0);
+  expect(world.settle()).toBe(many);
+});
+
+test("n jobs of one singleton are looked at n times, not n times n", () => {
+  const world = aWorld();
+  const count = 5_000;
+  const dependsOn = [{ kind: "singleton", name: "x" }];
+  submit(world, ...Array.from({ length: count }, (_, at) => ({ name: `s${at}`, dependsOn })));
+  world.settle();
+  for (let id = 1; id <= count; id++) {
+    const placed = world.plan();
+    expect(placed.map((task) => task.jobId)).toEqual([id]);
+    world.report("n", [id, 0, 1], 0);
+    expect(world.settle()).toBe(id === count ? 0 : 1);
+  }
+});
+
+test("a task that was tried again has started, and one that never could has not", () => {
+  const world = aWorld();
+  submit(
+    world,
+    { name: "a", retries: { max: 1, backoffMs: 0 } },
+    { name: "b", dependsOn: [{ kind: "after", on: ["a"] }] },
+    { name: "c" },
+    { name: "d", dependsOn: [{ kind: "after", on: ["c"] }] },
+  );
+  world.plan();
+  world.report("n", [1, 0, 1], 1);
+  world.do({
+    kind: "report-runs",
+    nodeId: nodeId("n"),
+    session: 1,
+    events: [
+      {
+        kind: "ended",
+        run: { jobId: jobId(3), index: 0, attempt: 1 },
+        startedAtMs: undefined,
+        endedAtMs: world.nowMs,
+        outcome: { kind: "could-not-start", message: "no such file" },
+      },
+    ],
+    nowMs: world.nowMs,
+  });
+  world.settle();
+  expect([fateOf(world, 2), fateOf(world, 4)]).toEqual(["pending", "skipped"]);
+});
+
+const refused: readonly [string, readonly Partial<JobSpecInput>[], RegExp][] = [
+  [
+    "an unknown name",
+    [{ name: "a" }, { name: "b", dependsOn: [{ on: ["a", "sweeep"] }] }],
+    /^jobs\[1\].dependsOn\[0\].on\[1\]: there is no job called "sweeep"; did you mean "sweep"\?$/,
+  ],
+  [
+    "an id that is not there",
+    [{ dependsOn: [{ on: ["17"] }] }],
+    /^jobs\[0\].dependsOn\[0\].on\[0\]: there is no job 17, or no longer$/,
+  ],
+  ["an id that is none", [{ dependsOn: [{ on: ["007"] }] }], /on\[0\]: "007" is not an id/],
+  [
+    "an index that is not in the array",
+    [{ dependsOn: [{ on: ["sweep.7"] }] }],
+    /on\[0\]: "sweep" has no task 7$/,
+  ],
+  ["the same by id", [{ dependsOn: [{ on: ["1.7"] }] }], /on\[0\]: job 1 has no task 7$/],
+  [
+    "a name that is there twice",
+    [{ name: "a" }, { name: "a" }, { name: "b", dependsOn: [{ on: ["sweep"] }] }],
+    /^jobs\[1\].name: "a" is there twice/,
+  ],
+  [
+    "a name that Busbar gave twice, where somebody means one",
+    [{}, {}, { name: "b", dependsOn: [{ on: ["true"] }] }],
+    /^jobs\[2\].dependsOn\[0\].on\[0\]: several jobs here are called "true"/,
+  ],
+  [
+    "a circle",
+    [
+      { name: "x", dependsOn: [{ on: ["a"] }] },
+      { name: "a", dependsOn: [{ on: ["c"] }] },
+      { name: "b", dependsOn: [{ kind: "after", on: ["a.0"] }] },
+      { name: "c", dependsOn: [{ on: ["sweep", "b"], atLeast: 1 }] },
+    ],
+    /^jobs\[1\].dependsOn: jobs cannot wait for each other in a circle: a -> c -> b -> a$/,
+  ],
+  ["itself", [{ name: "sweep", dependsOn: [{ on: ["sweep"] }] }], /in a circle: sweep -> sweep$/],
+  [
+    "a circle that a singleton closes",
+    [
+      { name: "a", dependsOn: [{ kind: "singleton", name: "s" }, { on: ["b"] }] },
+      { name: "b", dependsOn: [{ kind: "singleton", name: "s" }] },
+    ],
+    /in a circle: a -> b -> a$/,
+  ],
+  [
+    "more than there are different ones",
+    [{ dependsOn: [{ on: ["sweep", "1"], atLeast: 2 }] }],
+    /^jobs\[0\].dependsOn\[0\].atLeast: 2 of 1 different ones/,
+  ],
+];
+
+describe("refused, and nothing is changed", () => {
+  for (const [name, specs, message] of refused) {
+    test(name, () => {
+      const world = aWorld();
+      submit(world, { name: "sweep", array: "0-3" });
+      const before = world.changes.length;
+      expect(() => submit(world, ...specs)).toThrow(message);
+      expect(world.changes.length).toBe(before);
+    });
+  }
+
+  test("more than a submission may have", () => {
+    const world = aWorld();
+    submit(world, { name: "a" });
+    const on = Array.from({ length: limits.dependenciesPerJobMax }, () => "a");
+    const count = limits.dependenciesPerSubmissionMax / on.length;
+    const specs = Array.from({ length: count + 1 }, () => ({ dependsOn: [{ on }] }));
+    expect(() => submit(world, ...specs)).toThrow(/^jobs: at most 200000 dependencies/);
+  });
+});
+
+describe("names", () => {
+  const targetOf = (world: World, id: number): unknown => {
+    const [clause] = world.state.jobs.get(jobId(id))?.job.waitsFor ?? [];
+    return clause?.kind === "jobs" ? clause.of : undefined;
+  };
+
+  test("mean this submission first, then the newest job, folded or not", () => {
+    const world = aWorld();
+    submit(world, { name: "a" }, { name: "a" }, { name: "b", labels: { name: "a" } });
+    submit(world, { name: 'q"\\', labels: { name: "a" } });
+    world.flush();
+    expect(world.state.jobs.foldedIn(jobId(2))).toBeDefined();
+    submit(
+      world,
+      { name: "c", dependsOn: [{ on: ["a", "b", 'q"\\'] }] },
+      { name: "d", dependsOn: [{ on: ["b"] }] },
+      { name: "b" },
+    );
+    expect(targetOf(world, 5)).toEqual([{ jobId: 2 }, { jobId: 7 }, { jobId: 4 }]);
+    expect(targetOf(world, 6)).toEqual([{ jobId: 7 }]);
+  });
+
+  test("with a number mean a job that is called so, or else one of its tasks", () => {
+    const world = aWorld();
+    submit(world, { name: "s", array: "0-3" }, { name: "v", array: "0-3" }, { name: "v.2" });
+    submit(world, { name: "x", dependsOn: [{ on: ["s.3", "v.2", "v.1", "1.0", "3.0"] }] });
+    expect(targetOf(world, 4)).toEqual([
+      { jobId: 1, index: 3 },
+      { jobId: 3 },
+      { jobId: 2, index: 1 },
+      { jobId: 1, index: 0 },
+    ]);
+  });
+
+  test("of jobs that are there already, by their keys, mean these", () => {
+    const world = aWorld();
+    const send = (key: string | undefined) =>
+      world.do({
+        kind: "submit-jobs",
+        submissions: [
+          { spec: aSpec({ name: "a" }), idempotencyKey: "k1" },
+          { spec: aSpec({ name: "b", dependsOn: [{ on: ["a"] }] }), idempotencyKey: key },
+        ],
+        by: "t",
+        nowMs: world.nowMs,
+      });
+    send("k2");
+    expect(send("k2")).toEqual([
+      { id: 1, existed: true },
+      { id: 2, existed: true },
+    ]);
+    expect(send(undefined)).toEqual([
+      { id: 1, existed: true },
+      { id: 3, existed: false },
+    ]);
+    expect(targetOf(world, 3)).toEqual([{ jobId: 1 }]);
+    const other = { spec: aSpec({ name: "b", dependsOn: [{ on: ["1"] }] }), idempotencyKey: "k2" };
+    const command = { kind: "submit-jobs", submissions: [other], by: "t", nowMs: 0 } as const;
+    expect(() => world.do(command)).toThrow(/with this key and another dependsOn/);
+  });
+});
+
+describe("circles", () => {
+  test("are found exactly when there are some", () => {
+    const edges = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 12 });
+    fc.assert(
+      fc.property(edges, (all) => {
+        const next = (node: number): number[] =>
+          all.filter(([from]) => from === node).map(([, to]) => to);
+        const cycle = findCycle({ count: 8, next });
+        if (cycle === undefined) {
+          // Without circles, what has no way on can be taken away until nothing is left.
+          let left = [...Array(8).keys()];
+          for (let round = 0; round < 8; round++) {
+            left = left.filter((node) => next(node).some((to) => left.includes(to)));
+          }
+          expect(left).toEqual([]);
+          return;
+        }
+        expect(cycle.length).toBeGreaterThan(1);
+        expect(cycle[0]).toBe(cycle.at(-1));
+        for (const [at, node] of cycle.slice(1).entries()) {
+          expect(next(cycle[at] ?? -1)).toContain(node);
+        }
+      }),
+    );
+  });
+});

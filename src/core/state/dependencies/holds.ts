@@ -1,0 +1,227 @@
+import type { Clause, Target, TargetClause } from "../../model/dependency.ts";
+import type { JobId } from "../../model/ids.ts";
+import type { JobRecord } from "../job-record.ts";
+import type { JobTable } from "../job-table.ts";
+import type { Progress } from "../progress.ts";
+import { isJobEnded } from "../progress.ts";
+import { Singletons } from "./singletons.ts";
+import { isNews, verdictOn } from "./verdict.ts";
+
+/** One clause of a job that waits, and how it stands. */
+export interface HeldClause {
+  readonly clause: Clause;
+  /** How many targets did what is wanted, how many never will. */
+  met: number;
+  lost: number;
+  isMet: boolean;
+}
+
+/** A job that waits for others. */
+export interface Hold {
+  readonly id: JobId;
+  readonly clauses: readonly HeldClause[];
+  readonly waiters: Waiter[];
+  /** Clauses that are not met yet. */
+  unmet: number;
+  /** The clause that can never be met. */
+  broken: HeldClause | undefined;
+}
+
+/** One target of one clause. */
+interface Waiter {
+  readonly hold: Hold;
+  readonly held: HeldClause;
+  readonly clause: TargetClause;
+  readonly target: Target;
+  isDecided: boolean;
+}
+
+/** Who waits for a job as a whole, and who for one of its tasks. */
+interface Dependents {
+  readonly whole: Set<Waiter>;
+  readonly byIndex: Map<number, Set<Waiter>>;
+}
+
+/**
+ * Jobs that wait for others, who waits for whom, and whose fate is known. Follows State.apply: what
+ * happens to a job costs as much as there are jobs that wait for it, however much else these wait
+ * for. What is found out here is written to rows by `settle`.
+ */
+export class Holds {
+  readonly #jobs: JobTable;
+  readonly #holds = new Map<JobId, Hold>();
+  readonly #dependents = new Map<JobId, Dependents>();
+  readonly singletons: Singletons;
+  /** Their fate is known, in the order in which that was found out; some may be gone since. */
+  #settled: Hold[] = [];
+  #settledHead = 0;
+
+  constructor(jobs: JobTable) {
+    this.#jobs = jobs;
+    this.singletons = new Singletons((id) => {
+      const record = jobs.getOpen(id);
+      return record === undefined || isJobEnded(record.progress);
+    });
+  }
+
+  get size(): number {
+    return this.#holds.size;
+  }
+
+  get(id: JobId): Hold | undefined {
+    return this.#holds.get(id);
+  }
+
+  /** The job says these names from now to its end, whether it waits or runs. */
+  declare({ job }: JobRecord): void {
+    for (const one of job.spec.dependsOn ?? []) {
+      if (one.kind === "singleton") this.singletons.add(one.name, job.id);
+    }
+  }
+
+  /** The job waits. What it waits for may have happened already. */
+  hold({ job: { id, waitsFor = [] } }: JobRecord): void {
+    const clauses = waitsFor.map((clause) => ({ clause, met: 0, lost: 0, isMet: false }));
+    const hold: Hold = { id, clauses, waiters: [], unmet: clauses.length, broken: undefined };
+    this.#holds.set(id, hold);
+    for (const held of clauses) {
+      const { clause } = held;
+      if (clause.kind === "singleton") this.#tryFirst(hold, clause.name);
+      else for (const target of clause.of) this.#addWaiter(hold, held, clause, target);
+    }
+    if (clauses.length === 0) this.#settle(hold);
+  }
+
+  #addWaiter(hold: Hold, held: HeldClause, clause: TargetClause, target: Target): void {
+    const waiter: Waiter = { hold, held, clause, target, isDecided: false };
+    hold.waiters.push(waiter);
+    let dependents = this.#dependents.get(target.jobId);
+    if (dependents === undefined) {
+      dependents = { whole: new Set(), byIndex: new Map() };
+      this.#dependents.set(target.jobId, dependents);
+    }
+    setOf(dependents, target.index).add(waiter);
+    // One with a larger id was submitted together with it, and may not be there yet.
+    if (target.jobId < hold.id || this.#jobs.has(target.jobId)) this.#look(waiter);
+  }
+
+  /** It waits no more, or for something else. */
+  drop(id: JobId): void {
+    const hold = this.#holds.get(id);
+    if (hold === undefined) return;
+    this.#holds.delete(id);
+    for (const waiter of hold.waiters) {
+      const { jobId, index } = waiter.target;
+      const dependents = this.#dependents.get(jobId);
+      if (dependents === undefined) continue;
+      const waiters = setOf(dependents, index);
+      waiters.delete(waiter);
+      if (index !== undefined && waiters.size === 0) dependents.byIndex.delete(index);
+      const isLast = dependents.whole.size === 0 && dependents.byIndex.size === 0;
+      if (isLast) this.#dependents.delete(jobId);
+    }
+  }
+
+  /** The job has come further. */
+  progressed({ job, progress }: JobRecord, before: Progress): void {
+    const dependents = this.#dependents.size === 0 ? undefined : this.#dependents.get(job.id);
+    if (dependents === undefined || !isNews(before, progress)) return;
+    for (const waiter of dependents.whole) this.#look(waiter);
+  }
+
+  /** One of its tasks has; `index` undefined: many have, because the job was closed. */
+  tasksMoved(id: JobId, index: number | undefined): void {
+    const dependents = this.#dependents.size === 0 ? undefined : this.#dependents.get(id);
+    if (dependents === undefined || dependents.byIndex.size === 0) return;
+    const moved = index === undefined ? dependents.byIndex.keys() : [index];
+    for (const one of moved) {
+      for (const waiter of dependents.byIndex.get(one) ?? []) this.#look(waiter);
+    }
+  }
+
+  /** A job that depends on others has ended: whoever stands behind it in line may go. */
+  ended({ job }: JobRecord): void {
+    this.drop(job.id);
+    for (const one of job.spec.dependsOn ?? []) {
+      if (one.kind !== "singleton") continue;
+      const next = this.singletons.first(one.name);
+      const hold = next === undefined ? undefined : this.#holds.get(next);
+      if (hold !== undefined) this.#tryFirst(hold, one.name);
+    }
+  }
+
+  #tryFirst(hold: Hold, name: string): void {
+    if (this.singletons.first(name) !== hold.id) return;
+    for (const held of hold.clauses) {
+      if (held.clause.kind === "singleton" && held.clause.name === name) this.#met(hold, held);
+    }
+  }
+
+  #look(waiter: Waiter): void {
+    if (waiter.isDecided) return;
+    const { hold, held, clause, target } = waiter;
+    const verdict = verdictOn(this.#jobs, clause.when, target);
+    if (verdict === "open") return;
+    waiter.isDecided = true;
+    if (verdict === "met") {
+      held.met++;
+      if (held.met >= clause.atLeast) this.#met(hold, held);
+      return;
+    }
+    held.lost++;
+    if (clause.of.length - held.lost >= clause.atLeast || hold.broken !== undefined) return;
+    hold.broken = held;
+    this.#settle(hold);
+  }
+
+  #met(hold: Hold, held: HeldClause): void {
+    if (held.isMet) return;
+    held.isMet = true;
+    hold.unmet--;
+    if (hold.unmet === 0) this.#settle(hold);
+  }
+
+  #settle(hold: Hold): void {
+    this.#settled.push(hold);
+  }
+
+  /** The next whose fate is known and not written yet. */
+  nextSettled(): Hold | undefined {
+    for (;;) {
+      const hold = this.#settled[this.#settledHead];
+      if (hold === undefined) {
+        this.#settled = [];
+        this.#settledHead = 0;
+        return undefined;
+      }
+      if (this.#holds.get(hold.id) === hold) return hold;
+      this.#settledHead++;
+      if (this.#settledHead >= 1_024 && this.#settledHead * 2 > this.#settled.length) {
+        this.#settled = this.#settled.slice(this.#settledHead);
+        this.#settledHead = 0;
+      }
+    }
+  }
+
+  /** Jobs that wait for this one or a task of it, whether they know its outcome or not. */
+  *dependentsOf(id: JobId): Iterable<Hold> {
+    const dependents = this.#dependents.get(id);
+    if (dependents === undefined) return;
+    for (const { hold } of dependents.whole) yield hold;
+    for (const waiters of dependents.byIndex.values()) for (const { hold } of waiters) yield hold;
+  }
+
+  hasDependents(id: JobId): boolean {
+    return this.#dependents.has(id);
+  }
+}
+
+function setOf(dependents: Dependents, index: number | undefined): Set<Waiter> {
+  if (index === undefined) return dependents.whole;
+  let waiters = dependents.byIndex.get(index);
+  if (waiters === undefined) {
+    waiters = new Set();
+    dependents.byIndex.set(index, waiters);
+  }
+  return waiters;
+}

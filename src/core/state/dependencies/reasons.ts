@@ -1,0 +1,62 @@
+import { limits } from "../../../limits.ts";
+import type { Target } from "../../model/dependency.ts";
+import type { Job } from "../../model/job.ts";
+import type { State } from "../state.ts";
+import { stateOfTarget, WANTS } from "./describe.ts";
+import type { Verdict } from "./verdict.ts";
+import { verdictOn } from "./verdict.ts";
+
+/** One thing that a job waits for, for those who ask why. */
+export interface DependencyReason {
+  readonly jobId: string;
+  readonly name: string;
+  readonly state: string;
+  readonly wants: string;
+  readonly met: boolean;
+  readonly impossible: boolean;
+}
+
+interface Awaited {
+  readonly target: Target;
+  readonly wants: string;
+  readonly verdict: Verdict;
+}
+
+const RANK: Readonly<Record<Verdict, number>> = { never: 0, open: 1, met: 2 };
+
+/** What the job waits for, or waited for when it was closed: what is not met first, some of many. */
+export function reasonsOf(state: State, job: Job): DependencyReason[] {
+  return awaited(state, job)
+    .sort((a, b) => RANK[a.verdict] - RANK[b.verdict])
+    .slice(0, limits.dependenciesShownMax)
+    .map((one) => toReason(state, one));
+}
+
+function awaited({ jobs, holds }: State, job: Job): Awaited[] {
+  const found: Awaited[] = [];
+  for (const clause of job.waitsFor ?? []) {
+    if (clause.kind === "singleton") {
+      const first = holds.singletons.first(clause.name);
+      if (first === undefined || first === job.id) continue;
+      const wants = `to end (singleton ${clause.name})`;
+      found.push({ target: { jobId: first }, wants, verdict: "open" });
+      continue;
+    }
+    const { when, atLeast, of } = clause;
+    const wants = atLeast < of.length ? `${WANTS[when]} (${atLeast} of ${of.length})` : WANTS[when];
+    for (const target of of) found.push({ target, wants, verdict: verdictOn(jobs, when, target) });
+  }
+  return found;
+}
+
+function toReason({ jobs }: State, { target, wants, verdict }: Awaited): DependencyReason {
+  const { jobId, index } = target;
+  return {
+    jobId: index === undefined ? String(jobId) : `${jobId}.${index}`,
+    name: jobs.get(jobId)?.job.spec.name ?? "",
+    state: stateOfTarget(jobs, target) ?? "removed",
+    wants,
+    met: verdict === "met",
+    impossible: verdict === "never",
+  };
+}

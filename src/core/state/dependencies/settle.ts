@@ -1,0 +1,51 @@
+import { invariant } from "../../../lib/invariant.ts";
+import type { Clause, Target } from "../../model/dependency.ts";
+import type { Job } from "../../model/job.ts";
+import type { Change } from "../change.ts";
+import type { JobTable } from "../job-table.ts";
+import type { State } from "../state.ts";
+import { describeBroken } from "./describe.ts";
+import type { Hold, HeldClause } from "./holds.ts";
+import { verdictOn } from "./verdict.ts";
+
+/**
+ * The next job whose fate is known: released into the queue, or skipped. Looks at the newest state,
+ * so each must be applied before the next is asked for; a skipped job is an ended one, and so the
+ * next may be one that waited for it.
+ */
+export function nextSettlement(state: State, nowMs: number): Change | undefined {
+  const hold = state.holds.nextSettled();
+  return hold === undefined ? undefined : { table: "job", row: settled(state, hold, nowMs) };
+}
+
+/**
+ * The row of a job that waits, without targets whose outcome is known: these may then be removed,
+ * and a restarted server still knows all it needs.
+ */
+export function condense(state: State, hold: Hold, nowMs: number): Change {
+  if (hold.broken !== undefined || hold.unmet === 0) {
+    return { table: "job", row: settled(state, hold, nowMs) };
+  }
+  const left = hold.clauses.filter(({ isMet }) => !isMet);
+  const waitsFor = left.map((held) => openPart(state.jobs, held));
+  return { table: "job", row: { ...jobOf(state, hold), waitsFor } };
+}
+
+function openPart(jobs: JobTable, { clause, met }: HeldClause): Clause {
+  if (clause.kind === "singleton") return clause;
+  const isOpen = (target: Target): boolean => verdictOn(jobs, clause.when, target) === "open";
+  return { ...clause, atLeast: clause.atLeast - met, of: clause.of.filter(isOpen) };
+}
+
+function settled(state: State, hold: Hold, atMs: number): Job {
+  const job = jobOf(state, hold);
+  if (hold.broken === undefined) return { ...job, waitsFor: undefined };
+  const reason = describeBroken(state.jobs, hold.broken);
+  return { ...job, closed: { kind: "skipped", atMs, by: "busbar", reason } };
+}
+
+function jobOf(state: State, { id }: Hold): Job {
+  const job = state.jobs.getOpen(id)?.job;
+  invariant(job !== undefined, `job ${id} waits and exists`);
+  return job;
+}

@@ -1,0 +1,86 @@
+import type { Target, Wanted } from "../../model/dependency.ts";
+import type { Job } from "../../model/job.ts";
+import type { Task } from "../../model/task.ts";
+import type { JobRecord } from "../job-record.ts";
+import type { JobTable } from "../job-table.ts";
+import type { Progress, TaskStateName } from "../progress.ts";
+import { isJobEnded, taskStateName } from "../progress.ts";
+
+/** Whether a target did what is wanted of it. Only "open" can still change. */
+export type Verdict = "met" | "never" | "open";
+
+/** How far a job or task is, as far as others may wait for it. All of it stays once it is true. */
+interface Course {
+  readonly hasStarted: boolean;
+  readonly hasEnded: boolean;
+  /** It has ended without success, or cannot succeed any more. */
+  readonly isDoomed: boolean;
+}
+
+const NOT_BEGUN: Course = { hasStarted: false, hasEnded: false, isDoomed: false };
+/** Jobs are removed only after everybody who waits for them was told; one that is gone is lost. */
+const GONE: Course = { hasStarted: false, hasEnded: true, isDoomed: true };
+
+export function verdictOn(jobs: JobTable, when: Wanted, target: Target): Verdict {
+  return judge(when, courseOf(jobs, target));
+}
+
+function courseOf(jobs: JobTable, { jobId, index }: Target): Course {
+  const record = jobs.getOpen(jobId);
+  // A folded job only waits.
+  if (record === undefined) return jobs.has(jobId) ? NOT_BEGUN : GONE;
+  return index === undefined ? courseOfJob(record.progress) : courseOfTask(record, index);
+}
+
+export const courseOfJob = (progress: Progress): Course => {
+  const { failed, cancelled, expired, skipped } = progress.counts;
+  return {
+    hasStarted: progress.startedAtMs !== undefined,
+    hasEnded: isJobEnded(progress),
+    // An array of which one task failed cannot succeed, whatever the others do.
+    isDoomed: failed + cancelled + expired + skipped > 0,
+  };
+};
+
+function courseOfTask(record: JobRecord, index: number): Course {
+  const task = record.task(index);
+  const name = taskStateName(record.job, task?.state);
+  const isDoomed = ENDED_BADLY.has(name);
+  const hasEnded = isDoomed || name === "succeeded";
+  return { hasStarted: task !== undefined && hasStarted(task), hasEnded, isDoomed };
+}
+
+const ENDED_BADLY: ReadonlySet<TaskStateName> = new Set([
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+] as const);
+
+function hasStarted({ state, past }: Task): boolean {
+  if ("startedAtMs" in state && state.startedAtMs !== undefined) return true;
+  return past.some(({ startedAtMs }) => startedAtMs !== undefined);
+}
+
+function judge(when: Wanted, { hasStarted: started, hasEnded, isDoomed }: Course): Verdict {
+  switch (when) {
+    case "ok":
+      return isDoomed ? "never" : hasEnded ? "met" : "open";
+    case "not-ok":
+      return !hasEnded ? "open" : isDoomed ? "met" : "never";
+    case "any":
+      return hasEnded ? "met" : "open";
+    case "started":
+      return started ? "met" : hasEnded ? "never" : "open";
+  }
+}
+
+/** Whether a job's progress says something to others that it did not say before. */
+export function isNews(before: Progress, after: Progress): boolean {
+  const [a, b] = [courseOfJob(before), courseOfJob(after)];
+  return a.hasStarted !== b.hasStarted || a.hasEnded !== b.hasEnded || a.isDoomed !== b.isDoomed;
+}
+
+/** Whether the job is kept from the queue by what it depends on. */
+export const isHeld = ({ job, progress }: { readonly job: Job; readonly progress: Progress }) =>
+  job.waitsFor !== undefined && job.closed === undefined && !isJobEnded(progress);

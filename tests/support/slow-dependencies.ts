@@ -1,0 +1,83 @@
+import { indexAt } from "../../src/core/model/array-range.ts";
+import type { Clause, Target, Wanted } from "../../src/core/model/dependency.ts";
+import type { Job } from "../../src/core/model/job.ts";
+import { rangesOf } from "../../src/core/model/job.ts";
+import type { Task } from "../../src/core/model/task.ts";
+
+/** All rows there are, or ever were. */
+export interface AllRows {
+  job(id: number): Job | undefined;
+  task(id: number, index: number): Task | undefined;
+  jobs(): Iterable<Job>;
+}
+
+type Verdict = "met" | "never" | "open";
+/** undefined: not yet. */
+type End = "good" | "bad" | undefined;
+
+/** What must hold of a job, from its rows alone, every time anew: the judge of what is counted. */
+function endOfTask(rows: AllRows, job: Job, index: number): End {
+  const kind = rows.task(job.id, index)?.state.kind;
+  if (kind === "succeeded") return "good";
+  if (kind === "failed" || kind === "cancelled") return "bad";
+  const hasNotStarted = kind === undefined || kind === "waiting";
+  return hasNotStarted && job.closed !== undefined ? "bad" : undefined;
+}
+
+function hasTaskStarted(task: Task | undefined): boolean {
+  if (task === undefined) return false;
+  const own = "startedAtMs" in task.state ? task.state.startedAtMs : undefined;
+  return own !== undefined || task.past.some(({ startedAtMs }) => startedAtMs !== undefined);
+}
+
+function indexesOf(job: Job): number[] {
+  const indexes: number[] = [];
+  for (let at = 0; ; at++) {
+    const index = indexAt(rangesOf(job.spec), at);
+    if (index === undefined) return indexes;
+    indexes.push(index);
+  }
+}
+
+export const hasJobEnded = (rows: AllRows, job: Job): boolean =>
+  indexesOf(job).every((index) => endOfTask(rows, job, index) !== undefined);
+
+export function slowVerdict(rows: AllRows, when: Wanted, { jobId, index }: Target): Verdict {
+  const job = rows.job(jobId);
+  if (job === undefined) return "open"; // of the same submission, and not there yet
+  const indexes = index === undefined ? indexesOf(job) : [index];
+  const ends = indexes.map((one) => endOfTask(rows, job, one));
+  const isOver = !ends.includes(undefined);
+  const isBad = ends.includes("bad");
+  if (when === "ok") return isBad ? "never" : isOver ? "met" : "open";
+  if (when === "any") return isOver ? "met" : "open";
+  if (when === "not-ok") return !isOver ? "open" : isBad ? "met" : "never";
+  if (indexes.some((one) => hasTaskStarted(rows.task(jobId, one)))) return "met";
+  return isOver ? "never" : "open";
+}
+
+/** How a clause of the job stands. */
+export function slowClause(rows: AllRows, job: Job, clause: Clause): Verdict {
+  if (clause.kind === "singleton") {
+    for (const other of rows.jobs()) {
+      const says = other.spec.dependsOn?.some(
+        (one) => one.kind === "singleton" && one.name === clause.name,
+      );
+      if (says === true && other.id < job.id && !hasJobEnded(rows, other)) return "open";
+    }
+    return "met";
+  }
+  const verdicts = clause.of.map((target) => slowVerdict(rows, clause.when, target));
+  const met = verdicts.filter((one) => one === "met").length;
+  const lost = verdicts.filter((one) => one === "never").length;
+  if (met >= clause.atLeast) return "met";
+  return clause.of.length - lost < clause.atLeast ? "never" : "open";
+}
+
+export type Fate = "release" | "skip" | "wait";
+
+export function slowFate(rows: AllRows, job: Job, clauses: readonly Clause[]): Fate {
+  const verdicts = clauses.map((clause) => slowClause(rows, job, clause));
+  if (verdicts.includes("never")) return "skip";
+  return verdicts.includes("open") ? "wait" : "release";
+}
