@@ -2,7 +2,7 @@ import { NO_STATE } from "../graph/cluster-state.ts";
 import { ClusterGraphs } from "../graph/cluster-graphs.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
-import type { Cluster, ClusterGraph, ClusterStatus, ClusterSubsystem } from "../model/cluster.ts";
+import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { ClusterLoads } from "../scheduler/cluster-loads.ts";
 import type { Change } from "./change.ts";
@@ -72,31 +72,38 @@ export class ClusterTable {
     return this.graphs.has(id) ? this.graphs.graph(id) : undefined;
   }
 
-  put(row: Cluster): void {
+  /** Returns whether a job that waits for a cluster may have got one. */
+  apply(change: ClusterChange): boolean {
+    switch (change.table) {
+      case "cluster":
+        if ("removed" in change) this.#remove(change.removed);
+        else this.#put(change.row);
+        return false; // without a graph it helps nobody
+      case "graph":
+        if ("removed" in change) this.graphs.delete(change.removed);
+        else this.graphs.put(change.row.id, change.row.graph);
+        return true;
+      case "subsystem":
+        if (!("removed" in change)) this.graphs.putSubsystem(change.row.id, change.row.subsystem);
+        else if (this.graphs.has(change.removed)) {
+          this.graphs.deleteSubsystem(change.removed, change.name);
+        }
+        return true;
+      case "status":
+        if ("removed" in change) return this.#statuses.delete(change.removed);
+        return this.putStatus(change.row);
+    }
+  }
+
+  #put(row: Cluster): void {
     if (row.kind === "managed" && !this.rows.has(row.id)) this.managedCount++;
     this.rows.set(row.id, row);
   }
 
-  remove(id: ClusterId): void {
+  #remove(id: ClusterId): void {
     if (this.rows.get(id)?.kind === "managed") this.managedCount--;
     this.rows.delete(id);
     this.loads.remove(id);
-  }
-
-  putGraph({ id, graph }: ClusterGraph): void {
-    this.graphs.put(id, graph);
-  }
-
-  removeGraph(id: ClusterId): void {
-    this.graphs.delete(id);
-  }
-
-  putSubsystem({ id, subsystem }: ClusterSubsystem): void {
-    this.graphs.putSubsystem(id, subsystem);
-  }
-
-  removeSubsystem(id: ClusterId, name: string): void {
-    if (this.graphs.has(id)) this.graphs.deleteSubsystem(id, name);
   }
 
   /** Returns whether the cluster said something: counting down helps nobody who waits. */
@@ -104,9 +111,5 @@ export class ClusterTable {
     const before = this.statusOf(row.id);
     this.#statuses.set(row.id, row);
     return !isCountedDown(before, row);
-  }
-
-  removeStatus(id: ClusterId): void {
-    this.#statuses.delete(id);
   }
 }

@@ -110,26 +110,11 @@ export class State {
         else this.#putGroup(change.row);
         return;
       case "cluster":
-        if ("removed" in change) this.clusters.remove(change.removed);
-        else this.clusters.put(change.row);
-        this.possible.clear();
-        return;
       case "graph":
-        if ("removed" in change) this.clusters.removeGraph(change.removed);
-        else this.clusters.putGraph(change.row);
-        this.possible.clear();
-        this.queue.clustersChanged();
-        return;
       case "subsystem":
-        if ("removed" in change) this.clusters.removeSubsystem(change.removed, change.name);
-        else this.clusters.putSubsystem(change.row);
-        this.possible.clear();
-        this.queue.clustersChanged();
-        return;
       case "status":
-        if ("removed" in change) this.clusters.removeStatus(change.removed);
-        else if (!this.clusters.putStatus(change.row)) return;
-        this.queue.clustersChanged();
+        if (this.clusters.apply(change)) this.queue.clustersChanged();
+        if (change.table !== "status") this.possible.clear();
         return;
       case "counter":
         this.counter = change.row;
