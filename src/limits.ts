@@ -82,6 +82,9 @@ export const limits = {
   stepsMax: 100, // of one priority
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
+  countersMax: 100, // of one cluster
+  satisfyAnswersMax: 100_000, // tasks × clusters, told in one answer
+  selectOptionsDepthMax: 16,
 
   // The control loop.
   commandsQueuedMax: 100_000,
@@ -96,6 +99,7 @@ export const limits = {
 
   // The API.
   messageBytesMax: 4 * MIB,
+  documentBytesMax: 64 * MIB, // of a message or body that is a graph, and of answers about many clusters
   submitJobsMax: 20_000, // in one call
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
@@ -183,6 +187,10 @@ invariant(
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
+invariant(
+  limits.documentBytesMax < limits.grpcSessionBytesMax,
+  "a document must fit what a connection may hold",
+);
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",
