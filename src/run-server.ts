@@ -12,6 +12,7 @@ import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
+import { createSystemRandom } from "./system/random.ts";
 
 export interface ServerOptions {
   readonly data: string;
@@ -72,6 +73,7 @@ async function openPlane(
     return await openControlPlane({
       store,
       clock,
+      random: createSystemRandom(),
       logger,
       version: manifest.version,
       policy,

@@ -8,6 +8,7 @@ import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { Random } from "../ports/random.ts";
 import type { Store } from "../ports/store.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { ControlLoop } from "./control-loop.ts";
@@ -19,6 +20,7 @@ import { WatchHub } from "./watch-hub.ts";
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Pick<Random, "fraction">;
   readonly logger: Logger;
   readonly version: string;
   /** How the best node is chosen: "spread" or "binpack". */
@@ -73,6 +75,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     hub,
     sessions,
     clock,
+    random: options.random,
     version: options.version,
     store: store.name,
   });

@@ -78,6 +78,7 @@ export class Server {
     openControlPlane({
       store: disk.open(clock),
       clock,
+      random,
       logger,
       version: "simulated",
       policy: random.pick(["spread", "binpack"]),

@@ -14,6 +14,7 @@ export async function aPlane(
   const plane = await openControlPlane({
     store: options.store ?? createMemoryStore(),
     clock,
+    random: { fraction: () => 0 },
     logger: silentLogger,
     version: "test",
     policy: "spread",
