@@ -91,6 +91,9 @@ export const limits = {
   selectCharsMax: 64 * KIB, // of the options and parameters of one job
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
+  countersMax: 100, // of one cluster
+  satisfyAnswersMax: 100_000, // tasks × clusters, told in one answer
+  selectOptionsDepthMax: 16,
 
   // The control loop.
   commandsQueuedMax: 100_000,
@@ -106,6 +109,7 @@ export const limits = {
 
   // The API.
   messageBytesMax: 4 * MIB,
+  documentBytesMax: 64 * MIB, // of a message or body that is a graph, and of answers about many clusters
   submitJobsMax: 20_000, // in one call
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
@@ -193,6 +197,10 @@ invariant(
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
+invariant(
+  limits.documentBytesMax < limits.grpcSessionBytesMax,
+  "a document must fit what a connection may hold",
+);
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",

@@ -10,9 +10,9 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
-import { createSystemRandom } from "./system/random.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
+import { createSystemRandom } from "./system/random.ts";
 
 export interface ServerOptions {
   readonly data: string;

@@ -65,8 +65,9 @@ export interface BusbarClient extends Calls<typeof Busbar> {
 export function createClient(options: ClientOptions): BusbarClient {
   const { host } = parseAddress(options.server, "server");
   const client = new Client(options.server, credentials.createInsecure(), {
-    "grpc.max_receive_message_length": limits.messageBytesMax,
-    "grpc.max_send_message_length": limits.messageBytesMax,
+    // The server knows which requests may be this large, and refuses others in better words.
+    "grpc.max_receive_message_length": limits.documentBytesMax,
+    "grpc.max_send_message_length": limits.documentBytesMax,
     "grpc.keepalive_time_ms": limits.sessionSilenceMs,
     "grpc.initial_reconnect_backoff_ms": limits.reconnectDelayMsMin,
     "grpc.max_reconnect_backoff_ms": limits.reconnectDelayMsMax,

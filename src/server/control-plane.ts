@@ -20,11 +20,11 @@ import { WatchHub } from "./watch-hub.ts";
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Pick<Random, "fraction">;
   readonly logger: Logger;
   readonly version: string;
   /** How nodes and clusters are chosen. */
   readonly policies: PolicyNames;
-  readonly random: Random;
   readonly settings: TickSettings;
   readonly soon: (run: () => void) => void;
   readonly onBroken: (error: AppError) => void;
@@ -75,6 +75,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     hub,
     sessions,
     clock,
+    random: options.random,
     version: options.version,
     store: store.name,
   });

@@ -2,12 +2,15 @@ import type { NodeStateName } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
 import type { State } from "../core/state/state.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Random } from "../ports/random.ts";
 import type { AgentSessions } from "./agent-sessions.ts";
+import { createClusterOperations } from "./cluster-operations.ts";
 import type { ControlLoop } from "./control-loop.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNodeOperations, sum } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
 import { readOutput } from "./output.ts";
+import { createSatisfyOperation } from "./satisfy-operation.ts";
 import type { StatsView } from "./views.ts";
 import { watchEvents } from "./watch-events.ts";
 import type { WatchHub } from "./watch-hub.ts";
@@ -18,6 +21,7 @@ export interface OperationContext {
   readonly hub: WatchHub;
   readonly sessions: AgentSessions;
   readonly clock: Clock;
+  readonly random: Pick<Random, "fraction">;
   readonly version: string;
   readonly store: string;
 }
@@ -28,6 +32,8 @@ export function createOperations(context: OperationContext): Operations {
   return {
     ...createJobOperations(context),
     ...createNodeOperations(context),
+    ...createClusterOperations(context),
+    ...createSatisfyOperation(context),
     readOutput: (query, signal) => readOutput(context, query, signal),
     watch: (query, signal) => watchEvents(context, query, signal),
     stats: () =>

@@ -12,7 +12,7 @@ import type { OperationContext } from "./create-operations.ts";
 import type { Operations } from "./operations.ts";
 import { fromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
 import { showGroup, showNode } from "./show.ts";
-import type { ClusterView, GroupView, NodeView } from "./views.ts";
+import type { GroupView, NodeView } from "./views.ts";
 
 type NodeOperations = Pick<
   Operations,
@@ -21,7 +21,6 @@ type NodeOperations = Pick<
   | "drainNode"
   | "undrainNode"
   | "removeNode"
-  | "listClusters"
   | "listGroups"
   | "putGroup"
   | "removeGroup"
@@ -75,9 +74,6 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       return { revision: loop.revision };
     },
 
-    listClusters: () =>
-      loop.read((state, revision) => ({ clusters: viewClusters(state), revision })),
-
     listGroups: () =>
       loop.read((state, revision) => ({
         groups: [...state.groups.values()]
@@ -114,22 +110,6 @@ function requireNode(state: State, name: string): NodeRecord {
   const record = state.nodes.get(name as NodeId);
   if (record === undefined) throw new AppError("not_found", `there is no node ${name}`);
   return record;
-}
-
-function viewClusters(state: State): ClusterView[] {
-  const views = [...state.clusters.rows.values()].map(({ id }) => {
-    const records = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
-    const connected = records.filter(({ node }) => node.link.kind === "connected");
-    return {
-      name: id,
-      nodes: records.length,
-      nodesConnected: connected.length,
-      capacity: sum(connected.map(({ node }) => node.capacity)),
-      used: sum(connected.map(({ used }) => used)),
-      tasks: records.reduce((count, { tasks }) => count + tasks.size, 0),
-    };
-  });
-  return views.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** In the units people write. */

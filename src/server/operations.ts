@@ -1,3 +1,4 @@
+import type { JgfDocument } from "../core/graph/jgf.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
@@ -8,6 +9,7 @@ import type {
   GroupView,
   JobView,
   NodeView,
+  SatisfyView,
   StatsView,
   TaskView,
   WatchEventView,
@@ -63,6 +65,47 @@ export interface OutputQuery {
   readonly follow?: boolean | undefined;
   /** undefined: the latest. */
   readonly attempt?: number | undefined;
+}
+
+export interface ClusterInput {
+  readonly name: string;
+  /** A JSON Graph Format document, or its text. */
+  readonly graph: unknown;
+  readonly isUpdate?: boolean | undefined;
+}
+
+export interface SubsystemRef {
+  readonly cluster: string;
+  readonly name: string;
+}
+
+export interface SubsystemInput extends SubsystemRef {
+  /** A JSON Graph Format document, or its text. */
+  readonly document: unknown;
+}
+
+export interface ClusterStateInput {
+  readonly cluster: string;
+  /** null removes a key. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly remove?: readonly string[] | undefined;
+  /** undefined: as they were. */
+  readonly counters?: readonly { readonly key: string; readonly by: string }[] | undefined;
+}
+
+export interface SatisfyQuery {
+  /** The text of a jobspec of any dialect, or trees of resources as in core/graph/request.ts. */
+  readonly ask:
+    | { readonly kind: "jobspec"; readonly text: string }
+    | { readonly kind: "request"; readonly request: unknown };
+  readonly selection?:
+    | {
+        readonly strategy: string;
+        readonly options?: unknown;
+        /** Beside those of the jobspec, before which they go. */
+        readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+      }
+    | undefined;
 }
 
 /**
@@ -122,7 +165,22 @@ export interface Operations {
   drainNode(caller: Caller, name: string, reason: string): Promise<NodeView>;
   undrainNode(caller: Caller, name: string): Promise<NodeView>;
   removeNode(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
+  getCluster(name: string): Promise<ClusterView>;
+  /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
+  registerCluster(caller: Caller, cluster: ClusterInput): Promise<ClusterView>;
+  /** A cluster with agents only when it has no nodes any more. */
+  deleteCluster(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+  getClusterGraph(name: string): Promise<JgfDocument>;
+  /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
+  addSubsystem(caller: Caller, subsystem: SubsystemInput): Promise<ClusterView>;
+  removeSubsystem(caller: Caller, which: SubsystemRef): Promise<{ readonly revision: number }>;
+  getSubsystem(which: SubsystemRef): Promise<JgfDocument>;
+  /** Keys told replace, others stay. */
+  setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
+  /** Which clusters could run it, and why others could not. Nothing is changed. */
+  satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 
   listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
   /** Limits of 0 mean none. What is absent stays as it is. */

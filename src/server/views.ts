@@ -1,3 +1,5 @@
+import type { Counter, StateValue } from "../core/graph/cluster-state.ts";
+import type { Cluster } from "../core/model/cluster.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../core/state/progress.ts";
 import type { Texts } from "../core/model/job.ts";
@@ -106,11 +108,67 @@ export interface NodeView {
 
 export interface ClusterView {
   readonly name: string;
+  /** managed: its nodes have agents; pulling: it was registered with a graph. */
+  readonly kind: Cluster["kind"];
+  readonly createdAtMs: number;
   readonly nodes: number;
   readonly nodesConnected: number;
   readonly capacity: Readonly<Record<string, number>>;
   readonly used: Readonly<Record<string, number>>;
   readonly tasks: number;
+  /** Of a pulling cluster's graph: how many pieces of each type. */
+  readonly vertices: Readonly<Record<string, number>>;
+  readonly subsystems: readonly SubsystemView[];
+  /** What it says of itself, by key. */
+  readonly state: readonly StateEntryView[];
+  /** Keys that go down as jobs are assigned. */
+  readonly counters: readonly Counter[];
+}
+
+export interface SubsystemView {
+  readonly name: string;
+  readonly vertices: number;
+  /** From vertices of the cluster's graph. */
+  readonly links: number;
+}
+
+export interface StateEntryView {
+  readonly key: string;
+  readonly value: StateValue;
+  readonly setAtMs: number;
+}
+
+/** Which clusters could run what was asked for. */
+export interface SatisfyView {
+  /** Names of those that could ever, and could now, run all of it. */
+  readonly ever: readonly string[];
+  readonly now: readonly string[];
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly clusters: readonly ClusterAnswerView[];
+  }[];
+  /** When it was asked how one would be chosen. */
+  readonly selection?: SelectionView;
+  readonly revision: number;
+}
+
+export interface ClusterAnswerView {
+  readonly cluster: string;
+  readonly kind: Cluster["kind"];
+  readonly ever: boolean;
+  readonly now: boolean;
+  readonly slots: number;
+  readonly alternative: number;
+  readonly reasons: readonly string[];
+}
+
+export interface SelectionView {
+  readonly strategy: string;
+  /** Absent: none is good enough. */
+  readonly chosen?: string;
+  /** All that remain, the chosen one first. */
+  readonly ranked: readonly string[];
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }
 
 export interface GroupView {

@@ -78,10 +78,10 @@ export class Server {
     openControlPlane({
       store: disk.open(clock),
       clock,
+      random,
       logger,
       version: "simulated",
       policies: { policy: random.pick(["spread", "binpack"]) },
-      random: { fraction: () => random.fraction(), token: () => "token" },
       settings: {
         nodeLostAfterMs: NODE_LOST_AFTER_MS,
         finishedTasksMax: this.#options.finishedTasksMax,

@@ -14,10 +14,10 @@ export async function aPlane(
   const plane = await openControlPlane({
     store: options.store ?? createMemoryStore(),
     clock,
+    random: { fraction: () => 0 },
     logger: silentLogger,
     version: "test",
     policies: { policy: "spread" },
-    random: { fraction: () => 0, token: () => "token" },
     settings: {
       nodeLostAfterMs: limits.nodeLostAfterMs,
       finishedTasksMax: limits.finishedTasksMax,

@@ -68,9 +68,10 @@ export class GrpcCall implements CallContext {
     return this.#unsent;
   }
 
-  /** Begins to read. */
-  start(listener: CallListener): void {
+  /** Begins to read. Messages of more than `bytesMax` bytes are refused. */
+  start(listener: CallListener, bytesMax: number = limits.messageBytesMax): void {
     this.#listener = listener;
+    this.#reader.bytesMax = bytesMax;
     this.#setDeadline();
     const stream = this.#stream;
     stream.on("data", (chunk: Buffer) => this.#receive(chunk));

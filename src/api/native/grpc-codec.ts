@@ -25,16 +25,24 @@ export function decodeRequest({ input }: Method, bytes: Uint8Array): MessageShap
 }
 
 /** Throws AppError when the answer would not fit a message. */
-export function encodeAnswer(method: Method, answer: MessageShape<DescMessage>): Uint8Array {
-  return checkAnswer(method, toBinary(method.output, answer));
+export function encodeAnswer(
+  method: Method,
+  answer: MessageShape<DescMessage>,
+  bytesMax: number = limits.messageBytesMax,
+): Uint8Array {
+  return checkAnswer(method, toBinary(method.output, answer), bytesMax);
 }
 
-export function checkAnswer(method: Method, bytes: Uint8Array): Uint8Array {
-  if (bytes.byteLength > limits.messageBytesMax) {
+export function checkAnswer(
+  method: Method,
+  bytes: Uint8Array,
+  bytesMax: number = limits.messageBytesMax,
+): Uint8Array {
+  if (bytes.byteLength > bytesMax) {
     throw new AppError(
       "exhausted",
       `the answer of ${method.name} has ${bytes.byteLength} bytes, more than the ` +
-        `${limits.messageBytesMax} of one message; ask for less, like a smaller page`,
+        `${bytesMax} of one message; ask for less, like a smaller page`,
     );
   }
   return bytes;

@@ -16,6 +16,8 @@ export function frameMessage(message: Uint8Array): Buffer {
 /** Puts messages together from the bytes of a stream, however these were cut. */
 export class MessageReader {
   readonly #encoding: string;
+  /** Of one message. May be raised before the first byte is pushed. */
+  bytesMax: number = limits.messageBytesMax;
   #chunks: Buffer[] = [];
   #size = 0;
 
@@ -39,7 +41,7 @@ export class MessageReader {
     if (this.#size < HEAD_BYTES) return undefined;
     if ((this.#chunks[0]?.length ?? 0) < HEAD_BYTES) this.#join();
     const length = this.#chunks[0]?.readUInt32BE(1) ?? 0;
-    if (length > limits.messageBytesMax) throw tooLarge(length);
+    if (length > this.bytesMax) throw tooLarge(length, this.bytesMax);
     if (this.#size < HEAD_BYTES + length) return undefined;
     if (this.#chunks.length > 1) this.#join();
     return this.#take(length);
@@ -55,24 +57,21 @@ export class MessageReader {
     this.#size = bytes.length - end;
     this.#chunks = this.#size === 0 ? [] : [bytes.subarray(end)];
     const message = bytes.subarray(HEAD_BYTES, end);
-    return bytes[0] === 0 ? message : decompress(message, this.#encoding);
+    return bytes[0] === 0 ? message : decompress(message, this.#encoding, this.bytesMax);
   }
 }
 
-const tooLarge = (bytes: number): AppError =>
-  new AppError(
-    "exhausted",
-    `a message of ${bytes} bytes is larger than max: ${limits.messageBytesMax}`,
-  );
+const tooLarge = (bytes: number, bytesMax: number): AppError =>
+  new AppError("exhausted", `a message of ${bytes} bytes is larger than max: ${bytesMax}`);
 
 /** At once: messages must stay in order, few callers compress, and what comes out is bounded. */
-function decompress(message: Buffer, encoding: string): Buffer {
-  const options = { maxOutputLength: limits.messageBytesMax };
+function decompress(message: Buffer, encoding: string, bytesMax: number): Buffer {
+  const options = { maxOutputLength: bytesMax };
   try {
     if (encoding === "gzip") return gunzipSync(message, options);
     if (encoding === "deflate") return inflateSync(message, options);
   } catch (cause) {
-    if (cause instanceof RangeError) throw tooLarge(limits.messageBytesMax + 1);
+    if (cause instanceof RangeError) throw tooLarge(bytesMax + 1, bytesMax);
     throw new AppError("invalid_argument", `the message is not ${encoding}`, { cause });
   }
   throw new AppError("invalid_argument", `messages compressed as "${encoding}" are not taken`);

@@ -141,6 +141,7 @@ for (const version of ["v1", "v1alpha"]) {
     expect(files.map(({ name }) => name).sort()).toEqual([
       "busbar/v1/agent.proto",
       "busbar/v1/busbar.proto",
+      "busbar/v1/cluster.proto",
     ]);
     const busbar = files.find(({ name }) => name === "busbar/v1/busbar.proto");
     expect(busbar).toEqual(file_busbar_v1_busbar.proto);

@@ -1,6 +1,7 @@
 import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
 import type { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { bidiHandler, type Connect } from "./grpc-bidi.ts";
 import type { CallContext, GrpcCall } from "./grpc-call.ts";
@@ -63,6 +64,15 @@ export interface ServiceHost {
   readonly traffic: Traffic | undefined;
   /** One entry for each open stream: ends it. */
   readonly openStreams: Set<(reason: AppError) => void>;
+  /** Of a request and of an answer of this method, where there is one of each. */
+  readonly requestBytesMax: number;
+  readonly answerBytesMax: number;
+}
+
+/** Methods whose messages may be as large as a document; those of all others are small. */
+interface LargeMessages<Name> {
+  readonly requests: readonly Name[];
+  readonly answers: readonly Name[];
 }
 
 /** A service of a generated descriptor, answered by our handlers. */
@@ -71,20 +81,33 @@ export function defineService<
 >(
   descriptor: Service,
   handlers: Handlers<Service>,
-  options: { readonly logger: Logger; readonly traffic?: Traffic | undefined },
+  options: {
+    readonly logger: Logger;
+    readonly traffic?: Traffic | undefined;
+    readonly large?: LargeMessages<keyof Service["method"]>;
+  },
 ): GrpcService {
-  const { logger, traffic } = options;
-  const host: ServiceHost = { logger, traffic, openStreams: new Set() };
+  const { logger, traffic, large } = options;
+  const openStreams: ServiceHost["openStreams"] = new Set();
+  const bytesMax = (isLarge: boolean | undefined): number =>
+    isLarge === true ? limits.documentBytesMax : limits.messageBytesMax;
   const byPath = new Map<string, Serve>();
   for (const [name, described] of Object.entries(descriptor.method)) {
     const method = described as Method;
+    const host: ServiceHost = {
+      logger,
+      traffic,
+      openStreams,
+      requestBytesMax: bytesMax(large?.requests.includes(name)),
+      answerBytesMax: bytesMax(large?.answers.includes(name)),
+    };
     byPath.set(pathOf(method), implement(method, handlers[name as keyof Service["method"]], host));
   }
   return {
     descriptor,
     byPath,
     endStreams(reason) {
-      for (const end of host.openStreams) end(reason);
+      for (const end of openStreams) end(reason);
     },
   };
 }

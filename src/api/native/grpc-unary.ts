@@ -1,6 +1,6 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
-import type { CallContext, GrpcCall } from "./grpc-call.ts";
+import type { CallContext, CallListener, GrpcCall } from "./grpc-call.ts";
 import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
 import { OfBytes } from "./grpc-of-bytes.ts";
 import type { Serve, ServiceHost } from "./grpc-service.ts";
@@ -14,10 +14,11 @@ export function unaryHandler(
   handler: Handler | OfBytes<DescMessage>,
   host: ServiceHost,
 ): Serve {
+  const { answerBytesMax, requestBytesMax } = host;
   const answer = async (request: Buffer, call: GrpcCall): Promise<Uint8Array> =>
     handler instanceof OfBytes
-      ? checkAnswer(method, await handler.answer(request, call))
-      : encodeAnswer(method, await handler(decodeRequest(method, request), call));
+      ? checkAnswer(method, await handler.answer(request, call), answerBytesMax)
+      : encodeAnswer(method, await handler(decodeRequest(method, request), call), answerBytesMax);
   const serve = async (call: GrpcCall, request: Buffer): Promise<void> => {
     const startedMs = performance.now();
     try {
@@ -29,7 +30,8 @@ export function unaryHandler(
       call.fail(error);
     }
   };
-  return (call) => receiveOne(call, (request) => void serve(call, request), nothing);
+  return (call) =>
+    receiveOne(call, (request) => void serve(call, request), nothing, requestBytesMax);
 }
 
 const nothing = (): void => undefined;
@@ -39,9 +41,10 @@ export function receiveOne(
   call: GrpcCall,
   then: (request: Buffer) => void,
   closed: () => void,
+  bytesMax?: number,
 ): void {
   let request: Buffer | undefined;
-  call.start({
+  const listener: CallListener = {
     message(bytes) {
       if (request === undefined) request = bytes;
       else call.refuse(notOne("more than one message"));
@@ -51,7 +54,8 @@ export function receiveOne(
       else then(request);
     },
     closed,
-  });
+  };
+  call.start(listener, bytesMax);
 }
 
 /** As gRPC's table of statuses says it. */

@@ -39,12 +39,17 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const ROUTES = [
+  "delete /v1/clusters/{name}",
+  "delete /v1/clusters/{name}/subsystems/{subsystem}",
   "delete /v1/groups/{name}",
   "delete /v1/nodes/{name}",
   "get /healthz",
   "get /metrics",
   "get /readyz",
   "get /v1/clusters",
+  "get /v1/clusters/{name}",
+  "get /v1/clusters/{name}/graph",
+  "get /v1/clusters/{name}/subsystems/{subsystem}",
   "get /v1/groups",
   "get /v1/jobs",
   "get /v1/jobs/count",
@@ -57,10 +62,15 @@ const ROUTES = [
   "get /v1/tasks/{id}",
   "get /v1/tasks/{id}/output",
   "get /v1/watch",
+  "patch /v1/clusters/{name}/state",
+  "post /v1/clusters",
   "post /v1/jobs",
   "post /v1/jobs/{id}/cancel",
   "post /v1/nodes/{name}/drain",
   "post /v1/nodes/{name}/undrain",
+  "post /v1/satisfy",
+  "put /v1/clusters/{name}/counters",
+  "put /v1/clusters/{name}/subsystems/{subsystem}",
   "put /v1/groups/{name}",
 ];
 

@@ -12,6 +12,7 @@ import { OfBytes } from "./grpc-of-bytes.ts";
 import { defineService, type GrpcService } from "./grpc-service.ts";
 import type { Traffic } from "./traffic.ts";
 import * as from from "./translate.ts";
+import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "./wire-message.ts";
@@ -68,7 +69,32 @@ export const busbarService = (
         fleet.toNode(await operations.undrainNode(LOCAL_CALLER, name)),
       removeNode: async ({ name }) =>
         fleet.toNodeRemoved(await operations.removeNode(LOCAL_CALLER, name)),
-      listClusters: async () => fleet.toClusters(await operations.listClusters()),
+      listClusters: async () => clusters.toClusters(await operations.listClusters()),
+      getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
+      registerCluster: async (request) =>
+        clusters.toCluster(
+          await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
+        ),
+      deleteCluster: async ({ name }) =>
+        clusters.toClusterDeleted(await operations.deleteCluster(LOCAL_CALLER, name)),
+      getClusterGraph: async ({ name }) =>
+        clusters.toDocument(await operations.getClusterGraph(name)),
+      addSubsystem: async (request) =>
+        clusters.toCluster(
+          await operations.addSubsystem(LOCAL_CALLER, clusters.fromAddSubsystem(request)),
+        ),
+      removeSubsystem: async ({ cluster, name }) =>
+        clusters.toSubsystemRemoved(
+          await operations.removeSubsystem(LOCAL_CALLER, { cluster, name }),
+        ),
+      getSubsystem: async ({ cluster, name }) =>
+        clusters.toDocument(await operations.getSubsystem({ cluster, name })),
+      setClusterState: async (request) =>
+        clusters.toCluster(
+          await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
+        ),
+      satisfy: async (request) =>
+        clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),
       listGroups: async () => fleet.toGroups(await operations.listGroups()),
       putGroup: async (request) =>
         fleet.toGroup(await operations.putGroup(LOCAL_CALLER, from.fromPutGroup(request))),
@@ -76,5 +102,12 @@ export const busbarService = (
         fleet.toGroupRemoved(await operations.removeGroup(LOCAL_CALLER, name)),
       getStats: async () => fleet.toStats(await operations.stats()),
     },
-    { logger, traffic },
+    {
+      logger,
+      traffic,
+      large: {
+        requests: ["registerCluster", "addSubsystem"],
+        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy"],
+      },
+    },
   );

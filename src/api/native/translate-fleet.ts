@@ -1,8 +1,6 @@
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import {
-  ClusterSchema,
   GroupSchema,
-  ListClustersResponseSchema,
   ListGroupsResponseSchema,
   ListNodesResponseSchema,
   NodeSchema,
@@ -18,7 +16,7 @@ import type * as views from "../../server/views.ts";
 import { toCounts, toJob, toTask } from "./translate-jobs.ts";
 import { message, wide, wideAll } from "./wire-message.ts";
 
-// What Operations answers about nodes, clusters, groups and everything, to messages of the wire.
+// What Operations answers about nodes, groups and everything, to messages of the wire.
 
 interface At {
   readonly revision: number;
@@ -38,16 +36,6 @@ export const toNode = (view: views.NodeView): wire.Node =>
     drainReason: view.drainReason ?? "",
     agentVersion: view.agentVersion,
     revision: wide(view.revision),
-  });
-
-export const toCluster = (view: views.ClusterView): wire.Cluster =>
-  message(ClusterSchema, {
-    name: view.name,
-    nodes: view.nodes,
-    nodesConnected: view.nodesConnected,
-    capacity: { ...view.capacity },
-    used: { ...view.used },
-    tasks: view.tasks,
   });
 
 /** In a watch a group comes without what its tasks use. */
@@ -113,14 +101,6 @@ export const toNodePage = (
   message(ListNodesResponseSchema, {
     nodes: answer.nodes.map(toNode),
     nextPageToken: answer.nextPageToken ?? "",
-    revision: wide(answer.revision),
-  });
-
-export const toClusters = (
-  answer: At & { readonly clusters: readonly views.ClusterView[] },
-): wire.ListClustersResponse =>
-  message(ListClustersResponseSchema, {
-    clusters: answer.clusters.map(toCluster),
     revision: wide(answer.revision),
   });
 

@@ -8,6 +8,7 @@ import {
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  ClusterSchema,
   CountJobsResponseSchema,
   ExplanationSchema,
   GroupSchema,
@@ -24,6 +25,7 @@ import {
   TaskSchema,
   WatchRequestSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
+import { SatisfyResponseSchema } from "../../gen/busbar/v1/cluster_pb.ts";
 import { aJob, aTask } from "./testing/view-builders.ts";
 import * as arbitrary from "./testing/arbitrary-views.ts";
 import {
@@ -34,6 +36,7 @@ import {
   taskStateNames,
 } from "./state-names.ts";
 import * as from from "./translate.ts";
+import { toCluster, toSatisfied } from "./translate-clusters.ts";
 import { toGroup, toNode, toStats, toWatchEvent } from "./translate-fleet.ts";
 import { toCountsAnswer, toExplanation, toJob, toJobSpec, toTask } from "./translate-jobs.ts";
 
@@ -53,7 +56,7 @@ function essence(value: unknown, key = ""): unknown {
 }
 /** In maps a zero value is a value. */
 const isMap = (key: string): boolean =>
-  ["labels", "env", "resources", "capacity", "used"].includes(key);
+  ["labels", "env", "resources", "capacity", "used", "vertices"].includes(key);
 
 /** The message's states as words, and through bytes, as a client would see it. */
 function seen<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): unknown {
@@ -75,6 +78,18 @@ test("nothing of a task is lost on the wire", () =>
   check(arbitrary.tasks, (view) => seen(TaskSchema, toTask(view))));
 test("nothing of a node is lost on the wire", () =>
   check(arbitrary.nodes, (view) => seen(NodeSchema, toNode(view))));
+test("nothing of a cluster is lost on the wire", () =>
+  check(arbitrary.clusters, (view) => {
+    const read = fromBinary(ClusterSchema, toBinary(ClusterSchema, toCluster(view)));
+    // A value that is 0, empty or false is a value, told by which of three it is.
+    expect(read.state.map(({ value }) => value?.value.value)).toEqual(
+      view.state.map(({ value }) => value),
+    );
+    const state = read.state.map((entry, at) => ({ ...entry, value: view.state[at]?.value }));
+    return essence({ ...read, state });
+  }));
+test("nothing of what clusters could run is lost on the wire", () =>
+  check(arbitrary.satisfied, (view) => seen(SatisfyResponseSchema, toSatisfied(view))));
 test("nothing of a group is lost on the wire", () =>
   check(arbitrary.groups, (view) => seen(GroupSchema, toGroup(view))));
 test("nothing of an explanation is lost on the wire", () =>

@@ -71,6 +71,9 @@ export interface Counter {
 
 export function parseCounters(value: unknown): readonly Counter[] {
   if (!Array.isArray(value)) throw invalid("counters", mustBe("a list", value));
+  if (value.length > limits.countersMax) {
+    throw invalid("counters", `at most ${limits.countersMax}, not ${value.length}`);
+  }
   return (value as unknown[]).map((counter, at) => {
     const field = `counters[${at}]`;
     if (!isRecord(counter)) throw invalid(field, mustBe("an object", counter));

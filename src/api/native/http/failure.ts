@@ -14,6 +14,8 @@ interface Checked {
   readonly body: unknown;
   readonly query: unknown;
   readonly params: unknown;
+  /** How large the body may be, by the route. */
+  readonly routeOptions?: { readonly bodyLimit?: number | undefined };
 }
 
 /** Whatever was thrown while a request was served, as what to answer. */
@@ -28,7 +30,7 @@ export function toFailure(thrown: unknown, request: Checked): Failure {
   if (status < 400 || status > 499) {
     return { error: AppError.from(thrown, "internal error"), status: 500 };
   }
-  return { error: toRefusal(known, thrown), status };
+  return { error: toRefusal(known, thrown, request), status };
 }
 
 function checkedPart(context: string | undefined, request: Checked): unknown {
@@ -37,9 +39,14 @@ function checkedPart(context: string | undefined, request: Checked): unknown {
 }
 
 /** What the HTTP framework refuses before we see the request. */
-function toRefusal({ code, message = "" }: Partial<FastifyError>, cause: unknown): AppError {
+function toRefusal(
+  { code, message = "" }: Partial<FastifyError>,
+  cause: unknown,
+  { routeOptions }: Checked,
+): AppError {
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-    const words = `the body has more than ${limits.messageBytesMax} bytes; send less at once`;
+    const bytesMax = routeOptions?.bodyLimit ?? limits.messageBytesMax;
+    const words = `the body has more than ${bytesMax} bytes; send less at once`;
     return new AppError("exhausted", words, { cause });
   }
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {

@@ -1,6 +1,8 @@
+import { Cluster, Satisfied } from "./cluster-schemas.ts";
 import type { HttpHost } from "./host.ts";
 import { JobSubmission, ManySubmissions } from "./request-schemas.ts";
 import { Failure } from "./routes/answers.ts";
+import { clusterRoutes } from "./routes/clusters.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { nodeRoutes } from "./routes/nodes.ts";
@@ -20,11 +22,12 @@ const NAMED = [
   views.Job,
   views.Task,
   views.Node,
-  views.Cluster,
   views.Group,
   views.Explanation,
   views.Stats,
   views.Submitted,
+  Cluster,
+  Satisfied,
 ];
 
 export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
@@ -34,6 +37,7 @@ export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
   taskRoutes(app, host);
   watchRoute(app, host, heartbeatMs);
   nodeRoutes(app, host);
+  clusterRoutes(app, host);
   groupRoutes(app, host);
   systemRoutes(app, host);
 }

@@ -4,6 +4,7 @@ import type { Static, TObject } from "typebox";
 import { expect, test } from "vitest";
 import type * as views from "../../../server/views.ts";
 import * as arbitrary from "../testing/arbitrary-views.ts";
+import { Cluster, Satisfied } from "./cluster-schemas.ts";
 import * as schemas from "./view-schemas.ts";
 
 // That every field of a view is in its schema is checked by the compiler here; the other way
@@ -16,7 +17,8 @@ const isComplete: {
   readonly job: SameFields<typeof schemas.Job, views.JobView>;
   readonly task: SameFields<typeof schemas.Task, views.TaskView>;
   readonly node: SameFields<typeof schemas.Node, views.NodeView>;
-  readonly cluster: SameFields<typeof schemas.Cluster, views.ClusterView>;
+  readonly cluster: SameFields<typeof Cluster, views.ClusterView>;
+  readonly satisfied: SameFields<typeof Satisfied, views.SatisfyView>;
   readonly group: SameFields<typeof schemas.Group, views.GroupView>;
   readonly explanation: SameFields<typeof schemas.Explanation, views.ExplanationView>;
   readonly stats: SameFields<typeof schemas.Stats, views.StatsView>;
@@ -27,6 +29,7 @@ const isComplete: {
   task: true,
   node: true,
   cluster: true,
+  satisfied: true,
   group: true,
   explanation: true,
   stats: true,
@@ -41,6 +44,8 @@ const cases: readonly [string, TObject, fc.Arbitrary<unknown>][] = [
   ["spec", schemas.JobSpec, arbitrary.specs],
   ["task", schemas.Task, arbitrary.tasks],
   ["node", schemas.Node, arbitrary.nodes],
+  ["cluster", Cluster, arbitrary.clusters],
+  ["satisfied", Satisfied, arbitrary.satisfied],
   ["group", schemas.Group, arbitrary.groups],
   ["explanation", schemas.Explanation, arbitrary.explanations],
   ["stats", schemas.Stats, arbitrary.stats],

@@ -146,18 +146,6 @@ export const Node = object(
   { $id: "Node" },
 );
 
-export const Cluster = object(
-  {
-    name: text("Name"),
-    nodes: whole("How many nodes it has"),
-    nodesConnected: whole("How many of them are connected"),
-    capacity: amounts("What its connected nodes have"),
-    used: amounts("What its tasks use"),
-    tasks: whole("Tasks assigned, running or stopping there"),
-  },
-  { $id: "Cluster" },
-);
-
 const groupFields = {
   name: text("Name"),
   weight: number("Share of the resources, in proportion to other groups"),
@@ -254,6 +242,5 @@ export const NodePage = object({
   nextPageToken: optional(nextPageToken()),
   revision: revision(),
 });
-export const Clusters = object({ clusters: list(named(Cluster)), revision: revision() });
 export const Groups = object({ groups: list(named(Group)), revision: revision() });
 export const Removed = object({ revision: revision() });

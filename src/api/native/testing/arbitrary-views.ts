@@ -1,5 +1,7 @@
 import * as fc from "fast-check";
 import type {
+  ClusterAnswerView,
+  ClusterView,
   CountsView,
   DependencyReasonView,
   DependencyView,
@@ -10,6 +12,8 @@ import type {
   NodeReasonView,
   NodeView,
   PastAttemptView,
+  SatisfyView,
+  SelectionView,
   StatsView,
   TaskView,
 } from "../../../server/views.ts";
@@ -177,6 +181,66 @@ export const nodes = record<NodeView>(
     revision: wide,
   },
   ["connectedAtMs", "disconnectedAtMs", "drainReason"],
+);
+
+const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());
+const kind = fc.constantFrom("managed" as const, "pulling" as const);
+
+export const clusters = record<ClusterView>(
+  {
+    name,
+    kind,
+    createdAtMs: wide,
+    nodes: count,
+    nodesConnected: count,
+    capacity: amounts,
+    used: amounts,
+    tasks: count,
+    vertices: amounts,
+    subsystems: fc.array(fc.record({ name: text, vertices: wide, links: wide }), { maxLength: 3 }),
+    state: fc.array(fc.record({ key: text, value: stateValue, setAtMs: wide }), { maxLength: 3 }),
+    counters: fc.array(
+      fc.record({ key: text, by: fc.constantFrom("nodes" as const, "slots", "jobs") }),
+      { maxLength: 3 },
+    ),
+  },
+  [],
+);
+
+const answers = record<ClusterAnswerView>(
+  {
+    cluster: name,
+    kind,
+    ever: fc.boolean(),
+    now: fc.boolean(),
+    slots: wide,
+    alternative: count,
+    reasons: fc.array(text, { maxLength: 2 }),
+  },
+  [],
+);
+
+const selections = record<SelectionView>(
+  {
+    strategy: name,
+    chosen: name,
+    ranked: fc.array(name, { maxLength: 3 }),
+    dropped: fc.array(fc.record({ name, reason: text }), { maxLength: 3 }),
+  },
+  ["chosen"],
+);
+
+export const satisfied = record<SatisfyView>(
+  {
+    ever: fc.array(name, { maxLength: 3 }),
+    now: fc.array(name, { maxLength: 3 }),
+    tasks: fc.array(fc.record({ name: text, clusters: fc.array(answers, { maxLength: 2 }) }), {
+      maxLength: 2,
+    }),
+    selection: selections,
+    revision: wide,
+  },
+  ["selection"],
 );
 
 export const groups = record<GroupView>(

@@ -1,8 +1,9 @@
+import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { toJobSpec } from "../../../core/model/job-spec.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations.ts";
-import type { GroupView, JobView, NodeView } from "../../../server/views.ts";
-import { aCluster, aGroup, aJob, aNode, aTask, someStats } from "./view-builders.ts";
+import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views.ts";
+import { aCluster, aGroup, aJob, aNode, aSatisfied, aTask, someStats } from "./view-builders.ts";
 
 export interface Asked {
   readonly name: keyof Operations;
@@ -38,6 +39,7 @@ function basics(): Operations {
   const byKey = new Map<string, string>();
   const groups = new Map<string, GroupView>([["default", aGroup()]]);
   const nodes = new Map<string, NodeView>([["n1", aNode()]]);
+  const clusters = new Map<string, ClusterView>([["local", aCluster()]]);
   let revision = 0;
   const find = <Row>(rows: Map<string, Row>, what: string, id: string): Row => {
     const row = rows.get(id);
@@ -111,7 +113,37 @@ function basics(): Operations {
       nodes.delete(name);
       return { revision };
     },
-    listClusters: async () => ({ clusters: [aCluster()], revision }),
+    listClusters: async () => ({ clusters: [...clusters.values()], revision }),
+    getCluster: async (name) => find(clusters, "cluster", name),
+    async registerCluster(_, { name }) {
+      const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
+      clusters.set(name, cluster);
+      return cluster;
+    },
+    async deleteCluster(_, name) {
+      find(clusters, "cluster", name);
+      clusters.delete(name);
+      return { revision };
+    },
+    getClusterGraph: async (name) => aGraph(find(clusters, "cluster", name).name),
+    addSubsystem: async (_, { cluster, name }) => ({
+      ...find(clusters, "cluster", cluster),
+      subsystems: [{ name, vertices: 1, links: 1 }],
+    }),
+    async removeSubsystem(_, { cluster }) {
+      find(clusters, "cluster", cluster);
+      return { revision };
+    },
+    getSubsystem: async ({ cluster, name }) => {
+      find(clusters, "cluster", cluster);
+      return aGraph(name);
+    },
+    setClusterState: async (_, { cluster }) => ({
+      ...find(clusters, "cluster", cluster),
+      state: [{ key: "nodes_free", value: 20, setAtMs: 5 }],
+      counters: [{ key: "nodes_free", by: "nodes" }],
+    }),
+    satisfy: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup(_, { name, ...fields }) {
       const given = Object.entries(fields).filter(([, value]) => value !== undefined);
@@ -128,6 +160,14 @@ function basics(): Operations {
     isReady: () => true,
   };
 }
+
+const aGraph = (id: string): JgfDocument => ({
+  graph: {
+    directed: true,
+    nodes: { [id]: { label: id, metadata: { type: "cluster" } } },
+    edges: [],
+  },
+});
 
 /** Checks a spec as the real ones do, so that refusals name fields as the real ones do. */
 function fromInput(input: Parameters<typeof toJobSpec>[0], at: number): JobView {

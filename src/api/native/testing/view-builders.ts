@@ -4,6 +4,7 @@ import type {
   GroupView,
   JobView,
   NodeView,
+  SatisfyView,
   StatsView,
   TaskView,
 } from "../../../server/views.ts";
@@ -65,11 +66,40 @@ export const aGroup = (fields: Partial<GroupView> = {}): GroupView => ({
 
 export const aCluster = (fields: Partial<ClusterView> = {}): ClusterView => ({
   name: "local",
+  kind: "managed",
+  createdAtMs: 1_700_000_000_000,
   nodes: 2,
   nodesConnected: 1,
   capacity: { cpu: 4 },
   used: { cpu: 0.5 },
   tasks: 1,
+  vertices: {},
+  subsystems: [],
+  state: [],
+  counters: [],
+  ...fields,
+});
+
+export const aSatisfied = (fields: Partial<SatisfyView> = {}): SatisfyView => ({
+  ever: ["blue"],
+  now: ["blue"],
+  tasks: [
+    {
+      name: "task-0",
+      clusters: [
+        {
+          cluster: "blue",
+          kind: "pulling",
+          ever: true,
+          now: true,
+          slots: 3,
+          alternative: 0,
+          reasons: [],
+        },
+      ],
+    },
+  ],
+  revision: 5,
   ...fields,
 });
 

@@ -3,7 +3,7 @@ import type { HttpHost } from "../host.ts";
 import { NamePath, NodeQuery, ReasonBody } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
-import { Clusters, Node, NodePage, Removed } from "../view-schemas.ts";
+import { Node, NodePage, Removed } from "../view-schemas.ts";
 import { failures } from "./answers.ts";
 
 const tags = ["nodes"];
@@ -58,11 +58,5 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
       },
     },
     (request) => operations.removeNode(LOCAL_CALLER, request.params.name),
-  );
-
-  app.get(
-    "/v1/clusters",
-    { schema: { tags, summary: "List clusters", response: { 200: Clusters, ...failures } } },
-    () => operations.listClusters(),
   );
 }

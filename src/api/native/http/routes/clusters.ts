@@ -1,0 +1,188 @@
+import { invalid } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { SatisfyQuery } from "../../../../server/operations.ts";
+import { LOCAL_CALLER } from "../../caller.ts";
+import {
+  Cluster,
+  Clusters,
+  CountersBody,
+  DocumentBody,
+  GraphDocument,
+  RegisterBody,
+  Satisfied,
+  SatisfyBody,
+  StateBody,
+  SubsystemPath,
+} from "../cluster-schemas.ts";
+import type { HttpHost } from "../host.ts";
+import { NamePath } from "../request-schemas.ts";
+import { named } from "../schema.ts";
+import type { App } from "../typebox-provider.ts";
+import { Removed } from "../view-schemas.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["clusters"];
+const params = NamePath;
+const bodyLimit = limits.documentBytesMax;
+const cluster = { 200: named(Cluster), ...failures };
+const removed = { 200: Removed, ...failures };
+const document = { 200: GraphDocument, ...failures };
+
+export function clusterRoutes(app: App, host: HttpHost): void {
+  const { operations } = host;
+  app.get(
+    "/v1/clusters",
+    { schema: { tags, summary: "List clusters", response: { 200: Clusters, ...failures } } },
+    () => operations.listClusters(),
+  );
+  app.post(
+    "/v1/clusters",
+    {
+      bodyLimit,
+      schema: {
+        tags,
+        summary: "Register a cluster with a graph of what it has",
+        body: RegisterBody,
+        response: { 200: named(Cluster), 201: named(Cluster), ...failures },
+      },
+    },
+    async ({ body }, reply) => {
+      const { name, graph, update = false } = body;
+      const input = { name, graph: wholeDocument(graph), isUpdate: update };
+      const view = await operations.registerCluster(LOCAL_CALLER, input);
+      reply.code(update ? 200 : 201).header("location", `/v1/clusters/${view.name}`);
+      return view;
+    },
+  );
+  app.get(
+    "/v1/clusters/:name",
+    { schema: { tags, summary: "Show a cluster", params, response: cluster } },
+    (request) => operations.getCluster(request.params.name),
+  );
+  app.delete(
+    "/v1/clusters/:name",
+    {
+      schema: {
+        tags,
+        summary:
+          "Forget a cluster with all that is known of it; one with agents only without nodes",
+        params,
+        response: removed,
+      },
+    },
+    (request) => operations.deleteCluster(LOCAL_CALLER, request.params.name),
+  );
+  app.get(
+    "/v1/clusters/:name/graph",
+    { schema: { tags, summary: "Show what a cluster has", params, response: document } },
+    (request) => operations.getClusterGraph(request.params.name),
+  );
+  subsystemRoutes(app, host);
+  stateRoutes(app, host);
+  satisfyRoute(app, host);
+}
+
+/** `{"name": "blue", "graph": {"nodes": …}}` means what it says as well. */
+const wholeDocument = (graph: Readonly<Record<string, unknown>>): unknown =>
+  graph["graph"] === undefined && graph["nodes"] !== undefined ? { graph } : graph;
+
+function subsystemRoutes(app: App, { operations }: HttpHost): void {
+  const path = "/v1/clusters/:name/subsystems/:subsystem";
+  const which = ({ name, subsystem }: { readonly name: string; readonly subsystem: string }) => ({
+    cluster: name,
+    name: subsystem,
+  });
+  app.put(
+    path,
+    {
+      bodyLimit,
+      schema: {
+        tags,
+        summary: "Add what is linked to a cluster's graph, or replace it",
+        params: SubsystemPath,
+        body: DocumentBody,
+        response: cluster,
+      },
+    },
+    (request) =>
+      operations.addSubsystem(LOCAL_CALLER, { ...which(request.params), document: request.body }),
+  );
+  app.get(
+    path,
+    { schema: { tags, summary: "Show a subsystem", params: SubsystemPath, response: document } },
+    (request) => operations.getSubsystem(which(request.params)),
+  );
+  app.delete(
+    path,
+    {
+      schema: {
+        tags,
+        summary: "Remove a subsystem with its links",
+        params: SubsystemPath,
+        response: removed,
+      },
+    },
+    (request) => operations.removeSubsystem(LOCAL_CALLER, which(request.params)),
+  );
+}
+
+function stateRoutes(app: App, { operations }: HttpHost): void {
+  app.patch(
+    "/v1/clusters/:name/state",
+    {
+      schema: {
+        tags,
+        summary: "Tell what a cluster says of itself; other keys stay",
+        params,
+        body: StateBody,
+        response: cluster,
+      },
+    },
+    ({ params: { name }, body }) =>
+      operations.setClusterState(LOCAL_CALLER, { cluster: name, values: body }),
+  );
+  app.put(
+    "/v1/clusters/:name/counters",
+    {
+      schema: {
+        tags,
+        summary: "Say which keys of a cluster's state go down as jobs are assigned",
+        params,
+        body: CountersBody,
+        response: cluster,
+      },
+    },
+    ({ params: { name }, body }) =>
+      operations.setClusterState(LOCAL_CALLER, {
+        cluster: name,
+        values: {},
+        counters: body.counters,
+      }),
+  );
+}
+
+function satisfyRoute(app: App, { operations }: HttpHost): void {
+  app.post(
+    "/v1/satisfy",
+    {
+      schema: {
+        tags,
+        summary: "Say which clusters could run a jobspec, and why others could not",
+        body: SatisfyBody,
+        response: { 200: named(Satisfied), ...failures },
+      },
+    },
+    ({ body }) => operations.satisfy({ ask: askOf(body), selection: body.selection }),
+  );
+}
+
+function askOf(body: {
+  readonly jobspec?: string;
+  readonly request?: unknown;
+}): SatisfyQuery["ask"] {
+  const { jobspec, request } = body;
+  if ((jobspec === undefined) === (request === undefined)) {
+    throw invalid("jobspec", "give either a jobspec or a request");
+  }
+  return jobspec === undefined ? { kind: "request", request } : { kind: "jobspec", text: jobspec };
+}

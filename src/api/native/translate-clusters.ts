@@ -1,0 +1,165 @@
+import type { JgfDocument } from "../../core/graph/jgf.ts";
+import type { StateValue } from "../../core/graph/cluster-state.ts";
+import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
+import { ClusterSchema, ListClustersResponseSchema } from "../../gen/busbar/v1/busbar_pb.ts";
+import type * as asked from "../../gen/busbar/v1/cluster_pb.ts";
+import {
+  ClusterAnswerSchema,
+  DeleteClusterResponseSchema,
+  DroppedClusterSchema,
+  GraphDocumentSchema,
+  RemoveSubsystemResponseSchema,
+  SatisfyResponseSchema,
+  SelectionAnswerSchema,
+  StateCounterSchema,
+  StateEntrySchema,
+  SubsystemSummarySchema,
+  TaskAnswerSchema,
+  ValueSchema,
+} from "../../gen/busbar/v1/cluster_pb.ts";
+import { invalid } from "../../lib/errors.ts";
+import type {
+  ClusterInput,
+  ClusterStateInput,
+  SatisfyQuery,
+  SubsystemInput,
+} from "../../server/operations.ts";
+import type * as views from "../../server/views.ts";
+import { message, wide } from "./wire-message.ts";
+
+// What is asked and answered about clusters, from and to messages of the wire.
+
+interface At {
+  readonly revision: number;
+}
+
+export const fromRegisterCluster = (request: asked.RegisterClusterRequest): ClusterInput => ({
+  name: request.name,
+  graph: request.graph,
+  isUpdate: request.update,
+});
+
+export const fromAddSubsystem = (request: asked.AddSubsystemRequest): SubsystemInput => ({
+  cluster: request.cluster,
+  name: request.name,
+  document: request.graph,
+});
+
+export const fromSetState = (request: asked.SetClusterStateRequest): ClusterStateInput => ({
+  cluster: request.cluster,
+  values: fromValues(request.values, "values"),
+  remove: request.remove,
+  counters: request.counters?.counters.map(({ key, by }) => ({ key, by })),
+});
+
+function fromValues(
+  values: Readonly<Record<string, asked.Value>>,
+  field: string,
+): Record<string, StateValue> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, { value }]) => {
+      if (value.case === undefined) {
+        throw invalid(`${field}.${key}`, "needs a number, a text or a flag");
+      }
+      return [key, value.value];
+    }),
+  );
+}
+
+export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQuery {
+  if (ask.case === undefined) throw invalid("ask", "needs a jobspec or a request");
+  return {
+    ask:
+      ask.case === "jobspec"
+        ? { kind: "jobspec", text: ask.value }
+        : { kind: "request", request: fromJson(ask.value, "request") },
+    selection: selection && {
+      strategy: selection.strategy,
+      options: selection.options === "" ? {} : fromJson(selection.options, "selection.options"),
+      parameters: fromValues(selection.parameters, "selection.parameters"),
+    },
+  };
+}
+
+function fromJson(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw invalid(field, `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
+  }
+}
+
+export const toCluster = (view: views.ClusterView): wire.Cluster =>
+  message(ClusterSchema, {
+    name: view.name,
+    nodes: view.nodes,
+    nodesConnected: view.nodesConnected,
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    tasks: view.tasks,
+    kind: view.kind,
+    createdAtMs: wide(view.createdAtMs),
+    vertices: { ...view.vertices },
+    subsystems: view.subsystems.map(({ name, vertices, links }) =>
+      message(SubsystemSummarySchema, { name, vertices: wide(vertices), links: wide(links) }),
+    ),
+    state: view.state.map(({ key, value, setAtMs }) =>
+      message(StateEntrySchema, { key, value: toValue(value), setAtMs: wide(setAtMs) }),
+    ),
+    counters: view.counters.map(({ key, by }) => message(StateCounterSchema, { key, by })),
+  });
+
+function toValue(value: StateValue): asked.Value {
+  if (typeof value === "number") return message(ValueSchema, { value: { case: "number", value } });
+  if (typeof value === "string") return message(ValueSchema, { value: { case: "text", value } });
+  return message(ValueSchema, { value: { case: "flag", value } });
+}
+
+export const toClusters = (
+  answer: At & { readonly clusters: readonly views.ClusterView[] },
+): wire.ListClustersResponse =>
+  message(ListClustersResponseSchema, {
+    clusters: answer.clusters.map(toCluster),
+    revision: wide(answer.revision),
+  });
+
+export const toDocument = (document: JgfDocument): asked.GraphDocument =>
+  message(GraphDocumentSchema, { graph: JSON.stringify(document) });
+
+export const toClusterDeleted = (answer: At): asked.DeleteClusterResponse =>
+  message(DeleteClusterResponseSchema, { revision: wide(answer.revision) });
+
+export const toSubsystemRemoved = (answer: At): asked.RemoveSubsystemResponse =>
+  message(RemoveSubsystemResponseSchema, { revision: wide(answer.revision) });
+
+export const toSatisfied = (view: views.SatisfyView): asked.SatisfyResponse =>
+  message(SatisfyResponseSchema, {
+    ever: [...view.ever],
+    now: [...view.now],
+    tasks: view.tasks.map(({ name, clusters }) =>
+      message(TaskAnswerSchema, { name, clusters: clusters.map(toAnswer) }),
+    ),
+    selection: view.selection && toSelection(view.selection),
+    revision: wide(view.revision),
+  });
+
+const toAnswer = (view: views.ClusterAnswerView): asked.ClusterAnswer =>
+  message(ClusterAnswerSchema, {
+    cluster: view.cluster,
+    kind: view.kind,
+    ever: view.ever,
+    now: view.now,
+    slots: wide(view.slots),
+    alternative: view.alternative,
+    reasons: [...view.reasons],
+  });
+
+const toSelection = (view: views.SelectionView): asked.SelectionAnswer =>
+  message(SelectionAnswerSchema, {
+    strategy: view.strategy,
+    chosen: view.chosen ?? "",
+    ranked: [...view.ranked],
+    dropped: view.dropped.map(({ name, reason }) =>
+      message(DroppedClusterSchema, { name, reason }),
+    ),
+  });

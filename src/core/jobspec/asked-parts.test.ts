@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { askedParts, parametersOf } from "./asked-parts.ts";
+import { parseJobspec } from "./parse.ts";
+
+const names = (text: string): unknown =>
+  askedParts(parseJobspec(text)).map(({ name, resources }) => [
+    name,
+    resources.map((trees) => trees.map(({ type, count }) => `${count} ${type}`)),
+  ]);
+
+const DOCUMENT = `
+version: 1
+resources:
+  all: { type: node, count: 4 MARK }
+  one: { type: node, count: 1 }
+tasks:
+  - { name: alone, command: [a], resources: one }
+  - { name: here, command: [b], local: true }
+groups:
+  - name: train
+    resources: all
+    tasks:
+      - { name: fit, command: [c], resources: one }
+      - { name: score, command: [d] }
+`;
+
+describe("what a jobspec asks of a cluster", () => {
+  test("is each task that is not local", () => {
+    expect(names(DOCUMENT.replace("MARK", ""))).toEqual([
+      ["alone", [["1 node"]]],
+      ["train/fit", [["1 node"]]],
+      ["train/score", [["4 node"]]],
+    ]);
+  });
+
+  test("is what names a resource that is marked, if any is", () => {
+    const marked = DOCUMENT.replace("MARK", ", schedule: true");
+    expect(names(marked)).toEqual([["train", [["4 node"]]]]);
+  });
+
+  test("is what is marked, when nothing names it", () => {
+    const text = DOCUMENT.replace("MARK", "").replace(
+      "\ntasks:",
+      "\n  spare: { type: gpu, count: 2, schedule: true }\ntasks:",
+    );
+    expect(names(text)).toEqual([["spare", [["2 gpu"]]]]);
+  });
+
+  test("is nothing when all is local", () => {
+    expect(names("version: 1\nresources: {}\ntasks: [{ command: [a], local: true }]")).toEqual([]);
+  });
+});
+
+describe("parameters", () => {
+  const spec = (document: string, ...tasks: string[]): string => `
+version: 1
+resources: { one: { type: node, count: 1 } }
+attributes: { parameter: ${document} }
+tasks: [${tasks.map((each) => `{ command: [a], resources: one, attributes: ${each} }`).join(", ")}]
+`;
+  const read = (text: string): unknown => parametersOf(parseJobspec(text));
+
+  test("are those of the document", () => {
+    expect(read(spec("{ a: 1 }", "{ }", "{ parameter: { a: 2 } }"))).toEqual({ a: 1 });
+  });
+
+  test("or those of its only task, which may say others", () => {
+    expect(read(spec("{ a: 1 }", "{ }"))).toEqual({ a: 1 });
+    expect(read(spec("{ a: 1 }", "{ parameter: { a: 2 } }"))).toEqual({ a: 2 });
+  });
+
+  test("or none", () => {
+    expect(read("version: 1\nresources: {}\ntasks: [{ command: [a], local: true }]")).toEqual({});
+  });
+});

@@ -1,0 +1,289 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../../tests/support/eventually.ts";
+import { FakeAgent } from "../../tests/support/fake-agent.ts";
+import type { FakeClock } from "../../tests/support/fake-clock.ts";
+import { aPlane } from "../../tests/support/plane.ts";
+import { aDocument, documentOf, times } from "../core/graph/testing/documents.ts";
+import { limits } from "../limits.ts";
+import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { Operations } from "./operations.ts";
+
+const me = { name: "test" };
+const disk = { current: new MemoryDisk() };
+let plane: ControlPlane;
+let clock: FakeClock;
+let operations: Operations;
+
+beforeEach(async () => {
+  disk.current = new MemoryDisk();
+  ({ plane, clock } = await aPlane({ store: createMemoryStore(disk.current) }));
+  ({ operations } = plane);
+});
+afterEach(() => plane.close());
+
+async function restart(): Promise<void> {
+  await plane.close();
+  ({ plane, clock } = await aPlane({ store: createMemoryStore(disk.current) }));
+  ({ operations } = plane);
+}
+
+const document = (nodes = 2) =>
+  documentOf({
+    type: "cluster",
+    inside: times(nodes, { type: "node", inside: [{ type: "core", size: 8 }] }),
+  });
+const io = (vertex = "1") => aDocument({ io0: "shm" }, [[vertex, "io0"]]);
+const register = (name = "blue", nodes = 2, isUpdate = false) =>
+  operations.registerCluster(me, { name, graph: document(nodes), isUpdate });
+const addIo = (vertex?: string) =>
+  operations.addSubsystem(me, { cluster: "blue", name: "io", document: io(vertex) });
+const ref = { cluster: "blue", name: "io" };
+const refusal = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) as string });
+
+describe("registered clusters", () => {
+  test("are shown with what they have, and listed by name", async () => {
+    const registeredAtMs = clock.nowMs();
+    const blue = await register();
+    expect(blue).toEqual({
+      name: "blue",
+      kind: "pulling",
+      createdAtMs: registeredAtMs,
+      nodes: 0,
+      nodesConnected: 0,
+      capacity: {},
+      used: {},
+      tasks: 0,
+      vertices: { cluster: 1, core: 16, node: 2 },
+      subsystems: [],
+      state: [],
+      counters: [],
+    });
+    await register("azure");
+    const { clusters } = await operations.listClusters();
+    expect(clusters.map(({ name }) => name)).toEqual(["azure", "blue"]);
+    expect(clusters[1]).toEqual(await operations.getCluster("blue"));
+  });
+
+  test("beside those with agents, which show what their nodes have", async () => {
+    await register();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1", { capacity: { cpu: 4_000, memory: 2 ** 33 } });
+    await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
+    expect((await operations.listClusters()).clusters).toMatchObject([
+      { name: "blue", kind: "pulling", nodes: 0, capacity: {} },
+      { name: "default", kind: "managed", nodes: 1, nodesConnected: 1, vertices: {} },
+    ]);
+    expect(await operations.getCluster("default")).toMatchObject({ capacity: { cpu: 4 } });
+    const named = { cluster: "default", name: "io" };
+    for (const refused of [
+      () => register("default"),
+      () => operations.getClusterGraph("default"),
+      () => operations.addSubsystem(me, { ...named, document: io() }),
+      () => operations.removeSubsystem(me, named),
+      () => operations.getSubsystem(named),
+    ]) {
+      await expect(refused()).rejects.toThrow(/cluster default has agents/);
+    }
+    await expect(operations.deleteCluster(me, "default")).rejects.toThrow("remove them first");
+    const told = await operations.setClusterState(me, { cluster: "default", values: { a: 1 } });
+    expect(told.state).toMatchObject([{ key: "a", value: 1 }]);
+  });
+
+  test("give back the graph that was sent, as text or as a document", async () => {
+    const graph = JSON.stringify(document());
+    await operations.registerCluster(me, { name: "blue", graph });
+    const written = await operations.getClusterGraph("blue");
+    expect(Object.keys(written.graph.nodes)).toHaveLength(5);
+    await operations.registerCluster(me, { name: "copy", graph: written });
+    expect(await operations.getClusterGraph("copy")).toEqual(written);
+  });
+
+  test("get another graph only when that is said, and keep state and subsystems", async () => {
+    await register();
+    await addIo();
+    await operations.setClusterState(me, { cluster: "blue", values: { zone: "north" } });
+    await expect(register("blue", 3)).rejects.toEqual(refusal("already_exists", /--update/));
+    expect((await operations.getCluster("blue")).vertices).toMatchObject({ node: 2 });
+    expect(await register("blue", 3, true)).toMatchObject({
+      vertices: { node: 3 },
+      subsystems: [{ name: "io", vertices: 1, links: 1 }],
+      state: [{ key: "zone", value: "north" }],
+    });
+  });
+
+  test("are forgotten with all that is known of them", async () => {
+    await register();
+    await addIo();
+    expect((await operations.deleteCluster(me, "blue")).revision).toBeGreaterThan(0);
+    for (const gone of [
+      () => operations.getCluster("blue"),
+      () => operations.getClusterGraph("blue"),
+      () => operations.getSubsystem(ref),
+      () => addIo(),
+      () => operations.removeSubsystem(me, ref),
+      () => operations.setClusterState(me, { cluster: "blue", values: { a: 1 } }),
+      () => operations.deleteCluster(me, "blue"),
+    ]) {
+      await expect(gone()).rejects.toEqual(refusal("not_found", /there is no cluster blue/));
+    }
+    expect(await register()).toMatchObject({ subsystems: [], state: [] });
+  });
+
+  test("are the same after a restart", async () => {
+    await register();
+    await addIo();
+    await operations.setClusterState(me, {
+      cluster: "blue",
+      values: { nodes_free: 2, spot: true },
+      counters: [{ key: "nodes_free", by: "nodes" }],
+    });
+    const all = [
+      await operations.getCluster("blue"),
+      await operations.getClusterGraph("blue"),
+      await operations.getSubsystem(ref),
+    ];
+    await restart();
+    expect([
+      await operations.getCluster("blue"),
+      await operations.getClusterGraph("blue"),
+      await operations.getSubsystem(ref),
+    ]).toEqual(all);
+  });
+
+  const wrong: readonly [string, () => Promise<unknown>, string, RegExp][] = [
+    ["a name", () => register("a b"), "name", /^name: "a b" is not a name/],
+    [
+      "text that is no JSON",
+      () => operations.registerCluster(me, { name: "x", graph: "{" }),
+      "graph",
+      /^graph: is not JSON/,
+    ],
+    [
+      "a document",
+      () => operations.registerCluster(me, { name: "x", graph: { graph: { nodes: { a: 1 } } } }),
+      "graph.nodes.a",
+      /^graph\.nodes\.a: must be an object/,
+    ],
+    [
+      "a subsystem's name",
+      () => operations.addSubsystem(me, { cluster: "blue", name: "i\no", document: io() }),
+      "name",
+      /^name: a subsystem's has 1 to 128 characters, no controls/,
+    ],
+    [
+      "a long one",
+      () => operations.addSubsystem(me, { cluster: "blue", name: "x".repeat(129), document: io() }),
+      "name",
+      /^name: a subsystem's/,
+    ],
+    ["a link", () => addIo("99"), "graph.edges[0].source", /has a vertex "99"/],
+    [
+      "nothing to set",
+      () => operations.setClusterState(me, { cluster: "blue", values: {} }),
+      "values",
+      /at least one key, or counters/,
+    ],
+    [
+      "a key that is set and removed",
+      () => operations.setClusterState(me, { cluster: "blue", values: { a: 1 }, remove: ["a"] }),
+      "remove",
+      /"a" is given a value too/,
+    ],
+    [
+      "a nested value",
+      () => operations.setClusterState(me, { cluster: "blue", values: { a: { b: 1 } } }),
+      "state.a",
+      /must be a number, a text/,
+    ],
+    [
+      "a counter",
+      () =>
+        operations.setClusterState(me, {
+          cluster: "blue",
+          values: {},
+          counters: [{ key: "a", by: "cores" }],
+        }),
+      "counters[0].by",
+      /must be nodes, slots or jobs/,
+    ],
+    [
+      "too many counters",
+      () =>
+        operations.setClusterState(me, {
+          cluster: "blue",
+          values: {},
+          counters: Array(limits.countersMax + 1).fill({ key: "a", by: "jobs" }),
+        }),
+      "counters",
+      /at most 100, not 101/,
+    ],
+  ];
+  for (const [name, act, field, message] of wrong) {
+    test(`wrong input is refused with its place, and changes nothing: ${name}`, async () => {
+      await register();
+      const before = await operations.listClusters();
+      const error = await act().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({ code: "invalid_argument", field });
+      expect(String((error as Error).message)).toMatch(message);
+      expect(await operations.listClusters()).toEqual(before);
+    });
+  }
+});
+
+describe("subsystems", () => {
+  test("are added, shown, replaced and removed, whatever they are called", async () => {
+    await register();
+    expect((await addIo()).subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
+    expect(await operations.getSubsystem(ref)).toMatchObject({
+      graph: { edges: [{ source: "1", target: "io0", relation: "contains" }] },
+    });
+    const odd = { cluster: "blue", name: "os/größe 1.0" };
+    await operations.addSubsystem(me, { ...odd, document: JSON.stringify(io("2")) });
+    const two = aDocument({ a: "x", b: "y" }, [
+      ["1", "a"],
+      ["2", "a"],
+    ]);
+    const view = await operations.addSubsystem(me, { ...ref, document: two });
+    expect(view.subsystems).toEqual([
+      { name: "io", vertices: 2, links: 2 },
+      { name: "os/größe 1.0", vertices: 1, links: 1 },
+    ]);
+    await operations.removeSubsystem(me, odd);
+    await operations.removeSubsystem(me, ref);
+    expect((await operations.getCluster("blue")).subsystems).toEqual([]);
+    const absent = refusal("not_found", /cluster blue has no subsystem io/);
+    await expect(operations.removeSubsystem(me, ref)).rejects.toEqual(absent);
+    await expect(operations.getSubsystem(ref)).rejects.toEqual(absent);
+  });
+});
+
+describe("state", () => {
+  test("keys told replace, others stay, with their age", async () => {
+    await register();
+    const first = clock.nowMs();
+    await operations.setClusterState(me, { cluster: "blue", values: { b: 1, a: "x", c: true } });
+    clock.advance(1_000);
+    const counters = [{ key: "b", by: "slots" }] as const;
+    const view = await operations.setClusterState(me, {
+      cluster: "blue",
+      values: { b: 2, c: null },
+      counters,
+    });
+    expect(view.state).toEqual([
+      { key: "a", value: "x", setAtMs: first },
+      { key: "b", value: 2, setAtMs: first + 1_000 },
+    ]);
+    expect(view.counters).toEqual(counters);
+    const rest = await operations.setClusterState(me, {
+      cluster: "blue",
+      values: {},
+      remove: ["b", "never told"],
+    });
+    expect([rest.state.map(({ key }) => key), rest.counters]).toEqual([["a"], counters]);
+  });
+});

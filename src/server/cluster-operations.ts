@@ -1,0 +1,119 @@
+import { parseCounters } from "../core/graph/cluster-state.ts";
+import type { Graph } from "../core/graph/graph.ts";
+import { parseGraph, parseJson, toJgf } from "../core/graph/jgf.ts";
+import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/subsystem.ts";
+import type { ClusterId } from "../core/model/ids.ts";
+import { checkName, clusterId } from "../core/model/ids.ts";
+import { requireCluster } from "../core/state/decide/clusters.ts";
+import type { State } from "../core/state/state.ts";
+import { AppError, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import type { ClusterStateInput, Operations } from "./operations.ts";
+import { showCluster, showClusters } from "./show-clusters.ts";
+import type { ClusterView } from "./views.ts";
+
+type ClusterOperations = Pick<
+  Operations,
+  | "listClusters"
+  | "getCluster"
+  | "registerCluster"
+  | "deleteCluster"
+  | "getClusterGraph"
+  | "addSubsystem"
+  | "removeSubsystem"
+  | "getSubsystem"
+  | "setClusterState"
+>;
+
+/** Documents are read and checked here, outside of the loop: only what is right becomes a command. */
+export function createClusterOperations({ loop, clock }: OperationContext): ClusterOperations {
+  const getCluster = (name: string): Promise<ClusterView> =>
+    loop.read((state) => showCluster(state, requireCluster(state, clusterId(name))));
+  return {
+    listClusters: () =>
+      loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
+
+    getCluster,
+
+    async registerCluster(_caller, { name, graph, isUpdate = false }) {
+      const id = clusterId(checkName(name, "name", limits.nameLengthMax));
+      const parsed = parseGraph(documentOf(graph));
+      const nowMs = clock.nowMs();
+      await loop.submit({ kind: "register-cluster", id, graph: parsed, isUpdate, nowMs });
+      return getCluster(name);
+    },
+
+    async deleteCluster(_caller, name) {
+      await loop.submit({ kind: "remove-cluster", id: clusterId(name), nowMs: clock.nowMs() });
+      return { revision: loop.revision };
+    },
+
+    getClusterGraph: (name) => loop.read((state) => toJgf(graphOf(state, clusterId(name)))),
+
+    async addSubsystem(_caller, { cluster, name, document }) {
+      const id = clusterId(cluster);
+      checkSubsystemName(name);
+      const graph = loop.peek((state) => graphOf(state, id));
+      const subsystem = parseSubsystem(name, documentOf(document), graph);
+      await loop.submit({ kind: "put-subsystem", id, subsystem, graph });
+      return getCluster(cluster);
+    },
+
+    async removeSubsystem(_caller, { cluster, name }) {
+      await loop.submit({ kind: "remove-subsystem", id: clusterId(cluster), name });
+      return { revision: loop.revision };
+    },
+
+    getSubsystem: ({ cluster, name }) =>
+      loop.read((state) => {
+        const id = clusterId(cluster);
+        const graph = graphOf(state, id);
+        return toSubsystemJgf(subsystemOf(state, id, name), graph);
+      }),
+
+    async setClusterState(_caller, input) {
+      const id = clusterId(input.cluster);
+      const counters = input.counters && parseCounters(input.counters);
+      const patch = patchOf(input);
+      await loop.submit({ kind: "set-status", id, patch, counters, nowMs: clock.nowMs() });
+      return getCluster(input.cluster);
+    },
+  };
+}
+
+/** gRPC brings documents as text, REST as what the text said. */
+const documentOf = (given: unknown): unknown =>
+  typeof given === "string" ? parseJson(given) : given;
+
+function checkSubsystemName(name: string): void {
+  if (name !== "" && name.length <= limits.nameLengthMax && !/\p{Cc}/u.test(name)) return;
+  throw invalid("name", `a subsystem's has 1 to ${limits.nameLengthMax} characters, no controls`);
+}
+
+function graphOf(state: State, id: ClusterId): Graph {
+  if (requireCluster(state, id).kind === "pulling") return state.clusters.graphs.graph(id);
+  throw new AppError(
+    "conflict",
+    `cluster ${id} has agents, which tell what it has; graphs and subsystems are those of ` +
+      "registered clusters",
+  );
+}
+
+function subsystemOf(state: State, id: ClusterId, name: string): Subsystem {
+  const subsystem = state.clusters.subsystem(id, name);
+  if (subsystem !== undefined) return subsystem;
+  throw new AppError("not_found", `cluster ${id} has no subsystem ${name}`);
+}
+
+function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<string, unknown> {
+  const patch = new Map(Object.entries(values));
+  for (const key of remove) {
+    if (patch.has(key)) throw invalid("remove", `${JSON.stringify(key)} is given a value too`);
+    patch.set(key, null);
+  }
+  if (patch.size === 0 && counters === undefined) {
+    throw invalid("values", "at least one key, or counters, must be given");
+  }
+  return Object.fromEntries(patch);
+}

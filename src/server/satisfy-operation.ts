@@ -1,0 +1,128 @@
+import type { StateValues } from "../core/graph/cluster-state.ts";
+import { isRecord } from "../core/graph/metadata.ts";
+import { readResourceChoice } from "../core/graph/read-request.ts";
+import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
+import { parseJobspec } from "../core/jobspec/parse.ts";
+import { chooseForAll, type Choosing } from "../core/scheduler/choose-for-all.ts";
+import { type ClusterAnswer, satisfyChoice } from "../core/scheduler/satisfy.ts";
+import type { State } from "../core/state/state.ts";
+import { AppError, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import type { Operations, SatisfyQuery } from "./operations.ts";
+import type { SatisfyView, SelectionView } from "./views.ts";
+
+/** What was asked, read and checked. */
+interface Asked {
+  readonly parts: readonly AskedPart[];
+  readonly choosing: Choosing | undefined;
+}
+
+export function createSatisfyOperation(context: OperationContext): Pick<Operations, "satisfy"> {
+  const { loop, random } = context;
+  return {
+    async satisfy(query) {
+      const asked = readQuery(query);
+      return loop.read((state, revision) => ({
+        ...answer(state, asked, () => random.fraction()),
+        revision,
+      }));
+    },
+  };
+}
+
+function readQuery({ ask, selection }: SatisfyQuery): Asked {
+  if (ask.kind === "request") {
+    const parts = [{ name: "request", resources: readResourceChoice(ask.request, "request") }];
+    return { parts, choosing: selection && toChoosing(selection, {}) };
+  }
+  const jobspec = parseJobspec(ask.text);
+  const parts = askedParts(jobspec);
+  if (parts.length === 0) {
+    throw invalid("jobspec", "asks nothing of a cluster: all of its tasks are local");
+  }
+  return { parts, choosing: selection && toChoosing(selection, parametersOf(jobspec)) };
+}
+
+function toChoosing(
+  { strategy, options = {}, parameters = {} }: NonNullable<SatisfyQuery["selection"]>,
+  ofJobspec: unknown,
+): Choosing {
+  if (!isRecord(options)) throw invalid("selection.options", "must be an object");
+  const own = scalarsOf(ofJobspec, "attributes.parameter");
+  return {
+    strategy,
+    options,
+    parameters: { ...own, ...scalarsOf(parameters, "selection.parameters") },
+  };
+}
+
+function scalarsOf(value: unknown, field: string): StateValues {
+  if (!isRecord(value)) throw invalid(field, "must be an object of names and values");
+  const entries = Object.entries(value).map(([name, each]) => {
+    const isScalar = typeof each === "string" || typeof each === "boolean" || Number.isFinite(each);
+    if (!isScalar) throw invalid(`${field}.${name}`, "must be a number, a text, true or false");
+    return [name, each as string | boolean | number] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function answer(
+  state: State,
+  { parts, choosing }: Asked,
+  random: () => number,
+): Omit<SatisfyView, "revision"> {
+  const answers = parts.length * state.clusters.rows.size;
+  if (answers > limits.satisfyAnswersMax) {
+    throw new AppError(
+      "exhausted",
+      `${parts.length} tasks and ${state.clusters.rows.size} clusters are more than ` +
+        `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
+    );
+  }
+  const tasks = answerEach(state, parts);
+  const ofEach = tasks.map(({ clusters }) => clusters);
+  const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
+  return {
+    ever: inAll(ofEach, ({ ever }) => ever),
+    now: inAll(ofEach, ({ now }) => now),
+    tasks,
+    ...(chosen === undefined ? {} : { selection: toSelectionView(chosen) }),
+  };
+}
+
+/** Tasks that ask for the same are answered once. */
+function answerEach(
+  state: State,
+  parts: readonly AskedPart[],
+): { readonly name: string; readonly clusters: readonly ClusterAnswer[] }[] {
+  const known = new Map<string, readonly ClusterAnswer[]>();
+  return parts.map(({ name, resources }) => {
+    const key = JSON.stringify(resources);
+    let clusters = known.get(key);
+    if (clusters === undefined) {
+      clusters = satisfyChoice(state, resources).clusters;
+      known.set(key, clusters);
+    }
+    return { name, clusters };
+  });
+}
+
+function inAll(
+  parts: readonly (readonly ClusterAnswer[])[],
+  isSo: (answer: ClusterAnswer) => boolean,
+): readonly string[] {
+  const [first = [], ...others] = parts.map(
+    (answers) => new Set(answers.filter(isSo).map(({ cluster }) => cluster)),
+  );
+  return [...first].filter((name) => others.every((names) => names.has(name)));
+}
+
+function toSelectionView({
+  strategy,
+  ranked,
+  dropped,
+}: Omit<SelectionView, "chosen">): SelectionView {
+  const [chosen] = ranked;
+  return { strategy, ...(chosen === undefined ? {} : { chosen }), ranked, dropped };
+}
