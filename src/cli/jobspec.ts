@@ -59,8 +59,8 @@ function declareConvert(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-What the form has no words for is refused and named. A file for busbar submit says in comments
-what waits for what.
+What the form has no words for is refused and named. busbar submit --jobspec takes any jobspec as
+it is, and may place it on clusters that busbar's own job files do not speak of.
 
 Examples:
   busbar jobspec convert old.yaml --to nextgen
@@ -167,16 +167,14 @@ function convertTo(form: Format, jobspec: Jobspec): Answer {
 const toYaml = (value: unknown): string =>
   stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
-/** One entry of a job file. What such files cannot say yet is a comment. */
-function toJobFile({ spec, dependsOn, isLocal }: BusbarJob): string {
-  const { timeLimitMs, ...fields } = spec;
+/** One entry of a job file. What such files cannot say is a comment. */
+function toJobFile({ spec, isLocal }: BusbarJob): string {
+  const { timeLimitMs, dependsOn, ...fields } = spec;
   const job = {
     ...fields,
     ...(timeLimitMs === undefined ? {} : { timeLimit: formatDuration(timeLimitMs) }),
+    ...(dependsOn === undefined ? {} : { dependsOn: dependsOn.flatMap(({ on = [] }) => on) }),
   };
-  const comments = [
-    ...(dependsOn.length === 0 ? [] : [`# after ${dependsOn.map(({ on }) => on).join(", ")}`]),
-    ...(isLocal ? ["# local: meant to run where the jobspec is run"] : []),
-  ];
+  const comments = isLocal ? ["# local: meant to run where the jobspec is run"] : [];
   return [...comments, toYaml([job])].join("\n");
 }

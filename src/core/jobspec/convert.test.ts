@@ -210,12 +210,7 @@ describe("to jobs of Busbar", () => {
 
   test("groups become their tasks, which inherit and wait", () => {
     const small = NEXTGEN.replace("count: 4\n    schedule", "count: 1\n    schedule");
-    const shown = jobs(small).map(({ name, spec, dependsOn, isLocal }) => ({
-      name,
-      spec,
-      dependsOn,
-      isLocal,
-    }));
+    const shown = jobs(small).map(({ name, spec, isLocal }) => ({ name, spec, isLocal }));
     expect(shown).toEqual([
       {
         name: "fetch",
@@ -225,7 +220,6 @@ describe("to jobs of Busbar", () => {
           resources: { cpu: 4 },
           timeLimitMs: 14_400_000,
         },
-        dependsOn: [],
         isLocal: false,
       },
       {
@@ -236,8 +230,8 @@ describe("to jobs of Busbar", () => {
           env: { SEED: "1" },
           cwd: "/scratch",
           timeLimitMs: 7_200_000,
+          dependsOn: [{ on: ["fetch"] }],
         },
-        dependsOn: [{ on: "fetch", kind: "afterok" }],
         isLocal: true,
       },
       {
@@ -250,8 +244,8 @@ describe("to jobs of Busbar", () => {
           resources: { gpu: 1 },
           array: "0-2",
           timeLimitMs: 1_800_000,
+          dependsOn: [{ on: ["train/prepare"] }],
         },
-        dependsOn: [{ on: "train/prepare", kind: "afterok" }],
         isLocal: false,
       },
       {
@@ -263,8 +257,8 @@ describe("to jobs of Busbar", () => {
           cwd: "/scratch",
           resources: { cpu: 8, gpu: 2, memory: 32 * 1_024 ** 3 },
           timeLimitMs: 7_200_000,
+          dependsOn: [{ on: ["train/fit"] }],
         },
-        dependsOn: [{ on: "train/fit", kind: "afterok" }],
         isLocal: false,
       },
       {
@@ -274,11 +268,8 @@ describe("to jobs of Busbar", () => {
           script: "echo done",
           resources: { cpu: 4 },
           timeLimitMs: 14_400_000,
+          dependsOn: [{ on: ["train/prepare", "train/fit", "train/score/task-0"] }],
         },
-        dependsOn: ["train/prepare", "train/fit", "train/score/task-0"].map((on) => ({
-          on,
-          kind: "afterok",
-        })),
         isLocal: false,
       },
     ]);

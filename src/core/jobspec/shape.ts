@@ -72,7 +72,7 @@ function together(a: Shape, b: Shape): Shape {
 }
 
 function shapeOfTree(tree: ResourceRequest): Shape {
-  const path = pathTo(tree, (each) => each.isSlot) ?? pathTo(tree, ({ type }) => type === "node");
+  const path = pathToProcess(tree);
   const isExclusive = someVertex(tree, (each) => each.isExclusive);
   if (path === undefined) {
     return {
@@ -106,6 +106,10 @@ const product = (path: readonly ResourceRequest[]): number =>
 
 const someVertex = (tree: ResourceRequest, isIt: (each: ResourceRequest) => boolean): boolean =>
   isIt(tree) || tree.with.some((each) => someVertex(each, isIt));
+
+/** From the top down to what one process gets: a slot, or without any a node. */
+export const pathToProcess = (tree: ResourceRequest): readonly ResourceRequest[] | undefined =>
+  pathTo(tree, (each) => each.isSlot) ?? pathTo(tree, ({ type }) => type === "node");
 
 /** From the top down to the first vertex that is meant. */
 function pathTo(

@@ -9,10 +9,9 @@ import { plainWork } from "./work-script.ts";
 
 /** A task as a job of Busbar. */
 export interface BusbarJob {
-  /** The task's path: unique, and what `dependsOn` means. */
+  /** The task's path: unique, and what others depend on. */
   readonly name: string;
   readonly spec: JobSpecInput;
-  readonly dependsOn: readonly { readonly on: string; readonly kind: "afterok" }[];
   /** What it asks of a cluster's graph; `spec.resources` is what one node must have for a part. */
   readonly resources: ResourceChoice;
   /** To be run where the jobspec is run, not placed on a node. */
@@ -26,14 +25,13 @@ export interface BusbarJob {
 export function toBusbarJobs(jobspec: Jobspec): { readonly jobs: readonly BusbarJob[] } {
   const reasons: string[] = [];
   const jobs = flattenTasks(jobspec).flatMap((flat): BusbarJob[] => {
-    const { task, dependsOn } = flat;
+    const { task } = flat;
     const spec = toSpec(flat, (reason) => reasons.push(`${task.path}: ${reason}`));
     if (spec === undefined) return [];
     return [
       {
         name: task.path,
         spec,
-        dependsOn: dependsOn.map((on) => ({ on, kind: "afterok" })),
         resources: task.resources,
         isLocal: task.isLocal,
       },
@@ -51,23 +49,34 @@ export function firstOf(reasons: readonly string[]): readonly string[] {
     : [...reasons.slice(0, most), `and ${reasons.length - most} more`];
 }
 
-type Refuse = (reason: string) => unknown;
+export type Refuse = (reason: string) => unknown;
 
-function toSpec({ task, attributes }: FlatTask, refuse: Refuse): JobSpecInput | undefined {
+function toSpec(flat: FlatTask, refuse: Refuse): JobSpecInput | undefined {
+  const { task } = flat;
+  return specOf(flat, task.isLocal ? { copies: task.replicas } : toOneNode(task, refuse), refuse);
+}
+
+/** Tells what is wrong with it instead, if something is. */
+export function specOf(
+  { task, attributes, dependsOn }: FlatTask,
+  placed: (Pick<JobSpecInput, "resources" | "request"> & { readonly copies: number }) | undefined,
+  refuse: Refuse,
+): JobSpecInput | undefined {
   const work = plainWork(task.work);
   if (work.kind === "impossible") refuse(work.reason);
-  const placed = task.isLocal ? { copies: task.replicas } : toOneNode(task, refuse);
   if (placed === undefined || work.kind === "impossible") return undefined;
   const { durationMs, cwd, environment } = attributes;
+  const { copies, ...demand } = placed;
   const spec: JobSpecInput = {
-    name: task.path.length <= limits.nameLengthMax ? task.path : task.name,
+    name: task.path,
     ...(work.kind === "command" ? { command: work.argv } : { script: work.text }),
     ...(Object.keys(environment).length === 0 ? {} : { env: environment }),
     ...(cwd === undefined ? {} : { cwd }),
-    ...(placed.resources === undefined ? {} : { resources: placed.resources }),
-    ...(placed.copies === 1 ? {} : { array: `0-${placed.copies - 1}` }),
+    ...demand,
+    ...(copies === 1 ? {} : { array: `0-${copies - 1}` }),
     // 0 is without limit, which is what saying nothing means.
     ...(durationMs === undefined || durationMs === 0 ? {} : { timeLimitMs: durationMs }),
+    ...(dependsOn.length === 0 ? {} : { dependsOn: [{ on: dependsOn }] }),
   };
   try {
     toJobSpec(spec);
@@ -81,7 +90,7 @@ function toSpec({ task, attributes }: FlatTask, refuse: Refuse): JobSpecInput | 
 
 interface OneNode {
   readonly copies: number;
-  readonly resources?: Readonly<Record<string, number>> | undefined;
+  readonly resources?: Readonly<Record<string, number>>;
 }
 
 /** By the first alternative that single nodes can meet. */
@@ -125,8 +134,6 @@ function fromShape(task: JobspecTask, shape: Shape): OneNode | string {
     ),
   };
   const processes = kind === "total" ? count : slots * count;
-  return {
-    copies: task.replicas * processes,
-    resources: Object.keys(resources).length === 0 ? undefined : resources,
-  };
+  const copies = task.replicas * processes;
+  return Object.keys(resources).length === 0 ? { copies } : { copies, resources };
 }

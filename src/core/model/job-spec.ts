@@ -30,7 +30,7 @@ export interface JobSpecInput {
   readonly request?: ResourceChoice | undefined;
   readonly select?:
     | {
-        readonly strategy: string;
+        readonly strategy?: string | undefined;
         readonly options?: Readonly<Record<string, unknown>> | undefined;
         readonly parameters?: StateValues | undefined;
       }
@@ -256,9 +256,12 @@ function toDemand({ resources, request }: JobSpecInput): Pick<JobTerms, "needs" 
 function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
   if (select === undefined) return undefined;
   const { strategy, options = NO_OPTIONS, parameters = NO_OPTIONS } = select;
-  const found = strategyByName(strategy);
+  if (strategy === undefined && options !== NO_OPTIONS) {
+    throw invalid("select.options", "are those of a strategy: name it");
+  }
+  const found = strategy === undefined ? undefined : strategyByName(strategy);
   try {
-    found.prepare(options);
+    found?.prepare(options);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const field = error.field === undefined ? "select" : `select.${error.field}`;

@@ -29,7 +29,8 @@ export type Texts = Readonly<Record<string, string>>;
 
 /** A way to choose between clusters: docs/graph.md. */
 export interface SelectTerms {
-  readonly strategy: string;
+  /** Undefined: the server's. */
+  readonly strategy: string | undefined;
   readonly options: Readonly<Record<string, unknown>>;
   /** What the job itself adds to the names that expressions know. */
   readonly parameters: StateValues;

@@ -6,8 +6,7 @@ import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "./choose-cluster.ts";
 import { judge, outlook } from "./explain.ts";
 import type { Verdict } from "./filters/filter.ts";
-import { askedOfClusters, type Request, requestOf } from "./request.ts";
-import { strategyByName } from "./select/all.ts";
+import { askedOfClusters, type Request, requestOf, selectOf } from "./request.ts";
 
 /** What explanations look at. */
 export interface PlacesView {
@@ -96,11 +95,10 @@ function dropUnwanted(
 ): readonly ClusterAnswer[] {
   const ofClusters = askedOfClusters(request);
   if (request.request === undefined && ofClusters === undefined) return answers;
-  const { select } = request;
   const asked = {
     ...requestOf(request),
     ofClusters,
-    chooseCluster: select && strategyByName(select.strategy).prepare(select.options),
+    chooseCluster: selectOf(request),
   };
   const ready = new Map<ClusterId, NodeRecord>();
   for (const record of nodes.values()) {

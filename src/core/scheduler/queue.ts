@@ -7,8 +7,7 @@ import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
 import type { Request, RequestClass } from "./request.ts";
-import { askedOfClusters, isWaiting, requestKey, requestOf } from "./request.ts";
-import { strategyByName } from "./select/all.ts";
+import { askedOfClusters, isWaiting, requestKey, requestOf, selectOf } from "./request.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -130,7 +129,6 @@ export class Queue {
   #newClass(key: string, asked: Request): RequestClass {
     const pool = this.#fleet.poolFor(asked);
     const ofClusters = askedOfClusters(asked);
-    const select = asked.select;
     const made: RequestClass = {
       ...asked,
       key,
@@ -139,8 +137,7 @@ export class Queue {
       candidates: undefined,
       ofClusters,
       clustersMayHelp: ofClusters !== undefined,
-      chooseCluster:
-        select === undefined ? undefined : strategyByName(select.strategy).prepare(select.options),
+      chooseCluster: selectOf(asked),
     };
     if (ofClusters !== undefined) this.#lookingForClusters.add(made);
     return made;

@@ -3,6 +3,7 @@ import type { JobTerms, Where } from "../model/job.ts";
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { Lane } from "./lane.ts";
+import { strategyByName } from "./select/all.ts";
 import type { Select } from "./select/strategy.ts";
 import type { Pool } from "./pool.ts";
 
@@ -83,3 +84,9 @@ export function askedOfClusters({ needs, request, where }: Request): GraphReques
   if (request !== undefined) return graphRequest(request);
   return where.cluster === undefined ? undefined : graphRequest(choiceOf(needs));
 }
+
+/** The job's own way to choose a cluster; undefined: the server's. */
+export const selectOf = ({ select }: Request): Select | undefined =>
+  select?.strategy === undefined
+    ? undefined
+    : strategyByName(select.strategy).prepare(select.options);

@@ -1,0 +1,53 @@
+import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { JobspecTask } from "./model.ts";
+import { pathToProcess, type Shape, shapeOf } from "./shape.ts";
+
+/** A task as tasks of Busbar, each of which asks for its own part of what is asked for. */
+export interface PerProcess {
+  readonly copies: number;
+  readonly request: ResourceChoice;
+}
+
+/**
+ * Processes that run by themselves become as many tasks. Work that wants several nodes together stays
+ * one, with all that it asks for; so does a choice between ways with different numbers of processes.
+ */
+export function perProcess(task: JobspecTask): PerProcess {
+  const { resources, replicas } = task;
+  const counts = resources.map((trees) => processesOf(task, shapeOf(trees)));
+  const [count] = counts;
+  if (count === undefined || counts.some((other) => other !== count)) {
+    return { copies: replicas, request: resources };
+  }
+  const { kind, count: perSlot } = task.processes;
+  // Processes that share a slot get equal parts of it.
+  const sharing = kind === "per-slot" ? perSlot : 1;
+  return {
+    copies: replicas * count,
+    request: resources.map((trees) => trees.map((tree) => ofOneProcess(tree, sharing))),
+  };
+}
+
+/** Undefined: they are wanted together. */
+function processesOf({ processes }: JobspecTask, shape: Shape): number | undefined {
+  if (shape.isSpanning) return undefined;
+  return processes.kind === "total" ? processes.count : shape.slots * processes.count;
+}
+
+/** What stands beside the way down to the process is of others. */
+function ofOneProcess(tree: ResourceRequest, sharing: number): ResourceRequest {
+  const path = pathToProcess(tree);
+  if (path === undefined) return shared(tree, sharing);
+  const [last, ...above] = path.toReversed();
+  const bottom =
+    last === undefined ? tree : { ...last, with: last.with.map((each) => shared(each, sharing)) };
+  return above.reduce<ResourceRequest>(
+    (inner, vertex) => ({ ...vertex, count: 1, with: [inner] }),
+    { ...bottom, count: 1 },
+  );
+}
+
+const shared = (tree: ResourceRequest, sharing: number): ResourceRequest =>
+  tree.with.length === 0
+    ? { ...tree, count: tree.count / sharing }
+    : { ...tree, with: tree.with.map((each) => shared(each, sharing)) };
