@@ -20,6 +20,7 @@ timeLimit: 1h30m
 killGrace: 250ms
 queueDeadline: 1d
 outputLimit: 1M
+dependsOn: [build, 17.30, { afterany: [a, b], singleton: n }, { after: [c, d], atLeast: 1 }]
 idempotencyKey: abc
 `;
   expect(parse(text)).toEqual([
@@ -40,6 +41,12 @@ idempotencyKey: abc
         killGraceMs: 250n,
         queueDeadlineMs: 86_400_000n,
         outputLimitBytes: 1_048_576n,
+        dependsOn: [
+          { kind: "afterok", on: ["build", "17.30"] },
+          { kind: "afterany", on: ["a", "b"], atLeast: 0 },
+          { kind: "singleton", name: "n" },
+          { kind: "after", on: ["c", "d"], atLeast: 1 },
+        ],
       },
       idempotencyKey: "abc",
     },
@@ -53,6 +60,15 @@ test("a list, several documents, and JSON hold several jobs", () => {
   expect(names('[{"name": "a", "command": ["x"]},\n\t{"name": "b", "script": "y"}]')).toEqual([
     "a",
     "b",
+  ]);
+});
+
+test("one name is enough, in either spelling", () => {
+  const on = (text: string) => parse(`command: [x]\n${text}`)[0]?.spec?.dependsOn;
+  expect(on("dependsOn: build")).toEqual([{ kind: "afterok", on: ["build"] }]);
+  expect(on("depends_on: [build]")).toEqual([{ kind: "afterok", on: ["build"] }]);
+  expect(on("dependsOn: { afternotok: 17 }")).toEqual([
+    { kind: "afternotok", on: ["17"], atLeast: 0 },
   ]);
 });
 
@@ -84,6 +100,18 @@ describe("errors name the file, the line, the column and what would be right", (
       "command: make -j4",
       /^jobs.yaml:1:10: command: must be a list of words like \["make", "-j4"\]/,
     ],
+    [
+      "an unknown kind of dependency",
+      "command: [x]\ndependsOn: { afterOk: a }",
+      /^jobs.yaml:2:14: dependsOn: unknown key "afterOk"; did you mean "afterok"/,
+    ],
+    [
+      "a number that belongs to two lists",
+      "command: [x]\ndependsOn: { afterok: [a, b], after: c, atLeast: 1 }",
+      /dependsOn.atLeast: belongs to one list of jobs/,
+    ],
+    ["no list to choose from", "command: [x]\ndependsOn: { atLeast: 1 }", /needs one of afterok/],
+    ["both spellings", "command: [x]\ndependsOn: a\ndepends_on: b", /write one of them/],
     ["an empty command", "command: []", /command: is empty/],
     [
       "a word that is a map",

@@ -3,6 +3,7 @@ import { invalid } from "../lib/errors.ts";
 import { parseSizeBytes } from "../lib/units.ts";
 import { limits } from "../limits.ts";
 import { arraySpec, duration, parseAmount, wholeNumber } from "./flags.ts";
+import { readDependencies } from "./job-dependencies.ts";
 import { readYaml, type Value } from "./yaml-value.ts";
 
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
@@ -30,6 +31,8 @@ const FIELDS = {
   outputLimit: (value: Value): Spec => ({
     outputLimitBytes: BigInt(parseSizeBytes(value.text(), value.at)),
   }),
+  dependsOn: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
+  depends_on: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
 } as const satisfies Record<string, (value: Value) => Spec>;
 
 const KEYS = [...(Object.keys(FIELDS) as (keyof typeof FIELDS)[]), "idempotencyKey"] as const;
@@ -56,6 +59,9 @@ function readJob(value: Value): JobSubmissionInit {
   for (const [key, field] of fields) {
     if (key === "idempotencyKey") idempotencyKey = field.text();
     else spec = { ...spec, ...FIELDS[key](field) };
+  }
+  if (fields.has("dependsOn") && fields.has("depends_on")) {
+    throw value.fail("dependsOn and depends_on are the same; write one of them");
   }
   if (!fields.has("command") && !fields.has("script")) {
     throw value.fail("a job needs a command or a script");

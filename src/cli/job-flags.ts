@@ -16,10 +16,12 @@ import {
   wholeNumber,
 } from "./flags.ts";
 
+import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+
 type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
-export interface JobFlags {
+export interface JobFlags extends DependencyFlags {
   readonly name?: string;
   readonly group?: string;
   readonly label?: Labels;
@@ -115,8 +117,9 @@ export function addJobFlags(command: Command, context: Context): void {
       "--output-limit <size>",
       "keep at most this much output per stream (default: 16MiB)",
       size("--output-limit"),
-    )
-    .optionsGroup("Options:");
+    );
+  addDependencyFlags(command);
+  command.optionsGroup("Options:");
 }
 
 /** The one job that flags and words describe. */
@@ -149,6 +152,7 @@ export async function toSubmission(
         labels: { ...flags.nodeLabel },
       },
       ...limitsOf(flags),
+      dependsOn: dependenciesOf(flags),
     },
     idempotencyKey: flags.idempotencyKey ?? "",
   };

@@ -90,9 +90,7 @@ describe("convert", () => {
   test("to busbar prints a file that submit takes", async () => {
     const { stdout, code } = await run("convert job.yaml --to busbar");
     expect(code).toBe(0);
-    expect(stdout).toContain(
-      "# after g/a\n# local: meant to run where the jobspec is run\n- name: g/b",
-    );
+    expect(stdout).toContain("# local: meant to run where the jobspec is run\n- name: g/b");
     expect(parseJobFile(stdout, "jobs.yaml").map(({ spec }) => spec)).toEqual([
       {
         name: "g/a",
@@ -102,13 +100,19 @@ describe("convert", () => {
         array: "0-1",
         timeLimitMs: 90_000n,
       },
-      { name: "g/b", script: "echo b", env: { WHO: "it's me" }, timeLimitMs: 90_000n },
+      {
+        name: "g/b",
+        script: "echo b",
+        env: { WHO: "it's me" },
+        timeLimitMs: 90_000n,
+        dependsOn: [{ kind: "afterok", on: ["g/a"] }],
+      },
     ]);
     const json = await run("convert job.yaml --to busbar -o json");
     expect(JSON.parse(json.stdout)).toMatchObject({
       jobs: [
-        { name: "g/a", dependsOn: [], isLocal: false },
-        { name: "g/b", dependsOn: [{ on: "g/a", kind: "afterok" }], isLocal: true },
+        { name: "g/a", isLocal: false },
+        { name: "g/b", spec: { dependsOn: [{ on: ["g/a"] }] }, isLocal: true },
       ],
     });
   });

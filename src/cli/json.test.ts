@@ -68,6 +68,10 @@ test("a job with everything keeps everything, as plain numbers", () => {
       killGraceMs: 4n,
       queueDeadlineMs: 5n,
       outputLimitBytes: 6n,
+      dependsOn: [
+        { kind: "afterok", on: ["a"], atLeast: 1 },
+        { kind: "singleton", name: "n" },
+      ],
     },
     state: stateOf("failed"),
     taskTotal: 2n,
@@ -90,6 +94,10 @@ test("a job with everything keeps everything, as plain numbers", () => {
       killGraceMs: 4,
       queueDeadlineMs: 5,
       outputLimitBytes: 6,
+      dependsOn: [
+        { kind: "afterok", on: ["a"], atLeast: 1 },
+        { kind: "singleton", name: "n" },
+      ],
     },
     state: "failed",
     tasks: noTasks,

@@ -1,6 +1,7 @@
 import type {
   Cluster,
   CountJobsResponse,
+  Dependency,
   Explanation,
   Group,
   Job,
@@ -56,8 +57,20 @@ function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
     killGraceMs: time(spec?.killGraceMs),
     queueDeadlineMs: time(spec?.queueDeadlineMs),
     outputLimitBytes: time(spec?.outputLimitBytes),
+    dependsOn:
+      spec === undefined || spec.dependsOn.length === 0
+        ? undefined
+        : spec.dependsOn.map(toDependencyRow),
   });
 }
+
+const toDependencyRow = ({ kind, on, atLeast, name }: Dependency): Rows.DependencyRow =>
+  compact<Rows.DependencyRow>({
+    kind,
+    on: on.length === 0 ? undefined : [...on],
+    atLeast: atLeast === 0 ? undefined : atLeast,
+    name: text(name),
+  });
 
 function toPlacementRow(placement: JobSpec["placement"]): Rows.PlacementRow | undefined {
   const row = compact<Rows.PlacementRow>({
@@ -135,6 +148,14 @@ export const toExplanationRow = (explanation: Explanation): Rows.ExplanationRow 
   hints: [...explanation.hints],
   ahead: Number(explanation.ahead),
   nodes: explanation.nodes,
+  dependencies: explanation.dependencies.map(({ jobId, name, state, wants, met, impossible }) => ({
+    jobId,
+    name,
+    state,
+    wants,
+    met,
+    impossible,
+  })),
 });
 
 export const toNodeRow = (node: Node): Rows.NodeRow =>

@@ -43,6 +43,14 @@ export interface SpecRow {
   readonly killGraceMs?: number;
   readonly queueDeadlineMs?: number;
   readonly outputLimitBytes?: number;
+  readonly dependsOn?: readonly DependencyRow[];
+}
+
+export interface DependencyRow {
+  readonly kind: string;
+  readonly on?: readonly string[];
+  readonly atLeast?: number;
+  readonly name?: string;
 }
 
 export interface PlacementRow {
@@ -110,6 +118,14 @@ export interface ExplanationRow {
   readonly hints: readonly string[];
   readonly ahead: number;
   readonly nodes: number;
+  readonly dependencies: readonly {
+    readonly jobId: string;
+    readonly name: string;
+    readonly state: string;
+    readonly wants: string;
+    readonly met: boolean;
+    readonly impossible: boolean;
+  }[];
 }
 
 export interface NodeRow {

@@ -10,7 +10,7 @@ import type { JobRow, SubmittedRow } from "./rows.ts";
 import { createOutputs, type Outputs } from "./run-output.ts";
 import { cancelOnInterrupt, type Interrupts } from "./run-interrupt.ts";
 import type { Answer, Session, Shell } from "./session.ts";
-import { submitAll, warn } from "./submit.ts";
+import { hasDependencies, submitAll, warn } from "./submit.ts";
 
 /** A job that waits longer than this is explained. */
 const EXPLAIN_AFTER_MS = 1_000;
@@ -51,7 +51,10 @@ async function run(session: Session, words: readonly string[], flags: JobFlags):
   const outputs = createOutputs(session, { sinks, prefixed: flags.array !== undefined, stop });
   try {
     void explainLater(session, submitted.id, outputs, stop.signal);
-    const job = await followToEnd(session, { submitted, revision, outputs, signal: stop.signal });
+    // A new job cannot have missed events; one that existed, or that was skipped at once, can.
+    const isSure = submitted.existed !== true && !hasDependencies(submission);
+    const following = { submitted, isSure, revision, outputs, signal: stop.signal };
+    const job = await followToEnd(session, following);
     await outputs.drain();
     await tellOutcome(session, job);
     return { json: json(job), text: () => "", exitCode: exitCodeOf(job, interrupts) };
@@ -88,6 +91,8 @@ function sinksOf({ context, format }: Session) {
 
 interface Run {
   readonly submitted: SubmittedRow;
+  /** Nothing can have happened to it by `revision`. */
+  readonly isSure: boolean;
   readonly revision: bigint;
   readonly outputs: Outputs;
   readonly signal: AbortSignal;
@@ -99,8 +104,7 @@ async function followToEnd(session: Session, run: Run): Promise<JobRow> {
   const client = await session.client();
   const { id } = submitted;
   const following = { jobId: id, jobs: true, tasks: true, afterRevision: run.revision };
-  // A new job cannot have missed events; one that existed, or a lost connection, can.
-  let sure = submitted.existed !== true;
+  let sure = run.isSure; // until the connection is lost
   for await (const { event } of followEvents(session, following, signal)) {
     if (event.case === "task") outputs.see(event.value);
     if (event.case === "sync") {

@@ -21,19 +21,21 @@ const WITH_FILE: readonly string[] = ["file", "wait", "quiet", "server", "output
 const HELP = `
 A file of jobs is YAML or JSON: one job, a list of jobs, or several documents. Its keys are name,
 group, labels, command, script, env, cwd, resources, placement, array, priority, retries,
-timeLimit, killGrace, queueDeadline, outputLimit and idempotencyKey:
+timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
 
   name: train
   command: [python3, train.py]
   resources: { cpu: 2, memory: 4GiB }
   timeLimit: 1h30m
   retries: 3
+  dependsOn: [prepare, { afterany: cleanup }]
 
 Each task of an array finds its index in its environment.
 
 Examples:
   busbar submit -- make -j4
   busbar submit --array 0-99 --cpu 0.5 --retries 2 -- ./step.sh
+  busbar submit --after-ok build,test -- make ship
   busbar submit --file jobs.yaml --wait
   id=$(busbar submit --quiet -- ./long.sh)`;
 
@@ -78,10 +80,17 @@ async function submit(
     await session.context.stdout.write(lines.join(""));
   }
   const { waitForJobs } = await import("./wait.ts");
-  const ended = await waitForJobs(session, rows, revision);
+  const mayHaveEnded = rows
+    .filter(({ existed }, at) => existed === true || hasDependencies(submissions[at]))
+    .map(({ id }) => id);
+  const ended = await waitForJobs(session, rows, { revision, mayHaveEnded });
   const good = ended.every((job) => job.state === "succeeded");
   return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
 }
+
+/** Such a job may be skipped as soon as it is submitted; all others end after the answer. */
+export const hasDependencies = (submission: JobSubmissionInit | undefined): boolean =>
+  (submission?.spec?.dependsOn ?? []).length > 0;
 
 /** An error in the only job is told without counting it. */
 export async function submitAll(

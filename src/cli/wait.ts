@@ -22,11 +22,20 @@ export function progressText({ jobs, jobsEnded, jobsFailed, tasksEnded }: Progre
 /** At most this often is the progress line drawn anew. */
 const REDRAW_MS = 100;
 
-/** The jobs as they were when they had ended, in the order they were submitted. */
+/** How many jobs are asked for at once. */
+const ASKED_AT_ONCE = 32;
+
+/**
+ * The jobs as they were when they had ended, in the order they were submitted. `mayHaveEnded`: those
+ * that could have ended by the revision of the answer, because they existed or were skipped.
+ */
 export async function waitForJobs(
   session: Session,
   submitted: readonly SubmittedRow[],
-  revision: bigint,
+  {
+    revision,
+    mayHaveEnded,
+  }: { readonly revision: bigint; readonly mayHaveEnded: Iterable<string> },
 ): Promise<readonly JobRow[]> {
   const ended = new Map<string, JobRow>();
   const waiting = new Set(submitted.map(({ id }) => id));
@@ -38,8 +47,7 @@ export async function waitForJobs(
     ended.set(job.id, toJobRow(job));
   };
   const only = submitted.length === 1 ? { jobId: submitted[0]?.id ?? "", tasks: true } : {};
-  // Jobs that existed may have ended before; all the others only after their own submission.
-  let unsure = submitted.filter((job) => job.existed === true).map(({ id }) => id);
+  let unsure = [...mayHaveEnded];
   const events = followEvents(
     session,
     { ...only, jobs: true, afterRevision: revision },
@@ -47,7 +55,10 @@ export async function waitForJobs(
   );
   for await (const { event } of events) {
     if (event.case === "sync") {
-      for (const id of unsure) see(await client.getJob({ id }));
+      for (let at = 0; at < unsure.length; at += ASKED_AT_ONCE) {
+        const some = unsure.slice(at, at + ASKED_AT_ONCE).map((id) => client.getJob({ id }));
+        for (const job of await Promise.all(some)) see(job);
+      }
       unsure = [...waiting]; // after a lost connection anything may have happened
     }
     if (event.case === "job") see(event.value);

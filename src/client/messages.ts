@@ -2,6 +2,7 @@
 export type {
   Cluster,
   CountJobsResponse,
+  Dependency,
   Explanation,
   Group,
   Job,

@@ -33,7 +33,8 @@ export function createSatisfyOperation(context: OperationContext): Pick<Operatio
 
 function readQuery({ ask, selection }: SatisfyQuery): Asked {
   if (ask.kind === "request") {
-    const parts = [{ name: "request", resources: readResourceChoice(ask.request, "request") }];
+    const resources = readResourceChoice(ask.request, "request");
+    const parts = [{ name: "request", resources, ofNodes: resources }];
     return { parts, choosing: selection && toChoosing(selection, {}) };
   }
   const jobspec = parseJobspec(ask.text);
@@ -97,11 +98,11 @@ function answerEach(
   parts: readonly AskedPart[],
 ): { readonly name: string; readonly clusters: readonly ClusterAnswer[] }[] {
   const known = new Map<string, readonly ClusterAnswer[]>();
-  return parts.map(({ name, resources }) => {
-    const key = JSON.stringify(resources);
+  return parts.map(({ name, resources, ofNodes }) => {
+    const key = JSON.stringify([resources, ofNodes]);
     let clusters = known.get(key);
     if (clusters === undefined) {
-      clusters = satisfyChoice(state, resources).clusters;
+      clusters = satisfyChoice(state, resources, ofNodes).clusters;
       known.set(key, clusters);
     }
     return { name, clusters };

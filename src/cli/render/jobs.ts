@@ -1,6 +1,6 @@
 import { joinShell } from "../../lib/shell.ts";
 import { formatBytes, formatDuration } from "../../lib/units.ts";
-import type { CountRow, JobRow, SpecRow, TaskCountsRow } from "../rows.ts";
+import type { CountRow, DependencyRow, JobRow, SpecRow, TaskCountsRow } from "../rows.ts";
 import { type Page, paint } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, moment, pairs, resources, stateStyle, took } from "./values.ts";
@@ -88,12 +88,24 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Cluster", placement?.cluster ?? ""],
     ["Node", placement?.node ?? ""],
     ["Node labels", pairs(placement?.labels)],
+    ["Depends on", (spec.dependsOn ?? []).map(dependency).join("; ")],
     ["Priority", spec.priority === 0 ? "" : String(spec.priority)],
     ["Retries", retries === undefined ? "" : String(retries.max)],
     ["Time limit", time(spec.timeLimitMs)],
     ["Queue deadline", time(spec.queueDeadlineMs)],
     ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
   ];
+}
+
+/** Names that are shown of what one job depends on. */
+const NAMES_SHOWN = 20;
+
+/** "afterok build, test", "afterany 2 of a, b, c", "singleton nightly". */
+function dependency({ kind, on = [], atLeast, name }: DependencyRow): string {
+  if (name !== undefined) return `${kind} ${name}`;
+  const names = on.slice(0, NAMES_SHOWN).join(", ");
+  const more = on.length > NAMES_SHOWN ? ` and ${on.length - NAMES_SHOWN} more` : "";
+  return `${kind} ${atLeast === undefined ? "" : `${atLeast} of `}${names}${more}`;
 }
 
 function firstLine(script: string): string {

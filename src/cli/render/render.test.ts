@@ -194,6 +194,7 @@ describe("rows", () => {
       hints: ["ask for less cpu"],
       ahead: 3,
       nodes: 2,
+      dependencies: [],
     };
     expect(renderExplanation(row, page)).toMatchInlineSnapshot(`
       "job 17 is pending: no node has room
@@ -205,6 +206,47 @@ describe("rows", () => {
       What would help:
       - ask for less cpu"
     `);
+  });
+
+  test("an explanation lists what a job waits for", () => {
+    const one = { name: "build", met: false, impossible: false };
+    const row = {
+      jobId: "17",
+      state: "pending" as const,
+      summary: "it waits for job 12 (build) to succeed",
+      reasons: [],
+      hints: ["see how it goes on: busbar explain 12"],
+      ahead: 0,
+      nodes: 2,
+      dependencies: [
+        { ...one, jobId: "12", state: "running", wants: "to succeed" },
+        { ...one, jobId: "9.3", name: "sweep", state: "failed", wants: "to end", met: true },
+      ],
+    };
+    expect(renderExplanation(row, page)).toMatchInlineSnapshot(`
+      "job 17 is pending: it waits for job 12 (build) to succeed
+
+      WAITS FOR  NAME   STATE    WANTED      MET
+             12  build  running  to succeed  not yet
+            9.3  sweep  failed   to end      yes
+
+      What would help:
+      - see how it goes on: busbar explain 12"
+    `);
+  });
+
+  test("what a job depends on is shown as it was written", () => {
+    const spec = {
+      ...aJob().spec,
+      dependsOn: [
+        { kind: "afterok", on: ["build", "17.3"] },
+        { kind: "afterany", on: ["a", "b", "c"], atLeast: 2 },
+        { kind: "singleton", name: "nightly" },
+      ],
+    };
+    expect(renderJob(aJob({ spec, state: "skipped" }), page)).toContain(
+      "afterok build, 17.3; afterany 2 of a, b, c; singleton nightly",
+    );
   });
 
   test("an event is one line", () => {

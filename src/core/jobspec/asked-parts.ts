@@ -1,5 +1,6 @@
 import type { ResourceChoice } from "../graph/request.ts";
 import { flattenTasks } from "./flatten.ts";
+import { perProcess } from "./per-process.ts";
 import { type Jobspec, type JobspecItem, type Plain, scheduledResources } from "./model.ts";
 
 /** One of the things that a jobspec asks of a cluster. */
@@ -7,6 +8,8 @@ export interface AskedPart {
   /** A task's or group's path. */
   readonly name: string;
   readonly resources: ResourceChoice;
+  /** What each of its processes asks for, where these run by themselves. */
+  readonly ofNodes: ResourceChoice;
 }
 
 /**
@@ -21,17 +24,24 @@ export function askedParts(jobspec: Jobspec): readonly AskedPart[] {
   if (marked.size === 0) {
     return flattenTasks(jobspec)
       .filter(({ task: { isLocal, resources } }) => !isLocal && resources.length > 0)
-      .map(({ task: { path, resources } }) => ({ name: path, resources }));
+      .map(({ task }) => partOf(task));
   }
   const parts = naming(jobspec.items, marked);
   if (parts.length > 0) return parts;
-  return [{ name: [...marked].join("+"), resources: [scheduledResources(jobspec)] }];
+  const resources = [scheduledResources(jobspec)];
+  return [{ name: [...marked].join("+"), resources, ofNodes: resources }];
 }
+
+const partOf = (item: JobspecItem): AskedPart => ({
+  name: item.path,
+  resources: item.resources,
+  ofNodes: item.kind === "task" ? perProcess(item).request : item.resources,
+});
 
 const naming = (items: readonly JobspecItem[], marked: ReadonlySet<string>): readonly AskedPart[] =>
   items.flatMap((item) => {
     if (item.asks?.flat().some((name) => marked.has(name)) === true) {
-      return [{ name: item.path, resources: item.resources }];
+      return [partOf(item)];
     }
     return item.kind === "group" ? naming(item.items, marked) : [];
   });

@@ -11,6 +11,8 @@ import type { Resources } from "../model/resources.ts";
 
 /** What one alternative takes of an empty node; undefined: all of it. */
 export interface Way {
+  /** Its number among those of the request. */
+  readonly alternative: number;
   readonly takes: Resources | undefined;
 }
 
@@ -33,9 +35,10 @@ export class NodeGraph {
   waysFor(request: GraphRequest): readonly Way[] {
     let ways = this.#ways.get(request);
     if (ways === undefined) {
-      ways = request.alternatives.flatMap((alternative): Way[] => {
-        const { allocation } = allocate(this.#layout, alternative);
-        return allocation === undefined ? [] : [takenBy(this.#graph, allocation)];
+      ways = request.alternatives.flatMap((each, alternative): Way[] => {
+        const { allocation } = allocate(this.#layout, each);
+        if (allocation === undefined) return [];
+        return [{ alternative, takes: takenBy(this.#graph, allocation) }];
       });
       this.#ways.set(request, ways);
     }
@@ -48,12 +51,12 @@ export class NodeGraph {
   }
 }
 
-function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Way {
+function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Resources | undefined {
   const leaves: [string, number][] = [];
   for (const { vertex, taken } of picks) {
     const { type = "" } = kinds[kindOf[vertex] ?? -1] ?? {};
     if (taken === 0 || vertex < 0) continue;
-    if (type === "node" || type === "cluster") return { takes: undefined };
+    if (type === "node" || type === "cluster") return undefined;
     const end = endOf[vertex] ?? 0;
     if (end === vertex + 1) leaves.push([type, taken]);
     for (let inner = vertex + 1; inner < end; inner++) {
@@ -61,7 +64,7 @@ function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Way {
       if (kind !== undefined && endOf[inner] === inner + 1) leaves.push([kind.type, kind.size]);
     }
   }
-  return { takes: toTaken(leaves.filter(([type]) => isResource(type))) };
+  return toTaken(leaves.filter(([type]) => isResource(type)));
 }
 
 /** The graphs of all nodes. Those of machines that are alike are made once. */

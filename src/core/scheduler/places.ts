@@ -41,7 +41,7 @@ export function clusterAnswers(
   return dropUnwanted(view, request, policy, answers);
 }
 
-function managedAnswer(
+export function managedAnswer(
   cluster: ClusterId,
   request: Request,
   nodes: readonly NodeRecord[],

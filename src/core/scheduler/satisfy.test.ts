@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { aHello } from "../../../tests/support/builders.ts";
 import { World } from "../../../tests/support/world.ts";
 import { parseGraph } from "../graph/jgf.ts";
 import { parseSubsystem } from "../graph/subsystem.ts";
@@ -8,6 +7,7 @@ import { requireOne, slots, want } from "../graph/testing/requests.ts";
 import { clusterId } from "../model/ids.ts";
 import { chooseForAll } from "./choose-for-all.ts";
 import { satisfyChoice } from "./satisfy.ts";
+import { join, submit } from "./testing/worlds.ts";
 
 function register(world: World, name: string, nodes: number, cores = 8): void {
   const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
@@ -91,19 +91,28 @@ describe("satisfy", () => {
     ]);
   });
 
-  test("clusters with agents are told of, though not matched yet", () => {
+  test("clusters with agents are asked node by node", () => {
     const world = new World();
-    world.do({ kind: "connect-node", ...aHello("n1", { cluster: "mine" }) });
-    register(world, "blue", 1);
-    expect(satisfyChoice(world.state, [[want(1, "node")]]).clusters).toMatchObject([
-      { cluster: "blue", kind: "pulling", ever: true },
-      {
-        cluster: "mine",
-        kind: "managed",
-        ever: false,
-        reasons: [expect.stringMatching(/not built in yet/)],
-      },
+    join(world, "n1", { cpu: 4_000 }, "mine");
+    join(world, "n2", { cpu: 5_000 }, "mine");
+    register(world, "blue", 2);
+    const asked = [[want(1, "node", [want(2, "core")])]];
+    const mine = () => satisfyChoice(world.state, asked).clusters[1];
+    expect(mine()).toMatchObject({ cluster: "mine", kind: "managed", ever: true, slots: 4 });
+    submit(world, { array: "0-7" });
+    world.plan();
+    expect(mine()).toMatchObject({
+      ever: true,
+      now: false,
+      reasons: ["1 node: busy: 0 cpu free, 2 cpu asked", "1 node: busy: 1 cpu free, 2 cpu asked"],
+    });
+    const two = [[want(2, "node", [want(2, "core")])]];
+    expect(satisfyChoice(world.state, two).clusters).toMatchObject([
+      { cluster: "blue", ever: true },
+      { cluster: "mine", ever: false, reasons: ["2 nodes: 1 node, 2 asked"] },
     ]);
+    // Each of two processes may be on a node of its own.
+    expect(satisfyChoice(world.state, two, asked).clusters[1]).toMatchObject({ ever: true });
   });
 
   test("a request that makes no sense is refused", () => {

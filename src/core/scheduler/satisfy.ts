@@ -1,8 +1,12 @@
 import { type CompiledRequest, compileRequest } from "../graph/compile-request.ts";
+import { graphRequest } from "../graph/graph-request.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { Cluster } from "../model/cluster.ts";
 import type { ClusterId } from "../model/ids.ts";
+import { NO_RESOURCES } from "../model/resources.ts";
+import type { NodeRecord } from "../state/node-record.ts";
 import type { State } from "../state/state.ts";
+import { managedAnswer } from "./places.ts";
 
 /** Whether one cluster could meet a request. */
 export interface ClusterAnswer {
@@ -20,12 +24,16 @@ export interface ClusterAnswer {
   readonly reasons: readonly string[];
 }
 
-/** Which clusters could meet a request, by name. */
+/**
+ * Which clusters could meet a request, by name. `ofNodes` is what is asked of nodes with agents, one
+ * by one: processes that run by themselves are placed by themselves.
+ */
 export function satisfyChoice(
   state: State,
   choice: ResourceChoice,
+  ofNodes = choice,
 ): { readonly clusters: readonly ClusterAnswer[] } {
-  const clusters = [...pullingAnswers(state, choice), ...managedAnswers(state, choice)];
+  const clusters = [...pullingAnswers(state, choice), ...managedAnswers(state, ofNodes)];
   return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
 }
 
@@ -72,13 +80,38 @@ function explainerOf(
   };
 }
 
-/** Clusters with agents: their graph would have to be put together from what these tell. */
-function managedAnswers(state: State, _choice: ResourceChoice): readonly ClusterAnswer[] {
+function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+  const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
+  const nodesOf = Map.groupBy(state.nodes.values(), ({ node }) => node.cluster);
   return state.clusters.inOrder
     .filter(({ kind }) => kind === "managed")
-    .map(({ id, kind }) =>
-      refused(id, kind, ["matching of clusters with agents is not built in yet"]),
-    );
+    .map(({ id }) => {
+      const nodes = nodesOf.get(id) ?? [];
+      const { verdict, reasons } = managedAnswer(id, request, nodes);
+      const ever = verdict !== "never";
+      const fitting = ever ? nodes.map((record) => fittingIn(record, choice)) : [];
+      return {
+        ...refused(id, "managed", reasons),
+        ever,
+        now: verdict === "yes",
+        slots: fitting.reduce((sum, { slots }) => sum + slots, 0),
+        alternative: Math.min(...fitting.map(({ alternative }) => alternative), choice.length - 1),
+      };
+    });
+}
+
+/** How often the first alternative that fits would, on an empty node. */
+function fittingIn(
+  { node: { capacity }, graph }: NodeRecord,
+  choice: ResourceChoice,
+): { readonly slots: number; readonly alternative: number } {
+  const [way] = graph.waysFor(graphRequest(choice));
+  if (way === undefined) return { slots: 0, alternative: Infinity };
+  const { takes = capacity, alternative } = way;
+  const times = Object.keys(takes).map((name) =>
+    Math.floor((capacity[name] ?? 0) / (takes[name] ?? 1)),
+  );
+  return { slots: Math.min(...times), alternative };
 }
 
 const refused = (
