@@ -62,6 +62,9 @@ export const limits = {
   dependenciesShownMax: 100, // of one job, when it is explained
   condensedPerTickMax: 1_000, // jobs that wait for what is removed, written anew in one go
   clustersMax: 10_000,
+  clustersExplainedMax: 100, // that pull, of those that say something to one job
+  trialPlacementsMax: 1_000, // tasks that are tried at once
+  trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait
   possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,

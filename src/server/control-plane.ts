@@ -45,12 +45,13 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const state = await loadState(store);
   const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
   const hub = new WatchHub(revision(store.revision()), jobOf);
+  const policy = createPolicy(options.policies, () => options.random.fraction());
   const loop: ControlLoop = new ControlLoop({
     state,
     store,
     clock,
     logger,
-    policy: createPolicy(options.policies, () => options.random.fraction()),
+    policy,
     soon: options.soon,
     onCommit: (commit) => {
       sessions.committed(commit);
@@ -75,6 +76,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     hub,
     sessions,
     clock,
+    policy,
     random: options.random,
     version: options.version,
     store: store.name,

@@ -3,6 +3,8 @@ import { nodeStateName } from "../core/model/node.ts";
 import type { State } from "../core/state/state.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
+import type { PlanPolicy } from "../core/scheduler/plan.ts";
+import { createSubmitOperations } from "./submit-operations.ts";
 import type { AgentSessions } from "./agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
 import type { ControlLoop } from "./control-loop.ts";
@@ -21,6 +23,7 @@ export interface OperationContext {
   readonly hub: WatchHub;
   readonly sessions: AgentSessions;
   readonly clock: Clock;
+  readonly policy: PlanPolicy;
   readonly random: Pick<Random, "fraction">;
   readonly version: string;
   readonly store: string;
@@ -31,6 +34,7 @@ export function createOperations(context: OperationContext): Operations {
   const startedAtMs = context.clock.nowMs();
   return {
     ...createJobOperations(context),
+    ...createSubmitOperations(context),
     ...createNodeOperations(context),
     ...createClusterOperations(context),
     ...createSatisfyOperation(context),

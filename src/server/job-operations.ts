@@ -1,66 +1,29 @@
 import { hasIndex, indexAt } from "../core/model/array-range.ts";
 import type { JobId } from "../core/model/ids.ts";
 import { groupId, parseTaskId } from "../core/model/ids.ts";
-import type { JobSpec } from "../core/model/job.ts";
-import { toJobSpec } from "../core/model/job-spec.ts";
-import { hintsFor, outlook } from "../core/scheduler/explain.ts";
 import { isWaiting } from "../core/scheduler/request.ts";
-import { isEverPossible, isNothingKnown } from "../core/state/decide/check-possible.ts";
-import type { Outlook } from "../core/scheduler/explain.ts";
-import type { Submission } from "../core/state/command.ts";
 import type { Lane } from "../core/scheduler/lane.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
+import { isNothingKnown } from "../core/state/decide/check-possible.ts";
 import { describeWaiting } from "../core/state/dependencies/describe.ts";
-import { reasonsOf } from "../core/state/dependencies/reasons.ts";
-import { isJobEnded, taskStateName } from "../core/state/progress.ts";
+import { taskStateName } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
+import { explainJob } from "./explain-job.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
-import type { JobFilter, Operations, SubmissionInput, SubmittedView } from "./operations.ts";
+import type { JobFilter, Operations } from "./operations.ts";
 import { showJob, showTask } from "./show.ts";
-import type { ExplanationView, JobView, TaskView } from "./views.ts";
+import type { JobView, TaskView } from "./views.ts";
 
 type JobOperations = Pick<
   Operations,
-  | "submitJobs"
-  | "getJob"
-  | "listJobs"
-  | "countJobs"
-  | "listTasks"
-  | "getTask"
-  | "cancelJob"
-  | "explainJob"
+  "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "cancelJob" | "explainJob"
 >;
 
-export function createJobOperations({ loop, clock }: OperationContext): JobOperations {
+export function createJobOperations({ loop, clock, policy }: OperationContext): JobOperations {
   return {
-    async submitJobs(caller, jobs) {
-      if (jobs.length === 0) throw invalid("jobs", "must name at least one job");
-      if (jobs.length > limits.submitJobsMax) {
-        throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
-      }
-      const submissions: Submission[] = [];
-      let like: JobSpec | undefined;
-      for (const input of jobs) {
-        const next = checkSubmission(input, like, submissions.length);
-        like = next.spec;
-        submissions.push(next);
-      }
-      const nowMs = clock.nowMs();
-      const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
-      const answer = await loop.submit(command);
-      return {
-        jobs: loop.peek((state) =>
-          answer.map(({ id, existed }, at) =>
-            showSubmitted(state, id, { existed, spec: submissions[at]?.spec }),
-          ),
-        ),
-        revision: loop.revision,
-      };
-    },
-
     getJob: (id) => loop.read((state, revision) => viewJob(state, requireJob(state, id), revision)),
 
     listJobs: (filter, page) =>
@@ -120,7 +83,7 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
       );
     },
 
-    explainJob: (id) => loop.read((state) => explain(state, requireJob(state, id))),
+    explainJob: (id) => loop.read((state) => explainJob(state, requireJob(state, id), policy)),
   };
 }
 
@@ -128,50 +91,6 @@ export function createJobOperations({ loop, clock }: OperationContext): JobOpera
 function taskIndexOf(state: State, id: JobId, index: number | undefined): number | undefined {
   const isArray = state.jobs.get(id)?.job.spec.array !== undefined;
   return isArray || (index ?? 0) > 0 ? index : undefined;
-}
-
-/** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
-function checkSubmission(
-  { spec, idempotencyKey }: SubmissionInput,
-  like: JobSpec | undefined,
-  at: number,
-): Submission {
-  try {
-    return { spec: toJobSpec(spec, like), idempotencyKey: checkKey(idempotencyKey) };
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const field = `jobs[${at}]`;
-    throw new AppError(error.code, `${field}.${error.message}`, {
-      field: error.field === undefined ? field : `${field}.${error.field}`,
-    });
-  }
-}
-
-function checkKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === "") return undefined;
-  if (key.length > limits.idempotencyKeyLengthMax) {
-    throw invalid("idempotencyKey", `at most ${limits.idempotencyKeyLengthMax} characters`);
-  }
-  return key;
-}
-
-function showSubmitted(
-  state: State,
-  id: JobId,
-  { existed, spec }: { readonly existed: boolean; readonly spec: JobSpec | undefined },
-): SubmittedView {
-  const isPending = spec !== undefined && state.jobs.stateOf(id) === "pending";
-  const warning = isPending ? warningFor(state, spec) : undefined;
-  return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
-}
-
-/** Only what waiting cannot change; the look at all nodes is done once per kind of request. */
-function warningFor(state: State, spec: JobSpec): string | undefined {
-  const request = state.queue.classOf(spec);
-  if (request === undefined || !isWaiting(request)) return undefined;
-  if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
-  if (isEverPossible(state, spec)) return undefined;
-  return "nothing there is now could ever run it; see busbar explain";
 }
 
 export function requireJob(state: State, id: string): JobRecord {
@@ -216,9 +135,17 @@ export function viewJob(state: State, record: JobRecord, revision: number): JobV
 function pendingReason(state: State, record: JobRecord): string | undefined {
   const hold = state.holds.get(record.job.id);
   if (hold !== undefined) return describeWaiting(state.jobs, state.holds, hold);
-  if (state.nodes.size === 0) return "no node has joined yet";
-  const request = state.queue.classOf(record.job.spec);
-  return request !== undefined && isWaiting(request) ? "no node has room for it now" : undefined;
+  const { pending, waiting, offered } = record.progress.counts;
+  if (pending + waiting === 0) {
+    return offered > 0 ? "offered to a cluster that has not taken it yet" : undefined;
+  }
+  const { spec } = record.job;
+  if (isNothingKnown(state, spec)) return "no node has joined yet";
+  const request = state.queue.classOf(spec);
+  if (request === undefined || !isWaiting(request)) return undefined;
+  return spec.request === undefined
+    ? "no node has room for it now"
+    : "no node or cluster has room for it now";
 }
 
 export const viewTask = (state: State, record: JobRecord, index: number): TaskView =>
@@ -310,72 +237,4 @@ function scanTasks(
   }
   const isMore = indexAt(record.ranges, position) !== undefined;
   return { tasks, next: isMore ? position : undefined };
-}
-
-function explain(state: State, record: JobRecord): ExplanationView {
-  const { job, progress } = record;
-  const base = {
-    jobId: String(job.id),
-    state: progress.state,
-    nodes: state.nodes.size,
-    dependencies: reasonsOf(state, job),
-  };
-  const hold = state.holds.get(job.id);
-  if (hold !== undefined) {
-    const summary = describeWaiting(state.jobs, state.holds, hold);
-    const [first] = base.dependencies.filter(({ met }) => !met);
-    const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
-    return { ...base, summary: `it ${summary}`, reasons: [], hints, ahead: 0 };
-  }
-  const { pending, waiting } = progress.counts;
-  if (pending + waiting === 0) {
-    const summary = isJobEnded(progress)
-      ? `the job has ended: ${progress.state}${job.closed === undefined ? "" : ` (${job.closed.reason})`}`
-      : "every task is on a node";
-    return { ...base, summary, reasons: [], hints: [], ahead: 0 };
-  }
-  const seen = outlook(job.spec, state.nodes.values());
-  const group = state.groups.get(job.spec.group);
-  const ahead = aheadOf(state, record);
-  const atLimit =
-    group?.group.runningTasksMax !== undefined && group.activeTasks >= group.group.runningTasksMax;
-  const hints = hintsFor(job.spec, seen);
-  if (atLimit) hints.push(`raise the limit of group ${job.spec.group}, or wait for its tasks`);
-  const summary = atLimit
-    ? `group ${job.spec.group} runs as many tasks as it may (${group.group.runningTasksMax})`
-    : summaryOf(seen, pending + waiting, waiting);
-  return { ...base, summary, reasons: seen.reasons, hints, ahead };
-}
-
-function summaryOf(seen: Outlook, queued: number, waiting: number): string {
-  const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
-  if (seen.nodes === 0) return `${tasks}: no node has joined yet`;
-  if (seen.now > 0 && waiting > 0) return `${tasks}, ${waiting} of them for their backoff to pass`;
-  if (seen.now > 0)
-    return `${tasks}: ${count(seen.now, "node")} could take one now, others go first`;
-  if (seen.later > 0) return `${tasks}: ${count(seen.later, "node")} could take one later`;
-  return `${tasks}: no node there is now could ever take one`;
-}
-
-const count = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? "" : "s"}`;
-
-/** Pending tasks of the same group that go first, looking at a bounded number of jobs. */
-function aheadOf(state: State, record: JobRecord): number {
-  const { group, priority } = record.job.spec;
-  let ahead = 0;
-  let looked = 0;
-  const isFirst = (id: JobId, its: number): boolean =>
-    its > priority || (its === priority && id < record.job.id);
-  for (const id of state.jobOrder) {
-    if (++looked > limits.listScanMax) break;
-    const lane = state.jobs.foldedIn(id);
-    if (lane !== undefined) {
-      if (lane.group.group.id === group && isFirst(id, lane.priority)) ahead++;
-      continue;
-    }
-    const other = state.jobs.getOpen(id);
-    if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
-    ahead += other.progress.counts.pending + other.progress.counts.waiting;
-  }
-  return ahead;
 }

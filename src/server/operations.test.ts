@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../../tests/support/eventually.ts";
-import { FakeAgent } from "../../tests/support/fake-agent.ts";
+import { anObedientAgent, FakeAgent } from "../../tests/support/fake-agent.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
-import { EndCause, OutputStream } from "../gen/busbar/v1/agent_pb.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import { limits } from "../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
@@ -27,21 +26,6 @@ async function submit(plane: ControlPlane, spec: Partial<JobSpecInput> = {}): Pr
     { spec: { command: ["true"], ...spec } },
   ]);
   return jobs[0]?.id ?? "";
-}
-
-/** An agent that ends every run it is given with this exit code. */
-async function anObedientAgent(plane: ControlPlane, exitCode = 0): Promise<FakeAgent> {
-  const agent = new FakeAgent(plane);
-  let seq = 0;
-  agent.onWork = (starts) => {
-    // As told by a clock that is far behind.
-    const value = { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode };
-    const events = starts.map((id) => ({ id, event: { case: "ended" as const, value } }));
-    agent.say({ case: "reports", value: { seq: ++seq, events } });
-  };
-  agent.hello("w1", { capacity: { cpu: 4_000, memory: 2 ** 33 } });
-  await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
-  return agent;
 }
 
 const isOver = (plane: ControlPlane, id: string) =>
@@ -287,11 +271,17 @@ describe("jobs", () => {
     );
   });
 
-  test("a job that no node could ever run is warned about at once", async () => {
+  test("a job that no node could ever run is refused, or warned about when it is allowed", async () => {
     const { plane } = await open();
     await anObedientAgent(plane);
     const spec = { command: ["true"], resources: { cpu: 10_000 } };
-    const { jobs } = await plane.operations.submitJobs(me, [{ spec }]);
+    await expect(plane.operations.submitJobs(me, [{ spec }])).rejects.toMatchObject({
+      code: "unschedulable",
+      field: "jobs[0]",
+      message: expect.stringContaining("10000 cpu asked") as string,
+    });
+    const allowed = { allowUnsatisfiable: true };
+    const { jobs } = await plane.operations.submitJobs(me, [{ spec }], allowed);
     expect(jobs[0]?.warning).toContain("could ever run it");
   });
 });

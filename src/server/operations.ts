@@ -12,6 +12,7 @@ import type {
   SatisfyView,
   StatsView,
   TaskView,
+  TriedJobView,
   WatchEventView,
 } from "./views.ts";
 
@@ -47,6 +48,25 @@ export interface SubmittedView {
   readonly existed: boolean;
   readonly warning?: string;
 }
+
+export interface SubmitOptions {
+  /** Takes work that nothing there is could ever run: what it needs may come. */
+  readonly allowUnsatisfiable?: boolean | undefined;
+}
+
+/** A jobspec of any dialect: its tasks become jobs. */
+export interface JobspecInput extends SubmitOptions {
+  readonly text: string;
+  /** Each job gets it with its own name behind it. */
+  readonly idempotencyKey?: string | undefined;
+  /** What holds for all of its jobs. */
+  readonly common?: Pick<JobSpecInput, "group" | "labels" | "placement" | "priority" | "select">;
+}
+
+/** What would be submitted. */
+export type TryInput =
+  | { readonly kind: "jobs"; readonly jobs: Submissions }
+  | { readonly kind: "jobspec"; readonly jobspec: JobspecInput };
 
 export interface WatchQuery {
   /** Events after this revision; undefined: from now on. */
@@ -117,7 +137,21 @@ export interface Operations {
   submitJobs(
     caller: Caller,
     jobs: Submissions,
+    options?: SubmitOptions,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
+  /** Its jobs in an order in which each comes after those it depends on, with their names. */
+  submitJobspec(
+    caller: Caller,
+    input: JobspecInput,
+  ): Promise<{
+    readonly jobs: readonly (SubmittedView & { readonly name: string })[];
+    readonly revision: number;
+  }>;
+  /** Where the tasks of jobs would go now, or why they would wait. Changes nothing. */
+  tryJobs(
+    caller: Caller,
+    ask: TryInput,
+  ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
   getJob(id: string): Promise<JobView>;
   /** Newest first. A page may be short, even empty, and still have a next one. */
   listJobs(

@@ -1,4 +1,4 @@
-import type { StateValues } from "../core/graph/cluster-state.ts";
+import { readValues } from "../core/graph/cluster-state.ts";
 import { isRecord } from "../core/graph/metadata.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
@@ -50,22 +50,12 @@ function toChoosing(
   ofJobspec: unknown,
 ): Choosing {
   if (!isRecord(options)) throw invalid("selection.options", "must be an object");
-  const own = scalarsOf(ofJobspec, "attributes.parameter");
+  const own = readValues(ofJobspec, "attributes.parameter");
   return {
     strategy,
     options,
-    parameters: { ...own, ...scalarsOf(parameters, "selection.parameters") },
+    parameters: { ...own, ...readValues(parameters, "selection.parameters") },
   };
-}
-
-function scalarsOf(value: unknown, field: string): StateValues {
-  if (!isRecord(value)) throw invalid(field, "must be an object of names and values");
-  const entries = Object.entries(value).map(([name, each]) => {
-    const isScalar = typeof each === "string" || typeof each === "boolean" || Number.isFinite(each);
-    if (!isScalar) throw invalid(`${field}.${name}`, "must be a number, a text, true or false");
-    return [name, each as string | boolean | number] as const;
-  });
-  return Object.fromEntries(entries);
 }
 
 function answer(

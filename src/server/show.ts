@@ -1,7 +1,7 @@
 import { formatIndexRanges } from "../core/model/array-range.ts";
 import type { Group } from "../core/model/group.ts";
 import { formatTaskId } from "../core/model/ids.ts";
-import type { Job, JobSpec } from "../core/model/job.ts";
+import type { Job, JobSpec, SelectTerms } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { Node } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
@@ -18,6 +18,7 @@ import type {
   JobView,
   NodeView,
   PastAttemptView,
+  SelectView,
   TaskView,
 } from "./views.ts";
 
@@ -51,9 +52,17 @@ export function showSpec(spec: JobSpec): JobSpecView {
       timeLimitMs: spec.timeLimitMs,
       queueDeadlineMs: spec.queueDeadlineMs,
       dependsOn: spec.dependsOn,
+      request: spec.request,
+      select: spec.select === undefined ? undefined : showSelect(spec.select),
     }),
   };
 }
+
+/** What is absent is left out, as it is when it is written. */
+const showSelect = ({ strategy, options, parameters }: SelectTerms): SelectView => ({
+  ...(strategy === undefined ? {} : { strategy, options }),
+  parameters,
+});
 
 /** `only`: the row of the one task of a job without array, for its exit code and reason. */
 export function showJob(

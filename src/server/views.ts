@@ -1,4 +1,5 @@
-import type { Counter, StateValue } from "../core/graph/cluster-state.ts";
+import type { Counter, StateValue, StateValues } from "../core/graph/cluster-state.ts";
+import type { ResourceChoice } from "../core/graph/request.ts";
 import type { Cluster } from "../core/model/cluster.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../core/state/progress.ts";
@@ -9,6 +10,14 @@ import type { Texts } from "../core/model/job.ts";
  * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends
  * these as they are.
  */
+/** How a cluster is chosen. */
+export interface SelectView {
+  /** Absent: as the server does it. */
+  readonly strategy?: string;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly parameters: StateValues;
+}
+
 export interface JobSpecView {
   readonly name: string;
   readonly group: string;
@@ -35,6 +44,9 @@ export interface JobSpecView {
   readonly queueDeadlineMs?: number;
   readonly outputLimitBytes: number;
   readonly dependsOn?: readonly DependencyView[];
+  /** What each task asks of a graph; `resources` are about what that comes to. */
+  readonly request?: ResourceChoice;
+  readonly select?: SelectView;
 }
 
 /** As it was written, with the kind filled in: `on` and `atLeast`, or a singleton's `name`. */
@@ -212,12 +224,45 @@ export interface ExplanationView {
   readonly state: JobStateName;
   readonly summary: string;
   readonly reasons: readonly NodeReasonView[];
+  /** What clusters that pull say, and those with agents that could take a task now. */
+  readonly clusters: readonly ClusterReasonView[];
   readonly hints: readonly string[];
+  /** The cheapest single change that would let a task start now; absent: none is known. */
+  readonly cheapestChange?: string;
   /** Pending tasks of the same group that go before it. */
   readonly ahead: number;
   readonly nodes: number;
   /** What it waits for, or waited for until it was skipped; what is not met first, some of many. */
   readonly dependencies: readonly DependencyReasonView[];
+}
+
+export interface ClusterReasonView {
+  readonly cluster: string;
+  readonly kind: Cluster["kind"];
+  readonly verdict: "now" | "later" | "never";
+  readonly reasons: readonly string[];
+}
+
+/** What would become of a job if it were submitted now. */
+export interface TriedJobView extends Pick<
+  ExplanationView,
+  "reasons" | "clusters" | "hints" | "cheapestChange"
+> {
+  readonly name: string;
+  readonly tasks: number;
+  readonly placements: readonly {
+    readonly index: number;
+    readonly cluster: string;
+    /** Absent: the cluster's own scheduler chooses it. */
+    readonly node?: string;
+  }[];
+  readonly waiting: number;
+  /** Beyond the number of tasks that are tried at once. */
+  readonly untried: number;
+  /** False: nothing there is could ever run it, and it would be refused. */
+  readonly isPossible: boolean;
+  /** Why it waits, where it is not for room. */
+  readonly reason?: string;
 }
 
 export interface StatsView {

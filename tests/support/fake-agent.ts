@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import type { OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
-import { AgentMessageSchema } from "../../src/gen/busbar/v1/agent_pb.ts";
+import { AgentMessageSchema, EndCause } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { AgentStream } from "../../src/server/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
+import { eventually } from "./eventually.ts";
 
 export type Said = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
 
@@ -63,4 +64,19 @@ export class FakeAgent {
     const last = this.heard.findLast((message) => message.case === "goodbye");
     return last?.case === "goodbye" ? `${last.value.reason} (retry ${last.value.retry})` : "";
   }
+}
+
+/** An agent that ends every run it is given with this exit code. */
+export async function anObedientAgent(plane: ControlPlane, exitCode = 0): Promise<FakeAgent> {
+  const agent = new FakeAgent(plane);
+  let seq = 0;
+  agent.onWork = (starts) => {
+    // As told by a clock that is far behind.
+    const value = { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode };
+    const events = starts.map((id) => ({ id, event: { case: "ended" as const, value } }));
+    agent.say({ case: "reports", value: { seq: ++seq, events } });
+  };
+  agent.hello("w1", { capacity: { cpu: 4_000, memory: 2 ** 33 } });
+  await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
+  return agent;
 }

@@ -13,19 +13,24 @@ import { Unusual, unusual, WireReader } from "./wire-reader.ts";
  * costs more than all that is done with them. It still has the last word: a request with anything
  * that clients do not usually write is given to it as a whole.
  */
-export function decodeSubmissions(bytes: Uint8Array): Submissions {
+export function decodeSubmissions(bytes: Uint8Array): {
+  readonly jobs: Submissions;
+  readonly allowUnsatisfiable: boolean;
+} {
   try {
     const length = countJobs(new WireReader(bytes));
-    return { length, [Symbol.iterator]: () => readJobs(bytes, length) };
+    const jobs = { length, [Symbol.iterator]: () => readJobs(bytes, length) };
+    return { jobs, allowUnsatisfiable: false };
   } catch (error) {
     if (!(error instanceof Unusual)) throw error;
-    return decodeGenerated(bytes).map(fromSubmission);
+    const { jobs, allowUnsatisfiable } = decodeGenerated(bytes);
+    return { jobs: jobs.map(fromSubmission), allowUnsatisfiable };
   }
 }
 
 function decodeGenerated(bytes: Uint8Array) {
   try {
-    return fromBinary(SubmitJobsRequestSchema, bytes).jobs;
+    return fromBinary(SubmitJobsRequestSchema, bytes);
   } catch (error) {
     throw undecodable(SubmitJobsRequestSchema, error);
   }
@@ -61,7 +66,7 @@ function* readRest(
   from: number,
   length: number,
 ): Generator<SubmissionInput, void> {
-  const jobs = decodeGenerated(bytes);
+  const { jobs } = decodeGenerated(bytes);
   // It lets a field reach beyond the end of its message, and then finds others where we did not.
   if (jobs.length !== length) throw undecodable(SubmitJobsRequestSchema);
   for (const [at, job] of jobs.entries()) if (at >= from) yield fromSubmission(job, at);

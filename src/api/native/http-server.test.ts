@@ -46,6 +46,7 @@ test("one job is submitted by itself, and found under its location", async () =>
           },
         },
       ],
+      {},
     ],
   });
   const shown = await http.get(created.headers.get("location") ?? "");

@@ -17,6 +17,11 @@ import * as fleet from "./translate-fleet.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "./wire-message.ts";
 
+function submit(operations: Operations, request: Uint8Array) {
+  const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
+  return operations.submitJobs(LOCAL_CALLER, submissions, { allowUnsatisfiable });
+}
+
 /** The native API over gRPC: every method of busbar.v1.Busbar is one of `operations`. */
 export const busbarService = (
   operations: Operations,
@@ -27,8 +32,14 @@ export const busbarService = (
     Busbar,
     {
       submitJobs: new OfBytes(SubmitJobsResponseSchema, async (request) =>
-        encodeSubmitted(await operations.submitJobs(LOCAL_CALLER, decodeSubmissions(request))),
+        encodeSubmitted(await submit(operations, request)),
       ),
+      submitJobspec: async (request) =>
+        jobs.toSubmittedJobs(
+          await operations.submitJobspec(LOCAL_CALLER, from.fromJobspec(request)),
+        ),
+      tryJobs: async (request) =>
+        jobs.toTried(await operations.tryJobs(LOCAL_CALLER, from.fromTry(request))),
       getJob: async ({ id }) => jobs.toJob(await operations.getJob(id)),
       listJobs: async (request) =>
         jobs.toJobPage(
@@ -107,7 +118,7 @@ export const busbarService = (
       traffic,
       large: {
         requests: ["registerCluster", "addSubsystem"],
-        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy"],
+        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy", "tryJobs"],
       },
     },
   );

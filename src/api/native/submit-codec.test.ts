@@ -13,6 +13,7 @@ import {
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { SubmissionInput, SubmittedView } from "../../server/operations.ts";
+import { SelectionSchema } from "../../gen/busbar/v1/cluster_pb.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { fromSubmission } from "./translate.ts";
@@ -74,6 +75,10 @@ const specPart = fc.record(
         .map((part) => create(DependencySchema, part)),
       { maxLength: 3 },
     ),
+    request: fc.constantFrom("", "[]", '[[{"type":"core"}]]', "{"),
+    select: fc
+      .record({ strategy: some, options: fc.constantFrom("", "{}", "[") }, { requiredKeys: [] })
+      .map((part) => create(SelectionSchema, part)),
   },
   { requiredKeys: [] },
 );
@@ -121,7 +126,7 @@ const request = pieces(
   5,
 );
 
-const byHand = (bytes: Uint8Array): SubmissionInput[] => [...decodeSubmissions(bytes)];
+const byHand = (bytes: Uint8Array): SubmissionInput[] => [...decodeSubmissions(bytes).jobs];
 const generated = (bytes: Uint8Array): SubmissionInput[] =>
   fromBinary(SubmitJobsRequestSchema, bytes).jobs.map(fromSubmission);
 
@@ -140,7 +145,8 @@ test("a request is read as the generated decoder reads it, with all that protobu
     fc.property(request, (bytes) => {
       const wanted = outcome(() => generated(bytes));
       expect(outcome(() => byHand(bytes))).toEqual(wanted);
-      if (typeof wanted !== "string") expect(decodeSubmissions(bytes).length).toBe(wanted.length);
+      if (typeof wanted !== "string")
+        expect(decodeSubmissions(bytes).jobs.length).toBe(wanted.length);
     }),
     { numRuns: 1_000 },
   );
@@ -162,7 +168,8 @@ test("damaged bytes are refused, or read as the generated decoder reads them", (
 test("a usual request is read by hand, one job at a time", () => {
   const jobs = [1, 2].map((at) => ({ spec: { command: ["/bin/true", `--part=${at}`] } }));
   const bytes = toBinary(SubmitJobsRequestSchema, create(SubmitJobsRequestSchema, { jobs }));
-  const read = decodeSubmissions(bytes);
+  const { jobs: read, allowUnsatisfiable } = decodeSubmissions(bytes);
+  expect(allowUnsatisfiable).toBe(false);
   expect(Array.isArray(read)).toBe(false);
   expect([...read].map((job) => job.spec.command)).toEqual(jobs.map((job) => job.spec.command));
 });
@@ -216,7 +223,7 @@ test("an answer is written as the generated encoder writes it", () => {
     fc.property(fc.array(job), fc.nat(), (jobs, revision) => {
       const wanted = message(SubmitJobsResponseSchema, {
         jobs: jobs.map(({ id, existed, warning = "" }) =>
-          message(SubmittedJobSchema, { id, existed, warning }),
+          message(SubmittedJobSchema, { id, existed, warning, name: "" }),
         ),
         revision: BigInt(revision),
       });
@@ -225,6 +232,14 @@ test("an answer is written as the generated encoder writes it", () => {
       );
     }),
   );
+});
+
+test("what is allowed beside the jobs is read too", () => {
+  const jobs = [{ spec: { command: ["a"] } }];
+  const wire = create(SubmitJobsRequestSchema, { jobs, allowUnsatisfiable: true });
+  const read = decodeSubmissions(toBinary(SubmitJobsRequestSchema, wire));
+  expect(read.allowUnsatisfiable).toBe(true);
+  expect([...read.jobs].map(({ spec }) => spec.command)).toEqual([["a"]]);
 });
 
 test("jobs without a spec are named by their place", () => {

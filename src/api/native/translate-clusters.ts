@@ -1,5 +1,4 @@
 import type { JgfDocument } from "../../core/graph/jgf.ts";
-import type { StateValue } from "../../core/graph/cluster-state.ts";
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import { ClusterSchema, ListClustersResponseSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import type * as asked from "../../gen/busbar/v1/cluster_pb.ts";
@@ -15,7 +14,6 @@ import {
   StateEntrySchema,
   SubsystemSummarySchema,
   TaskAnswerSchema,
-  ValueSchema,
 } from "../../gen/busbar/v1/cluster_pb.ts";
 import { invalid } from "../../lib/errors.ts";
 import type {
@@ -25,6 +23,7 @@ import type {
   SubsystemInput,
 } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
+import { fromJson, fromValues, toValue } from "./translate-values.ts";
 import { message, wide } from "./wire-message.ts";
 
 // What is asked and answered about clusters, from and to messages of the wire.
@@ -52,20 +51,6 @@ export const fromSetState = (request: asked.SetClusterStateRequest): ClusterStat
   counters: request.counters?.counters.map(({ key, by }) => ({ key, by })),
 });
 
-function fromValues(
-  values: Readonly<Record<string, asked.Value>>,
-  field: string,
-): Record<string, StateValue> {
-  return Object.fromEntries(
-    Object.entries(values).map(([key, { value }]) => {
-      if (value.case === undefined) {
-        throw invalid(`${field}.${key}`, "needs a number, a text or a flag");
-      }
-      return [key, value.value];
-    }),
-  );
-}
-
 export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQuery {
   if (ask.case === undefined) throw invalid("ask", "needs a jobspec or a request");
   return {
@@ -79,14 +64,6 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
       parameters: fromValues(selection.parameters, "selection.parameters"),
     },
   };
-}
-
-function fromJson(text: string, field: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw invalid(field, `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
-  }
 }
 
 export const toCluster = (view: views.ClusterView): wire.Cluster =>
@@ -108,12 +85,6 @@ export const toCluster = (view: views.ClusterView): wire.Cluster =>
     ),
     counters: view.counters.map(({ key, by }) => message(StateCounterSchema, { key, by })),
   });
-
-function toValue(value: StateValue): asked.Value {
-  if (typeof value === "number") return message(ValueSchema, { value: { case: "number", value } });
-  if (typeof value === "string") return message(ValueSchema, { value: { case: "text", value } });
-  return message(ValueSchema, { value: { case: "flag", value } });
-}
 
 export const toClusters = (
   answer: At & { readonly clusters: readonly views.ClusterView[] },

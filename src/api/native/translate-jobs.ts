@@ -1,6 +1,7 @@
 import type { TaskCounts } from "../../core/state/progress.ts";
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import {
+  ClusterReasonSchema,
   CountJobsResponseSchema,
   DependencyReasonSchema,
   DependencySchema,
@@ -13,12 +14,18 @@ import {
   PastAttemptSchema,
   PlacementSchema,
   RetriesSchema,
+  SubmitJobsResponseSchema,
+  SubmittedJobSchema,
   TaskCountsSchema,
   TaskSchema,
+  TriedJobSchema,
+  TriedTaskSchema,
+  TryJobsResponseSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { Operations } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
 import { stateOf } from "./state-names.ts";
+import { toSelect } from "./translate-values.ts";
 import { message, wide, wideAll } from "./wire-message.ts";
 
 // What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
@@ -66,6 +73,8 @@ export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
     queueDeadlineMs: wide(view.queueDeadlineMs),
     outputLimitBytes: wide(view.outputLimitBytes),
     dependsOn: (view.dependsOn ?? []).map(toDependency),
+    request: view.request === undefined ? "" : JSON.stringify(view.request),
+    select: view.select && toSelect(view.select),
   });
 
 const toDependency = (view: views.DependencyView): wire.Dependency =>
@@ -166,6 +175,47 @@ export const toExplanation = (view: views.ExplanationView): wire.Explanation =>
     ahead: wide(view.ahead),
     nodes: view.nodes,
     dependencies: view.dependencies.map((one) => message(DependencyReasonSchema, { ...one })),
+    clusters: view.clusters.map(toClusterReason),
+    cheapestChange: view.cheapestChange ?? "",
+  });
+
+const toClusterReason = (view: views.ClusterReasonView): wire.ClusterReason =>
+  message(ClusterReasonSchema, {
+    cluster: view.cluster,
+    kind: view.kind,
+    verdict: view.verdict,
+    reasons: [...view.reasons],
+  });
+
+export const toSubmittedJobs = (answer: Answer<"submitJobspec">): wire.SubmitJobsResponse =>
+  message(SubmitJobsResponseSchema, {
+    jobs: answer.jobs.map(({ id, existed, warning = "", name }) =>
+      message(SubmittedJobSchema, { id, existed, warning, name }),
+    ),
+    revision: wide(answer.revision),
+  });
+
+export const toTried = (answer: Answer<"tryJobs">): wire.TryJobsResponse =>
+  message(TryJobsResponseSchema, {
+    jobs: answer.jobs.map(toTriedJob),
+    revision: wide(answer.revision),
+  });
+
+const toTriedJob = (view: views.TriedJobView): wire.TriedJob =>
+  message(TriedJobSchema, {
+    name: view.name,
+    tasks: wide(view.tasks),
+    placements: view.placements.map(({ index, cluster, node = "" }) =>
+      message(TriedTaskSchema, { index, cluster, node }),
+    ),
+    waiting: wide(view.waiting),
+    untried: wide(view.untried),
+    possible: view.isPossible,
+    reason: view.reason ?? "",
+    reasons: view.reasons.map(toNodeReason),
+    clusters: view.clusters.map(toClusterReason),
+    hints: [...view.hints],
+    cheapestChange: view.cheapestChange ?? "",
   });
 
 const toNodeReason = (view: views.NodeReasonView): wire.NodeReason =>

@@ -23,6 +23,8 @@ import {
   State,
   StatsSchema,
   TaskSchema,
+  TriedJobSchema,
+  TryJobsResponseSchema,
   WatchRequestSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import { SatisfyResponseSchema } from "../../gen/busbar/v1/cluster_pb.ts";
@@ -38,7 +40,14 @@ import {
 import * as from from "./translate.ts";
 import { toCluster, toSatisfied } from "./translate-clusters.ts";
 import { toGroup, toNode, toStats, toWatchEvent } from "./translate-fleet.ts";
-import { toCountsAnswer, toExplanation, toJob, toJobSpec, toTask } from "./translate-jobs.ts";
+import {
+  toCountsAnswer,
+  toExplanation,
+  toJob,
+  toJobSpec,
+  toTask,
+  toTried,
+} from "./translate-jobs.ts";
 
 /** What is left of a value when zero values are absent ones, which is all that proto3 can tell. */
 function essence(value: unknown, key = ""): unknown {
@@ -56,7 +65,7 @@ function essence(value: unknown, key = ""): unknown {
 }
 /** In maps a zero value is a value. */
 const isMap = (key: string): boolean =>
-  ["labels", "env", "resources", "capacity", "used", "vertices"].includes(key);
+  ["labels", "env", "resources", "capacity", "used", "vertices", "parameters"].includes(key);
 
 /** The message's states as words, and through bytes, as a client would see it. */
 function seen<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): unknown {
@@ -73,7 +82,21 @@ const check = <View>(views: fc.Arbitrary<View>, see: (view: View) => unknown): v
   );
 
 test("nothing of a job is lost on the wire", () =>
-  check(arbitrary.jobs, (view) => seen(JobSchema, toJob(view))));
+  check(arbitrary.jobs, (view) => {
+    const read = fromBinary(JobSchema, toBinary(JobSchema, toJob(view)));
+    const spec = read.spec && from.fromJobSpec(read.spec, "spec"); // JSON inside it is read there
+    return essence({ ...read, spec, state: fromTaskState(read.state, "state") });
+  }));
+test("nothing of a trial is lost on the wire", () =>
+  check(arbitrary.tried, (view) => {
+    const answer = toTried({ jobs: [view], revision: 1 });
+    const bytes = toBinary(TryJobsResponseSchema, answer);
+    const [{ possible: isPossible, ...read } = create(TriedJobSchema)] = fromBinary(
+      TryJobsResponseSchema,
+      bytes,
+    ).jobs;
+    return essence({ ...read, isPossible });
+  }));
 test("nothing of a task is lost on the wire", () =>
   check(arbitrary.tasks, (view) => seen(TaskSchema, toTask(view))));
 test("nothing of a node is lost on the wire", () =>

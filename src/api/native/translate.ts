@@ -12,17 +12,22 @@ import type {
   PutGroupRequest,
   ReadOutputRequest,
   Retries,
+  SubmitJobspecRequest,
+  TryJobsRequest,
   WatchRequest,
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import { invalid } from "../../lib/errors.ts";
 import type {
   JobFilter,
+  JobspecInput,
   Operations,
   OutputQuery,
   Page,
   SubmissionInput,
+  TryInput,
   WatchQuery,
 } from "../../server/operations.ts";
+import { fromJson, fromSelect } from "./translate-values.ts";
 import { fromJobState, fromNodeState, fromTaskState } from "./state-names.ts";
 
 // Requests of the wire to what Operations takes. In proto3 a zero value and an absent field are
@@ -55,6 +60,8 @@ export const fromJobSpec = (wire: JobSpec, field: string): JobSpecInput => ({
   queueDeadlineMs: given(toNumber(wire.queueDeadlineMs, `${field}.queueDeadlineMs`)),
   outputLimitBytes: given(toNumber(wire.outputLimitBytes, `${field}.outputLimitBytes`)),
   dependsOn: wire.dependsOn.length === 0 ? undefined : wire.dependsOn.map(fromDependency),
+  request: wire.request === "" ? undefined : fromJson(wire.request, `${field}.request`),
+  select: fromSelect(wire.select, `${field}.select`),
 });
 
 const fromDependency = ({ kind, on, atLeast, name }: Dependency): DependencyInput => ({
@@ -76,6 +83,30 @@ function fromRetries(wire: Retries | undefined, field: string): JobSpecInput["re
     backoffMs: given(toNumber(wire.backoffMs, `${field}.backoffMs`)),
     backoffMaxMs: given(toNumber(wire.backoffMaxMs, `${field}.backoffMaxMs`)),
   };
+}
+
+export const fromJobspec = (wire: SubmitJobspecRequest): JobspecInput => ({
+  text: wire.jobspec,
+  idempotencyKey: given(wire.idempotencyKey),
+  allowUnsatisfiable: wire.allowUnsatisfiable,
+  common: definedOf({
+    group: given(wire.group),
+    labels: someOf(wire.labels),
+    placement: fromPlacement(wire.placement),
+    priority: given(wire.priority),
+    select: fromSelect(wire.select, "select"),
+  }),
+});
+
+/** What is not given must not replace what is. */
+const definedOf = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+
+export function fromTry({ ask }: TryJobsRequest): TryInput {
+  if (ask.case === undefined) throw invalid("ask", "needs jobs or a jobspec");
+  return ask.case === "jobspec"
+    ? { kind: "jobspec", jobspec: fromJobspec(ask.value) }
+    : { kind: "jobs", jobs: ask.value.jobs.map(fromSubmission) };
 }
 
 export const fromPage = (wire: {

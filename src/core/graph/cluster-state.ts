@@ -45,12 +45,27 @@ function checkValue(value: unknown, field: string): StateValue {
     return value;
   }
   if (typeof value !== "string") {
-    throw invalid(field, mustBe("a number, a text, true, false, or null to remove it", value));
+    throw invalid(field, mustBe("a number, a text, true or false", value));
   }
   if (value.length > limits.stateTextLengthMax) {
     throw invalid(field, `at most ${limits.stateTextLengthMax} characters`);
   }
   return value;
+}
+
+/** Numbers, texts, true and false by name, as a job gives them for choosing a cluster. */
+export function readValues(value: unknown, field: string): StateValues {
+  if (!isRecord(value)) throw invalid(field, mustBe("an object of names and values", value));
+  const entries = Object.entries(value);
+  if (entries.length > limits.stateKeysMax) {
+    throw invalid(field, `at most ${limits.stateKeysMax} names, not ${entries.length}`);
+  }
+  return Object.fromEntries(
+    entries.map(([name, each]) => {
+      checkKey(name, field);
+      return [name, checkValue(each, `${field}.${name}`)];
+    }),
+  );
 }
 
 export const valuesOf = (state: ClusterState): StateValues =>

@@ -1,6 +1,6 @@
 import type { ResourceChoice } from "../graph/request.ts";
 import { flattenTasks } from "./flatten.ts";
-import { perProcess } from "./per-process.ts";
+import { perProcess } from "./split-processes.ts";
 import { type Jobspec, type JobspecItem, type Plain, scheduledResources } from "./model.ts";
 
 /** One of the things that a jobspec asks of a cluster. */

@@ -3,7 +3,7 @@ import type { StateValues } from "../graph/cluster-state.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { flattenTasks } from "./flatten.ts";
 import type { Jobspec } from "./model.ts";
-import { perProcess } from "./per-process.ts";
+import { perProcess } from "./split-processes.ts";
 import { firstOf, specOf } from "./to-busbar.ts";
 
 /**

@@ -1,8 +1,9 @@
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { StateValues } from "../graph/cluster-state.ts";
+import { readValues } from "../graph/cluster-state.ts";
 import { graphRequest, needsOf } from "../graph/graph-request.ts";
-import type { ResourceChoice } from "../graph/request.ts";
+import { isRecord } from "../graph/metadata.ts";
+import { readResourceChoice } from "../graph/read-request.ts";
 import { strategyByName } from "../scheduler/select/all.ts";
 import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "./group.ts";
@@ -27,12 +28,12 @@ export interface JobSpecInput {
   /** In the units people write: cpu in cpus, memory in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
   /** What each task asks of the graph of a cluster or node, instead of `resources`. */
-  readonly request?: ResourceChoice | undefined;
+  readonly request?: unknown;
   readonly select?:
     | {
         readonly strategy?: string | undefined;
-        readonly options?: Readonly<Record<string, unknown>> | undefined;
-        readonly parameters?: StateValues | undefined;
+        readonly options?: unknown;
+        readonly parameters?: unknown;
       }
     | undefined;
   readonly placement?:
@@ -250,12 +251,15 @@ function toDemand({ resources, request }: JobSpecInput): Pick<JobTerms, "needs" 
   if (resources !== undefined) {
     throw invalid("request", "give either resources or a request, not both");
   }
-  return { needs: needsOf(graphRequest(request)), request };
+  const choice = readResourceChoice(request, "request");
+  return { needs: needsOf(graphRequest(choice)), request: choice };
 }
 
 function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
   if (select === undefined) return undefined;
-  const { strategy, options = NO_OPTIONS, parameters = NO_OPTIONS } = select;
+  const { strategy } = select;
+  const options = toOptions(select.options);
+  const parameters = readValues(select.parameters ?? NO_OPTIONS, "select.parameters");
   if (strategy === undefined && options !== NO_OPTIONS) {
     throw invalid("select.options", "are those of a strategy: name it");
   }
@@ -275,6 +279,12 @@ function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
 }
 
 const NO_OPTIONS = Object.freeze({});
+
+function toOptions(options: unknown): Readonly<Record<string, unknown>> {
+  if (options === undefined) return NO_OPTIONS;
+  if (!isRecord(options)) throw invalid("select.options", "must be an object");
+  return options;
+}
 
 function toWhere(placement: JobSpecInput["placement"]): Where {
   if (placement === undefined) return ANYWHERE;

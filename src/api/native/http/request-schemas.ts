@@ -36,6 +36,23 @@ const resources = Type.Unsafe<Readonly<Record<string, number | string>>>(
   ),
 );
 
+const placement = object({
+  cluster: optional(text("Only on this cluster")),
+  node: optional(text("Only on this node")),
+  labels: optional(texts("Only on nodes with all these labels")),
+});
+
+const select = object({
+  strategy: optional(text("How a cluster is chosen; absent: as the server does it")),
+  options: optional(Type.Unsafe<unknown>({ type: "object", description: "Of the strategy" })),
+  parameters: optional(
+    Type.Unsafe<unknown>({
+      type: "object",
+      description: "Numbers, texts, true and false that expressions know by these names",
+    }),
+  ),
+});
+
 export const JobSubmission = object(
   {
     name: optional(text("Default: the program's name")),
@@ -51,13 +68,7 @@ export const JobSubmission = object(
     env: optional(texts("Environment variables")),
     cwd: optional(text("Default: a fresh directory for each attempt")),
     resources: optional(resources),
-    placement: optional(
-      object({
-        cluster: optional(text("Only on this cluster")),
-        node: optional(text("Only on this node")),
-        labels: optional(texts("Only on nodes with all these labels")),
-      }),
-    ),
+    placement: optional(placement),
     array: optional(text("One task for each index", { examples: ["0-99", "1-9:2", "0-3,8"] })),
     priority: optional(whole("Higher goes first; default 0")),
     retries: optional(
@@ -87,12 +98,40 @@ export const JobSubmission = object(
         { description: "Not placed before all of these are met" },
       ),
     ),
+    request: optional(
+      Type.Unsafe<unknown>({
+        type: "array",
+        description:
+          "Instead of resources: what each task asks of the graph of a cluster or node, as a list " +
+          'of alternatives, each a list of trees like {"type": "node", "with": [{"type": "core", ' +
+          '"count": 2}]}',
+      }),
+    ),
+    select: optional(select),
     idempotencyKey: optional(
       text("The same key with the same job answers with the job that exists"),
     ),
   },
   { $id: "JobSubmission" },
 );
+
+export const JobspecSubmission = object(
+  {
+    jobspec: text("A jobspec of any dialect, as text"),
+    group: optional(text("Of all its jobs")),
+    labels: optional(texts("Of all its jobs")),
+    priority: optional(whole("Of all its jobs")),
+    placement: optional(placement),
+    select: optional(select),
+    idempotencyKey: optional(text("Each job gets it with its own name behind it")),
+  },
+  { $id: "JobspecSubmission" },
+);
+
+/** Beside what is submitted. */
+export const SubmitQuery = object({
+  allowUnsatisfiable: optional(flag("Take work that nothing there is could ever run")),
+});
 
 export const ManySubmissions = object(
   {

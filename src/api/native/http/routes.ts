@@ -1,12 +1,12 @@
 import { Cluster, Satisfied } from "./cluster-schemas.ts";
 import type { HttpHost } from "./host.ts";
-import { JobSubmission, ManySubmissions } from "./request-schemas.ts";
+import { JobSubmission, JobspecSubmission, ManySubmissions } from "./request-schemas.ts";
 import { Failure } from "./routes/answers.ts";
 import { clusterRoutes } from "./routes/clusters.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { nodeRoutes } from "./routes/nodes.ts";
-import { submitRoute } from "./routes/submit.ts";
+import { jobspecRoutes, submitRoute } from "./routes/submit.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { watchRoute } from "./routes/watch.ts";
@@ -17,6 +17,7 @@ import * as views from "./view-schemas.ts";
 const NAMED = [
   JobSubmission,
   ManySubmissions,
+  JobspecSubmission,
   Failure,
   views.JobSpec,
   views.Job,
@@ -26,6 +27,7 @@ const NAMED = [
   views.Explanation,
   views.Stats,
   views.Submitted,
+  views.TriedJob,
   Cluster,
   Satisfied,
 ];
@@ -33,6 +35,7 @@ const NAMED = [
 export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
   for (const schema of NAMED) app.addSchema(schema);
   submitRoute(app, host);
+  jobspecRoutes(app, host);
   jobRoutes(app, host);
   taskRoutes(app, host);
   watchRoute(app, host, heartbeatMs);

@@ -21,6 +21,7 @@ const isComplete: {
   readonly satisfied: SameFields<typeof Satisfied, views.SatisfyView>;
   readonly group: SameFields<typeof schemas.Group, views.GroupView>;
   readonly explanation: SameFields<typeof schemas.Explanation, views.ExplanationView>;
+  readonly tried: SameFields<typeof schemas.TriedJob, views.TriedJobView>;
   readonly stats: SameFields<typeof schemas.Stats, views.StatsView>;
   readonly counts: SameFields<typeof schemas.Counts, views.CountsView>;
 } = {
@@ -32,6 +33,7 @@ const isComplete: {
   satisfied: true,
   group: true,
   explanation: true,
+  tried: true,
   stats: true,
   counts: true,
 };
@@ -48,6 +50,7 @@ const cases: readonly [string, TObject, fc.Arbitrary<unknown>][] = [
   ["satisfied", Satisfied, arbitrary.satisfied],
   ["group", schemas.Group, arbitrary.groups],
   ["explanation", schemas.Explanation, arbitrary.explanations],
+  ["trial", schemas.TriedJob, arbitrary.tried],
   ["stats", schemas.Stats, arbitrary.stats],
   ["counts", schemas.Counts, arbitrary.countings],
 ];

@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import type { StateValues } from "../../../core/graph/cluster-state.ts";
+import type { ResourceChoice } from "../../../core/graph/request.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 import {
   amounts,
@@ -28,6 +30,9 @@ const counts = <Word extends string>(words: readonly Word[], description: string
 const taskCounts = () => counts(taskStateNames, "How many tasks are in each state");
 const revision = () => whole("Number of the latest change when this was answered");
 const nextPageToken = () => text("Ask for the next page with it; absent: this was the last");
+
+const anyObject = <T = Readonly<Record<string, unknown>>>(description: string) =>
+  Type.Unsafe<T>({ type: "object", description });
 
 export const JobSpec = object(
   {
@@ -71,6 +76,19 @@ export const JobSpec = object(
           name: optional(text("Of a singleton")),
         }),
       ),
+    ),
+    request: optional(
+      Type.Unsafe<ResourceChoice>({
+        type: "array",
+        description: "What each task asks of a graph: alternatives, each a list of trees",
+      }),
+    ),
+    select: optional(
+      object({
+        strategy: optional(text("How a cluster is chosen; absent: as the server does it")),
+        options: optional(anyObject("Of the strategy")),
+        parameters: anyObject<StateValues>("What the job itself adds to what expressions know"),
+      }),
     ),
   },
   { $id: "JobSpec" },
@@ -158,20 +176,31 @@ export const Group = object(
   { $id: "Group" },
 );
 
+const NodeReason = object({
+  reason: text("Why nodes were refused"),
+  nodes: whole("How many of them"),
+  never: flag("Waiting will not change it"),
+  examples: list(Type.String(), { description: "Some of the nodes" }),
+});
+
+const ClusterReason = object({
+  cluster: text("Name"),
+  kind: oneOf(["managed", "pulling"], "managed: its nodes have agents; pulling: registered"),
+  verdict: oneOf(["now", "later", "never"], "When it could take a task"),
+  reasons: list(Type.String(), { description: "Why not now" }),
+});
+
 export const Explanation = object(
   {
     jobId: text("Job it is about"),
     state: oneOf(jobStateNames, "State of the job"),
     summary: text("One sentence"),
-    reasons: list(
-      object({
-        reason: text("Why nodes were refused"),
-        nodes: whole("How many of them"),
-        never: flag("Waiting will not change it"),
-        examples: list(Type.String(), { description: "Some of the nodes" }),
-      }),
-    ),
+    reasons: list(NodeReason),
+    clusters: list(ClusterReason),
     hints: list(Type.String(), { description: "What would help" }),
+    cheapestChange: optional(
+      text("The cheapest single change that would let a task start now; absent: none is known"),
+    ),
     ahead: whole("Pending tasks of the same group that go before it"),
     nodes: whole("How many nodes there are"),
     dependencies: list(
@@ -220,6 +249,36 @@ export const Submitted = object(
   },
   { $id: "Submitted" },
 );
+
+export const SubmittedJobspec = object({
+  jobs: list(object({ ...Submitted.properties, name: text("The task's path in the jobspec") })),
+  revision: revision(),
+});
+
+export const TriedJob = object(
+  {
+    name: text("Name"),
+    tasks: whole("How many tasks it has"),
+    placements: list(
+      object({
+        index: whole("Index of the task"),
+        cluster: text("Where it would go"),
+        node: optional(text("Absent: the cluster's own scheduler chooses it")),
+      }),
+    ),
+    waiting: whole("Tasks that would wait"),
+    untried: whole("Tasks beyond the number that is tried at once"),
+    isPossible: flag("False: nothing there is could ever run it, and it would be refused"),
+    reason: optional(text("Why it waits, where it is not for room")),
+    reasons: list(NodeReason),
+    clusters: list(ClusterReason),
+    hints: list(Type.String(), { description: "What would help" }),
+    cheapestChange: optional(text("The cheapest single change that would let a task start")),
+  },
+  { $id: "TriedJob" },
+);
+
+export const Tried = object({ jobs: list(named(TriedJob)), revision: revision() });
 
 export const Counts = object({
   jobs: counts(jobStateNames, "How many jobs are in each state"),

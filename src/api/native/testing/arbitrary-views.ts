@@ -1,6 +1,9 @@
 import * as fc from "fast-check";
+import type { ResourceChoice } from "../../../core/graph/request.ts";
+import { requireOne, want } from "../../../core/graph/testing/requests.ts";
 import type {
   ClusterAnswerView,
+  ClusterReasonView,
   ClusterView,
   CountsView,
   DependencyReasonView,
@@ -14,8 +17,10 @@ import type {
   PastAttemptView,
   SatisfyView,
   SelectionView,
+  SelectView,
   StatsView,
   TaskView,
+  TriedJobView,
 } from "../../../server/views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 
@@ -85,6 +90,18 @@ export const specs = record<JobSpecView>(
       ),
       { minLength: 1, maxLength: 2 },
     ),
+    request: fc.constantFrom<ResourceChoice>(
+      [[want(1, "node", [want(2, "core")])]],
+      [[want(1, "gpu")], [want(4, "core", [], { requires: [requireOne("os", "name", "debian")] })]],
+    ),
+    select: record<SelectView>(
+      {
+        strategy: fc.constant("constraint"),
+        options: fc.constant({ priorities: [{ priority: 1, steps: [{ filter: "a > 1" }] }] }),
+        parameters: fc.dictionary(name, fc.oneof(fc.integer(), name, fc.boolean()), { maxKeys: 2 }),
+      },
+      ["strategy", "options"],
+    ),
   },
   [
     "labels",
@@ -98,6 +115,8 @@ export const specs = record<JobSpecView>(
     "timeLimitMs",
     "queueDeadlineMs",
     "dependsOn",
+    "request",
+    "select",
   ],
 );
 
@@ -256,6 +275,38 @@ export const groups = record<GroupView>(
   ["runningTasksMax", "queuedTasksMax"],
 );
 
+const clusterReasons = record<ClusterReasonView>(
+  {
+    cluster: name,
+    kind: fc.constantFrom("managed", "pulling"),
+    verdict: fc.constantFrom("now", "later", "never"),
+    reasons: fc.array(text, { maxLength: 2 }),
+  },
+  [],
+);
+
+export const tried = record<TriedJobView>(
+  {
+    name,
+    tasks: wide,
+    placements: fc.array(
+      record<TriedJobView["placements"][number]>({ index: count, cluster: name, node: name }, [
+        "node",
+      ]),
+      { maxLength: 2 },
+    ),
+    waiting: wide,
+    untried: wide,
+    isPossible: fc.boolean(),
+    reason: text,
+    reasons: fc.constant([]),
+    clusters: fc.array(clusterReasons, { maxLength: 2 }),
+    hints: fc.array(text),
+    cheapestChange: text,
+  },
+  ["reason", "cheapestChange"],
+);
+
 export const explanations = record<ExplanationView>(
   {
     jobId: name,
@@ -268,6 +319,8 @@ export const explanations = record<ExplanationView>(
       ),
     ),
     hints: fc.array(text),
+    clusters: fc.array(clusterReasons, { maxLength: 2 }),
+    cheapestChange: text,
     ahead: wide,
     nodes: count,
     dependencies: fc.array(
@@ -284,7 +337,7 @@ export const explanations = record<ExplanationView>(
       ),
     ),
   },
-  [],
+  ["cheapestChange"],
 );
 
 export const countings = record<CountsView>(

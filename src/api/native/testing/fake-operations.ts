@@ -61,6 +61,32 @@ function basics(): Operations {
       });
       return { jobs: answers, revision };
     },
+    submitJobspec: async (_, { text, common, allowUnsatisfiable = false }) => ({
+      jobs: [
+        { id: "7", existed: false, name: `${common?.group ?? "default"} ${text}` },
+        ...(allowUnsatisfiable ? [{ id: "8", existed: true, name: "more" }] : []),
+      ],
+      revision,
+    }),
+    tryJobs: async (_, ask) => ({
+      jobs: [
+        {
+          name: ask.kind === "jobs" ? ([...ask.jobs][0]?.spec.name ?? "") : ask.jobspec.text,
+          tasks: 3,
+          placements: [
+            { index: 0, cluster: "local", node: "n1" },
+            { index: 1, cluster: "blue" },
+          ],
+          waiting: 1,
+          untried: 0,
+          isPossible: true,
+          reasons: [],
+          clusters: [],
+          hints: [],
+        },
+      ],
+      revision,
+    }),
     getJob: async (id) => find(jobs, "job", id),
     listJobs: async ({ states }) => ({
       jobs: [...jobs.values()].filter(({ state }) => states?.includes(state) ?? true).reverse(),
@@ -85,6 +111,8 @@ function basics(): Operations {
       reasons: [{ reason: "busy: cpu", nodes: 1, never: false, examples: ["n1"] }],
       hints: ["add a node"],
       dependencies: [],
+      clusters: [{ cluster: "blue", kind: "pulling", verdict: "never", reasons: ["no gpu"] }],
+      cheapestChange: "undrain node n1",
       ahead: 3,
       nodes: 1,
     }),

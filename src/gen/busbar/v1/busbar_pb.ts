@@ -10,7 +10,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { OutputStream } from "./agent_pb.ts";
 import { file_busbar_v1_agent } from "./agent_pb.ts";
-import type { AddSubsystemRequestSchema, DeleteClusterRequestSchema, DeleteClusterResponseSchema, GetClusterGraphRequestSchema, GetClusterRequestSchema, GetSubsystemRequestSchema, GraphDocumentSchema, RegisterClusterRequestSchema, RemoveSubsystemRequestSchema, RemoveSubsystemResponseSchema, SatisfyRequestSchema, SatisfyResponseSchema, SetClusterStateRequestSchema, StateCounter, StateEntry, SubsystemSummary } from "./cluster_pb.ts";
+import type { AddSubsystemRequestSchema, DeleteClusterRequestSchema, DeleteClusterResponseSchema, GetClusterGraphRequestSchema, GetClusterRequestSchema, GetSubsystemRequestSchema, GraphDocumentSchema, RegisterClusterRequestSchema, RemoveSubsystemRequestSchema, RemoveSubsystemResponseSchema, SatisfyRequestSchema, SatisfyResponseSchema, Selection, SetClusterStateRequestSchema, StateCounter, StateEntry, SubsystemSummary } from "./cluster_pb.ts";
 import { file_busbar_v1_cluster } from "./cluster_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/busbar.proto.
  */
 export const file_busbar_v1_busbar: GenFile = /*@__PURE__*/
-  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEi8AQKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxIpCgpkZXBlbmRzX29uGBEgAygLMhUuYnVzYmFyLnYxLkRlcGVuZGVuY3kaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjAKDlJlc291cmNlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiRgoKRGVwZW5kZW5jeRIMCgRraW5kGAEgASgJEgoKAm9uGAIgAygJEhAKCGF0X2xlYXN0GAMgASgNEgwKBG5hbWUYBCABKAkiiwEKCVBsYWNlbWVudBIPCgdjbHVzdGVyGAEgASgJEgwKBG5vZGUYAiABKAkSMAoGbGFiZWxzGAMgAygLMiAuYnVzYmFyLnYxLlBsYWNlbWVudC5MYWJlbHNFbnRyeRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkIKB1JldHJpZXMSCwoDbWF4GAEgASgFEhIKCmJhY2tvZmZfbXMYAiABKAMSFgoOYmFja29mZl9tYXhfbXMYAyABKAMizAEKClRhc2tDb3VudHMSDwoHcGVuZGluZxgBIAEoAxIPCgd3YWl0aW5nGAIgASgDEhAKCGFzc2lnbmVkGAMgASgDEg8KB3J1bm5pbmcYBCABKAMSEAoIc3RvcHBpbmcYBSABKAMSEQoJc3VjY2VlZGVkGAYgASgDEg4KBmZhaWxlZBgHIAEoAxIRCgljYW5jZWxsZWQYCCABKAMSDwoHZXhwaXJlZBgJIAEoAxIPCgdza2lwcGVkGAogASgDEg8KB29mZmVyZWQYCyABKAMitwIKA0pvYhIKCgJpZBgBIAEoCRIgCgRzcGVjGAIgASgLMhIuYnVzYmFyLnYxLkpvYlNwZWMSHwoFc3RhdGUYAyABKA4yEC5idXNiYXIudjEuU3RhdGUSJAoFdGFza3MYBCABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxISCgp0YXNrX3RvdGFsGAUgASgDEhcKD3N1Ym1pdHRlZF9hdF9tcxgGIAEoAxIVCg1zdGFydGVkX2F0X21zGAcgASgDEhMKC2VuZGVkX2F0X21zGAggASgDEhQKDHN1Ym1pdHRlZF9ieRgJIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYCiABKAkSDgoGcmVhc29uGAsgASgJEhEKCWV4aXRfY29kZRgMIAEoBRIQCghyZXZpc2lvbhgNIAEoAyK2AgoEVGFzaxIKCgJpZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSDQoFaW5kZXgYAyABKA0SHwoFc3RhdGUYBCABKA4yEC5idXNiYXIudjEuU3RhdGUSDwoHYXR0ZW1wdBgFIAEoDRIMCgRub2RlGAYgASgJEg8KB2NsdXN0ZXIYByABKAkSFgoOYXNzaWduZWRfYXRfbXMYCCABKAMSFQoNc3RhcnRlZF9hdF9tcxgJIAEoAxITCgtlbmRlZF9hdF9tcxgKIAEoAxIRCglleGl0X2NvZGUYCyABKAUSDgoGc2lnbmFsGAwgASgJEg4KBnJlYXNvbhgNIAEoCRIVCg1ub3RfYmVmb3JlX21zGA4gASgDEiQKBHBhc3QYDyADKAsyFi5idXNiYXIudjEuUGFzdEF0dGVtcHQiiwEKC1Bhc3RBdHRlbXB0Eg8KB2F0dGVtcHQYASABKA0SDAoEbm9kZRgCIAEoCRIVCg1zdGFydGVkX2F0X21zGAMgASgDEhMKC2VuZGVkX2F0X21zGAQgASgDEhEKCWV4aXRfY29kZRgFIAEoBRIOCgZzaWduYWwYBiABKAkSDgoGcmVhc29uGAcgASgJIjsKEVN1Ym1pdEpvYnNSZXF1ZXN0EiYKBGpvYnMYASADKAsyGC5idXNiYXIudjEuSm9iU3VibWlzc2lvbiJKCg1Kb2JTdWJtaXNzaW9uEiAKBHNwZWMYASABKAsyEi5idXNiYXIudjEuSm9iU3BlYxIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiTQoSU3VibWl0Sm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5idXNiYXIudjEuU3VibWl0dGVkSm9iEhAKCHJldmlzaW9uGAIgASgDIjwKDFN1Ym1pdHRlZEpvYhIKCgJpZBgBIAEoCRIPCgdleGlzdGVkGAIgASgIEg8KB3dhcm5pbmcYAyABKAkiGwoNR2V0Sm9iUmVxdWVzdBIKCgJpZBgBIAEoCSLKAQoJSm9iRmlsdGVyEiAKBnN0YXRlcxgBIAMoDjIQLmJ1c2Jhci52MS5TdGF0ZRINCgVncm91cBgCIAEoCRIwCgZsYWJlbHMYAyADKAsyIC5idXNiYXIudjEuSm9iRmlsdGVyLkxhYmVsc0VudHJ5Eg8KB2NsdXN0ZXIYBCABKAkSDAoEbm9kZRgFIAEoCRIMCgRuYW1lGAYgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiXgoPTGlzdEpvYnNSZXF1ZXN0EiQKBmZpbHRlchgBIAEoCzIULmJ1c2Jhci52MS5Kb2JGaWx0ZXISEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiWwoQTGlzdEpvYnNSZXNwb25zZRIcCgRqb2JzGAEgAygLMg4uYnVzYmFyLnYxLkpvYhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiIQoQQ291bnRKb2JzUmVxdWVzdBINCgVncm91cBgBIAEoCSKuAQoRQ291bnRKb2JzUmVzcG9uc2USNAoEam9icxgBIAMoCzImLmJ1c2Jhci52MS5Db3VudEpvYnNSZXNwb25zZS5Kb2JzRW50cnkSJAoFdGFza3MYAiABKAsyFS5idXNiYXIudjEuVGFza0NvdW50cxIQCghyZXZpc2lvbhgDIAEoAxorCglKb2JzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJrChBMaXN0VGFza3NSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCRIgCgZzdGF0ZXMYAiADKA4yEC5idXNiYXIudjEuU3RhdGUSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdFRhc2tzUmVzcG9uc2USHgoFdGFza3MYASADKAsyDy5idXNiYXIudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHAoOR2V0VGFza1JlcXVlc3QSCgoCaWQYASABKAkiLgoQQ2FuY2VsSm9iUmVxdWVzdBIKCgJpZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiHwoRRXhwbGFpbkpvYlJlcXVlc3QSCgoCaWQYASABKAki1wEKC0V4cGxhbmF0aW9uEg4KBmpvYl9pZBgBIAEoCRIfCgVzdGF0ZRgCIAEoDjIQLmJ1c2Jhci52MS5TdGF0ZRIPCgdzdW1tYXJ5GAMgASgJEiYKB3JlYXNvbnMYBCADKAsyFS5idXNiYXIudjEuTm9kZVJlYXNvbhINCgVoaW50cxgFIAMoCRINCgVhaGVhZBgGIAEoAxINCgVub2RlcxgHIAEoBRIxCgxkZXBlbmRlbmNpZXMYCCADKAsyGy5idXNiYXIudjEuRGVwZW5kZW5jeVJlYXNvbiJvChBEZXBlbmRlbmN5UmVhc29uEg4KBmpvYl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBXN0YXRlGAMgASgJEg0KBXdhbnRzGAQgASgJEgsKA21ldBgFIAEoCBISCgppbXBvc3NpYmxlGAYgASgIIkwKCk5vZGVSZWFzb24SDgoGcmVhc29uGAEgASgJEg0KBW5vZGVzGAIgASgFEg0KBW5ldmVyGAMgASgIEhAKCGV4YW1wbGVzGAQgAygJIn4KEVJlYWRPdXRwdXRSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSJwoGc3RyZWFtGAIgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYAyABKAMSDgoGZm9sbG93GAQgASgIEg8KB2F0dGVtcHQYBSABKA0iLQoKT3V0cHV0RGF0YRIMCgRkYXRhGAEgASgMEhEKCXRydW5jYXRlZBgCIAEoCCKBAQoMV2F0Y2hSZXF1ZXN0EhYKDmFmdGVyX3JldmlzaW9uGAEgASgDEg4KBmpvYl9pZBgCIAEoCRINCgVncm91cBgDIAEoCRIMCgRqb2JzGAQgASgIEg0KBXRhc2tzGAUgASgIEg0KBW5vZGVzGAYgASgIEg4KBmdyb3VwcxgHIAEoCCLzAQoKV2F0Y2hFdmVudBIQCghyZXZpc2lvbhgBIAEoAxIfCgRzeW5jGAIgASgLMg8uYnVzYmFyLnYxLlN5bmNIABIdCgNqb2IYAyABKAsyDi5idXNiYXIudjEuSm9iSAASHwoEdGFzaxgEIAEoCzIPLmJ1c2Jhci52MS5UYXNrSAASHwoEbm9kZRgFIAEoCzIPLmJ1c2Jhci52MS5Ob2RlSAASIQoFZ3JvdXAYBiABKAsyEC5idXNiYXIudjEuR3JvdXBIABIlCgdyZW1vdmVkGAcgASgLMhIuYnVzYmFyLnYxLlJlbW92ZWRIAEIHCgVldmVudCIGCgRTeW5jIiMKB1JlbW92ZWQSDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCSLLAwoETm9kZRIMCgRuYW1lGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDQoFc3RhdGUYAyABKAkSLwoIY2FwYWNpdHkYBCADKAsyHS5idXNiYXIudjEuTm9kZS5DYXBhY2l0eUVudHJ5EicKBHVzZWQYBSADKAsyGS5idXNiYXIudjEuTm9kZS5Vc2VkRW50cnkSKwoGbGFiZWxzGAYgAygLMhsuYnVzYmFyLnYxLk5vZGUuTGFiZWxzRW50cnkSDQoFdGFza3MYByABKAUSFwoPY29ubmVjdGVkX2F0X21zGAggASgDEhoKEmRpc2Nvbm5lY3RlZF9hdF9tcxgJIAEoAxIUCgxkcmFpbl9yZWFzb24YCiABKAkSFQoNYWdlbnRfdmVyc2lvbhgLIAEoCRIQCghyZXZpc2lvbhgMIAEoAxovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZChBMaXN0Tm9kZXNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDQoFc3RhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdE5vZGVzUmVzcG9uc2USHgoFbm9kZXMYASADKAsyDy5idXNiYXIudjEuTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHgoOR2V0Tm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIwChBEcmFpbk5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJIiIKElVuZHJhaW5Ob2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIiEKEVJlbW92ZU5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiJgoSUmVtb3ZlTm9kZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIpgECgdDbHVzdGVyEgwKBG5hbWUYASABKAkSDQoFbm9kZXMYAiABKAUSFwoPbm9kZXNfY29ubmVjdGVkGAMgASgFEjIKCGNhcGFjaXR5GAQgAygLMiAuYnVzYmFyLnYxLkNsdXN0ZXIuQ2FwYWNpdHlFbnRyeRIqCgR1c2VkGAUgAygLMhwuYnVzYmFyLnYxLkNsdXN0ZXIuVXNlZEVudHJ5Eg0KBXRhc2tzGAYgASgFEgwKBGtpbmQYByABKAkSFQoNY3JlYXRlZF9hdF9tcxgIIAEoAxIyCgh2ZXJ0aWNlcxgJIAMoCzIgLmJ1c2Jhci52MS5DbHVzdGVyLlZlcnRpY2VzRW50cnkSLwoKc3Vic3lzdGVtcxgKIAMoCzIbLmJ1c2Jhci52MS5TdWJzeXN0ZW1TdW1tYXJ5EiQKBXN0YXRlGAsgAygLMhUuYnVzYmFyLnYxLlN0YXRlRW50cnkSKQoIY291bnRlcnMYDCADKAsyFy5idXNiYXIudjEuU3RhdGVDb3VudGVyGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARovCg1WZXJ0aWNlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiFQoTTGlzdENsdXN0ZXJzUmVxdWVzdCJOChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIkCghjbHVzdGVycxgBIAMoCzISLmJ1c2Jhci52MS5DbHVzdGVyEhAKCHJldmlzaW9uGAIgASgDIuYBCgVHcm91cBIMCgRuYW1lGAEgASgJEg4KBndlaWdodBgCIAEoARINCgVvd25lchgDIAEoCRIZChFydW5uaW5nX3Rhc2tzX21heBgEIAEoAxIYChBxdWV1ZWRfdGFza3NfbWF4GAUgASgDEiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKAoEdXNlZBgHIAMoCzIaLmJ1c2Jhci52MS5Hcm91cC5Vc2VkRW50cnkaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSAoSTGlzdEdyb3Vwc1Jlc3BvbnNlEiAKBmdyb3VwcxgBIAMoCzIQLmJ1c2Jhci52MS5Hcm91cBIQCghyZXZpc2lvbhgCIAEoAyLHAQoPUHV0R3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoGd2VpZ2h0GAIgASgBSACIAQESEgoFb3duZXIYAyABKAlIAYgBARIeChFydW5uaW5nX3Rhc2tzX21heBgEIAEoA0gCiAEBEh0KEHF1ZXVlZF90YXNrc19tYXgYBSABKANIA4gBAUIJCgdfd2VpZ2h0QggKBl9vd25lckIUChJfcnVubmluZ190YXNrc19tYXhCEwoRX3F1ZXVlZF90YXNrc19tYXgiIgoSUmVtb3ZlR3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoTUmVtb3ZlR3JvdXBSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIRCg9HZXRTdGF0c1JlcXVlc3QihQUKBVN0YXRzEg8KB3ZlcnNpb24YASABKAkSDQoFc3RvcmUYAiABKAkSEAoIcmV2aXNpb24YAyABKAMSEQoJdXB0aW1lX21zGAQgASgDEigKBGpvYnMYBSADKAsyGi5idXNiYXIudjEuU3RhdHMuSm9ic0VudHJ5EiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKgoFbm9kZXMYByADKAsyGy5idXNiYXIudjEuU3RhdHMuTm9kZXNFbnRyeRIwCghjYXBhY2l0eRgIIAMoCzIeLmJ1c2Jhci52MS5TdGF0cy5DYXBhY2l0eUVudHJ5EigKBHVzZWQYCSADKAsyGi5idXNiYXIudjEuU3RhdHMuVXNlZEVudHJ5Eg8KB3dhdGNoZXMYCiABKAMSFgoOYWdlbnRfc2Vzc2lvbnMYCyABKAMSFAoMbWVtb3J5X2J5dGVzGAwgASgDEg8KB2NvbW1pdHMYDSABKAMSFgoOY29tbWl0X21zX21lYW4YDiABKAESFQoNY29tbWl0X21zX21heBgPIAEoARISCgpwbGFjZW1lbnRzGBAgASgDEhMKC3Rhc2tzX2VuZGVkGBEgASgDGisKCUpvYnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGiwKCk5vZGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEq9AEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX1dBSVRJTkcQAhISCg5TVEFURV9BU1NJR05FRBADEhEKDVNUQVRFX1JVTk5JTkcQBBISCg5TVEFURV9TVE9QUElORxAFEhMKD1NUQVRFX1NVQ0NFRURFRBAGEhAKDFNUQVRFX0ZBSUxFRBAHEhMKD1NUQVRFX0NBTkNFTExFRBAIEhEKDVNUQVRFX0VYUElSRUQQCRIRCg1TVEFURV9TS0lQUEVEEAoSEQoNU1RBVEVfT0ZGRVJFRBALMtUPCgZCdXNiYXISSQoKU3VibWl0Sm9icxIcLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVxdWVzdBodLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVzcG9uc2USMgoGR2V0Sm9iEhguYnVzYmFyLnYxLkdldEpvYlJlcXVlc3QaDi5idXNiYXIudjEuSm9iEkMKCExpc3RKb2JzEhouYnVzYmFyLnYxLkxpc3RKb2JzUmVxdWVzdBobLmJ1c2Jhci52MS5MaXN0Sm9ic1Jlc3BvbnNlEkYKCUNvdW50Sm9icxIbLmJ1c2Jhci52MS5Db3VudEpvYnNSZXF1ZXN0GhwuYnVzYmFyLnYxLkNvdW50Sm9ic1Jlc3BvbnNlEkYKCUxpc3RUYXNrcxIbLmJ1c2Jhci52MS5MaXN0VGFza3NSZXF1ZXN0GhwuYnVzYmFyLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEjUKB0dldFRhc2sSGS5idXNiYXIudjEuR2V0VGFza1JlcXVlc3QaDy5idXNiYXIudjEuVGFzaxI4CglDYW5jZWxKb2ISGy5idXNiYXIudjEuQ2FuY2VsSm9iUmVxdWVzdBoOLmJ1c2Jhci52MS5Kb2ISQgoKRXhwbGFpbkpvYhIcLmJ1c2Jhci52MS5FeHBsYWluSm9iUmVxdWVzdBoWLmJ1c2Jhci52MS5FeHBsYW5hdGlvbhJDCgpSZWFkT3V0cHV0EhwuYnVzYmFyLnYxLlJlYWRPdXRwdXRSZXF1ZXN0GhUuYnVzYmFyLnYxLk91dHB1dERhdGEwARI5CgVXYXRjaBIXLmJ1c2Jhci52MS5XYXRjaFJlcXVlc3QaFS5idXNiYXIudjEuV2F0Y2hFdmVudDABEkYKCUxpc3ROb2RlcxIbLmJ1c2Jhci52MS5MaXN0Tm9kZXNSZXF1ZXN0GhwuYnVzYmFyLnYxLkxpc3ROb2Rlc1Jlc3BvbnNlEjUKB0dldE5vZGUSGS5idXNiYXIudjEuR2V0Tm9kZVJlcXVlc3QaDy5idXNiYXIudjEuTm9kZRI5CglEcmFpbk5vZGUSGy5idXNiYXIudjEuRHJhaW5Ob2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEj0KC1VuZHJhaW5Ob2RlEh0uYnVzYmFyLnYxLlVuZHJhaW5Ob2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEkkKClJlbW92ZU5vZGUSHC5idXNiYXIudjEuUmVtb3ZlTm9kZVJlcXVlc3QaHS5idXNiYXIudjEuUmVtb3ZlTm9kZVJlc3BvbnNlEk8KDExpc3RDbHVzdGVycxIeLmJ1c2Jhci52MS5MaXN0Q2x1c3RlcnNSZXF1ZXN0Gh8uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1Jlc3BvbnNlEj4KCkdldENsdXN0ZXISHC5idXNiYXIudjEuR2V0Q2x1c3RlclJlcXVlc3QaEi5idXNiYXIudjEuQ2x1c3RlchJICg9SZWdpc3RlckNsdXN0ZXISIS5idXNiYXIudjEuUmVnaXN0ZXJDbHVzdGVyUmVxdWVzdBoSLmJ1c2Jhci52MS5DbHVzdGVyElIKDURlbGV0ZUNsdXN0ZXISHy5idXNiYXIudjEuRGVsZXRlQ2x1c3RlclJlcXVlc3QaIC5idXNiYXIudjEuRGVsZXRlQ2x1c3RlclJlc3BvbnNlEk4KD0dldENsdXN0ZXJHcmFwaBIhLmJ1c2Jhci52MS5HZXRDbHVzdGVyR3JhcGhSZXF1ZXN0GhguYnVzYmFyLnYxLkdyYXBoRG9jdW1lbnQSQgoMQWRkU3Vic3lzdGVtEh4uYnVzYmFyLnYxLkFkZFN1YnN5c3RlbVJlcXVlc3QaEi5idXNiYXIudjEuQ2x1c3RlchJYCg9SZW1vdmVTdWJzeXN0ZW0SIS5idXNiYXIudjEuUmVtb3ZlU3Vic3lzdGVtUmVxdWVzdBoiLmJ1c2Jhci52MS5SZW1vdmVTdWJzeXN0ZW1SZXNwb25zZRJICgxHZXRTdWJzeXN0ZW0SHi5idXNiYXIudjEuR2V0U3Vic3lzdGVtUmVxdWVzdBoYLmJ1c2Jhci52MS5HcmFwaERvY3VtZW50EkgKD1NldENsdXN0ZXJTdGF0ZRIhLmJ1c2Jhci52MS5TZXRDbHVzdGVyU3RhdGVSZXF1ZXN0GhIuYnVzYmFyLnYxLkNsdXN0ZXISQAoHU2F0aXNmeRIZLmJ1c2Jhci52MS5TYXRpc2Z5UmVxdWVzdBoaLmJ1c2Jhci52MS5TYXRpc2Z5UmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent, file_busbar_v1_cluster]);
+  fileDesc("ChZidXNiYXIvdjEvYnVzYmFyLnByb3RvEglidXNiYXIudjEipwUKB0pvYlNwZWMSDAoEbmFtZRgBIAEoCRINCgVncm91cBgCIAEoCRIuCgZsYWJlbHMYAyADKAsyHi5idXNiYXIudjEuSm9iU3BlYy5MYWJlbHNFbnRyeRIPCgdjb21tYW5kGAQgAygJEg4KBnNjcmlwdBgFIAEoCRIoCgNlbnYYBiADKAsyGy5idXNiYXIudjEuSm9iU3BlYy5FbnZFbnRyeRILCgNjd2QYByABKAkSNAoJcmVzb3VyY2VzGAggAygLMiEuYnVzYmFyLnYxLkpvYlNwZWMuUmVzb3VyY2VzRW50cnkSJwoJcGxhY2VtZW50GAkgASgLMhQuYnVzYmFyLnYxLlBsYWNlbWVudBINCgVhcnJheRgKIAEoCRIQCghwcmlvcml0eRgLIAEoBRIjCgdyZXRyaWVzGAwgASgLMhIuYnVzYmFyLnYxLlJldHJpZXMSFQoNdGltZV9saW1pdF9tcxgNIAEoAxIVCg1raWxsX2dyYWNlX21zGA4gASgDEhkKEXF1ZXVlX2RlYWRsaW5lX21zGA8gASgDEhoKEm91dHB1dF9saW1pdF9ieXRlcxgQIAEoAxIpCgpkZXBlbmRzX29uGBEgAygLMhUuYnVzYmFyLnYxLkRlcGVuZGVuY3kSDwoHcmVxdWVzdBgSIAEoCRIkCgZzZWxlY3QYEyABKAsyFC5idXNiYXIudjEuU2VsZWN0aW9uGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5SZXNvdXJjZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkYKCkRlcGVuZGVuY3kSDAoEa2luZBgBIAEoCRIKCgJvbhgCIAMoCRIQCghhdF9sZWFzdBgDIAEoDRIMCgRuYW1lGAQgASgJIosBCglQbGFjZW1lbnQSDwoHY2x1c3RlchgBIAEoCRIMCgRub2RlGAIgASgJEjAKBmxhYmVscxgDIAMoCzIgLmJ1c2Jhci52MS5QbGFjZW1lbnQuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCCgdSZXRyaWVzEgsKA21heBgBIAEoBRISCgpiYWNrb2ZmX21zGAIgASgDEhYKDmJhY2tvZmZfbWF4X21zGAMgASgDIswBCgpUYXNrQ291bnRzEg8KB3BlbmRpbmcYASABKAMSDwoHd2FpdGluZxgCIAEoAxIQCghhc3NpZ25lZBgDIAEoAxIPCgdydW5uaW5nGAQgASgDEhAKCHN0b3BwaW5nGAUgASgDEhEKCXN1Y2NlZWRlZBgGIAEoAxIOCgZmYWlsZWQYByABKAMSEQoJY2FuY2VsbGVkGAggASgDEg8KB2V4cGlyZWQYCSABKAMSDwoHc2tpcHBlZBgKIAEoAxIPCgdvZmZlcmVkGAsgASgDIrcCCgNKb2ISCgoCaWQYASABKAkSIAoEc3BlYxgCIAEoCzISLmJ1c2Jhci52MS5Kb2JTcGVjEh8KBXN0YXRlGAMgASgOMhAuYnVzYmFyLnYxLlN0YXRlEiQKBXRhc2tzGAQgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSEgoKdGFza190b3RhbBgFIAEoAxIXCg9zdWJtaXR0ZWRfYXRfbXMYBiABKAMSFQoNc3RhcnRlZF9hdF9tcxgHIAEoAxITCgtlbmRlZF9hdF9tcxgIIAEoAxIUCgxzdWJtaXR0ZWRfYnkYCSABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAogASgJEg4KBnJlYXNvbhgLIAEoCRIRCglleGl0X2NvZGUYDCABKAUSEAoIcmV2aXNpb24YDSABKAMitgIKBFRhc2sSCgoCaWQYASABKAkSDgoGam9iX2lkGAIgASgJEg0KBWluZGV4GAMgASgNEh8KBXN0YXRlGAQgASgOMhAuYnVzYmFyLnYxLlN0YXRlEg8KB2F0dGVtcHQYBSABKA0SDAoEbm9kZRgGIAEoCRIPCgdjbHVzdGVyGAcgASgJEhYKDmFzc2lnbmVkX2F0X21zGAggASgDEhUKDXN0YXJ0ZWRfYXRfbXMYCSABKAMSEwoLZW5kZWRfYXRfbXMYCiABKAMSEQoJZXhpdF9jb2RlGAsgASgFEg4KBnNpZ25hbBgMIAEoCRIOCgZyZWFzb24YDSABKAkSFQoNbm90X2JlZm9yZV9tcxgOIAEoAxIkCgRwYXN0GA8gAygLMhYuYnVzYmFyLnYxLlBhc3RBdHRlbXB0IosBCgtQYXN0QXR0ZW1wdBIPCgdhdHRlbXB0GAEgASgNEgwKBG5vZGUYAiABKAkSFQoNc3RhcnRlZF9hdF9tcxgDIAEoAxITCgtlbmRlZF9hdF9tcxgEIAEoAxIRCglleGl0X2NvZGUYBSABKAUSDgoGc2lnbmFsGAYgASgJEg4KBnJlYXNvbhgHIAEoCSJYChFTdWJtaXRKb2JzUmVxdWVzdBImCgRqb2JzGAEgAygLMhguYnVzYmFyLnYxLkpvYlN1Ym1pc3Npb24SGwoTYWxsb3dfdW5zYXRpc2ZpYWJsZRgCIAEoCCJKCg1Kb2JTdWJtaXNzaW9uEiAKBHNwZWMYASABKAsyEi5idXNiYXIudjEuSm9iU3BlYxIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkiTQoSU3VibWl0Sm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5idXNiYXIudjEuU3VibWl0dGVkSm9iEhAKCHJldmlzaW9uGAIgASgDIrkCChRTdWJtaXRKb2JzcGVjUmVxdWVzdBIPCgdqb2JzcGVjGAEgASgJEg0KBWdyb3VwGAIgASgJEjsKBmxhYmVscxgDIAMoCzIrLmJ1c2Jhci52MS5TdWJtaXRKb2JzcGVjUmVxdWVzdC5MYWJlbHNFbnRyeRIQCghwcmlvcml0eRgEIAEoBRInCglwbGFjZW1lbnQYBSABKAsyFC5idXNiYXIudjEuUGxhY2VtZW50EiQKBnNlbGVjdBgGIAEoCzIULmJ1c2Jhci52MS5TZWxlY3Rpb24SFwoPaWRlbXBvdGVuY3lfa2V5GAcgASgJEhsKE2FsbG93X3Vuc2F0aXNmaWFibGUYCCABKAgaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ5Cg5UcnlKb2JzUmVxdWVzdBIsCgRqb2JzGAEgASgLMhwuYnVzYmFyLnYxLlN1Ym1pdEpvYnNSZXF1ZXN0SAASMgoHam9ic3BlYxgCIAEoCzIfLmJ1c2Jhci52MS5TdWJtaXRKb2JzcGVjUmVxdWVzdEgAQgUKA2FzayJGCg9UcnlKb2JzUmVzcG9uc2USIQoEam9icxgBIAMoCzITLmJ1c2Jhci52MS5UcmllZEpvYhIQCghyZXZpc2lvbhgCIAEoAyKRAgoIVHJpZWRKb2ISDAoEbmFtZRgBIAEoCRINCgV0YXNrcxgCIAEoAxIoCgpwbGFjZW1lbnRzGAMgAygLMhQuYnVzYmFyLnYxLlRyaWVkVGFzaxIPCgd3YWl0aW5nGAQgASgDEg8KB3VudHJpZWQYBSABKAMSEAoIcG9zc2libGUYBiABKAgSDgoGcmVhc29uGAcgASgJEiYKB3JlYXNvbnMYCCADKAsyFS5idXNiYXIudjEuTm9kZVJlYXNvbhIqCghjbHVzdGVycxgJIAMoCzIYLmJ1c2Jhci52MS5DbHVzdGVyUmVhc29uEg0KBWhpbnRzGAogAygJEhcKD2NoZWFwZXN0X2NoYW5nZRgLIAEoCSI5CglUcmllZFRhc2sSDQoFaW5kZXgYASABKA0SDwoHY2x1c3RlchgCIAEoCRIMCgRub2RlGAMgASgJIkoKDFN1Ym1pdHRlZEpvYhIKCgJpZBgBIAEoCRIPCgdleGlzdGVkGAIgASgIEgwKBG5hbWUYBCABKAkSDwoHd2FybmluZxgDIAEoCSIbCg1HZXRKb2JSZXF1ZXN0EgoKAmlkGAEgASgJIsoBCglKb2JGaWx0ZXISIAoGc3RhdGVzGAEgAygOMhAuYnVzYmFyLnYxLlN0YXRlEg0KBWdyb3VwGAIgASgJEjAKBmxhYmVscxgDIAMoCzIgLmJ1c2Jhci52MS5Kb2JGaWx0ZXIuTGFiZWxzRW50cnkSDwoHY2x1c3RlchgEIAEoCRIMCgRub2RlGAUgASgJEgwKBG5hbWUYBiABKAkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJeCg9MaXN0Sm9ic1JlcXVlc3QSJAoGZmlsdGVyGAEgASgLMhQuYnVzYmFyLnYxLkpvYkZpbHRlchIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJbChBMaXN0Sm9ic1Jlc3BvbnNlEhwKBGpvYnMYASADKAsyDi5idXNiYXIudjEuSm9iEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAyIhChBDb3VudEpvYnNSZXF1ZXN0Eg0KBWdyb3VwGAEgASgJIq4BChFDb3VudEpvYnNSZXNwb25zZRI0CgRqb2JzGAEgAygLMiYuYnVzYmFyLnYxLkNvdW50Sm9ic1Jlc3BvbnNlLkpvYnNFbnRyeRIkCgV0YXNrcxgCIAEoCzIVLmJ1c2Jhci52MS5UYXNrQ291bnRzEhAKCHJldmlzaW9uGAMgASgDGisKCUpvYnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImsKEExpc3RUYXNrc1JlcXVlc3QSDgoGam9iX2lkGAEgASgJEiAKBnN0YXRlcxgCIAMoDjIQLmJ1c2Jhci52MS5TdGF0ZRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJeChFMaXN0VGFza3NSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmJ1c2Jhci52MS5UYXNrEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIQCghyZXZpc2lvbhgDIAEoAyIcCg5HZXRUYXNrUmVxdWVzdBIKCgJpZBgBIAEoCSIuChBDYW5jZWxKb2JSZXF1ZXN0EgoKAmlkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSIfChFFeHBsYWluSm9iUmVxdWVzdBIKCgJpZBgBIAEoCSKcAgoLRXhwbGFuYXRpb24SDgoGam9iX2lkGAEgASgJEh8KBXN0YXRlGAIgASgOMhAuYnVzYmFyLnYxLlN0YXRlEg8KB3N1bW1hcnkYAyABKAkSJgoHcmVhc29ucxgEIAMoCzIVLmJ1c2Jhci52MS5Ob2RlUmVhc29uEg0KBWhpbnRzGAUgAygJEg0KBWFoZWFkGAYgASgDEg0KBW5vZGVzGAcgASgFEioKCGNsdXN0ZXJzGAkgAygLMhguYnVzYmFyLnYxLkNsdXN0ZXJSZWFzb24SFwoPY2hlYXBlc3RfY2hhbmdlGAogASgJEjEKDGRlcGVuZGVuY2llcxgIIAMoCzIbLmJ1c2Jhci52MS5EZXBlbmRlbmN5UmVhc29uIm8KEERlcGVuZGVuY3lSZWFzb24SDgoGam9iX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFc3RhdGUYAyABKAkSDQoFd2FudHMYBCABKAkSCwoDbWV0GAUgASgIEhIKCmltcG9zc2libGUYBiABKAgiUAoNQ2x1c3RlclJlYXNvbhIPCgdjbHVzdGVyGAEgASgJEgwKBGtpbmQYAiABKAkSDwoHdmVyZGljdBgDIAEoCRIPCgdyZWFzb25zGAQgAygJIkwKCk5vZGVSZWFzb24SDgoGcmVhc29uGAEgASgJEg0KBW5vZGVzGAIgASgFEg0KBW5ldmVyGAMgASgIEhAKCGV4YW1wbGVzGAQgAygJIn4KEVJlYWRPdXRwdXRSZXF1ZXN0Eg8KB3Rhc2tfaWQYASABKAkSJwoGc3RyZWFtGAIgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYAyABKAMSDgoGZm9sbG93GAQgASgIEg8KB2F0dGVtcHQYBSABKA0iLQoKT3V0cHV0RGF0YRIMCgRkYXRhGAEgASgMEhEKCXRydW5jYXRlZBgCIAEoCCKBAQoMV2F0Y2hSZXF1ZXN0EhYKDmFmdGVyX3JldmlzaW9uGAEgASgDEg4KBmpvYl9pZBgCIAEoCRINCgVncm91cBgDIAEoCRIMCgRqb2JzGAQgASgIEg0KBXRhc2tzGAUgASgIEg0KBW5vZGVzGAYgASgIEg4KBmdyb3VwcxgHIAEoCCLzAQoKV2F0Y2hFdmVudBIQCghyZXZpc2lvbhgBIAEoAxIfCgRzeW5jGAIgASgLMg8uYnVzYmFyLnYxLlN5bmNIABIdCgNqb2IYAyABKAsyDi5idXNiYXIudjEuSm9iSAASHwoEdGFzaxgEIAEoCzIPLmJ1c2Jhci52MS5UYXNrSAASHwoEbm9kZRgFIAEoCzIPLmJ1c2Jhci52MS5Ob2RlSAASIQoFZ3JvdXAYBiABKAsyEC5idXNiYXIudjEuR3JvdXBIABIlCgdyZW1vdmVkGAcgASgLMhIuYnVzYmFyLnYxLlJlbW92ZWRIAEIHCgVldmVudCIGCgRTeW5jIiMKB1JlbW92ZWQSDAoEa2luZBgBIAEoCRIKCgJpZBgCIAEoCSLLAwoETm9kZRIMCgRuYW1lGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSDQoFc3RhdGUYAyABKAkSLwoIY2FwYWNpdHkYBCADKAsyHS5idXNiYXIudjEuTm9kZS5DYXBhY2l0eUVudHJ5EicKBHVzZWQYBSADKAsyGS5idXNiYXIudjEuTm9kZS5Vc2VkRW50cnkSKwoGbGFiZWxzGAYgAygLMhsuYnVzYmFyLnYxLk5vZGUuTGFiZWxzRW50cnkSDQoFdGFza3MYByABKAUSFwoPY29ubmVjdGVkX2F0X21zGAggASgDEhoKEmRpc2Nvbm5lY3RlZF9hdF9tcxgJIAEoAxIUCgxkcmFpbl9yZWFzb24YCiABKAkSFQoNYWdlbnRfdmVyc2lvbhgLIAEoCRIQCghyZXZpc2lvbhgMIAEoAxovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJZChBMaXN0Tm9kZXNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDQoFc3RhdGUYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXgoRTGlzdE5vZGVzUmVzcG9uc2USHgoFbm9kZXMYASADKAsyDy5idXNiYXIudjEuTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSEAoIcmV2aXNpb24YAyABKAMiHgoOR2V0Tm9kZVJlcXVlc3QSDAoEbmFtZRgBIAEoCSIwChBEcmFpbk5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcmVhc29uGAIgASgJIiIKElVuZHJhaW5Ob2RlUmVxdWVzdBIMCgRuYW1lGAEgASgJIiEKEVJlbW92ZU5vZGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiJgoSUmVtb3ZlTm9kZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIpgECgdDbHVzdGVyEgwKBG5hbWUYASABKAkSDQoFbm9kZXMYAiABKAUSFwoPbm9kZXNfY29ubmVjdGVkGAMgASgFEjIKCGNhcGFjaXR5GAQgAygLMiAuYnVzYmFyLnYxLkNsdXN0ZXIuQ2FwYWNpdHlFbnRyeRIqCgR1c2VkGAUgAygLMhwuYnVzYmFyLnYxLkNsdXN0ZXIuVXNlZEVudHJ5Eg0KBXRhc2tzGAYgASgFEgwKBGtpbmQYByABKAkSFQoNY3JlYXRlZF9hdF9tcxgIIAEoAxIyCgh2ZXJ0aWNlcxgJIAMoCzIgLmJ1c2Jhci52MS5DbHVzdGVyLlZlcnRpY2VzRW50cnkSLwoKc3Vic3lzdGVtcxgKIAMoCzIbLmJ1c2Jhci52MS5TdWJzeXN0ZW1TdW1tYXJ5EiQKBXN0YXRlGAsgAygLMhUuYnVzYmFyLnYxLlN0YXRlRW50cnkSKQoIY291bnRlcnMYDCADKAsyFy5idXNiYXIudjEuU3RhdGVDb3VudGVyGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARorCglVc2VkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARovCg1WZXJ0aWNlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiFQoTTGlzdENsdXN0ZXJzUmVxdWVzdCJOChRMaXN0Q2x1c3RlcnNSZXNwb25zZRIkCghjbHVzdGVycxgBIAMoCzISLmJ1c2Jhci52MS5DbHVzdGVyEhAKCHJldmlzaW9uGAIgASgDIuYBCgVHcm91cBIMCgRuYW1lGAEgASgJEg4KBndlaWdodBgCIAEoARINCgVvd25lchgDIAEoCRIZChFydW5uaW5nX3Rhc2tzX21heBgEIAEoAxIYChBxdWV1ZWRfdGFza3NfbWF4GAUgASgDEiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKAoEdXNlZBgHIAMoCzIaLmJ1c2Jhci52MS5Hcm91cC5Vc2VkRW50cnkaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiEwoRTGlzdEdyb3Vwc1JlcXVlc3QiSAoSTGlzdEdyb3Vwc1Jlc3BvbnNlEiAKBmdyb3VwcxgBIAMoCzIQLmJ1c2Jhci52MS5Hcm91cBIQCghyZXZpc2lvbhgCIAEoAyLHAQoPUHV0R3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkSEwoGd2VpZ2h0GAIgASgBSACIAQESEgoFb3duZXIYAyABKAlIAYgBARIeChFydW5uaW5nX3Rhc2tzX21heBgEIAEoA0gCiAEBEh0KEHF1ZXVlZF90YXNrc19tYXgYBSABKANIA4gBAUIJCgdfd2VpZ2h0QggKBl9vd25lckIUChJfcnVubmluZ190YXNrc19tYXhCEwoRX3F1ZXVlZF90YXNrc19tYXgiIgoSUmVtb3ZlR3JvdXBSZXF1ZXN0EgwKBG5hbWUYASABKAkiJwoTUmVtb3ZlR3JvdXBSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIRCg9HZXRTdGF0c1JlcXVlc3QihQUKBVN0YXRzEg8KB3ZlcnNpb24YASABKAkSDQoFc3RvcmUYAiABKAkSEAoIcmV2aXNpb24YAyABKAMSEQoJdXB0aW1lX21zGAQgASgDEigKBGpvYnMYBSADKAsyGi5idXNiYXIudjEuU3RhdHMuSm9ic0VudHJ5EiQKBXRhc2tzGAYgASgLMhUuYnVzYmFyLnYxLlRhc2tDb3VudHMSKgoFbm9kZXMYByADKAsyGy5idXNiYXIudjEuU3RhdHMuTm9kZXNFbnRyeRIwCghjYXBhY2l0eRgIIAMoCzIeLmJ1c2Jhci52MS5TdGF0cy5DYXBhY2l0eUVudHJ5EigKBHVzZWQYCSADKAsyGi5idXNiYXIudjEuU3RhdHMuVXNlZEVudHJ5Eg8KB3dhdGNoZXMYCiABKAMSFgoOYWdlbnRfc2Vzc2lvbnMYCyABKAMSFAoMbWVtb3J5X2J5dGVzGAwgASgDEg8KB2NvbW1pdHMYDSABKAMSFgoOY29tbWl0X21zX21lYW4YDiABKAESFQoNY29tbWl0X21zX21heBgPIAEoARISCgpwbGFjZW1lbnRzGBAgASgDEhMKC3Rhc2tzX2VuZGVkGBEgASgDGisKCUpvYnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBGiwKCk5vZGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ARovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaKwoJVXNlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEq9AEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX1dBSVRJTkcQAhISCg5TVEFURV9BU1NJR05FRBADEhEKDVNUQVRFX1JVTk5JTkcQBBISCg5TVEFURV9TVE9QUElORxAFEhMKD1NUQVRFX1NVQ0NFRURFRBAGEhAKDFNUQVRFX0ZBSUxFRBAHEhMKD1NUQVRFX0NBTkNFTExFRBAIEhEKDVNUQVRFX0VYUElSRUQQCRIRCg1TVEFURV9TS0lQUEVEEAoSEQoNU1RBVEVfT0ZGRVJFRBALMugQCgZCdXNiYXISSQoKU3VibWl0Sm9icxIcLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVxdWVzdBodLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVzcG9uc2USTwoNU3VibWl0Sm9ic3BlYxIfLmJ1c2Jhci52MS5TdWJtaXRKb2JzcGVjUmVxdWVzdBodLmJ1c2Jhci52MS5TdWJtaXRKb2JzUmVzcG9uc2USQAoHVHJ5Sm9icxIZLmJ1c2Jhci52MS5UcnlKb2JzUmVxdWVzdBoaLmJ1c2Jhci52MS5UcnlKb2JzUmVzcG9uc2USMgoGR2V0Sm9iEhguYnVzYmFyLnYxLkdldEpvYlJlcXVlc3QaDi5idXNiYXIudjEuSm9iEkMKCExpc3RKb2JzEhouYnVzYmFyLnYxLkxpc3RKb2JzUmVxdWVzdBobLmJ1c2Jhci52MS5MaXN0Sm9ic1Jlc3BvbnNlEkYKCUNvdW50Sm9icxIbLmJ1c2Jhci52MS5Db3VudEpvYnNSZXF1ZXN0GhwuYnVzYmFyLnYxLkNvdW50Sm9ic1Jlc3BvbnNlEkYKCUxpc3RUYXNrcxIbLmJ1c2Jhci52MS5MaXN0VGFza3NSZXF1ZXN0GhwuYnVzYmFyLnYxLkxpc3RUYXNrc1Jlc3BvbnNlEjUKB0dldFRhc2sSGS5idXNiYXIudjEuR2V0VGFza1JlcXVlc3QaDy5idXNiYXIudjEuVGFzaxI4CglDYW5jZWxKb2ISGy5idXNiYXIudjEuQ2FuY2VsSm9iUmVxdWVzdBoOLmJ1c2Jhci52MS5Kb2ISQgoKRXhwbGFpbkpvYhIcLmJ1c2Jhci52MS5FeHBsYWluSm9iUmVxdWVzdBoWLmJ1c2Jhci52MS5FeHBsYW5hdGlvbhJDCgpSZWFkT3V0cHV0EhwuYnVzYmFyLnYxLlJlYWRPdXRwdXRSZXF1ZXN0GhUuYnVzYmFyLnYxLk91dHB1dERhdGEwARI5CgVXYXRjaBIXLmJ1c2Jhci52MS5XYXRjaFJlcXVlc3QaFS5idXNiYXIudjEuV2F0Y2hFdmVudDABEkYKCUxpc3ROb2RlcxIbLmJ1c2Jhci52MS5MaXN0Tm9kZXNSZXF1ZXN0GhwuYnVzYmFyLnYxLkxpc3ROb2Rlc1Jlc3BvbnNlEjUKB0dldE5vZGUSGS5idXNiYXIudjEuR2V0Tm9kZVJlcXVlc3QaDy5idXNiYXIudjEuTm9kZRI5CglEcmFpbk5vZGUSGy5idXNiYXIudjEuRHJhaW5Ob2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEj0KC1VuZHJhaW5Ob2RlEh0uYnVzYmFyLnYxLlVuZHJhaW5Ob2RlUmVxdWVzdBoPLmJ1c2Jhci52MS5Ob2RlEkkKClJlbW92ZU5vZGUSHC5idXNiYXIudjEuUmVtb3ZlTm9kZVJlcXVlc3QaHS5idXNiYXIudjEuUmVtb3ZlTm9kZVJlc3BvbnNlEk8KDExpc3RDbHVzdGVycxIeLmJ1c2Jhci52MS5MaXN0Q2x1c3RlcnNSZXF1ZXN0Gh8uYnVzYmFyLnYxLkxpc3RDbHVzdGVyc1Jlc3BvbnNlEj4KCkdldENsdXN0ZXISHC5idXNiYXIudjEuR2V0Q2x1c3RlclJlcXVlc3QaEi5idXNiYXIudjEuQ2x1c3RlchJICg9SZWdpc3RlckNsdXN0ZXISIS5idXNiYXIudjEuUmVnaXN0ZXJDbHVzdGVyUmVxdWVzdBoSLmJ1c2Jhci52MS5DbHVzdGVyElIKDURlbGV0ZUNsdXN0ZXISHy5idXNiYXIudjEuRGVsZXRlQ2x1c3RlclJlcXVlc3QaIC5idXNiYXIudjEuRGVsZXRlQ2x1c3RlclJlc3BvbnNlEk4KD0dldENsdXN0ZXJHcmFwaBIhLmJ1c2Jhci52MS5HZXRDbHVzdGVyR3JhcGhSZXF1ZXN0GhguYnVzYmFyLnYxLkdyYXBoRG9jdW1lbnQSQgoMQWRkU3Vic3lzdGVtEh4uYnVzYmFyLnYxLkFkZFN1YnN5c3RlbVJlcXVlc3QaEi5idXNiYXIudjEuQ2x1c3RlchJYCg9SZW1vdmVTdWJzeXN0ZW0SIS5idXNiYXIudjEuUmVtb3ZlU3Vic3lzdGVtUmVxdWVzdBoiLmJ1c2Jhci52MS5SZW1vdmVTdWJzeXN0ZW1SZXNwb25zZRJICgxHZXRTdWJzeXN0ZW0SHi5idXNiYXIudjEuR2V0U3Vic3lzdGVtUmVxdWVzdBoYLmJ1c2Jhci52MS5HcmFwaERvY3VtZW50EkgKD1NldENsdXN0ZXJTdGF0ZRIhLmJ1c2Jhci52MS5TZXRDbHVzdGVyU3RhdGVSZXF1ZXN0GhIuYnVzYmFyLnYxLkNsdXN0ZXISQAoHU2F0aXNmeRIZLmJ1c2Jhci52MS5TYXRpc2Z5UmVxdWVzdBoaLmJ1c2Jhci52MS5TYXRpc2Z5UmVzcG9uc2USSQoKTGlzdEdyb3VwcxIcLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVxdWVzdBodLmJ1c2Jhci52MS5MaXN0R3JvdXBzUmVzcG9uc2USOAoIUHV0R3JvdXASGi5idXNiYXIudjEuUHV0R3JvdXBSZXF1ZXN0GhAuYnVzYmFyLnYxLkdyb3VwEkwKC1JlbW92ZUdyb3VwEh0uYnVzYmFyLnYxLlJlbW92ZUdyb3VwUmVxdWVzdBoeLmJ1c2Jhci52MS5SZW1vdmVHcm91cFJlc3BvbnNlEjgKCEdldFN0YXRzEhouYnVzYmFyLnYxLkdldFN0YXRzUmVxdWVzdBoQLmJ1c2Jhci52MS5TdGF0c2IGcHJvdG8z", [file_busbar_v1_agent, file_busbar_v1_cluster]);
 
 /**
  * @generated from message busbar.v1.JobSpec
@@ -134,6 +134,21 @@ export type JobSpec = Message<"busbar.v1.JobSpec"> & {
    * @generated from field: repeated busbar.v1.Dependency depends_on = 17;
    */
   dependsOn: Dependency[];
+
+  /**
+   * What each task asks of the graph of a cluster or node, as JSON: alternatives, each a list of
+   * trees (docs/graph.md). Instead of resources.
+   *
+   * @generated from field: string request = 18;
+   */
+  request: string;
+
+  /**
+   * how a cluster is chosen; an empty strategy is the server's
+   *
+   * @generated from field: busbar.v1.Selection select = 19;
+   */
+  select?: Selection | undefined;
 };
 
 /**
@@ -552,6 +567,13 @@ export type SubmitJobsRequest = Message<"busbar.v1.SubmitJobsRequest"> & {
    * @generated from field: repeated busbar.v1.JobSubmission jobs = 1;
    */
   jobs: JobSubmission[];
+
+  /**
+   * Takes work that nothing there is could ever run, which is refused otherwise.
+   *
+   * @generated from field: bool allow_unsatisfiable = 2;
+   */
+  allowUnsatisfiable: boolean;
 };
 
 /**
@@ -611,6 +633,225 @@ export const SubmitJobsResponseSchema: GenMessage<SubmitJobsResponse> = /*@__PUR
   messageDesc(file_busbar_v1_busbar, 10);
 
 /**
+ * @generated from message busbar.v1.SubmitJobspecRequest
+ */
+export type SubmitJobspecRequest = Message<"busbar.v1.SubmitJobspecRequest"> & {
+  /**
+   * its text
+   *
+   * @generated from field: string jobspec = 1;
+   */
+  jobspec: string;
+
+  /**
+   * For all of its jobs.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * @generated from field: map<string, string> labels = 3;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * @generated from field: int32 priority = 4;
+   */
+  priority: number;
+
+  /**
+   * @generated from field: busbar.v1.Placement placement = 5;
+   */
+  placement?: Placement | undefined;
+
+  /**
+   * its parameters go before those of the jobspec
+   *
+   * @generated from field: busbar.v1.Selection select = 6;
+   */
+  select?: Selection | undefined;
+
+  /**
+   * each job gets it with its own name behind it
+   *
+   * @generated from field: string idempotency_key = 7;
+   */
+  idempotencyKey: string;
+
+  /**
+   * @generated from field: bool allow_unsatisfiable = 8;
+   */
+  allowUnsatisfiable: boolean;
+};
+
+/**
+ * Describes the message busbar.v1.SubmitJobspecRequest.
+ * Use `create(SubmitJobspecRequestSchema)` to create a new message.
+ */
+export const SubmitJobspecRequestSchema: GenMessage<SubmitJobspecRequest> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 11);
+
+/**
+ * @generated from message busbar.v1.TryJobsRequest
+ */
+export type TryJobsRequest = Message<"busbar.v1.TryJobsRequest"> & {
+  /**
+   * @generated from oneof busbar.v1.TryJobsRequest.ask
+   */
+  ask: {
+    /**
+     * @generated from field: busbar.v1.SubmitJobsRequest jobs = 1;
+     */
+    value: SubmitJobsRequest;
+    case: "jobs";
+  } | {
+    /**
+     * @generated from field: busbar.v1.SubmitJobspecRequest jobspec = 2;
+     */
+    value: SubmitJobspecRequest;
+    case: "jobspec";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message busbar.v1.TryJobsRequest.
+ * Use `create(TryJobsRequestSchema)` to create a new message.
+ */
+export const TryJobsRequestSchema: GenMessage<TryJobsRequest> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 12);
+
+/**
+ * @generated from message busbar.v1.TryJobsResponse
+ */
+export type TryJobsResponse = Message<"busbar.v1.TryJobsResponse"> & {
+  /**
+   * in the order of the request
+   *
+   * @generated from field: repeated busbar.v1.TriedJob jobs = 1;
+   */
+  jobs: TriedJob[];
+
+  /**
+   * @generated from field: int64 revision = 2;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message busbar.v1.TryJobsResponse.
+ * Use `create(TryJobsResponseSchema)` to create a new message.
+ */
+export const TryJobsResponseSchema: GenMessage<TryJobsResponse> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 13);
+
+/**
+ * What would become of a job if it were submitted now.
+ *
+ * @generated from message busbar.v1.TriedJob
+ */
+export type TriedJob = Message<"busbar.v1.TriedJob"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: int64 tasks = 2;
+   */
+  tasks: bigint;
+
+  /**
+   * @generated from field: repeated busbar.v1.TriedTask placements = 3;
+   */
+  placements: TriedTask[];
+
+  /**
+   * @generated from field: int64 waiting = 4;
+   */
+  waiting: bigint;
+
+  /**
+   * beyond the number of tasks that are tried at once
+   *
+   * @generated from field: int64 untried = 5;
+   */
+  untried: bigint;
+
+  /**
+   * false: nothing there is could ever run it, and it would be refused
+   *
+   * @generated from field: bool possible = 6;
+   */
+  possible: boolean;
+
+  /**
+   * why it waits, where it is not for room
+   *
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+
+  /**
+   * Why tasks wait, as in Explanation.
+   *
+   * @generated from field: repeated busbar.v1.NodeReason reasons = 8;
+   */
+  reasons: NodeReason[];
+
+  /**
+   * @generated from field: repeated busbar.v1.ClusterReason clusters = 9;
+   */
+  clusters: ClusterReason[];
+
+  /**
+   * @generated from field: repeated string hints = 10;
+   */
+  hints: string[];
+
+  /**
+   * @generated from field: string cheapest_change = 11;
+   */
+  cheapestChange: string;
+};
+
+/**
+ * Describes the message busbar.v1.TriedJob.
+ * Use `create(TriedJobSchema)` to create a new message.
+ */
+export const TriedJobSchema: GenMessage<TriedJob> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 14);
+
+/**
+ * @generated from message busbar.v1.TriedTask
+ */
+export type TriedTask = Message<"busbar.v1.TriedTask"> & {
+  /**
+   * @generated from field: uint32 index = 1;
+   */
+  index: number;
+
+  /**
+   * @generated from field: string cluster = 2;
+   */
+  cluster: string;
+
+  /**
+   * empty: the cluster's own scheduler chooses it
+   *
+   * @generated from field: string node = 3;
+   */
+  node: string;
+};
+
+/**
+ * Describes the message busbar.v1.TriedTask.
+ * Use `create(TriedTaskSchema)` to create a new message.
+ */
+export const TriedTaskSchema: GenMessage<TriedTask> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 15);
+
+/**
  * @generated from message busbar.v1.SubmittedJob
  */
 export type SubmittedJob = Message<"busbar.v1.SubmittedJob"> & {
@@ -627,6 +868,13 @@ export type SubmittedJob = Message<"busbar.v1.SubmittedJob"> & {
   existed: boolean;
 
   /**
+   * of the jobs of a jobspec only
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
    * e.g. that no node there is now could ever run it
    *
    * @generated from field: string warning = 3;
@@ -639,7 +887,7 @@ export type SubmittedJob = Message<"busbar.v1.SubmittedJob"> & {
  * Use `create(SubmittedJobSchema)` to create a new message.
  */
 export const SubmittedJobSchema: GenMessage<SubmittedJob> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 11);
+  messageDesc(file_busbar_v1_busbar, 16);
 
 /**
  * @generated from message busbar.v1.GetJobRequest
@@ -656,7 +904,7 @@ export type GetJobRequest = Message<"busbar.v1.GetJobRequest"> & {
  * Use `create(GetJobRequestSchema)` to create a new message.
  */
 export const GetJobRequestSchema: GenMessage<GetJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 12);
+  messageDesc(file_busbar_v1_busbar, 17);
 
 /**
  * @generated from message busbar.v1.JobFilter
@@ -706,7 +954,7 @@ export type JobFilter = Message<"busbar.v1.JobFilter"> & {
  * Use `create(JobFilterSchema)` to create a new message.
  */
 export const JobFilterSchema: GenMessage<JobFilter> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 13);
+  messageDesc(file_busbar_v1_busbar, 18);
 
 /**
  * @generated from message busbar.v1.ListJobsRequest
@@ -735,7 +983,7 @@ export type ListJobsRequest = Message<"busbar.v1.ListJobsRequest"> & {
  * Use `create(ListJobsRequestSchema)` to create a new message.
  */
 export const ListJobsRequestSchema: GenMessage<ListJobsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 14);
+  messageDesc(file_busbar_v1_busbar, 19);
 
 /**
  * @generated from message busbar.v1.ListJobsResponse
@@ -764,7 +1012,7 @@ export type ListJobsResponse = Message<"busbar.v1.ListJobsResponse"> & {
  * Use `create(ListJobsResponseSchema)` to create a new message.
  */
 export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 15);
+  messageDesc(file_busbar_v1_busbar, 20);
 
 /**
  * @generated from message busbar.v1.CountJobsRequest
@@ -783,7 +1031,7 @@ export type CountJobsRequest = Message<"busbar.v1.CountJobsRequest"> & {
  * Use `create(CountJobsRequestSchema)` to create a new message.
  */
 export const CountJobsRequestSchema: GenMessage<CountJobsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 16);
+  messageDesc(file_busbar_v1_busbar, 21);
 
 /**
  * @generated from message busbar.v1.CountJobsResponse
@@ -812,7 +1060,7 @@ export type CountJobsResponse = Message<"busbar.v1.CountJobsResponse"> & {
  * Use `create(CountJobsResponseSchema)` to create a new message.
  */
 export const CountJobsResponseSchema: GenMessage<CountJobsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 17);
+  messageDesc(file_busbar_v1_busbar, 22);
 
 /**
  * @generated from message busbar.v1.ListTasksRequest
@@ -844,7 +1092,7 @@ export type ListTasksRequest = Message<"busbar.v1.ListTasksRequest"> & {
  * Use `create(ListTasksRequestSchema)` to create a new message.
  */
 export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 18);
+  messageDesc(file_busbar_v1_busbar, 23);
 
 /**
  * @generated from message busbar.v1.ListTasksResponse
@@ -871,7 +1119,7 @@ export type ListTasksResponse = Message<"busbar.v1.ListTasksResponse"> & {
  * Use `create(ListTasksResponseSchema)` to create a new message.
  */
 export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 19);
+  messageDesc(file_busbar_v1_busbar, 24);
 
 /**
  * @generated from message busbar.v1.GetTaskRequest
@@ -890,7 +1138,7 @@ export type GetTaskRequest = Message<"busbar.v1.GetTaskRequest"> & {
  * Use `create(GetTaskRequestSchema)` to create a new message.
  */
 export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 20);
+  messageDesc(file_busbar_v1_busbar, 25);
 
 /**
  * @generated from message busbar.v1.CancelJobRequest
@@ -914,7 +1162,7 @@ export type CancelJobRequest = Message<"busbar.v1.CancelJobRequest"> & {
  * Use `create(CancelJobRequestSchema)` to create a new message.
  */
 export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 21);
+  messageDesc(file_busbar_v1_busbar, 26);
 
 /**
  * @generated from message busbar.v1.ExplainJobRequest
@@ -931,7 +1179,7 @@ export type ExplainJobRequest = Message<"busbar.v1.ExplainJobRequest"> & {
  * Use `create(ExplainJobRequestSchema)` to create a new message.
  */
 export const ExplainJobRequestSchema: GenMessage<ExplainJobRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 22);
+  messageDesc(file_busbar_v1_busbar, 27);
 
 /**
  * @generated from message busbar.v1.Explanation
@@ -983,6 +1231,20 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
   nodes: number;
 
   /**
+   * What clusters that pull say, and those with agents that could take a task now.
+   *
+   * @generated from field: repeated busbar.v1.ClusterReason clusters = 9;
+   */
+  clusters: ClusterReason[];
+
+  /**
+   * that would let a task start now; empty: none is known
+   *
+   * @generated from field: string cheapest_change = 10;
+   */
+  cheapestChange: string;
+
+  /**
    * what it waits for, unmet first; some of many
    *
    * @generated from field: repeated busbar.v1.DependencyReason dependencies = 8;
@@ -995,7 +1257,7 @@ export type Explanation = Message<"busbar.v1.Explanation"> & {
  * Use `create(ExplanationSchema)` to create a new message.
  */
 export const ExplanationSchema: GenMessage<Explanation> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 23);
+  messageDesc(file_busbar_v1_busbar, 28);
 
 /**
  * @generated from message busbar.v1.DependencyReason
@@ -1045,7 +1307,43 @@ export type DependencyReason = Message<"busbar.v1.DependencyReason"> & {
  * Use `create(DependencyReasonSchema)` to create a new message.
  */
 export const DependencyReasonSchema: GenMessage<DependencyReason> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 24);
+  messageDesc(file_busbar_v1_busbar, 29);
+
+/**
+ * @generated from message busbar.v1.ClusterReason
+ */
+export type ClusterReason = Message<"busbar.v1.ClusterReason"> & {
+  /**
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * managed, pulling
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * now, later, never
+   *
+   * @generated from field: string verdict = 3;
+   */
+  verdict: string;
+
+  /**
+   * @generated from field: repeated string reasons = 4;
+   */
+  reasons: string[];
+};
+
+/**
+ * Describes the message busbar.v1.ClusterReason.
+ * Use `create(ClusterReasonSchema)` to create a new message.
+ */
+export const ClusterReasonSchema: GenMessage<ClusterReason> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_busbar, 30);
 
 /**
  * @generated from message busbar.v1.NodeReason
@@ -1081,7 +1379,7 @@ export type NodeReason = Message<"busbar.v1.NodeReason"> & {
  * Use `create(NodeReasonSchema)` to create a new message.
  */
 export const NodeReasonSchema: GenMessage<NodeReason> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 25);
+  messageDesc(file_busbar_v1_busbar, 31);
 
 /**
  * @generated from message busbar.v1.ReadOutputRequest
@@ -1122,7 +1420,7 @@ export type ReadOutputRequest = Message<"busbar.v1.ReadOutputRequest"> & {
  * Use `create(ReadOutputRequestSchema)` to create a new message.
  */
 export const ReadOutputRequestSchema: GenMessage<ReadOutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 26);
+  messageDesc(file_busbar_v1_busbar, 32);
 
 /**
  * @generated from message busbar.v1.OutputData
@@ -1144,7 +1442,7 @@ export type OutputData = Message<"busbar.v1.OutputData"> & {
  * Use `create(OutputDataSchema)` to create a new message.
  */
 export const OutputDataSchema: GenMessage<OutputData> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 27);
+  messageDesc(file_busbar_v1_busbar, 33);
 
 /**
  * @generated from message busbar.v1.WatchRequest
@@ -1197,7 +1495,7 @@ export type WatchRequest = Message<"busbar.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 28);
+  messageDesc(file_busbar_v1_busbar, 34);
 
 /**
  * @generated from message busbar.v1.WatchEvent
@@ -1255,7 +1553,7 @@ export type WatchEvent = Message<"busbar.v1.WatchEvent"> & {
  * Use `create(WatchEventSchema)` to create a new message.
  */
 export const WatchEventSchema: GenMessage<WatchEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 29);
+  messageDesc(file_busbar_v1_busbar, 35);
 
 /**
  * @generated from message busbar.v1.Sync
@@ -1268,7 +1566,7 @@ export type Sync = Message<"busbar.v1.Sync"> & {
  * Use `create(SyncSchema)` to create a new message.
  */
 export const SyncSchema: GenMessage<Sync> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 30);
+  messageDesc(file_busbar_v1_busbar, 36);
 
 /**
  * @generated from message busbar.v1.Removed
@@ -1292,7 +1590,7 @@ export type Removed = Message<"busbar.v1.Removed"> & {
  * Use `create(RemovedSchema)` to create a new message.
  */
 export const RemovedSchema: GenMessage<Removed> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 31);
+  messageDesc(file_busbar_v1_busbar, 37);
 
 /**
  * @generated from message busbar.v1.Node
@@ -1366,7 +1664,7 @@ export type Node = Message<"busbar.v1.Node"> & {
  * Use `create(NodeSchema)` to create a new message.
  */
 export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 32);
+  messageDesc(file_busbar_v1_busbar, 38);
 
 /**
  * @generated from message busbar.v1.ListNodesRequest
@@ -1398,7 +1696,7 @@ export type ListNodesRequest = Message<"busbar.v1.ListNodesRequest"> & {
  * Use `create(ListNodesRequestSchema)` to create a new message.
  */
 export const ListNodesRequestSchema: GenMessage<ListNodesRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 33);
+  messageDesc(file_busbar_v1_busbar, 39);
 
 /**
  * @generated from message busbar.v1.ListNodesResponse
@@ -1425,7 +1723,7 @@ export type ListNodesResponse = Message<"busbar.v1.ListNodesResponse"> & {
  * Use `create(ListNodesResponseSchema)` to create a new message.
  */
 export const ListNodesResponseSchema: GenMessage<ListNodesResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 34);
+  messageDesc(file_busbar_v1_busbar, 40);
 
 /**
  * @generated from message busbar.v1.GetNodeRequest
@@ -1442,7 +1740,7 @@ export type GetNodeRequest = Message<"busbar.v1.GetNodeRequest"> & {
  * Use `create(GetNodeRequestSchema)` to create a new message.
  */
 export const GetNodeRequestSchema: GenMessage<GetNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 35);
+  messageDesc(file_busbar_v1_busbar, 41);
 
 /**
  * @generated from message busbar.v1.DrainNodeRequest
@@ -1464,7 +1762,7 @@ export type DrainNodeRequest = Message<"busbar.v1.DrainNodeRequest"> & {
  * Use `create(DrainNodeRequestSchema)` to create a new message.
  */
 export const DrainNodeRequestSchema: GenMessage<DrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 36);
+  messageDesc(file_busbar_v1_busbar, 42);
 
 /**
  * @generated from message busbar.v1.UndrainNodeRequest
@@ -1481,7 +1779,7 @@ export type UndrainNodeRequest = Message<"busbar.v1.UndrainNodeRequest"> & {
  * Use `create(UndrainNodeRequestSchema)` to create a new message.
  */
 export const UndrainNodeRequestSchema: GenMessage<UndrainNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 37);
+  messageDesc(file_busbar_v1_busbar, 43);
 
 /**
  * @generated from message busbar.v1.RemoveNodeRequest
@@ -1498,7 +1796,7 @@ export type RemoveNodeRequest = Message<"busbar.v1.RemoveNodeRequest"> & {
  * Use `create(RemoveNodeRequestSchema)` to create a new message.
  */
 export const RemoveNodeRequestSchema: GenMessage<RemoveNodeRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 38);
+  messageDesc(file_busbar_v1_busbar, 44);
 
 /**
  * @generated from message busbar.v1.RemoveNodeResponse
@@ -1515,7 +1813,7 @@ export type RemoveNodeResponse = Message<"busbar.v1.RemoveNodeResponse"> & {
  * Use `create(RemoveNodeResponseSchema)` to create a new message.
  */
 export const RemoveNodeResponseSchema: GenMessage<RemoveNodeResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 39);
+  messageDesc(file_busbar_v1_busbar, 45);
 
 /**
  * @generated from message busbar.v1.Cluster
@@ -1595,7 +1893,7 @@ export type Cluster = Message<"busbar.v1.Cluster"> & {
  * Use `create(ClusterSchema)` to create a new message.
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 40);
+  messageDesc(file_busbar_v1_busbar, 46);
 
 /**
  * @generated from message busbar.v1.ListClustersRequest
@@ -1608,7 +1906,7 @@ export type ListClustersRequest = Message<"busbar.v1.ListClustersRequest"> & {
  * Use `create(ListClustersRequestSchema)` to create a new message.
  */
 export const ListClustersRequestSchema: GenMessage<ListClustersRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 41);
+  messageDesc(file_busbar_v1_busbar, 47);
 
 /**
  * @generated from message busbar.v1.ListClustersResponse
@@ -1630,7 +1928,7 @@ export type ListClustersResponse = Message<"busbar.v1.ListClustersResponse"> & {
  * Use `create(ListClustersResponseSchema)` to create a new message.
  */
 export const ListClustersResponseSchema: GenMessage<ListClustersResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 42);
+  messageDesc(file_busbar_v1_busbar, 48);
 
 /**
  * @generated from message busbar.v1.Group
@@ -1681,7 +1979,7 @@ export type Group = Message<"busbar.v1.Group"> & {
  * Use `create(GroupSchema)` to create a new message.
  */
 export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 43);
+  messageDesc(file_busbar_v1_busbar, 49);
 
 /**
  * @generated from message busbar.v1.ListGroupsRequest
@@ -1694,7 +1992,7 @@ export type ListGroupsRequest = Message<"busbar.v1.ListGroupsRequest"> & {
  * Use `create(ListGroupsRequestSchema)` to create a new message.
  */
 export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 44);
+  messageDesc(file_busbar_v1_busbar, 50);
 
 /**
  * @generated from message busbar.v1.ListGroupsResponse
@@ -1716,7 +2014,7 @@ export type ListGroupsResponse = Message<"busbar.v1.ListGroupsResponse"> & {
  * Use `create(ListGroupsResponseSchema)` to create a new message.
  */
 export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 45);
+  messageDesc(file_busbar_v1_busbar, 51);
 
 /**
  * @generated from message busbar.v1.PutGroupRequest
@@ -1753,7 +2051,7 @@ export type PutGroupRequest = Message<"busbar.v1.PutGroupRequest"> & {
  * Use `create(PutGroupRequestSchema)` to create a new message.
  */
 export const PutGroupRequestSchema: GenMessage<PutGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 46);
+  messageDesc(file_busbar_v1_busbar, 52);
 
 /**
  * @generated from message busbar.v1.RemoveGroupRequest
@@ -1770,7 +2068,7 @@ export type RemoveGroupRequest = Message<"busbar.v1.RemoveGroupRequest"> & {
  * Use `create(RemoveGroupRequestSchema)` to create a new message.
  */
 export const RemoveGroupRequestSchema: GenMessage<RemoveGroupRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 47);
+  messageDesc(file_busbar_v1_busbar, 53);
 
 /**
  * @generated from message busbar.v1.RemoveGroupResponse
@@ -1787,7 +2085,7 @@ export type RemoveGroupResponse = Message<"busbar.v1.RemoveGroupResponse"> & {
  * Use `create(RemoveGroupResponseSchema)` to create a new message.
  */
 export const RemoveGroupResponseSchema: GenMessage<RemoveGroupResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 48);
+  messageDesc(file_busbar_v1_busbar, 54);
 
 /**
  * @generated from message busbar.v1.GetStatsRequest
@@ -1800,7 +2098,7 @@ export type GetStatsRequest = Message<"busbar.v1.GetStatsRequest"> & {
  * Use `create(GetStatsRequestSchema)` to create a new message.
  */
 export const GetStatsRequestSchema: GenMessage<GetStatsRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 49);
+  messageDesc(file_busbar_v1_busbar, 55);
 
 /**
  * @generated from message busbar.v1.Stats
@@ -1903,7 +2201,7 @@ export type Stats = Message<"busbar.v1.Stats"> & {
  * Use `create(StatsSchema)` to create a new message.
  */
 export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_busbar, 50);
+  messageDesc(file_busbar_v1_busbar, 56);
 
 /**
  * @generated from enum busbar.v1.State
@@ -2008,6 +2306,26 @@ export const Busbar: GenService<{
     methodKind: "unary";
     input: typeof SubmitJobsRequestSchema;
     output: typeof SubmitJobsResponseSchema;
+  },
+  /**
+   * The same for the tasks of a jobspec, of any dialect.
+   *
+   * @generated from rpc busbar.v1.Busbar.SubmitJobspec
+   */
+  submitJobspec: {
+    methodKind: "unary";
+    input: typeof SubmitJobspecRequestSchema;
+    output: typeof SubmitJobsResponseSchema;
+  },
+  /**
+   * Where the tasks of jobs would go now, or why they would wait. Changes nothing.
+   *
+   * @generated from rpc busbar.v1.Busbar.TryJobs
+   */
+  tryJobs: {
+    methodKind: "unary";
+    input: typeof TryJobsRequestSchema;
+    output: typeof TryJobsResponseSchema;
   },
   /**
    * @generated from rpc busbar.v1.Busbar.GetJob

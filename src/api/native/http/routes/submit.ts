@@ -2,14 +2,20 @@ import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import { invalid, withoutFieldPrefix } from "../../../../lib/errors.ts";
 import { invariant } from "../../../../lib/invariant.ts";
-import type { Operations } from "../../../../server/operations.ts";
+import type { JobspecInput, Operations, SubmitOptions } from "../../../../server/operations.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
 import type { HttpHost } from "../host.ts";
-import { type JobSubmission, type ManySubmissions, SubmitBody } from "../request-schemas.ts";
+import {
+  type JobSubmission,
+  JobspecSubmission,
+  type ManySubmissions,
+  SubmitBody,
+  SubmitQuery,
+} from "../request-schemas.ts";
 import { list, named, object, optional, text, whole } from "../schema.ts";
 import { fromSubmission, oneKey } from "../translate.ts";
 import type { App } from "../typebox-provider.ts";
-import { Submitted } from "../view-schemas.ts";
+import { Submitted, SubmittedJobspec, Tried } from "../view-schemas.ts";
 import { failures } from "./answers.ts";
 
 const revision = whole("Number of the change");
@@ -30,30 +36,94 @@ export function submitRoute(app: App, { operations }: HttpHost): void {
         tags: ["jobs"],
         summary: "Submit a job, or many under `jobs`: all or none. Answers when they are durable",
         headers: SubmitHeaders,
+        querystring: SubmitQuery,
         body: SubmitBody,
         response: { 200: SubmitAnswer, 201: SubmitAnswer, ...failures },
       },
     },
-    async ({ body, headers }, reply) => {
-      const key = headers["idempotency-key"];
+    async ({ body, headers, query }, reply) => {
+      const given = { key: headers["idempotency-key"], options: query };
       return "jobs" in body
-        ? submitMany(operations, body, key, reply)
-        : submitOne(operations, body, key, reply);
+        ? submitMany(operations, body, given, reply)
+        : submitOne(operations, body, given, reply);
     },
   );
+  app.post(
+    "/v1/jobs/try",
+    {
+      schema: {
+        tags: ["jobs"],
+        summary: "Say where jobs would go now, or why they would wait. Changes nothing",
+        body: SubmitBody,
+        response: { 200: Tried, ...failures },
+      },
+    },
+    ({ body }) => {
+      const jobs =
+        "jobs" in body
+          ? body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`))
+          : [fromSubmission(body, "")];
+      return operations.tryJobs(LOCAL_CALLER, { kind: "jobs", jobs }).catch((error: unknown) => {
+        throw "jobs" in body ? error : withoutFieldPrefix(error, "jobs[0].");
+      });
+    },
+  );
+}
+
+export function jobspecRoutes(app: App, { operations }: HttpHost): void {
+  app.post(
+    "/v1/jobspecs",
+    {
+      schema: {
+        tags: ["jobs"],
+        summary: "Submit the tasks of a jobspec as jobs: all or none",
+        querystring: SubmitQuery,
+        body: named(JobspecSubmission),
+        response: { 200: SubmittedJobspec, 201: SubmittedJobspec, ...failures },
+      },
+    },
+    async ({ body, query }, reply) => {
+      const answer = await operations.submitJobspec(LOCAL_CALLER, fromJobspec(body, query));
+      reply.code(answer.jobs.every(({ existed }) => existed) ? 200 : 201);
+      return answer;
+    },
+  );
+  app.post(
+    "/v1/jobspecs/try",
+    {
+      schema: {
+        tags: ["jobs"],
+        summary: "Say where the tasks of a jobspec would go now, or why they would wait",
+        body: named(JobspecSubmission),
+        response: { 200: Tried, ...failures },
+      },
+    },
+    ({ body }) =>
+      operations.tryJobs(LOCAL_CALLER, { kind: "jobspec", jobspec: fromJobspec(body, {}) }),
+  );
+}
+
+const fromJobspec = (
+  { jobspec: text, idempotencyKey, ...common }: Static<typeof JobspecSubmission>,
+  options: SubmitOptions,
+): JobspecInput => ({ text, idempotencyKey, common, ...options });
+
+interface Given {
+  readonly key: string | undefined;
+  readonly options: SubmitOptions;
 }
 
 async function submitMany(
   operations: Operations,
   body: Static<typeof ManySubmissions>,
-  key: string | undefined,
+  { key, options }: Given,
   reply: FastifyReply,
 ): Promise<Static<typeof ManyAnswer>> {
   if (key !== undefined) {
     throw invalid("Idempotency-Key", "is for one job; give each its own idempotencyKey");
   }
   const jobs = body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`));
-  const answer = await operations.submitJobs(LOCAL_CALLER, jobs);
+  const answer = await operations.submitJobs(LOCAL_CALLER, jobs, options);
   reply.code(answer.jobs.every(({ existed }) => existed) ? 200 : 201);
   return { jobs: [...answer.jobs], revision: answer.revision };
 }
@@ -61,12 +131,13 @@ async function submitMany(
 async function submitOne(
   operations: Operations,
   body: Static<typeof JobSubmission>,
-  key: string | undefined,
+  { key, options }: Given,
   reply: FastifyReply,
 ): Promise<Static<typeof OneAnswer>> {
   const job = fromSubmission(body, "");
+  const one = { ...job, idempotencyKey: oneKey(key, job.idempotencyKey) };
   const { jobs, revision } = await operations
-    .submitJobs(LOCAL_CALLER, [{ ...job, idempotencyKey: oneKey(key, job.idempotencyKey) }])
+    .submitJobs(LOCAL_CALLER, [one], options)
     .catch((error: unknown) => {
       throw withoutFieldPrefix(error, "jobs[0].");
     });

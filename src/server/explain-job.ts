@@ -1,0 +1,153 @@
+import type { JobId } from "../core/model/ids.ts";
+import type { JobSpec } from "../core/model/job.ts";
+import { cheapestChange } from "../core/scheduler/cheapest-change.ts";
+import type { ClusterPolicy } from "../core/scheduler/choose-cluster.ts";
+import { hintsFor, type Outlook, outlook } from "../core/scheduler/explain.ts";
+import { type ClusterAnswer, clusterAnswers } from "../core/scheduler/places.ts";
+import { describeWaiting } from "../core/state/dependencies/describe.ts";
+import { reasonsOf } from "../core/state/dependencies/reasons.ts";
+import type { JobRecord } from "../core/state/job-record.ts";
+import { isJobEnded } from "../core/state/progress.ts";
+import type { State } from "../core/state/state.ts";
+import { limits } from "../limits.ts";
+import type { ClusterReasonView, ExplanationView } from "./views.ts";
+
+/** Why tasks of a job wait, and what would help. */
+export function explainJob(
+  state: State,
+  record: JobRecord,
+  policy: ClusterPolicy,
+): ExplanationView {
+  const { job, progress } = record;
+  const base = {
+    jobId: String(job.id),
+    state: progress.state,
+    nodes: state.nodes.size,
+    dependencies: reasonsOf(state, job),
+    reasons: [],
+    clusters: [],
+    hints: [],
+    ahead: 0,
+  };
+  const hold = state.holds.get(job.id);
+  if (hold !== undefined) {
+    const summary = describeWaiting(state.jobs, state.holds, hold);
+    const [first] = base.dependencies.filter(({ met }) => !met);
+    const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
+    return { ...base, summary: `it ${summary}`, hints };
+  }
+  const { pending, waiting } = progress.counts;
+  if (pending + waiting === 0) return { ...base, summary: settledSummary(record) };
+  const places = explainPlaces(state, job.spec, policy);
+  const ahead = aheadOf(state, record);
+  const full = fullGroup(state, job.spec);
+  if (full !== undefined) {
+    const raise = `raise the limit of group ${job.spec.group}, or wait for its tasks`;
+    return { ...base, ...places.view, ahead, summary: full, hints: [...places.view.hints, raise] };
+  }
+  return { ...base, ...places.view, ahead, summary: summaryOf(places, pending + waiting, waiting) };
+}
+
+function settledSummary({ job, progress }: JobRecord): string {
+  if (isJobEnded(progress)) {
+    const why = job.closed === undefined ? "" : ` (${job.closed.reason})`;
+    return `the job has ended: ${progress.state}${why}`;
+  }
+  const { offered } = progress.counts;
+  if (offered === 0) return "every task is on a node";
+  return `${count(offered, "task")} offered to a cluster that has not taken ${offered === 1 ? "it" : "them"} yet`;
+}
+
+/** Undefined: it may run more. */
+export function fullGroup(state: State, { group: id }: JobSpec): string | undefined {
+  const group = state.groups.get(id);
+  const most = group?.group.runningTasksMax;
+  if (group === undefined || most === undefined || group.activeTasks < most) return undefined;
+  return `group ${id} runs as many tasks as it may (${most})`;
+}
+
+interface Places {
+  readonly seen: Outlook;
+  readonly answers: readonly ClusterAnswer[];
+  readonly view: Pick<ExplanationView, "reasons" | "clusters" | "hints" | "cheapestChange">;
+}
+
+/** What nodes and clusters say to a job, and what would let a task of it start. */
+export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy): Places {
+  const seen = outlook(spec, state.nodes.values());
+  const answers = clusterAnswers(state, spec, policy);
+  const isReady = seen.now > 0 || answers.some(({ verdict }) => verdict === "yes");
+  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy)?.text;
+  const view = {
+    reasons: seen.reasons,
+    // Of clusters with agents the nodes have told already.
+    clusters: answers
+      .filter(({ kind, verdict }) => kind === "pulling" || verdict === "yes")
+      .slice(0, limits.clustersExplainedMax)
+      .map(toClusterReason),
+    hints: hintsFor(spec, seen),
+    ...(cheapest === undefined ? {} : { cheapestChange: cheapest }),
+  };
+  return { seen, answers, view };
+}
+
+const toClusterReason = ({
+  cluster,
+  kind,
+  verdict,
+  reasons,
+}: ClusterAnswer): ClusterReasonView => ({
+  cluster,
+  kind,
+  verdict: verdict === "yes" ? "now" : verdict === "not-now" ? "later" : "never",
+  reasons,
+});
+
+function summaryOf({ seen, answers }: Places, queued: number, waiting: number): string {
+  const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
+  const pulling = answers.filter(({ kind }) => kind === "pulling");
+  const could = (verdict: ClusterAnswer["verdict"]): number =>
+    pulling.filter((answer) => answer.verdict === verdict).length;
+  if (seen.nodes === 0 && pulling.length === 0) return `${tasks}: no node has joined yet`;
+  const now = both(seen.now, could("yes"));
+  if (now !== undefined && waiting > 0)
+    return `${tasks}, ${waiting} of them for their backoff to pass`;
+  if (now !== undefined) return `${tasks}: ${now} could take one now, others go first`;
+  const later = both(seen.later, could("not-now"));
+  if (later !== undefined) return `${tasks}: ${later} could take one later`;
+  const none =
+    pulling.length === 0 ? "no node" : seen.nodes === 0 ? "no cluster" : "no node or cluster";
+  return `${tasks}: ${none} there is now could ever take one`;
+}
+
+/** "2 nodes and 1 cluster"; undefined: none. */
+function both(nodes: number, clusters: number): string | undefined {
+  const parts = [
+    ...(nodes > 0 ? [count(nodes, "node")] : []),
+    ...(clusters > 0 ? [count(clusters, "cluster")] : []),
+  ];
+  return parts.length === 0 ? undefined : parts.join(" and ");
+}
+
+const count = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? "" : "s"}`;
+
+/** Pending tasks of the same group that go first, looking at a bounded number of jobs. */
+function aheadOf(state: State, record: JobRecord): number {
+  const { group, priority } = record.job.spec;
+  let ahead = 0;
+  let looked = 0;
+  const isFirst = (id: JobId, its: number): boolean =>
+    its > priority || (its === priority && id < record.job.id);
+  for (const id of state.jobOrder) {
+    if (++looked > limits.listScanMax) break;
+    const lane = state.jobs.foldedIn(id);
+    if (lane !== undefined) {
+      if (lane.group.group.id === group && isFirst(id, lane.priority)) ahead++;
+      continue;
+    }
+    const other = state.jobs.getOpen(id);
+    if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
+    ahead += other.progress.counts.pending + other.progress.counts.waiting;
+  }
+  return ahead;
+}

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aPlane } from "../../tests/support/plane.ts";
+import { anObedientAgent } from "../../tests/support/fake-agent.ts";
+import { documentOf, times } from "../core/graph/testing/documents.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import type { JobspecInput, Operations, SubmissionInput } from "./operations.ts";
+
+const me = { name: "test" };
+let plane: ControlPlane;
+let operations: Operations;
+beforeEach(async () => {
+  ({ plane } = await aPlane());
+  ({ operations } = plane);
+});
+afterEach(() => plane.close());
+
+async function register(name: string, nodes: number, cores = 8): Promise<void> {
+  const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
+  await operations.registerCluster(me, { name, graph: documentOf({ type: "cluster", inside }) });
+}
+
+const WORKFLOW = `
+version: 1
+resources:
+  small: { type: node, count: 1, with: [{ type: core, count: 1 }] }
+  wide: { type: node, count: 2, with: [{ type: core, count: 4 }] }
+  slots: { type: node, replicas: 3, with: [{ type: core, count: 1 }] }
+attributes: { parameter: { wanted: 3 } }
+tasks:
+  - { name: report, command: [report], resources: small, depends_on: [fit, each] }
+  - { name: fit, command: [fit], resources: wide }
+  - { name: each, command: [each], resources: slots }
+`;
+
+const submit = (text: string, more: Partial<JobspecInput> = {}) =>
+  operations.submitJobspec(me, { text, ...more });
+const states = async (): Promise<unknown> => {
+  const { jobs } = await operations.listJobs({}, {});
+  return jobs
+    .toReversed()
+    .map(({ spec, state, tasks, reason }) => [spec.name, state, tasks.offered, reason ?? ""]);
+};
+const tryJobs = async (jobs: SubmissionInput[]) =>
+  (await operations.tryJobs(me, { kind: "jobs", jobs })).jobs;
+const tryJobspec = async (text: string) =>
+  (await operations.tryJobs(me, { kind: "jobspec", jobspec: { text } })).jobs;
+
+describe("a jobspec", () => {
+  test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
+    await register("blue", 2);
+    const { jobs } = await submit(WORKFLOW, { common: { group: "g", priority: 3 } });
+    expect(jobs.map(({ id, name }) => [id, name])).toEqual([
+      ["1", "fit"],
+      ["2", "each"],
+      ["3", "report"],
+    ]);
+    expect(await states()).toEqual([
+      ["fit", "pending", 1, "offered to a cluster that has not taken it yet"],
+      ["each", "pending", 3, "offered to a cluster that has not taken it yet"],
+      ["report", "pending", 0, expect.stringContaining("waits for")],
+    ]);
+    expect((await operations.getJob("3")).spec).toMatchObject({
+      group: "g",
+      priority: 3,
+      dependsOn: [{ kind: "afterok", on: ["fit", "each"] }],
+      select: { parameters: { wanted: 3 } },
+    });
+    expect((await operations.getTask("1")).cluster).toBe("blue");
+    expect((await operations.explainJob("1")).summary).toContain("1 task offered to a cluster");
+  });
+
+  test("is refused whole when nothing there is could ever run one of its tasks", async () => {
+    await register("small", 1);
+    await expect(submit(WORKFLOW)).rejects.toMatchObject({
+      code: "unschedulable",
+      message: expect.stringMatching(/^jobs\[0\]: .* cluster small: 1 node, 2 asked/) as string,
+    });
+    expect(await states()).toEqual([]);
+    await submit(WORKFLOW, { allowUnsatisfiable: true });
+    expect(await states()).toHaveLength(3);
+  });
+
+  test("has a key, and its jobs exist when it comes again", async () => {
+    await register("blue", 2);
+    await submit(WORKFLOW, { idempotencyKey: "k" });
+    const { jobs } = await submit(WORKFLOW, { idempotencyKey: "k" });
+    expect(jobs.map(({ id, existed }) => [id, existed])).toEqual([
+      ["1", true],
+      ["2", true],
+      ["3", true],
+    ]);
+  });
+
+  test("runs on nodes with agents, each process by itself", async () => {
+    await anObedientAgent(plane);
+    const text = WORKFLOW.replace("type: node, count: 2", "type: node, count: 1").replace(
+      "count: 4",
+      "count: 1",
+    );
+    await submit(text);
+    await expect.poll(async () => (await operations.getJob("3")).state).toBe("succeeded");
+    expect((await operations.getJob("2")).taskTotal).toBe(3);
+  });
+
+  test("what is wrong in it is told with its place, and its parameters must be values", async () => {
+    await expect(submit("version: 1\ntsks: []")).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+    await expect(submit(WORKFLOW.replace("wanted: 3", "wanted: [3]"))).rejects.toThrow(
+      "attributes.parameter.wanted: must be a number",
+    );
+    await expect(submit(WORKFLOW.replaceAll("fit", "'17'"))).rejects.toThrow(
+      "17: a name must not look like the id of a job",
+    );
+  });
+});
+
+describe("trying", () => {
+  test("tells where tasks would go, and changes nothing", async () => {
+    await register("blue", 2);
+    const [fit, each, report] = await tryJobspec(WORKFLOW);
+    expect(fit).toMatchObject({
+      tasks: 1,
+      placements: [{ index: 0, cluster: "blue" }],
+      waiting: 0,
+    });
+    expect(each?.placements).toHaveLength(3);
+    expect(report).toMatchObject({
+      placements: [],
+      waiting: 1,
+      reason: "waits for the jobs it depends on",
+    });
+    expect(await states()).toEqual([]);
+    expect(await operations.getCluster("blue")).toMatchObject({ tasks: 0 });
+  });
+
+  test("tells why tasks would wait, and what would let them start", async () => {
+    await anObedientAgent(plane);
+    const spec = { command: ["a"], resources: { cpu: 3 }, array: "0-1" };
+    const [tried] = await tryJobs([{ spec }]);
+    expect(tried).toMatchObject({
+      tasks: 2,
+      placements: [{ index: 0, node: "w1" }],
+      waiting: 1,
+      isPossible: true,
+    });
+    const [never] = await tryJobs([{ spec: { command: ["a"], resources: { cpu: 5 } } }]);
+    expect(never).toMatchObject({
+      isPossible: false,
+      waiting: 1,
+      reasons: [{ reason: "too small: has 4 cpu, 5 cpu asked" }],
+      cheapestChange: "ask for 4 cpu instead of 5 cpu: node w1 has that free",
+    });
+  });
+
+  test("refuses what would be refused", async () => {
+    const jobs = [{ spec: { command: ["a"], dependsOn: [{ on: ["nobody"] }] } }];
+    await expect(tryJobs(jobs)).rejects.toThrow("jobs[0].dependsOn[0].on[0]");
+    await expect(tryJobs([{ spec: {} }])).rejects.toThrow("jobs[0].command");
+  });
+});
+
+describe("requests", () => {
+  const wrong: readonly [string, SubmissionInput["spec"], string][] = [
+    ["a tree", { request: [[{ typ: "node" }]] }, 'jobs[0].request[0][0]: "typ" is not known'],
+    ["a count", { request: [[{ type: "node", count: 0 }]] }, "jobs[0].request[0].count"],
+    [
+      "both",
+      { request: [[{ type: "node" }]], resources: { cpu: 1 } },
+      "jobs[0].request: give either resources or a request",
+    ],
+    ["a strategy", { select: { strategy: "cheapst" } }, "jobs[0].select: "],
+    [
+      "options",
+      { select: { strategy: "constraint", options: { priorities: 1 } } },
+      "jobs[0].select.options.priorities: must be a list",
+    ],
+    ["parameters", { select: { parameters: { a: [] } } }, "jobs[0].select.parameters.a: must be"],
+    ["options of no strategy", { select: { options: {} } }, "jobs[0].select.options: are those of"],
+  ];
+  for (const [name, spec, message] of wrong) {
+    test(`wrong ${name} are refused with their place`, async () => {
+      const job = { spec: { command: ["a"], ...spec } };
+      await expect(operations.submitJobs(me, [job])).rejects.toThrow(message);
+    });
+  }
+});

@@ -1,0 +1,219 @@
+import { readValues } from "../core/graph/cluster-state.ts";
+import { parametersOf } from "../core/jobspec/asked-parts.ts";
+import { parseJobspec } from "../core/jobspec/parse.ts";
+import { toSubmissions } from "../core/jobspec/to-submissions.ts";
+import type { JobId } from "../core/model/ids.ts";
+import { type JobSpec, taskTotalOf } from "../core/model/job.ts";
+import { type JobSpecInput, toJobSpec } from "../core/model/job-spec.ts";
+import { isWaiting } from "../core/scheduler/request.ts";
+import { type Trial, tryOut } from "../core/scheduler/trial.ts";
+import type { CommandOf, Submission } from "../core/state/command.ts";
+import { decide } from "../core/state/decide.ts";
+import { isEverPossible, isNothingKnown } from "../core/state/decide/check-possible.ts";
+import type { State } from "../core/state/state.ts";
+import { AppError, invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { explainPlaces, fullGroup } from "./explain-job.ts";
+import type {
+  JobspecInput,
+  Operations,
+  SubmissionInput,
+  Submissions,
+  SubmittedView,
+} from "./operations.ts";
+import type { TriedJobView } from "./views.ts";
+
+type SubmitOperations = Pick<Operations, "submitJobs" | "submitJobspec" | "tryJobs">;
+
+export function createSubmitOperations(context: OperationContext): SubmitOperations {
+  const { loop, clock } = context;
+  const submit = async (
+    caller: { readonly name: string },
+    submissions: readonly Submission[],
+    allowUnsatisfiable: boolean | undefined,
+  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }> => {
+    const answer = await loop.submit({
+      kind: "submit-jobs",
+      submissions,
+      by: caller.name,
+      nowMs: clock.nowMs(),
+      mustBePossible: allowUnsatisfiable !== true,
+    });
+    const jobs = loop.peek((state) =>
+      answer.map(({ id, existed }, at) => {
+        return showSubmitted(state, id, { existed, spec: submissions[at]?.spec });
+      }),
+    );
+    return { jobs, revision: loop.revision };
+  };
+  return {
+    submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
+      rejecting(() => submit(caller, checkSubmissions(jobs), allowUnsatisfiable)),
+
+    submitJobspec: (caller, input) =>
+      rejecting(async () => {
+        const submissions = readJobspec(input);
+        const { jobs, revision } = await submit(caller, submissions, input.allowUnsatisfiable);
+        const named = jobs.map((job, at) => ({ ...job, name: submissions[at]?.spec.name ?? "" }));
+        return { jobs: named, revision };
+      }),
+
+    tryJobs: (caller, ask) =>
+      rejecting(() => {
+        const submissions =
+          ask.kind === "jobs" ? checkSubmissions(ask.jobs) : readJobspec(ask.jobspec);
+        const nowMs = clock.nowMs();
+        const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
+        return loop.read((state, revision) => ({
+          jobs: tryAll(state, command, context),
+          revision,
+        }));
+      }),
+  };
+}
+
+/** What is found wrong before the loop is asked is a rejection too. */
+const rejecting = async <T>(run: () => Promise<T>): Promise<T> => run();
+
+function checkSubmissions(jobs: Submissions): readonly Submission[] {
+  if (jobs.length === 0) throw invalid("jobs", "must name at least one job");
+  if (jobs.length > limits.submitJobsMax) {
+    throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
+  }
+  const submissions: Submission[] = [];
+  let like: JobSpec | undefined;
+  for (const input of jobs) {
+    const next = checkSubmission(input, like, submissions.length);
+    like = next.spec;
+    submissions.push(next);
+  }
+  return submissions;
+}
+
+/** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
+function checkSubmission(
+  { spec, idempotencyKey }: SubmissionInput,
+  like: JobSpec | undefined,
+  at: number,
+): Submission {
+  try {
+    return { spec: toJobSpec(spec, like), idempotencyKey: checkKey(idempotencyKey) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const field = `jobs[${at}]`;
+    throw new AppError(error.code, `${field}.${error.message}`, {
+      field: error.field === undefined ? field : `${field}.${error.field}`,
+    });
+  }
+}
+
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === "") return undefined;
+  if (key.length > limits.idempotencyKeyLengthMax) {
+    throw invalid("idempotencyKey", `at most ${limits.idempotencyKeyLengthMax} characters`);
+  }
+  return key;
+}
+
+/** Read outside of the loop: a long one takes a while. What is said beside it holds for all its jobs. */
+function readJobspec({ text, idempotencyKey, common }: JobspecInput): readonly Submission[] {
+  const jobspec = parseJobspec(text);
+  const own = readValues(parametersOf(jobspec), "attributes.parameter");
+  const specs = toSubmissions(jobspec, own);
+  return checkSubmissions(
+    specs.map((spec): SubmissionInput => {
+      const joined = withCommon(spec, common);
+      // Each job has a key of its own; those of the same jobspec begin alike.
+      const key =
+        idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
+      return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
+    }),
+  );
+}
+
+function withCommon(spec: JobSpecInput, common: JobspecInput["common"] = {}): JobSpecInput {
+  const { select, ...rest } = common;
+  if (select === undefined) return { ...spec, ...rest };
+  const parameters = {
+    ...(spec.select?.parameters as object | undefined),
+    ...readValues(select.parameters ?? {}, "select.parameters"),
+  };
+  return { ...spec, ...rest, select: { ...select, parameters } };
+}
+
+function showSubmitted(
+  state: State,
+  id: JobId,
+  { existed, spec }: { readonly existed: boolean; readonly spec: JobSpec | undefined },
+): SubmittedView {
+  const isPending = spec !== undefined && state.jobs.stateOf(id) === "pending";
+  const warning = isPending ? warningFor(state, spec) : undefined;
+  return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
+}
+
+/** Only what waiting cannot change; the look at all nodes is done once per kind of request. */
+function warningFor(state: State, spec: JobSpec): string | undefined {
+  const request = state.queue.classOf(spec);
+  if (request === undefined || !isWaiting(request)) return undefined;
+  if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
+  if (isEverPossible(state, spec)) return undefined;
+  return "nothing there is now could ever run it; see busbar explain";
+}
+
+/** Refuses what would be refused, and places what would be placed, and changes nothing. */
+function tryAll(
+  state: State,
+  command: CommandOf<"submit-jobs">,
+  { policy }: OperationContext,
+): readonly TriedJobView[] {
+  decide(state, command);
+  const specs = command.submissions.map(({ spec }) => spec);
+  const bounds = {
+    candidatesMax: limits.candidatesPerPlacementMax,
+    placementsMax: limits.trialPlacementsMax,
+  };
+  // Those that depend on others do not start now: what they need is not taken from the rest.
+  const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
+  const trials = new Map<JobSpec, Trial>();
+  for (const [at, trial] of tryOut(state, free, policy, bounds).entries()) {
+    const spec = free[at];
+    if (spec !== undefined) trials.set(spec, trial);
+  }
+  let explained = 0;
+  return specs.map((spec) => {
+    const view = showTrial(state, spec, trials.get(spec));
+    if (view.isPossible && (view.waiting === 0 || view.reason !== undefined)) return view;
+    // Each looks at all nodes: a few tell what there is to know.
+    if (++explained > limits.trialsExplainedMax) return view;
+    return { ...view, ...explainPlaces(state, spec, policy).view };
+  });
+}
+
+function showTrial(state: State, spec: JobSpec, trial: Trial | undefined): TriedJobView {
+  const isPossible = isEverPossible(state, spec) || isNothingKnown(state, spec);
+  const base = { name: spec.name, isPossible, reasons: [], clusters: [], hints: [] };
+  if (trial === undefined) {
+    const reason = "waits for the jobs it depends on";
+    const tasks = taskTotalOf(spec);
+    return { ...base, tasks, placements: [], waiting: tasks, untried: 0, reason };
+  }
+  const { tasks, placements, isStuck, isGroupFull } = trial;
+  const left = tasks - placements.length;
+  const waits = isStuck || isGroupFull;
+  const full = isGroupFull
+    ? (fullGroup(state, spec) ?? `group ${spec.group} would be full`)
+    : undefined;
+  return {
+    ...base,
+    tasks,
+    placements: placements.map(({ index, target }) =>
+      target.kind === "cluster"
+        ? { index, cluster: target.cluster }
+        : { index, cluster: target.node.node.cluster, node: target.node.node.id },
+    ),
+    waiting: waits ? left : 0,
+    untried: waits ? 0 : left,
+    ...(full === undefined ? {} : { reason: full }),
+  };
+}
