@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { toClusterRow } from "./json.ts";
-import { renderClusters } from "./render/nodes.ts";
+import { toClusterRow } from "./cluster-rows.ts";
+import { renderClusters } from "./render/clusters.ts";
 import type { Answer, Session, Shell } from "./session.ts";
 
 export function declareClusters(command: Command, shell: Shell): void {
@@ -9,7 +9,7 @@ export function declareClusters(command: Command, shell: Shell): void {
     .action(() => shell.run(command, listClusters));
 }
 
-async function listClusters(session: Session): Promise<Answer> {
+export async function listClusters(session: Session): Promise<Answer> {
   const client = await session.client();
   const clusters = (await client.listClusters({})).clusters.map(toClusterRow);
   return {

@@ -1,5 +1,4 @@
 import type {
-  Cluster,
   CountJobsResponse,
   Dependency,
   Explanation,
@@ -173,15 +172,6 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     agentVersion: text(node.agentVersion),
     revision: Number(node.revision),
   });
-
-export const toClusterRow = (cluster: Cluster): Rows.ClusterRow => ({
-  name: cluster.name,
-  nodes: cluster.nodes,
-  nodesConnected: cluster.nodesConnected,
-  capacity: { ...cluster.capacity },
-  used: { ...cluster.used },
-  tasks: cluster.tasks,
-});
 
 export const toGroupRow = (group: Group): Rows.GroupRow =>
   compact<Rows.GroupRow>({

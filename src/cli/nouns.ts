@@ -77,6 +77,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./jobspec.ts")).declareJobspec,
   },
   {
+    name: "satisfy",
+    group: JOBS,
+    summary: "Tell which clusters could run a jobspec, and why others could not.",
+    load: async () => (await import("./satisfy.ts")).declareSatisfy,
+  },
+  {
     name: "nodes",
     group: PLACES,
     summary: "List nodes; show, drain, undrain or remove one.",
@@ -87,6 +93,24 @@ export const nouns: readonly Noun[] = [
     group: PLACES,
     summary: "List clusters.",
     load: async () => (await import("./clusters.ts")).declareClusters,
+  },
+  {
+    name: "cluster",
+    group: PLACES,
+    summary: "Register, show or delete a cluster without agents.",
+    load: async () => (await import("./cluster.ts")).declareCluster,
+  },
+  {
+    name: "subsystem",
+    group: PLACES,
+    summary: "Add, list, show or remove what is linked to a cluster's graph.",
+    load: async () => (await import("./subsystem.ts")).declareSubsystem,
+  },
+  {
+    name: "state",
+    group: PLACES,
+    summary: "Set, show or unset what a cluster says of itself.",
+    load: async () => (await import("./state.ts")).declareState,
   },
   {
     name: "groups",

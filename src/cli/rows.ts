@@ -145,11 +145,60 @@ export interface NodeRow {
 
 export interface ClusterRow {
   readonly name: string;
+  /** managed: its nodes have agents; pulling: it was registered with a graph. */
+  readonly kind: string;
+  readonly createdAtMs: number;
   readonly nodes: number;
   readonly nodesConnected: number;
   readonly capacity: Amounts;
   readonly used: Amounts;
   readonly tasks: number;
+  /** Of a registered cluster: how many pieces of each type its graph has. */
+  readonly vertices?: Amounts;
+  readonly subsystems?: readonly SubsystemRow[];
+  readonly state?: readonly StateRow[];
+  readonly counters?: readonly { readonly key: string; readonly by: string }[];
+}
+
+export interface SubsystemRow {
+  readonly name: string;
+  readonly vertices: number;
+  readonly links: number;
+}
+
+export interface StateRow {
+  readonly key: string;
+  readonly value: number | string | boolean;
+  readonly setAtMs: number;
+}
+
+export interface SatisfyRow {
+  /** Whether a cluster could ever run all of it. */
+  readonly satisfied: boolean;
+  readonly ever: readonly string[];
+  readonly now: readonly string[];
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly clusters: readonly ClusterAnswerRow[];
+  }[];
+  readonly selection?: SelectionRow;
+}
+
+export interface ClusterAnswerRow {
+  readonly cluster: string;
+  readonly kind: string;
+  readonly ever: boolean;
+  readonly now: boolean;
+  readonly slots: number;
+  readonly alternative: number;
+  readonly reasons: readonly string[];
+}
+
+export interface SelectionRow {
+  readonly strategy: string;
+  readonly chosen?: string;
+  readonly ranked: readonly string[];
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }
 
 export interface GroupRow {

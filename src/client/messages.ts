@@ -18,6 +18,7 @@ export type {
   TaskCounts,
   WatchEvent,
 } from "../gen/busbar/v1/busbar_pb.ts";
+export type { SatisfyResponse, StateEntry } from "../gen/busbar/v1/cluster_pb.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { JobFilterSchema, JobSubmissionSchema } from "../gen/busbar/v1/busbar_pb.ts";
 

@@ -214,7 +214,10 @@ describe("registered clusters", () => {
         operations.setClusterState(me, {
           cluster: "blue",
           values: {},
-          counters: Array(limits.countersMax + 1).fill({ key: "a", by: "jobs" }),
+          counters: Array.from({ length: limits.countersMax + 1 }, () => ({
+            key: "a",
+            by: "jobs",
+          })),
         }),
       "counters",
       /at most 100, not 101/,
@@ -229,7 +232,7 @@ describe("registered clusters", () => {
         (thrown: unknown) => thrown,
       );
       expect(error).toMatchObject({ code: "invalid_argument", field });
-      expect(String((error as Error).message)).toMatch(message);
+      expect((error as Error).message).toMatch(message);
       expect(await operations.listClusters()).toEqual(before);
     });
   }

@@ -4,6 +4,7 @@ import { anObedientAgent, FakeAgent } from "../../tests/support/fake-agent.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
+import { OutputStream } from "../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
 import type { ControlPlane } from "./control-plane.ts";

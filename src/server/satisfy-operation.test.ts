@@ -77,6 +77,11 @@ describe("satisfy", () => {
       ["fit", [true, false]],
       ["score", [true, true]],
     ]);
+    const swapped = TWO.replace("[a], resources: large", "[a], resources: small").replace(
+      "[b], resources: small",
+      "[b], resources: large",
+    );
+    expect((await ask(swapped)).ever).toEqual(["large"]);
   });
 
   test("takes trees of resources as well", async () => {

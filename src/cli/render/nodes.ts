@@ -1,4 +1,4 @@
-import type { ClusterRow, NodeRow } from "../rows.ts";
+import type { NodeRow } from "../rows.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, amount, moment, pairs, stateStyle, usage } from "./values.ts";
@@ -8,7 +8,7 @@ const COMMON = ["cpu", "memory", "gpu"];
 
 type Place = Pick<NodeRow, "used" | "capacity">;
 
-const resourceColumns: readonly Column<Place>[] = [
+export const resourceColumns: readonly Column<Place>[] = [
   { title: "CPU", align: "right", value: (place) => usage("cpu", place) },
   { title: "MEMORY", align: "right", value: (place) => usage("memory", place) },
   { title: "GPU", align: "right", value: (place) => usage("gpu", place) },
@@ -66,19 +66,4 @@ export function renderNode(node: NodeRow, page: Page): string {
     ],
     page,
   );
-}
-
-export function renderClusters(clusters: readonly ClusterRow[], page: Page): string {
-  const columns: readonly Column<ClusterRow>[] = [
-    { title: "NAME", value: (cluster) => cluster.name },
-    {
-      title: "CONNECTED",
-      align: "right",
-      value: (cluster) => `${cluster.nodesConnected}/${cluster.nodes}`,
-      style: (cluster) => (cluster.nodesConnected < cluster.nodes ? "yellow" : undefined),
-    },
-    { title: "TASKS", align: "right", value: (cluster) => String(cluster.tasks) },
-    ...resourceColumns,
-  ];
-  return renderTable(columns, clusters, page);
 }

@@ -1,6 +1,7 @@
 import type { Job, Node, Task } from "../../client/messages.ts";
 import { isEnded, type StateName, stateOf } from "../../client/state.ts";
 import { type Handlers, Refusal, serve } from "../../client/testing/serve.ts";
+import { fakeClusters } from "./fake-clusters.ts";
 
 type Init<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
 type Event = { readonly case: "job"; readonly value: FakeJob } | { case: "task"; value: FakeTask };
@@ -23,8 +24,9 @@ const JOBS_BEFORE = 120;
  */
 export async function startFakeServer() {
   const world = createWorld();
-  const server = await serve(handlersOf(world));
-  return { ...server, cancelled: world.cancelled };
+  const { handlers, asked } = fakeClusters();
+  const server = await serve({ ...handlersOf(world), ...handlers });
+  return { ...server, cancelled: world.cancelled, asked };
 }
 
 type World = ReturnType<typeof createWorld>;
@@ -163,7 +165,6 @@ function handlersOf(world: World): Handlers {
     drainNode: ({ name, reason }) => ({ ...aNode(name), state: "draining", drainReason: reason }),
     getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n } }),
     listGroups: () => ({ groups: [{ name: "default", weight: 1 }] }),
-    listClusters: () => ({ clusters: [] }),
   };
 }
 

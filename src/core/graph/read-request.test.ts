@@ -56,6 +56,8 @@ describe("a choice of resources is read from JSON", () => {
   });
 });
 
+const many = (length: number, value: unknown): unknown[] => Array.from({ length }, () => value);
+
 describe("what is wrong is refused with its place", () => {
   const one = (fields: object): unknown => [[{ type: "node", ...fields }]];
   const io = (conditions: unknown): unknown => one({ requires: [{ subsystem: "io", conditions }] });
@@ -90,10 +92,10 @@ describe("what is wrong is refused with its place", () => {
     ],
     ["too deep", [[deep(limits.requestDepthMax)]], "is nested more than"],
     ["too long", one({ label: "x".repeat(limits.graphTextLengthMax + 1) }), "at most 512 char"],
-    ["too many ways", Array(limits.requestAlternativesMax + 1).fill([]), "at most 64, not 65"],
+    ["too many ways", many(limits.requestAlternativesMax + 1, []), "at most 64, not 65"],
     [
       "too many things",
-      one({ with: Array(limits.requestVerticesMax).fill({ type: "core" }) }),
+      one({ with: many(limits.requestVerticesMax, { type: "core" }) }),
       "at most 256 kinds of things",
     ],
   ];
@@ -106,7 +108,7 @@ describe("what is wrong is refused with its place", () => {
   }
 
   test("each alternative has its own bound", () => {
-    const half = Array(limits.requestVerticesMax).fill({ type: "core" });
+    const half = many(limits.requestVerticesMax, { type: "core" });
     expect(readResourceChoice([half, half])).toHaveLength(2);
   });
 });

@@ -22,6 +22,7 @@ groups:
     tasks:
       - { name: fit, command: [c], resources: one }
       - { name: score, command: [d] }
+      - { name: note, command: [e], local: true }
 `;
 
 describe("what a jobspec asks of a cluster", () => {

@@ -1,0 +1,104 @@
+import type { Command } from "commander";
+import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import { toClusterRow } from "./cluster-rows.ts";
+import { listClusters } from "./clusters.ts";
+import { notEmpty } from "./flags.ts";
+import { renderCluster, renderVertices } from "./render/clusters.ts";
+import type { Answer, Session, Shell } from "./session.ts";
+
+const HELP = `
+A cluster without agents is registered with a graph of what it has: a JSON Graph Format document with
+vertices (cluster, rack, node, core, gpu, memory, ...) and who contains whom. Its own scheduler runs
+what it is given.
+
+Examples:
+  busbar cluster register --name blue --graph cluster-nodes.json
+  busbar cluster show blue
+  busbar cluster delete blue`;
+
+export function declareCluster(command: Command, shell: Shell): void {
+  command.usage("[options] <command>").addHelpText("after", HELP);
+  declareRegister(command, shell);
+  const list = command.command("list").description("List clusters, as busbar clusters does.");
+  list.action(() => shell.run(list, listClusters));
+  declareShow(command, shell);
+  const remove = command
+    .command("delete")
+    .description("Forget a cluster with all that is known of it.");
+  remove.argument("<name>", "the cluster").action((name: string) =>
+    shell.run(remove, async (session) => {
+      await (await session.client()).deleteCluster({ name });
+      return { json: { deleted: name }, text: () => `cluster ${name} deleted` };
+    }),
+  );
+}
+
+interface RegisterFlags {
+  readonly name?: string;
+  readonly graph: string;
+  readonly update?: boolean;
+}
+
+function declareRegister(command: Command, shell: Shell): void {
+  const register = command
+    .command("register")
+    .description("Register a cluster with a graph of what it has.");
+  register
+    .argument("[name]", "its name; the same as --name")
+    .option("--name <name>", "its name", notEmpty("--name"))
+    .requiredOption("--graph <file>", 'what it has, as JSON ("-": standard input)')
+    .option("--update", "give a cluster that is registered another graph; subsystems stay")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  busbar cluster register --name blue --graph cluster-nodes.json
+  generate-graph | busbar cluster register blue --graph - --update`,
+    )
+    .action((name: string | undefined, flags: RegisterFlags) =>
+      shell.run(register, (session) => registerCluster(session, name, flags)),
+    );
+}
+
+async function registerCluster(
+  session: Session,
+  argument: string | undefined,
+  { name: flag, graph: file, update = false }: RegisterFlags,
+): Promise<Answer> {
+  if (argument !== undefined && flag !== undefined && argument !== flag) {
+    throw invalid("--name", `"${flag}" and "${argument}" are two names; give one`);
+  }
+  const name = flag ?? argument;
+  if (name === undefined) throw invalid("--name", "is missing");
+  const content = await session.context.readInput(file, limits.documentBytesMax);
+  const client = await session.client();
+  const graph = content.toString("utf8");
+  const row = toClusterRow(await client.registerCluster({ name, graph, update }));
+  return {
+    json: row,
+    text: () =>
+      `cluster ${row.name} ${update ? "updated" : "registered"}: ${renderVertices(row.vertices)}`,
+  };
+}
+
+function declareShow(command: Command, shell: Shell): void {
+  const show = command.command("show").description("Show one cluster in detail.");
+  show
+    .argument("<name>", "the cluster")
+    .option("--graph", "print its graph as JSON instead")
+    .action((name: string, { graph }: { readonly graph?: true }) =>
+      shell.run(show, async (session) => {
+        const client = await session.client();
+        if (graph === true) return shownDocument(await client.getClusterGraph({ name }));
+        const row = toClusterRow(await client.getCluster({ name }));
+        return { json: row, text: (page) => renderCluster(row, page) };
+      }),
+    );
+}
+
+/** A document is JSON for people too, only with more room. */
+export function shownDocument({ graph }: { readonly graph: string }): Answer {
+  const json: unknown = JSON.parse(graph);
+  return { json, text: () => JSON.stringify(json, undefined, 2) };
+}

@@ -1,0 +1,91 @@
+import type { ClusterRow, StateRow, SubsystemRow } from "../rows.ts";
+import { resourceColumns } from "./nodes.ts";
+import type { Page } from "./page.ts";
+import { type Column, renderFields, renderTable } from "./table.ts";
+import { ago, amount, moment } from "./values.ts";
+
+export function renderClusters(clusters: readonly ClusterRow[], page: Page): string {
+  const columns: readonly Column<ClusterRow>[] = [
+    { title: "NAME", value: (cluster) => cluster.name },
+    { title: "KIND", value: (cluster) => cluster.kind },
+    {
+      title: "CONNECTED",
+      align: "right",
+      value: (cluster) => connected(cluster),
+      style: (cluster) => (cluster.nodesConnected < cluster.nodes ? "yellow" : undefined),
+    },
+    { title: "TASKS", align: "right", value: (cluster) => String(cluster.tasks) },
+    ...resourceColumns,
+    { title: "GRAPH", value: (cluster) => renderVertices(cluster.vertices) },
+    { title: "SUBSYSTEMS", value: (cluster) => names(cluster) },
+  ];
+  return renderTable(columns, clusters, page);
+}
+
+const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
+  kind === "pulling" ? "" : `${nodesConnected}/${nodes}`;
+
+const names = ({ subsystems = [] }: ClusterRow): string =>
+  subsystems.map(({ name }) => name).join(", ");
+
+/** "36 core, 3 node". */
+export const renderVertices = (vertices: Readonly<Record<string, number>> = {}): string =>
+  Object.entries(vertices)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([type, count]) => `${count} ${type}`)
+    .join(", ");
+
+export function renderCluster(cluster: ClusterRow, page: Page): string {
+  const { createdAtMs, subsystems = [], state = [] } = cluster;
+  const resources = Object.keys(cluster.capacity)
+    .sort()
+    .map((name): [string, string] => [
+      name,
+      `${amount(name, cluster.used[name] ?? 0)} used of ${amount(name, cluster.capacity[name] ?? 0)}`,
+    ]);
+  const fields = renderFields(
+    [
+      ["Cluster", cluster.name],
+      ["Kind", cluster.kind],
+      ["Since", `${moment(createdAtMs)} (${ago(createdAtMs, page.nowMs)})`],
+      ["Nodes connected", connected(cluster)],
+      ["Tasks", String(cluster.tasks)],
+      ...resources,
+      ["Graph", renderVertices(cluster.vertices)],
+    ],
+    page,
+  );
+  return [
+    fields,
+    ...(subsystems.length === 0 ? [] : [renderSubsystems(subsystems, page)]),
+    ...(state.length === 0 ? [] : [renderState(cluster, page)]),
+  ].join("\n\n");
+}
+
+const subsystemColumns: readonly Column<SubsystemRow>[] = [
+  { title: "SUBSYSTEM", value: ({ name }) => name },
+  { title: "VERTICES", align: "right", value: ({ vertices }) => String(vertices) },
+  { title: "LINKS", align: "right", value: ({ links }) => String(links) },
+];
+
+export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: Page): string =>
+  renderTable(subsystemColumns, subsystems, page);
+
+type Told = Pick<ClusterRow, "state" | "counters">;
+
+/** Keys with their age; of a counter that was not told yet only that it counts. */
+export function renderState({ state = [], counters = [] }: Told, page: Page): string {
+  const by = new Map(counters.map((counter) => [counter.key, counter.by]));
+  const told = new Set(state.map(({ key }) => key));
+  const rows: readonly (Pick<StateRow, "key"> & Partial<StateRow>)[] = [
+    ...state,
+    ...[...by.keys()].filter((key) => !told.has(key)).map((key) => ({ key })),
+  ];
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    { title: "KEY", value: ({ key }) => key },
+    { title: "VALUE", value: ({ value }) => (value === undefined ? "" : JSON.stringify(value)) },
+    { title: "TOLD", value: ({ setAtMs }) => ago(setAtMs, page.nowMs) },
+    { title: "GOES DOWN BY", value: ({ key }) => by.get(key) ?? "" },
+  ];
+  return renderTable(columns, rows, page);
+}
