@@ -152,7 +152,8 @@ export const limits = {
   programMsMax: 5_000, // for one program that is asked for its version
   programOutputBytesMax: 64 * KIB,
   spackFindMsMax: 60_000,
-  spackOutputBytesMax: 64 * MIB, // also of its database
+  spackOutputBytesMax: 32 * MIB, // also of its database
+  spackPackagesMax: 4_000, // that are told
   machineFileBytesMax: 4 * MIB, // of one file in /proc, /sys or /etc
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 

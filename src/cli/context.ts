@@ -31,6 +31,8 @@ export interface AgentFlags {
   /** Amounts in the units people use: cpus, bytes, devices; what is left out is detected. */
   readonly resources: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether the machine is looked at; if not, only cpus and memory are known. */
+  readonly discovery: boolean;
   readonly launcher: LauncherKind;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;

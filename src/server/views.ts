@@ -1,4 +1,5 @@
 import type { NodeStateName } from "../core/model/node.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../core/state/progress.ts";
 import type { Texts } from "../core/model/job.ts";
 
@@ -92,6 +93,8 @@ export interface NodeView {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion: string;
+  /** What its machine has; only where one node is asked for. */
+  readonly facts?: NodeFacts;
   readonly revision: number;
 }
 

@@ -126,6 +126,7 @@ function eventOf(
         return { kind: "removed", what: "group", id: change.removed, revision: at };
       return { kind: "group", group: showGroupRow(change.row), revision: at };
     case "cluster":
+    case "facts":
     case "counter":
       return undefined;
   }

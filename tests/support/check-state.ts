@@ -14,7 +14,7 @@ import { State } from "../../src/core/state/state.ts";
  * task on two nodes, counts that drifted, work the queue has forgotten.
  */
 export function checkState(state: State): string[] {
-  return [...checkJobs(state), ...checkNodes(state), ...checkGroups(state)];
+  return [...checkJobs(state), ...checkNodes(state), ...checkFacts(state), ...checkGroups(state)];
 }
 
 function checkJobs(state: State): string[] {
@@ -91,6 +91,17 @@ function checkNodes(state: State): string[] {
   return wrong;
 }
 
+/** Nothing is known of a node that is not there, and nothing promised that is not offered. */
+function checkFacts(state: State): string[] {
+  return [...state.facts].flatMap(([id, facts]) => {
+    const capacity = state.nodes.get(id)?.node.capacity;
+    if (capacity === undefined) return [`there are facts of ${id}, which is no node`];
+    const { cpu = 0, memory = 0, gpu = 0 } = capacity;
+    const offered = facts.cores * 1_000 <= cpu && facts.memoryBytes <= memory && facts.gpus <= gpu;
+    return offered ? [] : [`the facts of ${id} promise more than it offers`];
+  });
+}
+
 function checkGroups(state: State): string[] {
   const wrong: string[] = [];
   for (const { group, tasks } of state.groups.values()) {
@@ -139,6 +150,7 @@ export const digest = (state: State): unknown => ({
       tasks: tasks.size,
     }))
     .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
+  facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,
   ended: state.endedJobs,

@@ -38,6 +38,7 @@ export const toNode = (view: views.NodeView): wire.Node =>
     drainReason: view.drainReason ?? "",
     agentVersion: view.agentVersion,
     revision: wide(view.revision),
+    factsJson: view.facts === undefined ? "" : JSON.stringify(view.facts),
   });
 
 export const toCluster = (view: views.ClusterView): wire.Cluster =>

@@ -2,11 +2,12 @@ import { AppError } from "../../lib/errors.ts";
 import type { Cluster } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
 import type { JobId } from "../model/ids.ts";
-import { jobId } from "../model/ids.ts";
+import { jobId, nodeId } from "../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../model/job.ts";
 import { SharedSpec } from "../model/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
 import type { Node } from "../model/node.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import type { Task } from "../model/task.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { Change, Counter } from "./change.ts";
@@ -36,6 +37,11 @@ export function encodeChange(
     case "counter":
       write("counter/jobs", JSON.stringify(change.row));
       return;
+    case "facts":
+      // Without the id, which is in the key: equal machines have equal rows.
+      if ("removed" in change) write(`facts/${change.removed}`, undefined);
+      else write(`facts/${change.row.id}`, JSON.stringify(change.row.facts));
+      return;
     case "group":
     case "cluster":
     case "node":
@@ -64,6 +70,10 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       return { table, row: JSON.parse(value) as Cluster };
     case "node":
       return { table, row: decodeNode(JSON.parse(value) as Node) };
+    case "facts": {
+      const facts = JSON.parse(value) as NodeFacts;
+      return { table, row: { id: nodeId(key.slice(key.indexOf("/") + 1)), facts } };
+    }
     default:
       throw new AppError("internal", `the store holds a row that is not ours: ${key}`);
   }

@@ -1,5 +1,6 @@
 import type { GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure } from "../model/task.ts";
 import type { Change } from "./change.ts";
@@ -82,6 +83,12 @@ export type Command =
       /** undefined: no longer. */
       readonly drain: { readonly by: string; readonly reason: string } | undefined;
     }
+  | {
+      readonly kind: "put-facts";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      readonly facts: NodeFacts;
+    }
   | { readonly kind: "remove-node"; readonly nodeId: NodeId; readonly nowMs: number }
   | { readonly kind: "tick"; readonly nowMs: number; readonly settings: TickSettings }
   | { readonly kind: "recover"; readonly nowMs: number };
@@ -96,6 +103,8 @@ export interface NodeHello {
   readonly labels: Texts;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
+  /** What the agent says its machine has; undefined: nothing that could be read. */
+  readonly facts?: NodeFacts | undefined;
   readonly session: number;
   readonly nowMs: number;
 }

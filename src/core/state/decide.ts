@@ -1,6 +1,7 @@
 import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
 import { cancelJob } from "./decide/cancel-job.ts";
+import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
@@ -34,6 +35,8 @@ function decideAny(state: State, command: Command): Decision {
       return reportRuns(state, command);
     case "drain-node":
       return drainNode(state, command);
+    case "put-facts":
+      return putFacts(state, command);
     case "remove-node":
       return removeNode(state, command);
     case "tick":

@@ -8,6 +8,8 @@ import { jobId } from "../model/ids.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
+import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
 import { canMove, isActive } from "../model/task.ts";
@@ -36,6 +38,8 @@ export class State {
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly clusters = new Map<ClusterId, Cluster>();
+  /** Of nodes whose agents told them; ask `factsOf`. */
+  readonly facts = new Map<NodeId, NodeFacts>();
   counter: Counter = { lastJobId: jobId(0) };
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
@@ -103,6 +107,10 @@ export class State {
         if ("removed" in change) this.clusters.delete(change.removed);
         else this.clusters.set(change.row.id, change.row);
         return;
+      case "facts":
+        if ("removed" in change) this.facts.delete(change.removed);
+        else this.facts.set(change.row.id, change.row.facts);
+        return;
       case "counter":
         this.counter = change.row;
         return;
@@ -128,11 +136,19 @@ export class State {
       case "cluster":
         if ("removed" in change) return !this.clusters.has(change.removed);
         return this.clusters.get(change.row.id) === change.row;
+      case "facts":
+        if ("removed" in change) return !this.facts.has(change.removed);
+        return this.facts.get(change.row.id) === change.row.facts;
       case "counter":
         return this.counter === change.row;
       default:
         return unreachable(change);
     }
+  }
+
+  /** What the node's machine has, as far as it is known. */
+  factsOf({ id, capacity }: Node): NodeFacts {
+    return this.facts.get(id) ?? factsOfCapacity(capacity);
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {

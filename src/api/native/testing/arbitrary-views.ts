@@ -1,4 +1,5 @@
 import * as fc from "fast-check";
+import type { NodeFacts } from "../../../core/model/node-facts.ts";
 import type {
   CountsView,
   ExplanationView,
@@ -146,6 +147,8 @@ export const tasks = record<TaskView>(
   ],
 );
 
+const entries = fc.dictionary(name, fc.oneof(text, count, fc.boolean()), { maxKeys: 3 });
+
 export const nodes = record<NodeView>(
   {
     name,
@@ -159,9 +162,21 @@ export const nodes = record<NodeView>(
     disconnectedAtMs: wide,
     drainReason: text,
     agentVersion: text,
+    facts: record<NodeFacts>(
+      {
+        cores: count,
+        sockets: count,
+        numa: count,
+        memoryBytes: wide,
+        gpus: count,
+        others: fc.dictionary(name, count, { maxKeys: 3 }),
+        software: fc.dictionary(name, fc.array(entries, { maxLength: 3 }), { maxKeys: 3 }),
+      },
+      [],
+    ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason"],
+  ["connectedAtMs", "disconnectedAtMs", "drainReason", "facts"],
 );
 
 export const groups = record<GroupView>(
