@@ -12,6 +12,7 @@ import type {
   UpFlags,
 } from "./cli/context.ts";
 import type { Discovery } from "./agent/discovery/discovery.ts";
+import type { NodeFacts } from "./core/model/node-facts.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 
@@ -24,7 +25,12 @@ if (process.env["BUSBAR_SET_ARENA_MAX"] !== undefined) {
   delete process.env["BUSBAR_SET_ARENA_MAX"];
 }
 
-const services: Services = { up: runUp, server: runServerAlone, agent: runAgentHere };
+const services: Services = {
+  up: runUp,
+  server: runServerAlone,
+  agent: runAgentHere,
+  extract: extractFacts,
+};
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
 const exitCode = await runCli(process.argv.slice(2), createProcessContext(services));
@@ -85,6 +91,9 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
 }
 
 async function runAgentHere(flags: AgentFlags): Promise<void> {
+  const adapters = await openAdapters("agent", flags.logLevel);
+  // Files are read while the rest is loaded.
+  const looking = lookAtMachine(flags, adapters.clock);
   const { Discovery } = await import("./agent/discovery/discovery.ts");
   const { createKeptSoftware } = await import("./agent/discovery/kept-software.ts");
   const { offeredAmounts } = await import("./agent/facts.ts");
@@ -93,8 +102,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { version } = await import("./cli/version.ts");
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
-  const adapters = await openAdapters("agent", flags.logLevel);
-  const { machine, hardware } = await lookAtMachine(flags, adapters.clock);
+  const { machine, hardware } = await looking;
   const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
   const { server, name, cluster, labels, launcher } = flags;
@@ -118,6 +126,19 @@ async function lookAtMachine(flags: AgentFlags, clock: Clock) {
   if (!flags.discovery) return { machine: undefined, hardware: NO_HARDWARE };
   const machine = createSystemMachine(process.env);
   return { machine, hardware: await findHardwareInTime(machine, clock) };
+}
+
+async function extractFacts(): Promise<NodeFacts> {
+  const { findFacts } = await import("./agent/discovery/discovery.ts");
+  const { createSystemMachine } = await import("./agent/discovery/system-machine.ts");
+  const { offeredAmounts } = await import("./agent/facts.ts");
+  const { toResources } = await import("./core/model/resources.ts");
+  const { limits } = await import("./limits.ts");
+  const { detectResources } = await import("./system/machine.ts");
+  return findFacts(createSystemMachine(process.env), (hardware) => {
+    const amounts = offeredAmounts(detectResources(), hardware, {});
+    return toResources(amounts, "capacity", limits.resourceNamesMax);
+  });
 }
 
 /** On a terminal SIGHUP means that it was closed, and ends the agent as ever. */

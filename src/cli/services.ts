@@ -223,7 +223,7 @@ const atLeastASecond =
     throw invalid(flag, `"${text}" is too short; a node must get a second to come back`);
   };
 
-const nodeName =
+export const nodeName =
   (flag: string) =>
   (text: string): string => {
     if (/^[\w][\w.-]*$/.test(text) && text.length <= limits.nameLengthMax) return text;

@@ -128,8 +128,11 @@ export async function findHardwareInTime(machine: Machine, clock: Clock): Promis
 }
 
 /** Everything at once, for whoever has the time to wait. */
-export async function findFacts(machine: Machine, capacity: Resources): Promise<NodeFacts> {
+export async function findFacts(
+  machine: Machine,
+  capacityOf: (hardware: Hardware) => Resources,
+): Promise<NodeFacts> {
   const hardware = await findHardware(machine);
   const software = await findSoftware(machine, new Spack());
-  return offeredFacts(toFacts(hardware, software), capacity);
+  return offeredFacts(toFacts(hardware, software), capacityOf(hardware));
 }
