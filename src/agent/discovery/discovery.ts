@@ -77,7 +77,7 @@ export class Discovery {
     this.#cancelTimer?.();
     try {
       const hardware = await findHardware(machine);
-      const software = await findSoftware(machine, this.#spack);
+      const software = await findSoftware(machine, hardware, this.#spack);
       if (this.#isClosed) return;
       const json = this.#describe(hardware, software);
       if (json !== this.#json) {
@@ -133,6 +133,6 @@ export async function findFacts(
   capacityOf: (hardware: Hardware) => Resources,
 ): Promise<NodeFacts> {
   const hardware = await findHardware(machine);
-  const software = await findSoftware(machine, new Spack());
+  const software = await findSoftware(machine, hardware, new Spack());
   return offeredFacts(toFacts(hardware, software), capacityOf(hardware));
 }

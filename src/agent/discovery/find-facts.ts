@@ -6,7 +6,7 @@ import { readCgroupLimits } from "./cgroup.ts";
 import { compilers } from "./compilers.ts";
 import { parseCpuinfo } from "./cpu.ts";
 import { parseAllowedCpus } from "./cpu-list.ts";
-import { findGpus } from "./gpus.ts";
+import { describeGpus, findGpus } from "./gpus.ts";
 import type { Machine } from "./machine.ts";
 import { mpiPrograms } from "./mpi.ts";
 import { countNuma } from "./numa.ts";
@@ -48,8 +48,13 @@ export async function findHardware(machine: Machine): Promise<Hardware> {
 }
 
 /** What programs must be asked for: seconds, beside the work of the machine. */
-export async function findSoftware(machine: Machine, spack: Spack): Promise<Software> {
+export async function findSoftware(
+  machine: Machine,
+  hardware: Hardware,
+  spack: Spack,
+): Promise<Software> {
   return withoutEmpty({
+    gpu: await describeGpus(machine, hardware.software["gpu"] ?? []),
     mpi: await findPrograms(machine, mpiPrograms),
     compiler: await findPrograms(machine, compilers),
     spack: await spack.find(machine),

@@ -11,16 +11,40 @@ export interface Gpus {
 export async function findGpus(machine: Machine): Promise<Gpus> {
   const [nvidia, amd] = await Promise.all([findNvidia(machine), findAmd(machine)]);
   const all = [...nvidia, ...amd];
+  return { count: all.length, entries: byModel(all) };
+}
+
+const NVIDIA_QUERY = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];
+
+/** The same with what NVIDIA's own program knows better, where it is there. */
+export async function describeGpus(
+  machine: Machine,
+  known: readonly FactEntry[],
+): Promise<readonly FactEntry[]> {
+  const program = await machine.find("nvidia-smi");
+  const output = program === undefined ? undefined : await machine.run(program, NVIDIA_QUERY);
+  const told = output === undefined ? [] : parseNvidiaSmi(output);
+  if (told.length === 0) return known;
+  return [...byModel(told), ...known.filter(({ vendor }) => vendor !== "nvidia")];
+}
+
+/** "Own GPU 80, 535.104.05, 81920 MiB", a line each. */
+export function parseNvidiaSmi(output: string): readonly FactEntry[] {
+  return output.split("\n").flatMap((line) => {
+    const match = /^\s*(.+?), (\d[\d.]*), (\d+ [KMG]iB)\s*$/.exec(line);
+    const [, name = "", driver = "", memory = ""] = match ?? [];
+    return match === null ? [] : [{ vendor: "nvidia", name, driver, memory }];
+  });
+}
+
+function byModel(all: readonly FactEntry[]): readonly FactEntry[] {
   const models = new Map<string, { readonly entry: FactEntry; count: number }>();
   for (const entry of all) {
     const known = models.get(JSON.stringify(entry));
     if (known === undefined) models.set(JSON.stringify(entry), { entry, count: 1 });
     else known.count++;
   }
-  return {
-    count: all.length,
-    entries: [...models.values()].map(({ entry, count }) => ({ ...entry, count })),
-  };
+  return [...models.values()].map(({ entry, count }) => ({ ...entry, count }));
 }
 
 const NVIDIA = "/proc/driver/nvidia/gpus";

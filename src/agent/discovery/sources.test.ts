@@ -3,7 +3,7 @@ import { parseCpuMax, parseMemoryMax, parseOwnGroup, readCgroupLimits } from "./
 import { compilers } from "./compilers.ts";
 import { parseCpuinfo } from "./cpu.ts";
 import { parseAllowedCpus, parseCpuList } from "./cpu-list.ts";
-import { findGpus } from "./gpus.ts";
+import { describeGpus, findGpus } from "./gpus.ts";
 import { readMpi } from "./mpi.ts";
 import { countNuma } from "./numa.ts";
 import { parseKernel, parseOsRelease } from "./os.ts";
@@ -181,6 +181,23 @@ describe("gpus", () => {
         { vendor: "amd", name: "own-amd", target: "gfx90a", count: 1 },
       ],
     });
+  });
+
+  test("are described by NVIDIA's program where it is there; those of others stay", async () => {
+    const known = [
+      { vendor: "nvidia", name: "Own GPU 80", count: 2 },
+      { vendor: "amd", name: "own-amd", count: 1 },
+    ];
+    const line = "Own GPU 80, 535.1.05, 81920 MiB\n";
+    const machine = createFakeMachine({ programs: { "nvidia-smi": line + line } });
+    const memory = "81920 MiB";
+    expect(await describeGpus(machine, known)).toEqual([
+      { vendor: "nvidia", name: "Own GPU 80", driver: "535.1.05", memory, count: 2 },
+      known[1],
+    ]);
+    const failing = createFakeMachine({ programs: { "nvidia-smi": "No devices were found\n" } });
+    expect(await describeGpus(failing, known)).toEqual(known);
+    expect(await describeGpus(createFakeMachine(), known)).toEqual(known);
   });
 
   test("there are none where there is no driver", async () => {

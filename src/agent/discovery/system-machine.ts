@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, open, readdir, realpath, stat } from "node:fs/promises";
-import { machine } from "node:os";
+import { constants as os, machine, setPriority } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { limits } from "../../limits.ts";
 import type { Machine, ProgramBounds } from "./machine.ts";
@@ -66,6 +66,15 @@ async function findProgram(program: string, path: string): Promise<string | unde
   return undefined;
 }
 
+/** Whatever the machine is busy with matters more. */
+function yieldToWork(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, os.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It has ended already.
+  }
+}
+
 /** No shell, no input, a group of its own, so that nothing of it is left when its time is over. */
 function runBounded(
   path: string,
@@ -80,6 +89,7 @@ function runBounded(
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
+    yieldToWork(child.pid);
     const texts = { out: "", error: "" };
     let left = outputBytesMax;
     const kill = (): void => {
