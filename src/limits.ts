@@ -98,6 +98,15 @@ export const limits = {
   satisfyAnswersMax: 100_000, // tasks × clusters, told in one answer
   selectOptionsDepthMax: 16,
 
+  // What is known of one machine.
+  factsCharsMax: 256 * KIB, // as JSON
+  factsSubsystemsMax: 64,
+  factsEntriesMax: 5_000, // of all subsystems together
+  factFieldsMax: 32, // of one entry
+  factTextLengthMax: 512,
+  machinePartsMax: 1_024, // sockets, memory domains
+  sharedFactsCharsMax: 32 * MIB, // of entries that are remembered, so that equal ones are held once
+
   // The control loop.
   commandsQueuedMax: 100_000,
   timerMsMax: 2 ** 31 - 1,
@@ -155,6 +164,15 @@ export const limits = {
   launcherIdleLanesMax: 16, // of one launcher, kept for the next run
   launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
   spareBytesMax: 64 * KIB, // of output in one that is kept
+  discoveryMsMax: 2_000, // what is not known of the machine by then comes after the hello
+  softwareDelayMs: 1_000, // from the start of an agent to the first search for software
+  discoveryIntervalMs: 300_000, // until it looks again
+  programMsMax: 5_000, // for one program that is asked for its version
+  programOutputBytesMax: 64 * KIB,
+  spackFindMsMax: 60_000,
+  spackOutputBytesMax: 32 * MIB, // also of its database
+  spackPackagesMax: 4_000, // that are told
+  machineFileBytesMax: 4 * MIB, // of one file in /proc, /sys or /etc
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
   // Output.
@@ -200,6 +218,15 @@ invariant(
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
+invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
+invariant(
+  limits.factTextLengthMax <= limits.graphTextLengthMax,
+  "a fact must be able to be the type of a vertex",
+);
+invariant(
+  limits.discoveryMsMax < limits.helloTimeoutMs,
+  "an agent must say hello though its machine is slow to describe itself",
+);
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,
   "a document must fit what a connection may hold",

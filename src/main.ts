@@ -11,6 +11,9 @@ import type {
   Services,
   UpFlags,
 } from "./cli/context.ts";
+import type { Discovery } from "./agent/discovery/discovery.ts";
+import type { NodeFacts } from "./core/model/node-facts.ts";
+import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 
 // Everything is loaded when it is needed, and after the cache is on: most commands are short.
@@ -22,7 +25,12 @@ if (process.env["BUSBAR_SET_ARENA_MAX"] !== undefined) {
   delete process.env["BUSBAR_SET_ARENA_MAX"];
 }
 
-const services: Services = { up: runUp, server: runServerAlone, agent: runAgentHere };
+const services: Services = {
+  up: runUp,
+  server: runServerAlone,
+  agent: runAgentHere,
+  extract: extractFacts,
+};
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
 const exitCode = await runCli(process.argv.slice(2), createProcessContext(services));
@@ -83,21 +91,59 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
 }
 
 async function runAgentHere(flags: AgentFlags): Promise<void> {
+  const adapters = await openAdapters("agent", flags.logLevel);
+  // Files are read while the rest is loaded.
+  const looking = lookAtMachine(flags, adapters.clock);
+  const { Discovery } = await import("./agent/discovery/discovery.ts");
+  const { createKeptSoftware } = await import("./agent/discovery/kept-software.ts");
+  const { offeredAmounts } = await import("./agent/facts.ts");
   const { runAgent } = await import("./agent/run-agent.ts");
   const { toResources } = await import("./core/model/resources.ts");
   const { version } = await import("./cli/version.ts");
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
-  const amounts = { ...detectResources(), ...flags.resources };
+  const { machine, hardware } = await looking;
+  const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
   const { server, name, cluster, labels, launcher } = flags;
-  const adapters = await openAdapters("agent", flags.logLevel);
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
-  await runAgent(
-    { server, name, cluster, capacity, labels, launcher, directory, version, ...adapters },
-    AbortSignal.any(signals),
-  );
+  const kept = createKeptSoftware(directory);
+  const discovery =
+    machine === undefined
+      ? undefined
+      : new Discovery({ machine, hardware, capacity, kept, ...adapters });
+  if (discovery !== undefined) refreshOnHangup(discovery);
+  const parts = { capacity, labels, launcher, directory, version, discovery, ...adapters };
+  await runAgent({ server, name, cluster, ...parts }, AbortSignal.any(signals));
+}
+
+/** What is found before the agent says hello; nothing where it is told not to look. */
+async function lookAtMachine(flags: AgentFlags, clock: Clock) {
+  const { findHardwareInTime } = await import("./agent/discovery/discovery.ts");
+  const { NO_HARDWARE } = await import("./agent/discovery/find-facts.ts");
+  const { createSystemMachine } = await import("./agent/discovery/system-machine.ts");
+  if (!flags.discovery) return { machine: undefined, hardware: NO_HARDWARE };
+  const machine = createSystemMachine(process.env);
+  return { machine, hardware: await findHardwareInTime(machine, clock) };
+}
+
+async function extractFacts(): Promise<NodeFacts> {
+  const { findFacts } = await import("./agent/discovery/discovery.ts");
+  const { createSystemMachine } = await import("./agent/discovery/system-machine.ts");
+  const { offeredAmounts } = await import("./agent/facts.ts");
+  const { toResources } = await import("./core/model/resources.ts");
+  const { limits } = await import("./limits.ts");
+  const { detectResources } = await import("./system/machine.ts");
+  return findFacts(createSystemMachine(process.env), (hardware) => {
+    const amounts = offeredAmounts(detectResources(), hardware, {});
+    return toResources(amounts, "capacity", limits.resourceNamesMax);
+  });
+}
+
+/** On a terminal SIGHUP means that it was closed, and ends the agent as ever. */
+function refreshOnHangup(discovery: Discovery): void {
+  if (!isatty(process.stdin.fd)) process.on("SIGHUP", () => discovery.refresh());
 }
 
 /** The agent's standard input is a pipe from here: when this process dies, it ends and so do they. */

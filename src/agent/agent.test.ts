@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
+import type { Agent } from "./agent.ts";
 import { createAgent, reconnectDelayMs } from "./agent.ts";
 import { FakeClock, settle } from "./testing/fake-clock.ts";
 import { FakeExecutor } from "./testing/fake-executor.ts";
@@ -24,9 +25,12 @@ let executor: FakeExecutor;
 let server: FakeServer;
 let controller: AbortController;
 let result: Promise<unknown>;
+let agent: Agent;
+let machineFacts: string | undefined;
 
 function startAgent(): void {
-  const agent = createAgent({
+  agent = createAgent({
+    ...(machineFacts === undefined ? {} : { machineFacts: () => machineFacts ?? "" }),
     name: "n1",
     cluster: "c1",
     capacity: { cpu: 4_000 },
@@ -51,6 +55,7 @@ beforeEach(() => {
   executor = new FakeExecutor();
   server = new FakeServer();
   controller = new AbortController();
+  machineFacts = undefined;
 });
 afterEach(async () => {
   controller.abort();
@@ -102,6 +107,43 @@ describe("hello", () => {
       await clock.pass(5_000);
     }
     expect(server.last.all("heartbeat").length).toBe(3);
+  });
+});
+
+describe("facts of the machine", () => {
+  test("an agent that does not look says nothing of it", async () => {
+    await welcomed();
+    agent.factsChanged();
+    expect(server.last.all("hello")[0]?.factsJson).toBe("");
+    expect(server.last.all("facts")).toEqual([]);
+  });
+
+  test("come with the hello, and again only when they have changed", async () => {
+    machineFacts = '{"cores":1}';
+    await welcomed();
+    agent.factsChanged();
+    expect(server.last.all("hello")[0]?.factsJson).toBe('{"cores":1}');
+    expect(server.last.all("facts")).toEqual([]);
+    machineFacts = '{"cores":2}';
+    agent.factsChanged();
+    agent.factsChanged();
+    expect(server.last.all("facts").map(({ json }) => json)).toEqual(['{"cores":2}']);
+  });
+
+  test("what changes between hello and Welcome is told after it, what changes later in the next hello", async () => {
+    machineFacts = "1";
+    startAgent();
+    machineFacts = "2";
+    agent.factsChanged();
+    expect(server.last.all("facts")).toEqual([]);
+    server.last.welcome();
+    expect(server.last.all("facts").map(({ json }) => json)).toEqual(["2"]);
+    server.last.drop();
+    machineFacts = "3";
+    agent.factsChanged();
+    await clock.pass(limits.reconnectDelayMsMax);
+    expect(server.links.length).toBe(2);
+    expect(server.last.all("hello")[0]?.factsJson).toBe("3");
   });
 });
 

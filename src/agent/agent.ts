@@ -24,6 +24,8 @@ export interface Agent {
    * The executor stays the caller's to close.
    */
   run(signal: AbortSignal): Promise<void>;
+  /** The machine is no longer what it was: tells the server, now or in the next session. */
+  factsChanged(): void;
 }
 
 export function createAgent(options: AgentOptions): Agent {
@@ -47,6 +49,8 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   return {
+    factsChanged: () => session?.tellFacts(),
+
     async run(signal) {
       for (let failures = 0; !signal.aborted; failures += 1) {
         const end = await runSession(signal);

@@ -1,33 +1,19 @@
-import { arch, availableParallelism, hostname, platform, totalmem } from "node:os";
+import type { Hardware } from "./discovery/find-facts.ts";
 
-import { readBootId } from "./proc.ts";
+/** Amounts as people write them: cpus, bytes, devices. */
+export type Amounts = Readonly<Record<string, number>>;
 
-export interface MachineFacts {
-  /** In base units: thousandths of a cpu, bytes. */
-  readonly capacity: Readonly<Record<string, number>>;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly bootId: string;
-  readonly hostname: string;
-}
-
-/** What this machine has; what the command line says is laid over it by `withOverrides`. */
-export function readMachineFacts(): MachineFacts {
+/**
+ * What an agent offers: what the system says there is, less what control groups withhold, the gpus
+ * that were found; own words win over all of it.
+ */
+export function offeredAmounts(system: Amounts, { cgroup, gpus }: Hardware, own: Amounts): Amounts {
+  const { cpu = 0, memory = 0 } = system;
   return {
-    capacity: { cpu: availableParallelism() * 1_000, memory: totalmem() },
-    labels: { os: platform(), arch: arch(), hostname: hostname() },
-    bootId: readBootId(),
-    hostname: hostname(),
-  };
-}
-
-/** Own words win over what was found; a resource set to 0 is one the agent does not offer. */
-export function withOverrides(
-  facts: MachineFacts,
-  over: Partial<Pick<MachineFacts, "capacity" | "labels">>,
-): MachineFacts {
-  return {
-    ...facts,
-    capacity: { ...facts.capacity, ...over.capacity },
-    labels: { ...facts.labels, ...over.labels },
+    ...system,
+    cpu: Math.min(cpu, cgroup.cpu ?? cpu),
+    memory: Math.min(memory, cgroup.memoryBytes ?? memory),
+    ...(gpus === 0 ? {} : { gpu: gpus }),
+    ...own,
   };
 }

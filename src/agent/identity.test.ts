@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { readMachineFacts, withOverrides } from "./facts.ts";
 import { readAgentKey } from "./identity.ts";
 
 let directory: string;
@@ -30,14 +29,4 @@ test("a key is made once, kept for its owner's eyes only, and leaves nothing els
 test("a damaged key is refused with what to do, never replaced", () => {
   writeFileSync(join(directory, "agent.key"), "");
   expect(() => readAgentKey(directory, random)).toThrow(/damaged: remove it/);
-});
-
-test("the machine's facts are whole numbers in base units, and flags win", () => {
-  const facts = readMachineFacts();
-  expect(facts.capacity["cpu"]! % 1_000).toBe(0);
-  expect(Number.isSafeInteger(facts.capacity["memory"])).toBe(true);
-  expect(facts.labels).toMatchObject({ os: "linux", hostname: facts.hostname });
-  const over = withOverrides(facts, { capacity: { cpu: 500, gpu: 2 }, labels: { zone: "a" } });
-  expect(over.capacity).toEqual({ ...facts.capacity, cpu: 500, gpu: 2 });
-  expect(over.labels).toEqual({ ...facts.labels, zone: "a" });
 });

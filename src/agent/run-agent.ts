@@ -6,6 +6,7 @@ import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { createAgent } from "./agent.ts";
+import type { Discovery } from "./discovery/discovery.ts";
 import type { LauncherKind } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./grpc-link.ts";
@@ -24,6 +25,8 @@ export interface RunAgentOptions {
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
   readonly version?: string;
+  /** What is known of the machine; without it the server knows the capacity only. */
+  readonly discovery?: Discovery | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -35,7 +38,7 @@ export interface RunAgentOptions {
  * the server refuses this one for good.
  */
 export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
-  const { server, directory, version = "unknown", launcher = "pool", ...rest } = options;
+  const { server, directory, version = "unknown", launcher = "pool", discovery, ...rest } = options;
   const { clock, random, logger } = rest;
   const executor = await openExecutor(directory, { clock, logger, launcher });
   try {
@@ -46,9 +49,12 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
       agentKey: readAgentKey(directory, random),
       bootId: readBootId(),
       connect: createGrpcConnect(server),
+      ...(discovery === undefined ? {} : { machineFacts: () => discovery.json }),
     });
+    discovery?.start(() => agent.factsChanged());
     await agent.run(signal);
   } finally {
+    discovery?.close();
     await executor.close();
   }
 }

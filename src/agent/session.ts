@@ -22,6 +22,8 @@ export interface AgentFacts {
   readonly version: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  /** What the machine has, as JSON of NodeFacts; the newest each time it is asked. */
+  readonly machineFacts?: () => string;
 }
 
 export type SessionEnd =
@@ -62,6 +64,8 @@ export class Session {
   #phase: "greeting" | "open" | "over" = "greeting";
   #cancelSilence: () => void;
   #cancelHeartbeat: (() => void) | undefined;
+  /** What the server was told of the machine. */
+  #factsJson = "";
 
   constructor(options: SessionOptions) {
     const { clock } = options;
@@ -90,6 +94,14 @@ export class Session {
     if (this.#phase === "open") this.#outbox.push(key, reported);
   }
 
+  /** Tells what the machine has if it is not what was told; before Welcome it waits. */
+  tellFacts(): void {
+    const json = this.#options.facts.machineFacts?.() ?? "";
+    if (this.#phase !== "open" || json === this.#factsJson) return;
+    this.#factsJson = json;
+    this.#link.send(toAgentMessage({ case: "facts", value: { json } }));
+  }
+
   /** Ends it from our side; onEnd is not called. */
   close(): void {
     if (this.#phase === "over") return;
@@ -113,6 +125,7 @@ export class Session {
 
   #sendHello(): void {
     const { facts, runs } = this.#options;
+    this.#factsJson = facts.machineFacts?.() ?? "";
     const value = {
       node: facts.name,
       cluster: facts.cluster,
@@ -122,6 +135,7 @@ export class Session {
       capacity: { ...facts.capacity },
       labels: { ...facts.labels },
       runs: Array.from(runs.entries(), ([, { id }]) => toWireId(id)),
+      factsJson: this.#factsJson,
     };
     this.#link.send(toAgentMessage({ case: "hello", value }));
   }
@@ -168,6 +182,7 @@ export class Session {
     this.#expectMore();
     this.#beat(Math.min(heartbeatIntervalMs, limits.sessionSilenceMs / 2));
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
+    this.tellFacts();
   }
 
   #beat(intervalMs: number): void {

@@ -1,3 +1,5 @@
+import type { NodeFacts } from "../core/model/node-facts.ts";
+
 /** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
 export interface Sink {
   readonly isTerminal: boolean;
@@ -31,6 +33,8 @@ export interface AgentFlags {
   /** Amounts in the units people use: cpus, bytes, devices; what is left out is detected. */
   readonly resources: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  /** Whether the machine is looked at; if not, only cpus and memory are known. */
+  readonly discovery: boolean;
   readonly launcher: LauncherKind;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
@@ -60,6 +64,8 @@ export interface Services {
   up(flags: UpFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
   server(flags: ServerFlags, announce: (listening: Listening) => Promise<void>): Promise<void>;
   agent(flags: AgentFlags): Promise<void>;
+  /** What an agent would tell of this machine. */
+  extract(): Promise<NodeFacts>;
 }
 
 /** Everything a command may touch of the process it runs in. */
@@ -75,6 +81,14 @@ export interface Context {
   sleep(delayMs: number, signal: AbortSignal): Promise<void>;
   /** A file's content, or that of standard input for "-"; larger than `bytesMax` is refused. */
   readInput(path: string, bytesMax: number): Promise<Buffer>;
+  /**
+   * Writes texts by file name into a folder, which is made; refused whole when one of them is there.
+   * Returns the paths.
+   */
+  writeNewFiles(
+    folder: string,
+    files: Readonly<Record<string, string>>,
+  ): Promise<readonly string[]>;
   /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process now, whatever is under way. */

@@ -145,6 +145,9 @@ test("nodes, groups and stats are plain values", () => {
     connectedAtMs: 7,
     revision: 0,
   });
+  const facts = { cores: 2, software: { os: [{ name: "ownos" }] } };
+  const known = create(NodeSchema, { name: "a", factsJson: JSON.stringify(facts) });
+  expect(toNodeRow(known).facts).toEqual(facts);
   const group = create(GroupSchema, { name: "g", weight: 0.5, runningTasksMax: 3n });
   expect(toGroupRow(group)).toMatchObject({ name: "g", weight: 0.5, runningTasksMax: 3 });
   expect(toGroupRow(group)).not.toHaveProperty("queuedTasksMax");

@@ -13,6 +13,7 @@ import type {
   TaskCounts,
   WatchEvent,
 } from "../client/messages.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import { isEnded, stateName, stateNames } from "../client/state.ts";
 import type * as Rows from "./rows.ts";
 
@@ -170,6 +171,7 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     disconnectedAtMs: time(node.disconnectedAtMs),
     drainReason: text(node.drainReason),
     agentVersion: text(node.agentVersion),
+    facts: node.factsJson === "" ? undefined : (JSON.parse(node.factsJson) as NodeFacts),
     revision: Number(node.revision),
   });
 

@@ -113,6 +113,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./state.ts")).declareState,
   },
   {
+    name: "extract",
+    group: PLACES,
+    summary: "Print what this machine has, or make a cluster's graph of several.",
+    load: async () => (await import("./extract.ts")).declareExtract,
+  },
+  {
     name: "groups",
     group: PLACES,
     summary: "List groups; set or remove one.",

@@ -160,6 +160,11 @@ describe("services", () => {
     expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });
   });
 
+  test("agent looks at its machine unless it is told not to", async () => {
+    const { started } = await runHere(["agent", "--no-discovery"]);
+    expect(started).toMatchObject([{ discovery: false }]);
+  });
+
   test("agent collects what it offers", async () => {
     const line =
       "agent --server c:1 --name w --cpu 2 --memory 1GiB --resource fpga=2 --resource power=5 --label a=b --label c=";
@@ -173,6 +178,7 @@ describe("services", () => {
         resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
         labels: { a: "b", c: "" },
         launcher: "pool",
+        discovery: true,
         exitWithParent: false,
       },
     ]);

@@ -1,3 +1,4 @@
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { StateName } from "../client/state.ts";
 
 /**
@@ -140,6 +141,8 @@ export interface NodeRow {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion?: string;
+  /** Where one node is shown. */
+  readonly facts?: NodeFacts;
   readonly revision: number;
 }
 

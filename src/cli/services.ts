@@ -110,6 +110,7 @@ interface AgentOptions {
   readonly gpu?: number;
   readonly resource?: Readonly<Record<string, number>>;
   readonly label?: Readonly<Record<string, string>>;
+  readonly discovery: boolean;
   readonly launcher: LauncherKind;
   readonly exitWithParent?: true;
   readonly logLevel?: (typeof logLevels)[number];
@@ -128,11 +129,16 @@ export function declareAgent(command: Command, shell: Shell): void {
     .option("--memory <size>", "offer this much memory (default: all)", size("--memory"))
     .option(
       "--gpu <n>",
-      "offer this many gpus (default: none)",
+      "offer this many gpus (default: those found)",
       wholeNumber("--gpu", { min: 0, max: 1_000_000 }),
     )
     .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
     .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
+    .option(
+      "--no-discovery",
+      "look for nothing: offer all cpus and memory, tell nothing else",
+      true,
+    )
     .addOption(launcherFlag())
     .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
     .addOption(logLevelFlag())
@@ -170,6 +176,7 @@ const toAgentFlags = (server: string, flags: AgentOptions): AgentFlags => ({
   data: flags.data ?? `./busbar-agent-${flags.name}`,
   resources: resourcesOf(flags),
   labels: { ...flags.label },
+  discovery: flags.discovery,
   launcher: flags.launcher,
   exitWithParent: flags.exitWithParent === true,
   ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
@@ -216,7 +223,7 @@ const atLeastASecond =
     throw invalid(flag, `"${text}" is too short; a node must get a second to come back`);
   };
 
-const nodeName =
+export const nodeName =
   (flag: string) =>
   (text: string): string => {
     if (/^[\w][\w.-]*$/.test(text) && text.length <= limits.nameLengthMax) return text;

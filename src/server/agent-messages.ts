@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { NodeHello, RunEvent, RunRef } from "../core/state/command.ts";
 import type { Ended, Hello, RunId, Reports } from "../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
@@ -7,7 +8,12 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 
 /** What an agent says, checked: a peer that sends nonsense gets an AppError and is let go. */
-export function readHello(hello: Hello, session: number, nowMs: number): NodeHello {
+export function readHello(
+  hello: Hello,
+  facts: NodeFacts | undefined,
+  session: number,
+  nowMs: number,
+): NodeHello {
   if (hello.agentKey.length < 16 || hello.agentKey.length > 256) {
     throw invalid("hello.agent_key", "must have 16 to 256 characters");
   }
@@ -23,6 +29,7 @@ export function readHello(hello: Hello, session: number, nowMs: number): NodeHel
     capacity: readCapacity(hello.capacity),
     labels: readLabels(hello.labels),
     runs: hello.runs.map((run) => readRun(run)),
+    facts,
     session,
     nowMs,
   };

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Job } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { RunRef } from "../core/state/command.ts";
 import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
@@ -41,6 +42,10 @@ export class AgentSession {
   readonly nodeId: NodeId;
   lastHeardMs: number;
   reportsInFlight = 0;
+  /** What its machine has, while that is being stored. */
+  factsToStore: NodeFacts | undefined;
+  /** Whether facts came that could not be read; that is told once. */
+  factsRefused = false;
   readonly #peer: AgentPeer;
   readonly #clock: Clock;
   #isWelcomed = false;

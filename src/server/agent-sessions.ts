@@ -1,5 +1,8 @@
 import type { Job } from "../core/model/job.ts";
+import { FactsPool } from "../core/model/facts-pool.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
+import { parseNodeFacts } from "../core/model/node-facts.ts";
 import type { Task } from "../core/model/task.ts";
 import type { NodeHello } from "../core/state/command.ts";
 import type { AgentMessage, Reports } from "../gen/busbar/v1/agent_pb.ts";
@@ -30,6 +33,8 @@ export class AgentSessions {
   /** Said hello; by the number that the node's row will name once it is theirs. */
   readonly #byNumber = new Map<number, AgentSession>();
   readonly #byNode = new Map<NodeId, AgentSession>();
+  /** Equal machines are held once. */
+  readonly #facts = new FactsPool();
   #streams = 0;
   #lastNumber: number;
   #cancelTimer: (() => void) | undefined;
@@ -102,8 +107,12 @@ export class AgentSessions {
       throw new AppError("invalid_argument", "the first message must be hello");
     }
     const number = ++this.#lastNumber;
-    const hello = readHello(message.message.value, number, this.#clock.nowMs());
+    const { value } = message.message;
+    const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
+    const known = facts instanceof AppError ? undefined : facts;
+    const hello = readHello(value, known, number, this.#clock.nowMs());
     const session = new AgentSession(number, hello.nodeId, peer, this.#clock);
+    if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);
     this.#connect(session, hello).catch((error: unknown) => {
       const known = AppError.from(error, "connect node");
@@ -137,6 +146,9 @@ export class AgentSessions {
       case "output":
         session.outputArrived(message.value);
         return;
+      case "facts":
+        this.#putFacts(session, message.value.json);
+        return;
       case "hello":
         throw new AppError("invalid_argument", "hello came twice");
       case undefined:
@@ -163,6 +175,47 @@ export class AgentSessions {
         },
         (error: unknown) => session.goodbye(describeChain(error), true),
       );
+  }
+
+  #readFacts(json: string): NodeFacts | AppError {
+    try {
+      return this.#facts.share(parseNodeFacts(json, "facts"));
+    } catch (error) {
+      return AppError.from(error, "read facts");
+    }
+  }
+
+  /** An agent whose facts cannot be read is not turned away: its capacity is what counts. */
+  #warnOfFacts(session: AgentSession, error: AppError): void {
+    if (session.factsRefused) return;
+    session.factsRefused = true;
+    const reason = describeChain(error);
+    this.#logger.warn({ node: session.nodeId, reason }, "facts of the machine are passed over");
+  }
+
+  /** One at a time, and of those that come meanwhile the newest: nobody floods the store with them. */
+  #putFacts(session: AgentSession, json: string): void {
+    const facts = this.#readFacts(json);
+    if (facts instanceof AppError) {
+      this.#warnOfFacts(session, facts);
+      return;
+    }
+    const isStoring = session.factsToStore !== undefined;
+    session.factsToStore = facts;
+    if (isStoring) return;
+    this.#storeFacts(session).catch((error: unknown) => {
+      session.goodbye(describeChain(error), true);
+    });
+  }
+
+  async #storeFacts(session: AgentSession): Promise<void> {
+    const { nodeId, number } = session;
+    let stored: NodeFacts | undefined;
+    while (session.factsToStore !== undefined && session.factsToStore !== stored) {
+      stored = session.factsToStore;
+      await this.#loop().submit({ kind: "put-facts", nodeId, session: number, facts: stored });
+    }
+    session.factsToStore = undefined;
   }
 
   #ended(session: AgentSession): void {

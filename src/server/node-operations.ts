@@ -1,5 +1,6 @@
 import type { NodeStateName } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { NodeId } from "../core/model/ids.ts";
 import { checkName, groupId, nodeId } from "../core/model/ids.ts";
 import type { Resources } from "../core/model/resources.ts";
@@ -27,7 +28,7 @@ type NodeOperations = Pick<
 >;
 
 export function createNodeOperations({ loop, clock }: OperationContext): NodeOperations {
-  const getNode = (name: string): Promise<NodeView> =>
+  const briefNode = (name: string): Promise<NodeView> =>
     loop.read((state, revision) => viewNode(requireNode(state, name), revision));
   const getGroup = (name: string): Promise<GroupView> =>
     loop.read((state) => {
@@ -56,17 +57,21 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         };
       }),
 
-    getNode,
+    getNode: (name) =>
+      loop.read((state, revision) => {
+        const record = requireNode(state, name);
+        return viewNode(record, revision, state.factsOf(record.node));
+      }),
 
     async drainNode(caller, name, reason) {
       const drain = { by: caller.name, reason: reason.slice(0, limits.reasonLengthMax) };
       await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain });
-      return getNode(name);
+      return briefNode(name);
     },
 
     async undrainNode(_caller, name) {
       await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined });
-      return getNode(name);
+      return briefNode(name);
     },
 
     async removeNode(_caller, name) {
@@ -103,8 +108,8 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
 
 const stateOf = ({ node, tasks }: NodeRecord): NodeStateName => nodeStateName(node, tasks.size);
 
-export const viewNode = (record: NodeRecord, revision: number): NodeView =>
-  showNode(record.node, { used: record.used, tasks: record.tasks.size }, revision);
+export const viewNode = (record: NodeRecord, revision: number, facts?: NodeFacts): NodeView =>
+  showNode(record.node, { used: record.used, tasks: record.tasks.size }, revision, facts);
 
 function requireNode(state: State, name: string): NodeRecord {
   const record = state.nodes.get(name as NodeId);

@@ -5,6 +5,7 @@ import type { Job, JobSpec, SelectTerms } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { Node } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import { fromResources } from "../core/model/resources.ts";
 import type { Failure, PastAttempt, Task } from "../core/model/task.ts";
 import { describeFailure } from "../core/model/task.ts";
@@ -213,6 +214,7 @@ export function showNode(
   node: Node,
   load: { readonly used: Resources; readonly tasks: number },
   revision: number,
+  facts?: NodeFacts,
 ): NodeView {
   return {
     name: node.id,
@@ -227,6 +229,7 @@ export function showNode(
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
       disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
       drainReason: node.drain?.reason,
+      facts,
     }),
     revision,
   };

@@ -2,6 +2,7 @@ import type { Counter, StateValue, StateValues } from "../core/graph/cluster-sta
 import type { ResourceChoice } from "../core/graph/request.ts";
 import type { Cluster } from "../core/model/cluster.ts";
 import type { NodeStateName } from "../core/model/node.ts";
+import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../core/state/progress.ts";
 import type { Texts } from "../core/model/job.ts";
 
@@ -115,6 +116,8 @@ export interface NodeView {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion: string;
+  /** What its machine has; only where one node is asked for. */
+  readonly facts?: NodeFacts;
   readonly revision: number;
 }
 

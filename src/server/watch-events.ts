@@ -129,6 +129,7 @@ function eventOf(
     case "graph":
     case "subsystem":
     case "status":
+    case "facts":
     case "counter":
       return undefined;
   }

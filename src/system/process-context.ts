@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink } from "../cli/context.ts";
 import { readInput } from "./input.ts";
+import { writeNewFiles } from "./output-files.ts";
 
 /** The command line's view of the process it runs in. */
 export function createProcessContext(services: Services): Context {
@@ -15,6 +16,7 @@ export function createProcessContext(services: Services): Context {
     nowMs: () => Date.now(),
     sleep,
     readInput,
+    writeNewFiles,
     onInterrupt(handler) {
       process.on("SIGINT", handler);
       return () => process.off("SIGINT", handler);

@@ -1,4 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
@@ -6,6 +9,7 @@ import { createSystemClock } from "./clock.ts";
 import { readInput } from "./input.ts";
 import { formatLogLine } from "./logger.ts";
 import { detectResources } from "./machine.ts";
+import { writeNewFiles } from "./output-files.ts";
 import { createSystemRandom } from "./random.ts";
 import { supervise } from "./supervise.ts";
 
@@ -90,4 +94,23 @@ test("a file is read up to a bound, and what is wrong with it is said", async ()
   await expect(readInput(self, 10)).rejects.toThrow(/is larger than 10B/);
   await expect(readInput("/no/such", 10)).rejects.toThrow("/no/such: there is no such file");
   await expect(readInput("/", 10)).rejects.toThrow("is a directory");
+});
+
+test("files are written into a new folder, and all refused when one is there", async () => {
+  const root = mkdtempSync(join(tmpdir(), "busbar-files-"));
+  try {
+    const folder = join(root, "a/b");
+    expect(await writeNewFiles(folder, { one: "1", two: "2" })).toEqual([
+      join(folder, "one"),
+      join(folder, "two"),
+    ]);
+    await expect(writeNewFiles(folder, { three: "3", two: "other" })).rejects.toThrow(
+      /two: is there already/,
+    );
+    expect(readdirSync(folder)).toEqual(["one", "two"]);
+    expect(readFileSync(join(folder, "two"), "utf8")).toBe("2");
+    await expect(writeNewFiles(join(folder, "one"), { x: "" })).rejects.toThrow(/cannot write/);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
 });

@@ -1,6 +1,8 @@
 import type { DependencyInput } from "../../src/core/model/dependency.ts";
 import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
 import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import type { NodeFacts } from "../../src/core/model/node-facts.ts";
+import { NO_FACTS } from "../../src/core/model/node-facts.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import type { RunRef } from "../../src/core/state/command.ts";
 import { describeWaiting } from "../../src/core/state/dependencies/describe.ts";
@@ -61,10 +63,16 @@ function runLine(world: World, line: string): string[] {
 
 let session = 0;
 
+const factsWith = (os: string): NodeFacts => ({
+  ...NO_FACTS,
+  cores: 1_000,
+  software: { os: [{ name: os }] },
+});
+
 const verbs: Readonly<
   Record<string, (world: World, names: readonly string[], options: Options) => string[] | undefined>
 > = {
-  node(world, [name = ""], { cpu = "4", boot = "boot-1", key = name, runs = "", ...labels }) {
+  node(world, [name = ""], { cpu = "4", boot = "boot-1", key = name, runs = "", os, ...labels }) {
     const answer = world.do({
       kind: "connect-node",
       ...aHello(name, {
@@ -73,11 +81,24 @@ const verbs: Readonly<
         agentKeyHash: key,
         labels,
         runs: runs === "" ? [] : runs.split(",").map(parseRun),
+        facts: os === undefined ? undefined : factsWith(os),
         session: ++session,
         nowMs: world.nowMs,
       }),
     });
     return told(answer);
+  },
+  facts(world, [name = ""], { os = "", session: given }) {
+    const link = world.state.nodes.get(nodeId(name))?.node.link;
+    const current = link?.kind === "connected" ? link.session : 0;
+    const number = given === "old" ? current - 1 : current;
+    world.do({
+      kind: "put-facts",
+      nodeId: nodeId(name),
+      session: number,
+      facts: factsWith(os),
+    });
+    return undefined;
   },
   submit(
     world,
@@ -275,6 +296,13 @@ function describeChange(change: Change): string[] {
     }
     case "group":
       return [`group ${change.row.id} weight ${change.row.weight}`];
+    case "facts": {
+      const { id, facts } = change.row;
+      const software = Object.entries(facts.software).map(
+        ([name, entries]) => `${name} ${entries.map((entry) => entry["name"]).join(" ")}`,
+      );
+      return [`facts ${id} cores ${facts.cores}, ${software.join(", ")}`];
+    }
     case "cluster":
     case "graph":
     case "subsystem":

@@ -64,6 +64,11 @@ export class AgentHost {
       bootId: this.machine.bootId,
       version: "simulated",
       capacity: this.machine.capacity,
+      // Another kernel with each boot: rows of facts are written, kept and removed as the rest is.
+      machineFacts: () => {
+        const release = this.machine.bootId;
+        return JSON.stringify({ software: { kernel: [{ name: "simulated", release }] } });
+      },
       labels: { zone: this.name < "m2" ? "a" : "b" },
       executor: this.machine.openExecutor(),
       connect: this.#network.connectFor(this.name),

@@ -74,8 +74,8 @@ export class Site {
     return join(this.directory, name);
   }
 
-  start(args: readonly string[]): Running {
-    const running = new Running(args);
+  start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+    const running = new Running(args, env);
     this.#running.push(running);
     return running;
   }

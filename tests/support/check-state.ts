@@ -22,6 +22,7 @@ export function checkState(state: State): string[] {
   return [
     ...checkJobs(state),
     ...checkNodes(state),
+    ...checkFacts(state),
     ...checkGroups(state),
     ...checkHolds(state),
     ...checkClusters(state),
@@ -94,6 +95,17 @@ function checkNodes(state: State): string[] {
     }
   }
   return wrong;
+}
+
+/** Nothing is known of a node that is not there, and nothing promised that is not offered. */
+function checkFacts(state: State): string[] {
+  return [...state.facts].flatMap(([id, facts]) => {
+    const capacity = state.nodes.get(id)?.node.capacity;
+    if (capacity === undefined) return [`there are facts of ${id}, which is no node`];
+    const { cpu = 0, memory = 0, gpu = 0 } = capacity;
+    const offered = facts.cores * 1_000 <= cpu && facts.memoryBytes <= memory && facts.gpus <= gpu;
+    return offered ? [] : [`the facts of ${id} promise more than it offers`];
+  });
 }
 
 function checkGroups(state: State): string[] {
@@ -190,9 +202,10 @@ export const digest = (state: State): unknown => ({
     status: state.clusters.statusOf(cluster.id),
     graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
   })),
+  facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,
-  ended: state.endedJobs,
-  endedTasks: state.endedTasks,
+  ended: state.ended.count,
+  endedTasks: state.ended.tasks,
   held: state.holds.size,
 });

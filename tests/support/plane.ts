@@ -1,4 +1,5 @@
 import { limits } from "../../src/limits.ts";
+import type { Logger } from "../../src/ports/logger.ts";
 import type { Store } from "../../src/ports/store.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
@@ -8,14 +9,14 @@ import { silentLogger } from "./silent-logger.ts";
 
 /** A control plane without wires, on a clock turned by hand. */
 export async function aPlane(
-  options: { readonly store?: Store; readonly clock?: FakeClock } = {},
+  options: { readonly store?: Store; readonly clock?: FakeClock; readonly logger?: Logger } = {},
 ): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
   const clock = options.clock ?? new FakeClock();
   const plane = await openControlPlane({
     store: options.store ?? createMemoryStore(),
     clock,
     random: { fraction: () => 0 },
-    logger: silentLogger,
+    logger: options.logger ?? silentLogger,
     version: "test",
     policies: { policy: "spread" },
     settings: {

@@ -21,8 +21,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   api: ["server", "ports", "core", "lib", "limits", "gen"],
   agent: ["ports", "client", "core/model", "lib", "limits", "gen"],
   client: ["gen", "lib", "limits"],
-  // Jobspecs are read and converted without a server: pure functions, nothing of its state.
-  cli: ["client", "core/jobspec", "lib", "limits"],
+  // Jobspecs are read and converted without a server, and graphs made of what machines have: pure
+  // functions, nothing of its state.
+  cli: ["client", "core/jobspec", "core/graph", "core/model", "lib", "limits"],
   system: ["ports", "cli", "lib", "limits"],
 };
 

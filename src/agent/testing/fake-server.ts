@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 
 import type {
   AgentMessage,
+  Facts,
   Heartbeat,
   Hello,
   OutputChunk,
@@ -20,6 +21,7 @@ interface MessageByCase {
   readonly reports: Reports;
   readonly output: OutputChunk;
   readonly heartbeat: Heartbeat;
+  readonly facts: Facts;
 }
 
 /** One dialled link, seen from the other end. */

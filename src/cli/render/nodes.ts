@@ -1,4 +1,5 @@
 import type { NodeRow } from "../rows.ts";
+import { partFields, renderSoftware } from "./facts.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, amount, moment, pairs, stateStyle, usage } from "./values.ts";
@@ -51,7 +52,7 @@ export function renderNode(node: NodeRow, page: Page): string {
       name,
       `${amount(name, node.used[name] ?? 0)} used of ${amount(name, node.capacity[name] ?? 0)}`,
     ]);
-  return renderFields(
+  const fields = renderFields(
     [
       ["Node", node.name],
       ["Cluster", node.cluster],
@@ -59,6 +60,7 @@ export function renderNode(node: NodeRow, page: Page): string {
       ["Drained because", node.drainReason ?? ""],
       ["Tasks", String(node.tasks)],
       ...resources,
+      ...(node.facts === undefined ? [] : partFields(node.facts)),
       ["Labels", pairs(node.labels)],
       ["Connected", at(node.connectedAtMs)],
       ["Disconnected", at(node.disconnectedAtMs)],
@@ -66,4 +68,6 @@ export function renderNode(node: NodeRow, page: Page): string {
     ],
     page,
   );
+  const software = node.facts === undefined ? "" : renderSoftware(node.facts, page);
+  return software === "" ? fields : `${fields}\n\n${software}`;
 }

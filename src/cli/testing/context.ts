@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { NO_FACTS } from "../../core/model/node-facts.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { AgentFlags, Context, ServerFlags, UpFlags } from "../context.ts";
 import { runCli } from "../program.ts";
@@ -41,12 +42,14 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
       agent: async (flags) => {
         started.push(flags);
       },
+      extract: async () => NO_FACTS,
     },
     nowMs: () => 1_000_000,
     sleep: async (delayMs, signal) => {
       await delay(delayMs, undefined, { signal }).catch(() => undefined);
     },
     readInput: (path) => Promise.reject(new AppError("invalid_argument", `no file ${path}`)),
+    writeNewFiles: async (folder) => Promise.reject(new AppError("unavailable", `no ${folder}`)),
     onInterrupt: () => () => undefined,
     exitNow: () => {
       throw new Error("exitNow");

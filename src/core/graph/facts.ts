@@ -1,47 +1,48 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import { arrange, type Graph, NO_PARENT } from "./graph.ts";
 import { canonicalJson, type Scalar } from "./metadata.ts";
 import { type Kind, VertexTableBuilder } from "./vertex-table.ts";
 
-/** What an agent finds out about its machine. */
-export interface NodeFacts {
+/** A machine under its name, as much as its graph shows. */
+export interface MachineFacts extends Pick<
+  NodeFacts,
+  "cores" | "sockets" | "numa" | "memoryBytes" | "gpus"
+> {
   readonly name: string;
-  readonly cores: number;
-  readonly memoryBytes: number;
-  readonly gpus: number;
-  /** 0 or 1: none are shown, there is no choice between them. */
-  readonly sockets: number;
-  /** Memory domains in all, spread evenly over the sockets; 0 or 1: none are shown. */
-  readonly numa: number;
+  readonly others?: NodeFacts["others"];
   /** Kept with the node's vertex, for people. */
   readonly metadata?: Readonly<Record<string, Scalar>>;
 }
+
+/** The id of a node's vertex in the graph of its cluster. */
+export const nodeVertexId = (cluster: string, node: string): string => `/${cluster}/${node}`;
 
 /**
  * A cluster put together from its nodes. Cores that differ in nothing are one vertex with a size,
  * so a node takes a handful of vertices, however large it is. Ids are paths: "/cluster/node/core".
  */
-export function clusterGraph(cluster: string, nodes: readonly NodeFacts[]): Graph {
+export function clusterGraph(cluster: string, nodes: readonly MachineFacts[]): Graph {
   const tree = new Tree();
   const root = tree.add(NO_PARENT, `/${cluster}`, { type: "cluster", size: 1, unit: "" });
   const names = new Set<string>();
   for (const [at, facts] of nodes.entries()) {
     if (names.has(facts.name)) throw invalid(`nodes[${at}].name`, "is given twice");
     names.add(facts.name);
-    addNode(tree, root, `/${cluster}/${facts.name}`, facts, `nodes[${at}]`);
+    addNode(tree, root, nodeVertexId(cluster, facts.name), facts, `nodes[${at}]`);
   }
   return tree.toGraph();
 }
 
 /** The graph of one machine. */
-export function nodeGraph(facts: NodeFacts): Graph {
+export function nodeGraph(facts: MachineFacts): Graph {
   const tree = new Tree();
   addNode(tree, NO_PARENT, `/${facts.name}`, facts, "node");
   return tree.toGraph();
 }
 
-function addNode(tree: Tree, above: number, id: string, facts: NodeFacts, field: string): void {
+function addNode(tree: Tree, above: number, id: string, facts: MachineFacts, field: string): void {
   for (const name of ["cores", "memoryBytes", "gpus", "sockets", "numa"] as const) {
     if (!Number.isSafeInteger(facts[name]) || facts[name] < 0) {
       throw invalid(`${field}.${name}`, `must be a whole number, not ${facts[name]}`);
@@ -63,10 +64,11 @@ function addNode(tree: Tree, above: number, id: string, facts: NodeFacts, field:
     tree.addSome(vertex, `${path}/memory`, "memory", bytes, "B");
   });
   tree.addSome(node, `${id}/gpu`, "gpu", facts.gpus, "");
+  for (const [name, amount] of Object.entries(facts.others ?? {})) {
+    // A name may have slashes: below a word of their own they cannot spell another vertex's id.
+    tree.addSome(node, `${id}/other/${name}`, name, amount, "");
+  }
 }
-
-/** Of one machine; more is a mistake. */
-const PARTS_MAX = 1_024;
 
 interface Part {
   readonly vertex: number;
@@ -74,10 +76,10 @@ interface Part {
 }
 
 /** The smallest parts of a node that hold cores: its memory domains, its sockets, or itself. */
-function domainsOf(tree: Tree, node: number, id: string, facts: NodeFacts): readonly Part[] {
+function domainsOf(tree: Tree, node: number, id: string, facts: MachineFacts): readonly Part[] {
   const within = (holders: readonly Part[], type: string, count: number): readonly Part[] => {
     if (count <= 1) return holders;
-    if (count > PARTS_MAX) throw invalid(type, `${count} in one node are too many`);
+    if (count > limits.machinePartsMax) throw invalid(type, `${count} in one node are too many`);
     return holders.flatMap(({ vertex, path }, at) =>
       Array.from({ length: shareOf(count, holders.length, at) }, (_, number) => {
         const inner = `${path}/${type}${number}`;

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ClusterGraphs } from "./cluster-graphs.ts";
+import { parseCompatibilitySpec } from "./compatibility-spec.ts";
 import { compileRequest } from "./compile-request.ts";
 import { explainRefusal } from "./explain.ts";
 import { countsByType } from "./graph.ts";
@@ -92,6 +93,36 @@ describe.skipIf(!isHere)(`rainbow's examples${skipped}`, () => {
   test("a graph that compspec wrote has 1 rack and 4 nodes with 2 cores each", () => {
     const graph = parseGraphText(text("rainbow/compspec-cluster-nodes.json"));
     expect(countsByType(graph)).toEqual({ cluster: 1, core: 8, node: 4, rack: 1, socket: 4 });
+  });
+});
+
+describe.skipIf(!isHere)(`compspec's artifacts${skipped}`, () => {
+  const folder = "lammps/compspec";
+  const graph = isHere ? parseGraphText(text("rainbow/compspec-cluster-nodes.json")) : undefined;
+
+  test("each describes a cluster that meets what it says of itself, in both ways", () => {
+    const files = readdirSync(join(data, folder)).filter((name) => name.endsWith(".json"));
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) {
+      const document = parseJson(text(`${folder}/${file}`)) as {
+        compatibilities: { name: string; attributes: Record<string, string> }[];
+      };
+      if (graph === undefined) throw new Error("no graph");
+      const graphs = new ClusterGraphs();
+      graphs.put("c", graph);
+      for (const one of parseCompatibilitySpec(document, graph)) graphs.putSubsystem("c", one);
+      const own = document.compatibilities.flatMap(({ name, attributes }) =>
+        Object.entries(attributes).flatMap(([key, value]) => [
+          requireOne(name, "type", `${key}=${value}`),
+          requireOne(name, key, value),
+        ]),
+      );
+      expect(own.length).toBeGreaterThan(4);
+      const asking = (requires: readonly Requirement[]) =>
+        match(graphs.layout("c"), compileRequest([[want(4, "node", [], { requires })]])).fits;
+      expect(asking(own)).toBe(true);
+      expect(asking([...own, requireOne("mpi", "mpi.implementation", "none")])).toBe(false);
+    }
   });
 });
 

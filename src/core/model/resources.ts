@@ -15,6 +15,10 @@ const baseUnits = (name: string): number => BASE_UNITS[name] ?? 1;
 const NAME = /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/;
 const NAME_LENGTH_MAX = 63;
 
+// What every object has by itself ("constructor") would be found on nodes that have none of it.
+export const isResourceName = (name: string): boolean =>
+  name.length <= NAME_LENGTH_MAX && NAME.test(name) && !(name in NO_RESOURCES);
+
 /** Amounts as people write them (cpu in cpus) to base units; zero amounts are left out. */
 export function toResources(
   amounts: Readonly<Record<string, number>>,
@@ -26,8 +30,7 @@ export function toResources(
     throw invalid(field, `at most ${namesMax} names, not ${names.length}`);
   const result: Record<string, number> = {};
   for (const name of names) {
-    // What every object has by itself ("constructor") would be found on nodes that have none of it.
-    if (name.length > NAME_LENGTH_MAX || !NAME.test(name) || name in NO_RESOURCES) {
+    if (!isResourceName(name)) {
       throw invalid(
         field,
         `${JSON.stringify(name.slice(0, 70))} is not a resource name, like "gpu"`,

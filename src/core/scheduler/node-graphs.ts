@@ -1,12 +1,14 @@
 import { limits } from "../../limits.ts";
 import type { Allocation } from "../graph/allocation.ts";
 import { explainRefusal } from "../graph/explain.ts";
-import { clusterGraph, type NodeFacts } from "../graph/facts.ts";
+import { clusterGraph } from "../graph/facts.ts";
 import type { Graph } from "../graph/graph.ts";
-import { CPU, type GraphRequest, isResource, toTaken } from "../graph/graph-request.ts";
+import { type GraphRequest, isResource, toTaken } from "../graph/graph-request.ts";
 import { type Layout, layOut } from "../graph/layout.ts";
 import { allocate } from "../graph/match.ts";
+import { subsystemsOf } from "../graph/node-subsystems.ts";
 import type { Node } from "../model/node.ts";
+import { type FactEntry, factsOfCapacity, type NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 
 /** What one alternative takes of an empty node; undefined: all of it. */
@@ -27,8 +29,10 @@ export class NodeGraph {
   readonly #ways = new WeakMap<GraphRequest, readonly Way[]>();
 
   constructor(facts: NodeFacts) {
-    this.#graph = clusterGraph("cluster", [facts]);
-    this.#layout = layOut(this.#graph, new Map());
+    const machine = { ...facts, name: "node" };
+    this.#graph = clusterGraph("cluster", [machine]);
+    const subsystems = subsystemsOf("cluster", [machine], this.#graph);
+    this.#layout = layOut(this.#graph, new Map(subsystems.map((each) => [each.name, each])));
   }
 
   /** By preference; alternatives that it could never meet are left out. */
@@ -69,11 +73,19 @@ function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Resour
 
 /** The graphs of all nodes. Those of machines that are alike are made once. */
 export class NodeGraphs {
+  readonly #factsOf: (node: Node) => NodeFacts;
   readonly #byFacts = new Map<string, NodeGraph>();
+  /** Equal lists of software are the same list: FactsPool. */
+  readonly #numbers = new WeakMap<readonly FactEntry[], number>();
+  #lists = 0;
+
+  constructor(factsOf: (node: Node) => NodeFacts = ({ capacity }) => factsOfCapacity(capacity)) {
+    this.#factsOf = factsOf;
+  }
 
   of(node: Node): NodeGraph {
-    const facts = factsOf(node);
-    const key = JSON.stringify(facts);
+    const facts = this.#factsOf(node);
+    const key = this.#keyOf(facts);
     let graph = this.#byFacts.get(key);
     if (graph === undefined) {
       // Machines come and go and change: what is still in use is made again.
@@ -82,13 +94,13 @@ export class NodeGraphs {
     }
     return graph;
   }
-}
 
-const factsOf = ({ capacity }: Node): NodeFacts => ({
-  name: "node",
-  cores: Math.floor((capacity["cpu"] ?? 0) / CPU),
-  memoryBytes: capacity["memory"] ?? 0,
-  gpus: capacity["gpu"] ?? 0,
-  sockets: 1,
-  numa: 1,
-});
+  #keyOf({ software, ...counted }: NodeFacts): string {
+    const lists = Object.entries(software).map(([name, list]) => {
+      let number = this.#numbers.get(list);
+      if (number === undefined) this.#numbers.set(list, (number = ++this.#lists));
+      return [name, number];
+    });
+    return JSON.stringify([counted, lists]);
+  }
+}

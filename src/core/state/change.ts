@@ -3,6 +3,7 @@ import type { Group } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { Job } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import type { Task } from "../model/task.ts";
 
 /**
@@ -10,7 +11,9 @@ import type { Task } from "../model/task.ts";
  * applied in memory, and sent to watchers and agents, so the four cannot disagree.
  *
  * config: group, job, counter. desired: task (a task row holds its assignment: node, attempt and
- * their state). inventory: cluster, graph, subsystem, status (all of clusters), node.
+ * their state). inventory: cluster, graph, subsystem, status (all of clusters), node, facts (what a
+ * node's agent says its machine has; those of one that says nothing follow from its capacity:
+ * `State.factsOf`).
  */
 export type Change =
   | { readonly table: "group"; readonly row: Group }
@@ -30,7 +33,15 @@ export type Change =
   | { readonly table: "status"; readonly removed: ClusterId }
   | { readonly table: "node"; readonly row: Node }
   | { readonly table: "node"; readonly removed: NodeId }
+  | { readonly table: "facts"; readonly row: FactsRow }
+  | { readonly table: "facts"; readonly removed: NodeId }
   | { readonly table: "counter"; readonly row: Counter };
+
+/** Rows of their own: they are large, and nodes come and go more often than their machines change. */
+export interface FactsRow {
+  readonly id: NodeId;
+  readonly facts: NodeFacts;
+}
 
 /** Numbers that must never be used again, even when what bore them is gone. */
 export interface Counter {

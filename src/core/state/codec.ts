@@ -3,11 +3,12 @@ import { decodeGraph, decodeSubsystem, encodeGraph, encodeSubsystem } from "../g
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, JobId } from "../model/ids.ts";
-import { clusterId, jobId } from "../model/ids.ts";
+import { clusterId, jobId, nodeId } from "../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../model/job.ts";
 import { SharedSpec } from "../model/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
 import type { Node } from "../model/node.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import type { Task } from "../model/task.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { Change, Counter } from "./change.ts";
@@ -51,6 +52,11 @@ export function encodeChange(
         write(subsystemKey(id, subsystem.name), encodeSubsystem(subsystem));
       }
       return;
+    case "facts":
+      // Without the id, which is in the key: equal machines have equal rows.
+      if ("removed" in change) write(`facts/${change.removed}`, undefined);
+      else write(`facts/${change.row.id}`, JSON.stringify(change.row.facts));
+      return;
     case "group":
     case "cluster":
     case "status":
@@ -88,6 +94,10 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       return { table, row: JSON.parse(value) as ClusterStatus };
     case "node":
       return { table, row: decodeNode(JSON.parse(value) as Node) };
+    case "facts": {
+      const facts = JSON.parse(value) as NodeFacts;
+      return { table, row: { id: nodeId(key.slice(key.indexOf("/") + 1)), facts } };
+    }
     default:
       throw new AppError("internal", `the store holds a row that is not ours: ${key}`);
   }

@@ -3,6 +3,7 @@ import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure } from "../model/task.ts";
 import type { Change } from "./change.ts";
@@ -87,6 +88,12 @@ export type Command =
       /** undefined: no longer. */
       readonly drain: { readonly by: string; readonly reason: string } | undefined;
     }
+  | {
+      readonly kind: "put-facts";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      readonly facts: NodeFacts;
+    }
   | { readonly kind: "remove-node"; readonly nodeId: NodeId; readonly nowMs: number }
   | {
       readonly kind: "register-cluster";
@@ -127,6 +134,8 @@ export interface NodeHello {
   readonly labels: Texts;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
+  /** What the agent says its machine has; undefined: nothing that could be read. */
+  readonly facts?: NodeFacts | undefined;
   readonly session: number;
   readonly nowMs: number;
 }

@@ -8,6 +8,7 @@ import {
   removeSubsystem,
   setStatus,
 } from "./decide/clusters.ts";
+import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
@@ -41,6 +42,8 @@ function decideAny(state: State, command: Command): Decision {
       return reportRuns(state, command);
     case "drain-node":
       return drainNode(state, command);
+    case "put-facts":
+      return putFacts(state, command);
     case "remove-node":
       return removeNode(state, command);
     case "register-cluster":

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { allJobs } from "../../../tests/support/all-jobs.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
+import { nodeId } from "../model/ids.ts";
+import { NO_FACTS } from "../model/node-facts.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { decodeRow, encodeChange, waitingPrefix } from "./codec.ts";
 import { createRowLoader } from "./row-loader.ts";
@@ -32,6 +34,25 @@ function worldOfAll(keyEvery: number): World {
   }
   return world;
 }
+
+test("equal machines are held once when they are read back, whatever else differs", () => {
+  const world = new World();
+  for (const [at, name] of ["w1", "w2", "w3"].entries()) {
+    const spack = [{ name: "ior", version: "3.3.0" }];
+    const os = [{ name: at === 2 ? "rocky" : "debian" }];
+    const facts = { ...NO_FACTS, software: { spack, os } };
+    const capacity = { cpu: 4_000, memory: 8e9 + at };
+    world.do({ kind: "connect-node", ...aHello(name, { facts, capacity }) });
+  }
+  const back = readBack(world.changes);
+  expect(digest(back)).toEqual(digest(world.state));
+  const [w1, w2, w3] = ["w1", "w2", "w3"].map((name) => back.facts.get(nodeId(name)));
+  expect([w1, w2, w3].map((facts) => facts?.memoryBytes)).toEqual([8e9, 8e9 + 1, 8e9 + 2]);
+  expect(w2?.software["spack"]).toBe(w1?.software["spack"]);
+  expect(w3?.software["spack"]).toBe(w1?.software["spack"]);
+  expect(w2?.software["os"]).toBe(w1?.software["os"]);
+  expect(w3?.software["os"]).toEqual([{ name: "rocky" }]);
+});
 
 describe("rows that begin alike", () => {
   test("are loaded as what they are, whatever their terms", () => {

@@ -1,6 +1,8 @@
 import { limits } from "../../limits.ts";
 import type { Job, JobTerms } from "../model/job.ts";
+import { FactsPool } from "../model/facts-pool.ts";
 import { DEFAULT_TERMS } from "../model/job-spec.ts";
+import type { Change } from "./change.ts";
 import { decodeRow, jobIdOfKey, waitingPrefix } from "./codec.ts";
 import type { State } from "./state.ts";
 
@@ -15,6 +17,7 @@ const beginningOf = (text: string): string => text.slice(0, text.indexOf(NAME) +
  */
 export function createRowLoader(state: State): (key: string, value: string) => void {
   const known = new Map<string, JobTerms>();
+  const facts = new FactsPool();
   let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
 
   const learn = ({ spec: { terms } }: Job, text: string): void => {
@@ -25,6 +28,11 @@ export function createRowLoader(state: State): (key: string, value: string) => v
     if (beginning === waitingPrefix(terms)) known.set(beginning, terms);
   };
 
+  const shareFacts = (change: Change & { readonly table: "facts" }): Change =>
+    "removed" in change
+      ? change
+      : { ...change, row: { ...change.row, facts: facts.share(change.row.facts) } };
+
   return (key, value) => {
     const id = value.length <= limits.foldedJobCharsMax ? jobIdOfKey(key) : undefined;
     const terms = id === undefined ? undefined : known.get(beginningOf(value));
@@ -33,7 +41,7 @@ export function createRowLoader(state: State): (key: string, value: string) => v
       return;
     }
     const change = decodeRow(key, value, like);
-    state.apply(change);
+    state.apply(change.table === "facts" ? shareFacts(change) : change);
     if (change.table !== "job" || "removed" in change) return;
     state.jobs.fold(change.row.id, value);
     learn(change.row, value);

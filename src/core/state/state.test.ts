@@ -7,6 +7,8 @@ import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { encodeChange } from "./codec.ts";
 import { jobId, nodeId } from "../model/ids.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
+import { NO_FACTS } from "../model/node-facts.ts";
 import { isActive } from "../model/task.ts";
 
 const NODES = ["n1", "n2", "n3"];
@@ -26,6 +28,13 @@ const step = fc.oneof(
     do: fc.constant("connect" as const),
     node: fc.constantFrom(...NODES),
     forgets: fc.boolean(),
+    os: fc.constantFrom(undefined, "debian", "rocky"),
+  }),
+  fc.record({
+    do: fc.constant("facts" as const),
+    node: fc.constantFrom(...NODES),
+    os: fc.constantFrom("debian", "rocky"),
+    old: fc.boolean(),
   }),
   fc.record({ do: fc.constant("disconnect" as const), node: fc.constantFrom(...NODES) }),
   fc.record({ do: fc.constant("flush" as const) }),
@@ -57,6 +66,13 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 let session = 0;
 
+const factsWith = (os: string): NodeFacts => ({
+  ...NO_FACTS,
+  cores: 1_000,
+  gpus: 9,
+  software: { os: [{ name: os }] },
+});
+
 function run(world: World, one: Step): void {
   const { nowMs } = world;
   const active = [...allJobs(world.state)].flatMap((record) =>
@@ -85,7 +101,18 @@ function run(world: World, one: Step): void {
       const runs = one.forgets
         ? []
         : there.map(({ jobId: id, index, attempt }) => ({ jobId: id, index, attempt }));
-      world.do({ kind: "connect-node", ...aHello(one.node, { runs, session: ++session, nowMs }) });
+      const facts = one.os === undefined ? undefined : factsWith(one.os);
+      world.do({
+        kind: "connect-node",
+        ...aHello(one.node, { runs, session: ++session, nowMs, facts }),
+      });
+      return;
+    }
+    case "facts": {
+      const link = world.state.nodes.get(nodeId(one.node))?.node.link;
+      const number = link?.kind === "connected" ? link.session - (one.old ? 1 : 0) : 0;
+      const facts = factsWith(one.os);
+      world.do({ kind: "put-facts", nodeId: nodeId(one.node), session: number, facts });
       return;
     }
     case "disconnect": {
@@ -253,7 +280,7 @@ describe("state", () => {
 /** Every node comes back, undrained, and reports success for whatever it is given. */
 function finishAll(world: World): void {
   for (const name of NODES) {
-    run(world, { do: "connect", node: name, forgets: false });
+    run(world, { do: "connect", node: name, forgets: false, os: undefined });
     run(world, { do: "drain", node: name, on: false });
   }
   for (let round = 0; round < 200; round++) {

@@ -7,6 +7,8 @@ import { jobId } from "../model/ids.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
+import type { NodeFacts } from "../model/node-facts.ts";
+import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
 import { canMove, isActive } from "../model/task.ts";
@@ -17,12 +19,13 @@ import type { Change, Counter } from "./change.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { isHeld } from "./dependencies/verdict.ts";
 import { ClusterTable } from "./cluster-table.ts";
+import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
 import type { Progress } from "./progress.ts";
-import { afterClosing, afterTask, endOf, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
+import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
 
 interface Deadline {
   readonly atMs: number;
@@ -39,13 +42,15 @@ export class State {
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly clusters = new ClusterTable();
+  /** Of nodes whose agents told them; ask `factsOf`. */
+  readonly facts = new Map<NodeId, NodeFacts>();
   counter: Counter = { lastJobId: jobId(0) };
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
 
   /** What nodes and clusters there are could ever run, by what is asked for. */
   readonly possible = new Map<string, boolean>();
-  readonly #nodeGraphs = new NodeGraphs();
+  readonly #nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
   readonly fleet = new Fleet(this.nodes);
   readonly queue = new Queue(this.fleet, this.jobs);
   /** Jobs that wait for others, and are not in the queue. */
@@ -56,10 +61,7 @@ export class State {
   readonly deadlines = new Heap<Deadline>((a, b) => a.atMs < b.atMs);
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
-  /** Ended jobs, in the order in which they ended: the first are removed first. */
-  #ended: JobRecord[] = [];
-  #endedHead = 0;
-  endedTasks = 0;
+  readonly ended = new EndedJobs();
   #loading = false;
 
   /** While rows come back in the order of their keys, a job may look ended and not be. */
@@ -70,26 +72,11 @@ export class State {
   finishLoading(): void {
     this.#loading = false;
     for (const record of this.jobs.openRecords()) {
-      if (isJobEnded(record.progress)) this.#noteEnd(record);
+      if (isJobEnded(record.progress)) this.ended.add(record);
       // Rows of tasks come last: only now is known how far the jobs are that others wait for.
       else if (record.job.spec.dependsOn !== undefined) this.#begin(record);
     }
-    const end = ({ job, progress }: JobRecord): number => endOf(job, progress);
-    this.#ended.sort((a, b) => end(a) - end(b) || a.job.id - b.job.id);
-  }
-
-  #noteEnd(record: JobRecord): void {
-    this.#ended.push(record);
-    this.endedTasks += record.taskRowCount;
-  }
-
-  /** The job that ended longest ago, `skip` further on. */
-  endedJob(skip: number): JobRecord | undefined {
-    return this.#ended[this.#endedHead + skip];
-  }
-
-  get endedJobs(): number {
-    return this.#ended.length - this.#endedHead;
+    this.ended.sort();
   }
 
   apply(change: Change): void {
@@ -115,6 +102,11 @@ export class State {
       case "status":
         if (this.clusters.apply(change)) this.queue.clustersChanged();
         if (change.table !== "status") this.possible.clear();
+        return;
+      case "facts":
+        if ("removed" in change) this.facts.delete(change.removed);
+        else this.facts.set(change.row.id, change.row.facts);
+        this.#factsChanged("removed" in change ? change.removed : change.row.id);
         return;
       case "counter":
         this.counter = change.row;
@@ -143,11 +135,19 @@ export class State {
       case "subsystem":
       case "status":
         return this.clusters.isNewest(change);
+      case "facts":
+        if ("removed" in change) return !this.facts.has(change.removed);
+        return this.facts.get(change.row.id) === change.row.facts;
       case "counter":
         return this.counter === change.row;
       default:
         return unreachable(change);
     }
+  }
+
+  /** What the node's machine has, as far as it is known. */
+  factsOf({ id, capacity }: Node): NodeFacts {
+    return this.facts.get(id) ?? factsOfCapacity(capacity);
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {
@@ -160,7 +160,7 @@ export class State {
   }
 
   get unfinishedJobs(): number {
-    return this.jobs.size - this.endedJobs;
+    return this.jobs.size - this.ended.count;
   }
 
   #group(id: GroupId): GroupRecord {
@@ -242,14 +242,8 @@ export class State {
       tally.jobs[progress.state]--;
       for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
     }
-    invariant(this.endedJob(0) === record, "jobs are removed in the order they ended");
     invariant(!this.holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
-    this.#endedHead++;
-    this.endedTasks -= record.taskRowCount;
-    if (this.#endedHead >= 1_024 && this.#endedHead * 2 > this.#ended.length) {
-      this.#ended = this.#ended.slice(this.#endedHead);
-      this.#endedHead = 0;
-    }
+    this.ended.removeOldest(record);
     if (this.jobOrder.length > 1_024 && this.jobOrder.length > 2 * this.jobs.size) {
       this.jobOrder = this.jobOrder.filter((other) => this.jobs.has(other));
     }
@@ -328,7 +322,7 @@ export class State {
     if (this.#loading) return;
     this.holds.progressed(record, before);
     if (!isJobEnded(after) || isJobEnded(before)) return;
-    this.#noteEnd(record);
+    this.ended.add(record);
     if (record.job.spec.dependsOn !== undefined) this.holds.ended(record);
   }
 
@@ -346,6 +340,15 @@ export class State {
     this.fleet.nodeChanged(record, before);
     if (row.link.kind === "disconnected") this.disconnected.add(record);
     else this.disconnected.delete(record);
+  }
+
+  #factsChanged(id: NodeId): void {
+    const record = this.nodes.get(id);
+    if (record === undefined) return; // its row follows
+    const { node } = record;
+    record.replace(node);
+    this.possible.clear();
+    this.fleet.nodeChanged(record, node.capacity);
   }
 
   #removeNode(id: NodeId): void {

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type { StateValues } from "../../../core/graph/cluster-state.ts";
 import type { ResourceChoice } from "../../../core/graph/request.ts";
+import type { Software } from "../../../core/model/node-facts.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 import {
   amounts,
@@ -146,6 +147,33 @@ export const Task = object(
   { $id: "Task" },
 );
 
+const software = Type.Unsafe<Software>(
+  Type.Object(
+    {},
+    {
+      additionalProperties: Type.Array(
+        Type.Object(
+          {},
+          {
+            additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
+          },
+        ),
+      ),
+      description: "What was found, by subsystem: os, kernel, arch, cpu, gpu, mpi, compiler, spack",
+    },
+  ),
+);
+
+const nodeFacts = object({
+  cores: whole("Whole cpus that are offered"),
+  sockets: whole("Sockets; 0: not known"),
+  numa: whole("Memory domains; 0: not known"),
+  memoryBytes: whole("Memory that is offered"),
+  gpus: whole("Gpus that are offered"),
+  others: amounts("Any other resource that is offered"),
+  software,
+});
+
 export const Node = object(
   {
     name: text("Name, unique over all clusters"),
@@ -159,6 +187,7 @@ export const Node = object(
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
     agentVersion: text("Version of its agent"),
+    facts: optional(nodeFacts),
     revision: revision(),
   },
   { $id: "Node" },

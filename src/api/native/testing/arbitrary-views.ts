@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import type { ResourceChoice } from "../../../core/graph/request.ts";
 import { requireOne, want } from "../../../core/graph/testing/requests.ts";
+import type { NodeFacts } from "../../../core/model/node-facts.ts";
 import type {
   ClusterAnswerView,
   ClusterReasonView,
@@ -184,6 +185,8 @@ export const tasks = record<TaskView>(
   ],
 );
 
+const entries = fc.dictionary(name, fc.oneof(text, count, fc.boolean()), { maxKeys: 3 });
+
 export const nodes = record<NodeView>(
   {
     name,
@@ -197,9 +200,21 @@ export const nodes = record<NodeView>(
     disconnectedAtMs: wide,
     drainReason: text,
     agentVersion: text,
+    facts: record<NodeFacts>(
+      {
+        cores: count,
+        sockets: count,
+        numa: count,
+        memoryBytes: wide,
+        gpus: count,
+        others: fc.dictionary(name, count, { maxKeys: 3 }),
+        software: fc.dictionary(name, fc.array(entries, { maxLength: 3 }), { maxKeys: 3 }),
+      },
+      [],
+    ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason"],
+  ["connectedAtMs", "disconnectedAtMs", "drainReason", "facts"],
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());

@@ -8,6 +8,7 @@ import type { Answers, CommandOf, Decision, NodeHello, RunRef } from "../command
 import type { NodeRecord } from "../node-record.ts";
 import type { State } from "../state.ts";
 import { isActiveTask, loseAttempt } from "./end-attempt.ts";
+import { changeFacts } from "./facts.ts";
 
 /** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
 export function connectNode(state: State, hello: NodeHello): Decision<Answers["connect-node"]> {
@@ -23,6 +24,7 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
   }
   const rebooted = known !== undefined && known.node.bootId !== hello.bootId;
   changes.push({ table: "node", row: toNode(hello, known?.node) });
+  changes.push(...changeFacts(state, hello.nodeId, hello.facts, hello.capacity));
   const answer = reconcile(state, hello, rebooted, changes);
   return { changes, answer };
 }
@@ -139,6 +141,7 @@ export function removeNode(
     throw new AppError("conflict", `node ${nodeId} is connected; stop its agent first`);
   }
   const changes = loseTasks(state, record, "its node was removed", nowMs);
+  if (state.facts.has(nodeId)) changes.push({ table: "facts", removed: nodeId });
   changes.push({ table: "node", removed: nodeId });
   return { changes, answer: undefined };
 }

@@ -31,9 +31,9 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   for (const { node } of state.disconnected) {
     next = Math.min(next, node.link.sinceMs + settings.nodeLostAfterMs);
   }
-  const oldest = state.endedJob(0);
+  const oldest = state.ended.oldest(0);
   if (oldest !== undefined) {
-    const isSurplus = state.endedTasks > settings.finishedTasksMax;
+    const isSurplus = state.ended.tasks > settings.finishedTasksMax;
     next = Math.min(next, removalMs(oldest, settings, isSurplus));
   }
   return next === Number.POSITIVE_INFINITY ? undefined : next;
@@ -87,9 +87,9 @@ class Removal {
 
   removeEnded(settings: TickSettings): readonly Change[] {
     const state = this.#state;
-    let surplus = state.endedTasks - settings.finishedTasksMax;
+    let surplus = state.ended.tasks - settings.finishedTasksMax;
     for (let at = 0; at < limits.removalsPerTickMax; at++) {
-      const record = state.endedJob(at);
+      const record = state.ended.oldest(at);
       if (record === undefined) break;
       if (removalMs(record, settings, surplus > 0) > this.#nowMs) break;
       if (!this.#release(record.job.id)) break;

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSK4AQoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiuwIKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQaLwoNQ2FwYWNpdHlFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiCwoJSGVhcnRiZWF0IjsKB1JlcG9ydHMSCwoDc2VxGAEgASgNEiMKBmV2ZW50cxgCIAMoCzITLmJ1c2Jhci52MS5SdW5FdmVudCJ7CghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAQgcKBWV2ZW50IiAKB1N0YXJ0ZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoASKLAQoFRW5kZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoARITCgtlbmRlZF9hdF9tcxgCIAEoARIiCgVjYXVzZRgDIAEoDjITLmJ1c2Jhci52MS5FbmRDYXVzZRIRCglleGl0X2NvZGUYBCABKA0SDgoGc2lnbmFsGAUgASgJEg8KB21lc3NhZ2UYBiABKAki/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiQAoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAEibAoEV29yaxIhCgVzcGVjcxgBIAMoCzISLmJ1c2Jhci52MS5SdW5TcGVjEiAKBnN0YXJ0cxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIfCgVzdG9wcxgDIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCKWAgoHUnVuU3BlYxILCgNqb2IYASABKA0SEAoIam9iX25hbWUYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEYXJndhgEIAMoCRIOCgZzY3JpcHQYBSABKAkSKAoDZW52GAYgAygLMhsuYnVzYmFyLnYxLlJ1blNwZWMuRW52RW50cnkSCwoDY3dkGAcgASgJEhUKDXRpbWVfbGltaXRfbXMYCCABKAESFQoNa2lsbF9ncmFjZV9tcxgJIAEoARIaChJvdXRwdXRfbGltaXRfYnl0ZXMYCiABKAESEgoKYXJyYXlfc2l6ZRgLIAEoDRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhIKA0FjaxILCgNzZXEYASABKA0imwEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDSJbCgtPdXRwdXRDaHVuaxIPCgdyZXF1ZXN0GAEgASgNEgwKBGRhdGEYAiABKAwSCwoDZW9mGAMgASgIEhEKCXRydW5jYXRlZBgEIAEoCBINCgVlcnJvchgFIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSLbAQoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSABCCQoHbWVzc2FnZSLPAgoFSGVsbG8SDAoEbm9kZRgBIAEoCRIPCgdjbHVzdGVyGAIgASgJEhEKCWFnZW50X2tleRgDIAEoCRIPCgdib290X2lkGAQgASgJEg8KB3ZlcnNpb24YBSABKAkSMAoIY2FwYWNpdHkYBiADKAsyHi5idXNiYXIudjEuSGVsbG8uQ2FwYWNpdHlFbnRyeRIsCgZsYWJlbHMYByADKAsyHC5idXNiYXIudjEuSGVsbG8uTGFiZWxzRW50cnkSHgoEcnVucxgIIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpmYWN0c19qc29uGAkgASgJGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiCwoJSGVhcnRiZWF0IjsKB1JlcG9ydHMSCwoDc2VxGAEgASgNEiMKBmV2ZW50cxgCIAMoCzITLmJ1c2Jhci52MS5SdW5FdmVudCJ7CghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAQgcKBWV2ZW50IiAKB1N0YXJ0ZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoASKLAQoFRW5kZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoARITCgtlbmRlZF9hdF9tcxgCIAEoARIiCgVjYXVzZRgDIAEoDjITLmJ1c2Jhci52MS5FbmRDYXVzZRIRCglleGl0X2NvZGUYBCABKA0SDgoGc2lnbmFsGAUgASgJEg8KB21lc3NhZ2UYBiABKAki/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiQAoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAEibAoEV29yaxIhCgVzcGVjcxgBIAMoCzISLmJ1c2Jhci52MS5SdW5TcGVjEiAKBnN0YXJ0cxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIfCgVzdG9wcxgDIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCKWAgoHUnVuU3BlYxILCgNqb2IYASABKA0SEAoIam9iX25hbWUYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEYXJndhgEIAMoCRIOCgZzY3JpcHQYBSABKAkSKAoDZW52GAYgAygLMhsuYnVzYmFyLnYxLlJ1blNwZWMuRW52RW50cnkSCwoDY3dkGAcgASgJEhUKDXRpbWVfbGltaXRfbXMYCCABKAESFQoNa2lsbF9ncmFjZV9tcxgJIAEoARIaChJvdXRwdXRfbGltaXRfYnl0ZXMYCiABKAESEgoKYXJyYXlfc2l6ZRgLIAEoDRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhIKA0FjaxILCgNzZXEYASABKA0imwEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDSJbCgtPdXRwdXRDaHVuaxIPCgdyZXF1ZXN0GAEgASgNEgwKBGRhdGEYAiABKAwSCwoDZW9mGAMgASgIEhEKCXRydW5jYXRlZBgEIAEoCBINCgVlcnJvchgFIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -80,6 +80,12 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
      */
     value: Heartbeat;
     case: "heartbeat";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Facts facts = 5;
+     */
+    value: Facts;
+    case: "facts";
   } | { case: undefined; value?: undefined };
 };
 
@@ -142,6 +148,14 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: repeated busbar.v1.RunId runs = 8;
    */
   runs: RunId[];
+
+  /**
+   * What the machine has, as JSON: {"sockets": 2, "numa": 2, "software": {"os": [{"name": ...}]}}.
+   * Empty: nothing is known but the capacity. What the server cannot read it passes over.
+   *
+   * @generated from field: string facts_json = 9;
+   */
+  factsJson: string;
 };
 
 /**
@@ -150,6 +164,27 @@ export type Hello = Message<"busbar.v1.Hello"> & {
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 2);
+
+/**
+ * What the machine has is no longer what Hello, or the last of these, said.
+ *
+ * @generated from message busbar.v1.Facts
+ */
+export type Facts = Message<"busbar.v1.Facts"> & {
+  /**
+   * as Hello.facts_json
+   *
+   * @generated from field: string json = 1;
+   */
+  json: string;
+};
+
+/**
+ * Describes the message busbar.v1.Facts.
+ * Use `create(FactsSchema)` to create a new message.
+ */
+export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 3);
 
 /**
  * @generated from message busbar.v1.Heartbeat
@@ -162,7 +197,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 3);
+  messageDesc(file_busbar_v1_agent, 4);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -187,7 +222,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 4);
+  messageDesc(file_busbar_v1_agent, 5);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -221,7 +256,7 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 5);
+  messageDesc(file_busbar_v1_agent, 6);
 
 /**
  * @generated from message busbar.v1.Started
@@ -238,7 +273,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 6);
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -288,7 +323,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -343,7 +378,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 9);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -365,7 +400,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 10);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -398,7 +433,7 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 11);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -477,7 +512,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -496,7 +531,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -540,7 +575,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -583,7 +618,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 15);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -607,7 +642,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * @generated from enum busbar.v1.EndCause

@@ -1,0 +1,138 @@
+import type { NodeFacts, Software } from "../../core/model/node-facts.ts";
+import { offeredFacts } from "../../core/model/node-facts.ts";
+import type { Resources } from "../../core/model/resources.ts";
+import { describeChain } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Random } from "../../ports/random.ts";
+import type { Hardware } from "./find-facts.ts";
+import { findHardware, findSoftware, NO_HARDWARE, toFacts } from "./find-facts.ts";
+import type { KeptSoftware } from "./kept-software.ts";
+import type { Machine } from "./machine.ts";
+import { Spack } from "./spack.ts";
+
+export interface DiscoveryOptions {
+  readonly machine: Machine;
+  /** What was found before the first hello. */
+  readonly hardware: Hardware;
+  /** What the agent offers. */
+  readonly capacity: Resources;
+  readonly kept: KeptSoftware;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * What is known of the machine, kept up to date.
+ *
+ *   idle --time, refresh--> looking --done--> idle
+ *                              |  refresh: looks once more when done
+ *
+ * The first look at software comes after the agent's hello, which must not wait for it.
+ */
+export class Discovery {
+  readonly #options: DiscoveryOptions;
+  readonly #spack = new Spack();
+  #json: string;
+  #state: "idle" | "looking" | "looking-again" | "closed" = "idle";
+  #cancelTimer: (() => void) | undefined;
+  #listener: () => void = () => undefined;
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options;
+    this.#json = this.#describe(options.hardware, options.kept.load());
+  }
+
+  /** The newest facts as JSON. */
+  get json(): string {
+    return this.#json;
+  }
+
+  /** Looks from now on, and calls back whenever the facts have changed. */
+  start(onChange: () => void): void {
+    this.#listener = onChange;
+    this.#lookAfter(limits.softwareDelayMs);
+  }
+
+  refresh(): void {
+    if (this.#state === "idle") void this.#look();
+    else if (this.#state === "looking") this.#state = "looking-again";
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#cancelTimer?.();
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.clock.after(delayMs, () => this.refresh());
+  }
+
+  async #look(): Promise<void> {
+    const { machine, kept, logger } = this.#options;
+    this.#state = "looking";
+    this.#cancelTimer?.();
+    try {
+      const hardware = await findHardware(machine);
+      const software = await findSoftware(machine, hardware, this.#spack);
+      if (this.#isClosed) return;
+      const json = this.#describe(hardware, software);
+      if (json !== this.#json) {
+        this.#json = json;
+        kept.save(software);
+        logger.info({ subsystems: this.#counts(software) }, "the machine is described anew");
+        this.#listener();
+      }
+    } catch (error) {
+      // Whatever is odd about this machine, an agent with work to look after does not die of it.
+      logger.warn({ error: describeChain(error) }, "could not look at the machine");
+    }
+    this.#looked();
+  }
+
+  #looked(): void {
+    if (this.#isClosed) return;
+    const again = this.#state === "looking-again";
+    this.#state = "idle";
+    // Agents that were started together do not look together for ever.
+    const jitter = 0.9 + 0.2 * this.#options.random.fraction();
+    this.#lookAfter(again ? 0 : limits.discoveryIntervalMs * jitter);
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  #describe(hardware: Hardware, software: Software): string {
+    return JSON.stringify(offeredFacts(toFacts(hardware, software), this.#options.capacity));
+  }
+
+  #counts(software: Software): Readonly<Record<string, number>> {
+    return Object.fromEntries(Object.entries(software).map(([name, { length }]) => [name, length]));
+  }
+}
+
+/** What the machine has, or nothing when it takes too long to say: then it is told later. */
+export async function findHardwareInTime(machine: Machine, clock: Clock): Promise<Hardware> {
+  return await new Promise((resolve) => {
+    const cancel = clock.after(limits.discoveryMsMax, () => resolve(NO_HARDWARE));
+    const found = (hardware: Hardware): void => {
+      cancel();
+      resolve(hardware);
+    };
+    findHardware(machine).then(found, () => found(NO_HARDWARE));
+  });
+}
+
+/** Everything at once, for whoever has the time to wait. */
+export async function findFacts(
+  machine: Machine,
+  capacityOf: (hardware: Hardware) => Resources,
+): Promise<NodeFacts> {
+  const hardware = await findHardware(machine);
+  const software = await findSoftware(machine, hardware, new Spack());
+  return offeredFacts(toFacts(hardware, software), capacityOf(hardware));
+}

@@ -1,0 +1,35 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Software } from "../../core/model/node-facts.ts";
+import { parseNodeFacts } from "../../core/model/node-facts.ts";
+
+/**
+ * What programs told the last time, in the agent's directory: a restarted agent says it in its hello
+ * and is not taken to have lost its software until it has asked again. Best effort: without it, or
+ * with nonsense in it, the agent asks first.
+ */
+export interface KeptSoftware {
+  load(): Software;
+  save(software: Software): void;
+}
+
+export function createKeptSoftware(directory: string): KeptSoftware {
+  const path = join(directory, "software.json");
+  return {
+    load() {
+      try {
+        return parseNodeFacts(readFileSync(path, "utf8"), "software").software;
+      } catch {
+        return {};
+      }
+    },
+    save(software) {
+      try {
+        writeFileSync(`${path}.new`, JSON.stringify({ software }), { mode: 0o600 });
+        renameSync(`${path}.new`, path);
+      } catch {
+        // A full disk is told by those who need it.
+      }
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { FactEntry } from "../../core/model/node-facts.ts";
+import type { Machine } from "./machine.ts";
+
+/** A program that tells its version, and how to read it. */
+export interface KnownProgram {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** What it is, by what it printed; undefined: not what its name suggests. */
+  readonly read: (output: string) => Version | undefined;
+}
+
+export interface Version {
+  readonly name: string;
+  readonly version: string;
+}
+
+/**
+ * One after the other: this runs beside the work of the machine. Programs that are the same under two
+ * names ("mpirun", "mpiexec") are told once.
+ */
+export async function findPrograms(
+  machine: Machine,
+  known: readonly KnownProgram[],
+): Promise<readonly FactEntry[]> {
+  const entries = new Map<string, FactEntry>();
+  for (const { program, args, read } of known) {
+    const path = await machine.find(program);
+    const output = path === undefined ? undefined : await machine.run(path, args);
+    const found = output === undefined ? undefined : read(output);
+    if (path === undefined || found === undefined) continue;
+    const key = `${found.name} ${found.version}`;
+    if (!entries.has(key)) entries.set(key, { ...found, path });
+  }
+  return [...entries.values()];
+}
+
+/** By the first group of a pattern. */
+export const versionBy =
+  (name: string, pattern: RegExp) =>
+  (output: string): Version | undefined => {
+    const version = pattern.exec(output)?.[1];
+    return version === undefined ? undefined : { name, version };
+  };

@@ -1,0 +1,30 @@
+import { access, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError, invalid } from "../lib/errors.ts";
+
+/** Writes files by name into a folder, which is made. Nothing is written where one is there already. */
+export async function writeNewFiles(
+  folder: string,
+  files: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  for (const path of paths) if (await isThere(path)) throw exists(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const [name, text] of Object.entries(files)) {
+      await writeFile(join(folder, name), text, { flag: "wx" });
+    }
+  } catch (cause) {
+    throw new AppError("unavailable", `cannot write into ${folder}`, { cause });
+  }
+  return paths;
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+const exists = (path: string): AppError =>
+  invalid(path, "is there already; remove it, or choose another folder");
