@@ -75,20 +75,53 @@ describe("registered clusters", () => {
       { name: "blue", kind: "pulling", nodes: 0, capacity: {} },
       { name: "default", kind: "managed", nodes: 1, nodesConnected: 1, vertices: {} },
     ]);
-    expect(await operations.getCluster("default")).toMatchObject({ capacity: { cpu: 4 } });
-    const named = { cluster: "default", name: "io" };
-    for (const refused of [
-      () => register("default"),
-      () => operations.getClusterGraph("default"),
-      () => operations.addSubsystem(me, { ...named, document: io() }),
-      () => operations.removeSubsystem(me, named),
-      () => operations.getSubsystem(named),
-    ]) {
-      await expect(refused()).rejects.toThrow(/cluster default has agents/);
-    }
+    await expect(register("default")).rejects.toThrow(/cluster default has agents/);
+    const shown = await operations.getCluster("default");
+    expect(shown).toMatchObject({ capacity: { cpu: 4 }, vertices: { node: 1, core: 4 } });
+    const { graph } = await operations.getClusterGraph("default");
+    expect(Object.keys(graph.nodes)).toContain("/default/w1/core");
     await expect(operations.deleteCluster(me, "default")).rejects.toThrow("remove them first");
     const told = await operations.setClusterState(me, { cluster: "default", values: { a: 1 } });
     expect(told.state).toMatchObject([{ key: "a", value: 1 }]);
+  });
+
+  test("with agents get subsystems of the nodes they have, and give them back", async () => {
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
+    const named = { cluster: "default", name: "io" };
+    const add = (vertex: string) =>
+      operations.addSubsystem(me, {
+        ...named,
+        document: aDocument({ io0: "shm" }, [[vertex, "io0"]]),
+      });
+    await expect(add("/default/w2")).rejects.toThrow('has a vertex "/default/w2"');
+    await expect(add("/default/w1/core")).rejects.toThrow("links are to /default or to a node");
+    const shown = await add("/default/w1");
+    expect(shown.subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
+    const { edges } = (await operations.getSubsystem(named)).graph;
+    expect(edges).toMatchObject([{ source: "/default/w1" }]);
+    await operations.removeSubsystem(me, named);
+    await expect(operations.getSubsystem(named)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("take compspec's artifact as one subsystem for each name in it", async () => {
+    await register();
+    const document = {
+      version: "0.0.0",
+      kind: "CompatibilitySpec",
+      metadata: { name: "lammps", schemas: {} },
+      compatibilities: [
+        { name: "mpi", version: "0.0.0", attributes: { implementation: "mpich", version: "4.1" } },
+        { name: "os", version: "0.0.0", attributes: { name: "rocky" } },
+      ],
+    };
+    const { subsystems } = await operations.addSubsystem(me, {
+      cluster: "blue",
+      name: "lammps",
+      document,
+    });
+    expect(subsystems.map(({ name }) => name)).toEqual(["mpi", "os"]);
   });
 
   test("give back the graph that was sent, as text or as a document", async () => {

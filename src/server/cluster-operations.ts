@@ -1,9 +1,12 @@
+import { isCompatibilitySpec, parseCompatibilitySpec } from "../core/graph/compatibility-spec.ts";
 import { parseCounters } from "../core/graph/cluster-state.ts";
 import type { Graph } from "../core/graph/graph.ts";
 import { parseGraph, parseJson, toJgf } from "../core/graph/jgf.ts";
 import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/subsystem.ts";
+import type { Cluster } from "../core/model/cluster.ts";
 import type { ClusterId } from "../core/model/ids.ts";
 import { checkName, clusterId } from "../core/model/ids.ts";
+import { managedGraph, toDeclared } from "../core/scheduler/managed-graph.ts";
 import { requireCluster } from "../core/state/decide/clusters.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
@@ -49,14 +52,19 @@ export function createClusterOperations({ loop, clock }: OperationContext): Clus
       return { revision: loop.revision };
     },
 
-    getClusterGraph: (name) => loop.read((state) => toJgf(graphOf(state, clusterId(name)))),
+    getClusterGraph: (name) => loop.read((state) => toJgf(partsOf(state, clusterId(name)).graph)),
 
     async addSubsystem(_caller, { cluster, name, document }) {
       const id = clusterId(cluster);
       checkSubsystemName(name);
-      const graph = loop.peek((state) => graphOf(state, id));
-      const subsystem = parseSubsystem(name, documentOf(document), graph);
-      await loop.submit({ kind: "put-subsystem", id, subsystem, graph });
+      const { graph, kind } = loop.peek((state) => partsOf(state, id));
+      for (const subsystem of readSubsystems(name, documentOf(document), graph)) {
+        if (kind === "managed") {
+          await loop.submit({ kind: "declare-software", row: toDeclared(id, subsystem, graph) });
+        } else {
+          await loop.submit({ kind: "put-subsystem", id, subsystem, graph });
+        }
+      }
       return getCluster(cluster);
     },
 
@@ -67,9 +75,10 @@ export function createClusterOperations({ loop, clock }: OperationContext): Clus
 
     getSubsystem: ({ cluster, name }) =>
       loop.read((state) => {
-        const id = clusterId(cluster);
-        const graph = graphOf(state, id);
-        return toSubsystemJgf(subsystemOf(state, id, name), graph);
+        const { graph, subsystems } = partsOf(state, clusterId(cluster));
+        const subsystem = subsystems.get(name);
+        if (subsystem !== undefined) return toSubsystemJgf(subsystem, graph);
+        throw new AppError("not_found", `cluster ${cluster} has no subsystem ${name}`);
       }),
 
     async setClusterState(_caller, input) {
@@ -91,19 +100,24 @@ function checkSubsystemName(name: string): void {
   throw invalid("name", `a subsystem's has 1 to ${limits.nameLengthMax} characters, no controls`);
 }
 
-function graphOf(state: State, id: ClusterId): Graph {
-  if (requireCluster(state, id).kind === "pulling") return state.clusters.graphs.graph(id);
-  throw new AppError(
-    "conflict",
-    `cluster ${id} has agents, which tell what it has; graphs and subsystems are those of ` +
-      "registered clusters",
-  );
-}
+/** compspec's artifact tells several at once, each under a name of its own. */
+const readSubsystems = (name: string, document: unknown, graph: Graph): readonly Subsystem[] =>
+  isCompatibilitySpec(document)
+    ? parseCompatibilitySpec(document, graph)
+    : [parseSubsystem(name, document, graph)];
 
-function subsystemOf(state: State, id: ClusterId, name: string): Subsystem {
-  const subsystem = state.clusters.subsystem(id, name);
-  if (subsystem !== undefined) return subsystem;
-  throw new AppError("not_found", `cluster ${id} has no subsystem ${name}`);
+function partsOf(
+  state: State,
+  id: ClusterId,
+): {
+  readonly kind: Cluster["kind"];
+  readonly graph: Graph;
+  readonly subsystems: ReadonlyMap<string, Subsystem>;
+} {
+  const { kind } = requireCluster(state, id);
+  if (kind === "managed") return { kind, ...managedGraph(state, id) };
+  const { graphs } = state.clusters;
+  return { kind, graph: graphs.graph(id), subsystems: graphs.subsystems(id) };
 }
 
 function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { countsByType, type Graph } from "../core/graph/graph.ts";
 import type { Cluster } from "../core/model/cluster.ts";
-import type { ClusterId } from "../core/model/ids.ts";
+import type { Subsystem } from "../core/graph/subsystem.ts";
+import { managedGraph } from "../core/scheduler/managed-graph.ts";
 import type { NodeRecord } from "../core/state/node-record.ts";
 import type { State } from "../core/state/state.ts";
 import { sum } from "./node-operations.ts";
@@ -12,12 +13,18 @@ export function showClusters(state: State): ClusterView[] {
   return state.clusters.inOrder.map((cluster) => show(state, cluster, nodes.get(cluster.id) ?? []));
 }
 
-export const showCluster = (state: State, cluster: Cluster): ClusterView =>
-  show(
-    state,
-    cluster,
-    [...state.nodes.values()].filter(({ node }) => node.cluster === cluster.id),
-  );
+export function showCluster(state: State, cluster: Cluster): ClusterView {
+  const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === cluster.id);
+  const view = show(state, cluster, nodes);
+  if (cluster.kind === "pulling") return view;
+  // Put together from all its nodes: of one cluster that is quick enough, of all it is not.
+  const { graph, subsystems } = managedGraph(state, cluster.id);
+  return {
+    ...view,
+    vertices: countsByType(graph),
+    subsystems: showSubsystems(subsystems.values()),
+  };
+}
 
 function show(
   state: State,
@@ -35,9 +42,10 @@ function show(
     nodesConnected: connected.length,
     capacity: sum(connected.map(({ node }) => node.capacity)),
     used: sum(connected.map(({ used }) => used)),
-    tasks: nodes.reduce((count, { tasks }) => count + tasks.size, 0),
+    tasks: state.clusters.loads.tasksOf(id),
     vertices: kind === "pulling" ? countsOf(state.clusters.graphs.graph(id)) : {},
-    subsystems: kind === "pulling" ? showSubsystems(state, id) : [],
+    subsystems:
+      kind === "pulling" ? showSubsystems(state.clusters.graphs.subsystems(id).values()) : [],
     state: told.map(([key, { value, setAtMs }]) => ({ key, value, setAtMs })),
     counters: status.counters,
   };
@@ -52,8 +60,8 @@ function countsOf(graph: Graph): Readonly<Record<string, number>> {
   return counts;
 }
 
-function showSubsystems(state: State, id: ClusterId): SubsystemView[] {
-  return [...state.clusters.graphs.subsystems(id).values()]
+function showSubsystems(subsystems: Iterable<Subsystem>): SubsystemView[] {
+  return [...subsystems]
     .map(({ name, vertices, links }) => ({
       name,
       vertices: vertices.length,

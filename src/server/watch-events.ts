@@ -128,6 +128,7 @@ function eventOf(
     case "cluster":
     case "graph":
     case "subsystem":
+    case "declared":
     case "status":
     case "facts":
     case "counter":

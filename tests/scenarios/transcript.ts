@@ -306,6 +306,7 @@ function describeChange(change: Change): string[] {
     case "cluster":
     case "graph":
     case "subsystem":
+    case "declared":
     case "status":
     case "counter":
       return [];

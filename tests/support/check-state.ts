@@ -200,6 +200,7 @@ export const digest = (state: State): unknown => ({
   clusters: state.clusters.inOrder.map((cluster) => ({
     cluster,
     status: state.clusters.statusOf(cluster.id),
+    declared: [...state.clusters.declared(cluster.id).values()],
     graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
   })),
   facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),

@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
 
+import { aHello } from "../../../tests/support/builders.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
+import type { ResourceChoice } from "../graph/request.ts";
 import { parseSubsystem } from "../graph/subsystem.ts";
 import { aDocument } from "../graph/testing/documents.ts";
-import { clusterId, jobId } from "../model/ids.ts";
+import { clusterId, jobId, nodeId } from "../model/ids.ts";
+import { NO_FACTS, type Software } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
@@ -77,6 +80,75 @@ describe("requests of graphs on nodes", () => {
     expect(plan(world)).toEqual(["a1", "b1", "a1", "b1"]);
     submit(world, { request: cores(1), array: "0-1", placement: { cluster: "b" } });
     expect(plan(world)).toEqual(["b1", "b1"]);
+  });
+});
+
+describe("requirements on nodes", () => {
+  const needs = (subsystem: string, field: string, value: string): ResourceChoice => [
+    [want(1, "node", [want(1, "core")], { requires: [requireOne(subsystem, field, value)] })],
+  ];
+  const withSoftware = (world: World, name: string, software: Software): void => {
+    const facts = { ...NO_FACTS, software };
+    const session = world.state.nodes.size + 1;
+    world.do({ kind: "connect-node", ...aHello(name, { session, facts }) });
+  };
+
+  test("are met by what agents tell of their machines", () => {
+    const world = new World();
+    withSoftware(world, "a", { os: [{ name: "debian", version: "12" }] });
+    withSoftware(world, "b", { os: [{ name: "rocky", version: "9" }] });
+    submit(world, { request: needs("os", "name", "rocky"), array: "0-1" });
+    expect(plan(world)).toEqual(["b", "b"]);
+    submit(world, { request: needs("os", "name", "arch") });
+    expect(plan(world)).toEqual([]);
+  });
+
+  test("wake when an agent tells something else", () => {
+    const world = new World();
+    withSoftware(world, "a", { os: [{ name: "debian" }] });
+    submit(world, { request: needs("mpi", "name", "openmpi") });
+    expect(plan(world)).toEqual([]);
+    const facts = { ...NO_FACTS, software: { mpi: [{ name: "openmpi" }] } };
+    world.do({ kind: "put-facts", nodeId: nodeId("a"), session: 1, facts });
+    expect(plan(world)).toEqual(["a"]);
+  });
+
+  test("are met by what was added to the cluster, for all nodes or for one", () => {
+    const world = new World();
+    withSoftware(world, "a", {});
+    withSoftware(world, "b", {});
+    submit(world, { request: needs("io", "type", "shm"), array: "0-1" });
+    submit(world, { request: needs("net", "type", "ib"), array: "0-1" });
+    expect(plan(world)).toEqual([]);
+    const id = clusterId("default");
+    const one = [{ node: "b", entry: { type: "shm" } }];
+    world.do({ kind: "declare-software", row: { id, name: "io", entries: one } });
+    expect(plan(world)).toEqual(["b", "b"]);
+    world.do({
+      kind: "declare-software",
+      row: { id, name: "net", entries: [{ entry: { type: "ib" } }] },
+    });
+    expect(plan(world)).toEqual(["a", "a"]);
+  });
+
+  test("parts of a machine must be large enough, and what is free is a matter of amounts", () => {
+    const world = new World();
+    const facts = { ...NO_FACTS, sockets: 2 };
+    world.do({
+      kind: "connect-node",
+      ...aHello("a", { capacity: { cpu: 8_000 }, session: 1, facts }),
+    });
+    const ofSocket = (count: number): ResourceChoice => [
+      [want(1, "socket", [want(count, "core")])],
+    ];
+    submit(world, { request: ofSocket(5) });
+    submit(world, { request: ofSocket(3), array: "0-2" });
+    expect(plan(world)).toEqual(["a", "a"]);
+    submit(world, { request: [[want(1, "socket")]] });
+    world.report("a", [2, 0, 1], 0);
+    world.report("a", [2, 1, 1], 0);
+    expect(plan(world)).toEqual(["a", "a"]);
+    expect(taken(world, 3)).toEqual({ cpu: 4_000 });
   });
 });
 

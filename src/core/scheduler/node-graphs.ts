@@ -8,6 +8,7 @@ import { type Layout, layOut } from "../graph/layout.ts";
 import { allocate } from "../graph/match.ts";
 import { subsystemsOf } from "../graph/node-subsystems.ts";
 import type { Node } from "../model/node.ts";
+import { FactsPool } from "../model/facts-pool.ts";
 import { type FactEntry, factsOfCapacity, type NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 
@@ -75,7 +76,9 @@ function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Resour
 export class NodeGraphs {
   readonly #factsOf: (node: Node) => NodeFacts;
   readonly #byFacts = new Map<string, NodeGraph>();
-  /** Equal lists of software are the same list: FactsPool. */
+  /** What was declared of a node is put together anew each time. */
+  readonly #pool = new FactsPool();
+  /** Equal lists of software are the same list. */
   readonly #numbers = new WeakMap<readonly FactEntry[], number>();
   #lists = 0;
 
@@ -84,7 +87,7 @@ export class NodeGraphs {
   }
 
   of(node: Node): NodeGraph {
-    const facts = this.#factsOf(node);
+    const facts = this.#pool.share(this.#factsOf(node));
     const key = this.#keyOf(facts);
     let graph = this.#byFacts.get(key);
     if (graph === undefined) {

@@ -1,4 +1,5 @@
 import type { Cluster, ClusterGraph, ClusterStatus, ClusterSubsystem } from "../model/cluster.ts";
+import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { Job } from "../model/job.ts";
@@ -11,7 +12,7 @@ import type { Task } from "../model/task.ts";
  * applied in memory, and sent to watchers and agents, so the four cannot disagree.
  *
  * config: group, job, counter. desired: task (a task row holds its assignment: node, attempt and
- * their state). inventory: cluster, graph, subsystem, status (all of clusters), node, facts (what a
+ * their state). inventory: cluster, graph, subsystem, declared, status (all of clusters), node, facts (what a
  * node's agent says its machine has; those of one that says nothing follow from its capacity:
  * `State.factsOf`).
  */
@@ -29,6 +30,8 @@ export type Change =
   | { readonly table: "graph"; readonly removed: ClusterId }
   | { readonly table: "subsystem"; readonly row: ClusterSubsystem }
   | { readonly table: "subsystem"; readonly removed: ClusterId; readonly name: string }
+  | { readonly table: "declared"; readonly row: DeclaredSoftware }
+  | { readonly table: "declared"; readonly removed: ClusterId; readonly name: string }
   | { readonly table: "status"; readonly row: ClusterStatus }
   | { readonly table: "status"; readonly removed: ClusterId }
   | { readonly table: "node"; readonly row: Node }

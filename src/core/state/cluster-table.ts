@@ -3,6 +3,7 @@ import { ClusterGraphs } from "../graph/cluster-graphs.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
+import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { ClusterLoads } from "../scheduler/cluster-loads.ts";
 import type { Change } from "./change.ts";
@@ -16,7 +17,12 @@ const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
     return known.value === value || (typeof value === "number" && value < Number(known.value));
   });
 
-type ClusterChange = Extract<Change, { table: "cluster" | "graph" | "subsystem" | "status" }>;
+type ClusterChange = Extract<
+  Change,
+  { table: "cluster" | "graph" | "subsystem" | "declared" | "status" }
+>;
+
+const NOTHING_DECLARED: ReadonlyMap<string, DeclaredSoftware> = new Map();
 
 /** All clusters: their rows, and the graphs of those that were registered. Changed by State.apply. */
 export class ClusterTable {
@@ -27,6 +33,7 @@ export class ClusterTable {
   managedCount = 0;
   /** How often one was chosen, for those who take turns. */
   turn = 0;
+  readonly #declared = new Map<ClusterId, Map<string, DeclaredSoftware>>();
   readonly #statuses = new Map<ClusterId, ClusterStatus>();
 
   get(id: ClusterId): Cluster | undefined {
@@ -43,6 +50,11 @@ export class ClusterTable {
 
   subsystem(id: ClusterId, name: string): Subsystem | undefined {
     return this.graphs.has(id) ? this.graphs.subsystems(id).get(name) : undefined;
+  }
+
+  /** What was added to a cluster with agents, by name. */
+  declared(id: ClusterId): ReadonlyMap<string, DeclaredSoftware> {
+    return this.#declared.get(id) ?? NOTHING_DECLARED;
   }
 
   /** In the order of their names. */
@@ -62,6 +74,9 @@ export class ClusterTable {
       case "subsystem":
         if ("removed" in change) return this.subsystem(change.removed, change.name) === undefined;
         return this.subsystem(change.row.id, change.row.subsystem.name) === change.row.subsystem;
+      case "declared":
+        if ("removed" in change) return !this.declared(change.removed).has(change.name);
+        return this.declared(change.row.id).get(change.row.name) === change.row;
       case "status":
         if ("removed" in change) return !this.#statuses.has(change.removed);
         return this.#statuses.get(change.row.id) === change.row;
@@ -89,10 +104,22 @@ export class ClusterTable {
           this.graphs.deleteSubsystem(change.removed, change.name);
         }
         return true;
+      case "declared":
+        this.#declare(change);
+        return false; // it helps nodes, which are told by themselves
       case "status":
         if ("removed" in change) return this.#statuses.delete(change.removed);
         return this.putStatus(change.row);
     }
+  }
+
+  #declare(change: ClusterChange & { table: "declared" }): void {
+    const id = "removed" in change ? change.removed : change.row.id;
+    const own = new Map(this.#declared.get(id));
+    if ("removed" in change) own.delete(change.name);
+    else own.set(change.row.name, change.row);
+    if (own.size > 0) this.#declared.set(id, own);
+    else this.#declared.delete(id);
   }
 
   #put(row: Cluster): void {

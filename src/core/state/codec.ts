@@ -1,6 +1,7 @@
 import { AppError } from "../../lib/errors.ts";
 import { decodeGraph, decodeSubsystem, encodeGraph, encodeSubsystem } from "../graph/rows.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
+import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, JobId } from "../model/ids.ts";
 import { clusterId, jobId, nodeId } from "../model/ids.ts";
@@ -57,6 +58,10 @@ export function encodeChange(
       if ("removed" in change) write(`facts/${change.removed}`, undefined);
       else write(`facts/${change.row.id}`, JSON.stringify(change.row.facts));
       return;
+    case "declared":
+      if ("removed" in change) write(`declared/${change.removed}/${change.name}`, undefined);
+      else write(`declared/${change.row.id}/${change.row.name}`, JSON.stringify(change.row));
+      return;
     case "group":
     case "cluster":
     case "status":
@@ -90,6 +95,8 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       const [id = ""] = idOf(key).split("/", 1);
       return { table, row: { id: clusterId(id), subsystem: decodeSubsystem(value) } };
     }
+    case "declared":
+      return { table, row: JSON.parse(value) as DeclaredSoftware };
     case "status":
       return { table, row: JSON.parse(value) as ClusterStatus };
     case "node":

@@ -1,6 +1,7 @@
 import type { Counter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
+import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
@@ -111,6 +112,7 @@ export type Command =
       /** That it was read for. */
       readonly graph: Graph;
     }
+  | { readonly kind: "declare-software"; readonly row: DeclaredSoftware }
   | { readonly kind: "remove-subsystem"; readonly id: ClusterId; readonly name: string }
   | {
       readonly kind: "set-status";

@@ -2,6 +2,7 @@ import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
 import { cancelJob } from "./decide/cancel-job.ts";
 import {
+  declareSoftware,
   putSubsystem,
   registerCluster,
   removeCluster,
@@ -52,6 +53,8 @@ function decideAny(state: State, command: Command): Decision {
       return removeCluster(state, command);
     case "put-subsystem":
       return putSubsystem(state, command);
+    case "declare-software":
+      return declareSoftware(state, command);
     case "remove-subsystem":
       return removeSubsystem(state, command);
     case "set-status":

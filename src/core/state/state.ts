@@ -4,6 +4,7 @@ import type { Group } from "../model/group.ts";
 import { freshGroup } from "../model/group.ts";
 import type { GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
+import { withDeclared } from "../model/declared-software.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import type { Node } from "../model/node.ts";
@@ -99,8 +100,10 @@ export class State {
       case "cluster":
       case "graph":
       case "subsystem":
+      case "declared":
       case "status":
-        if (this.clusters.apply(change)) this.queue.clustersChanged();
+        if (change.table === "declared") this.#declaredChanged(change);
+        else if (this.clusters.apply(change)) this.queue.clustersChanged();
         if (change.table !== "status") this.possible.clear();
         return;
       case "facts":
@@ -133,6 +136,7 @@ export class State {
       case "cluster":
       case "graph":
       case "subsystem":
+      case "declared":
       case "status":
         return this.clusters.isNewest(change);
       case "facts":
@@ -146,8 +150,11 @@ export class State {
   }
 
   /** What the node's machine has, as far as it is known. */
-  factsOf({ id, capacity }: Node): NodeFacts {
-    return this.facts.get(id) ?? factsOfCapacity(capacity);
+  factsOf({ id, cluster, capacity }: Node): NodeFacts {
+    const facts = this.facts.get(id) ?? factsOfCapacity(capacity);
+    const declared = this.clusters.declared(cluster);
+    if (declared.size === 0) return facts;
+    return { ...facts, software: withDeclared(facts.software, declared.values(), id) };
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {
@@ -340,6 +347,14 @@ export class State {
     this.fleet.nodeChanged(record, before);
     if (row.link.kind === "disconnected") this.disconnected.add(record);
     else this.disconnected.delete(record);
+  }
+
+  #declaredChanged(change: Change & { table: "declared" }): void {
+    this.clusters.apply(change);
+    const cluster = "removed" in change ? change.removed : change.row.id;
+    for (const { node } of this.nodes.values()) {
+      if (node.cluster === cluster) this.#factsChanged(node.id);
+    }
   }
 
   #factsChanged(id: NodeId): void {

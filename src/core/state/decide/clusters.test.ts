@@ -130,13 +130,31 @@ describe("clusters with agents", () => {
     expect(() => world.do({ kind: "connect-node", ...hello })).toThrow("takes no agents");
   });
 
-  test("have a state, and no subsystems but those of their agents", () => {
+  test("have a state, without anything that is counted down", () => {
     const world = new World();
     world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
     setState(world, { power: 5 });
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
-    expect(() => world.do({ kind: "remove-subsystem", id: BLUE, name: "io" })).toThrow(
-      "subsystems are added to registered clusters only",
+    const counters = [{ key: "power", by: "jobs" }] as const;
+    expect(() => world.do({ kind: "set-status", id: BLUE, patch: {}, counters, nowMs: 9 })).toThrow(
+      "what is free there is known",
     );
+  });
+
+  test("get subsystems beside what their agents tell, and lose only these", () => {
+    const world = new World();
+    world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
+    const row = { id: BLUE, name: "io", entries: [{ node: "n1", entry: { type: "shm" } }] };
+    world.do({ kind: "declare-software", row });
+    expect(digest(readBack(world.changes))).toEqual(digest(world.state));
+    const facts = () =>
+      [...world.state.nodes.values()].map(({ node }) => world.state.factsOf(node));
+    expect(facts()[0]?.software).toEqual({ io: [{ type: "shm" }] });
+    expect(() => world.do({ kind: "remove-subsystem", id: BLUE, name: "os" })).toThrow(
+      "what its agents tell cannot be removed",
+    );
+    world.do({ kind: "remove-subsystem", id: BLUE, name: "io" });
+    expect(facts()[0]?.software).toEqual({});
+    expect(digest(readBack(world.changes))).toEqual(digest(world.state));
   });
 });

@@ -78,6 +78,9 @@ export function removeCluster(
     if (nodes > 0) {
       throw new AppError("conflict", `cluster ${id} has ${nodes} nodes; remove them first`);
     }
+    for (const name of state.clusters.declared(id).keys()) {
+      changes.push({ table: "declared", removed: id, name });
+    }
   } else {
     changes.push(...withdrawn(state, id, nowMs));
     for (const name of state.clusters.graphs.subsystems(id).keys()) {
@@ -125,20 +128,42 @@ export function removeSubsystem(
   state: State,
   { id, name }: CommandOf<"remove-subsystem">,
 ): Decision<undefined> {
-  requirePulling(state, id);
+  if (requireCluster(state, id).kind === "managed") {
+    if (state.clusters.declared(id).has(name)) {
+      return { changes: [{ table: "declared", removed: id, name }], answer: undefined };
+    }
+    throw new AppError(
+      "not_found",
+      `no subsystem ${name} was added to cluster ${id}; what its agents tell cannot be removed`,
+    );
+  }
   if (state.clusters.subsystem(id, name) === undefined) {
     throw new AppError("not_found", `cluster ${id} has no subsystem ${name}`);
   }
   return { changes: [{ table: "subsystem", removed: id, name }], answer: undefined };
 }
 
+/** The same as adding a subsystem, for a cluster with agents. */
+export function declareSoftware(
+  state: State,
+  { row }: CommandOf<"declare-software">,
+): Decision<undefined> {
+  if (requireCluster(state, row.id).kind === "pulling") {
+    throw new AppError("conflict", `cluster ${row.id} was registered meanwhile; try again`);
+  }
+  const known = state.clusters.declared(row.id);
+  if (!known.has(row.name) && known.size >= limits.factsSubsystemsMax) {
+    throw new AppError(
+      "exhausted",
+      `${known.size} subsystems were added to cluster ${row.id} already`,
+    );
+  }
+  return { changes: [{ table: "declared", row }], answer: undefined };
+}
+
 function requirePulling(state: State, id: ClusterId): void {
   if (requireCluster(state, id).kind === "pulling") return;
-  throw new AppError(
-    "conflict",
-    `cluster ${id} has agents, which tell what its nodes have; subsystems are added to registered ` +
-      "clusters only",
-  );
+  throw new AppError("conflict", `cluster ${id} got agents meanwhile; try again`);
 }
 
 /** Keys told replace, others stay, null removes. */
@@ -146,7 +171,13 @@ export function setStatus(
   state: State,
   { id, patch, counters, nowMs }: CommandOf<"set-status">,
 ): Decision<undefined> {
-  requireCluster(state, id);
+  const { kind } = requireCluster(state, id);
+  if (kind === "managed" && counters !== undefined && counters.length > 0) {
+    throw new AppError(
+      "conflict",
+      `cluster ${id} has agents: what is free there is known, and nothing is counted down`,
+    );
+  }
   const known = state.clusters.statusOf(id);
   const row = {
     id,

@@ -1,0 +1,32 @@
+import type { ClusterId } from "./ids.ts";
+import type { FactEntry, Software } from "./node-facts.ts";
+
+/**
+ * A subsystem that was added to a cluster with agents: entries that hold for all its nodes, or for
+ * those named, beside what their agents say.
+ */
+export interface DeclaredSoftware {
+  readonly id: ClusterId;
+  readonly name: string;
+  readonly entries: readonly {
+    /** Undefined: all, also those that are yet to come. */
+    readonly node?: string | undefined;
+    readonly entry: FactEntry;
+  }[];
+}
+
+/** What agents say of a node with what was declared of it. */
+export function withDeclared(
+  software: Software,
+  declared: Iterable<DeclaredSoftware>,
+  node: string,
+): Software {
+  let merged: Record<string, readonly FactEntry[]> | undefined;
+  for (const { name, entries } of declared) {
+    const own = entries.filter((each) => each.node === undefined || each.node === node);
+    if (own.length === 0) continue;
+    merged ??= { ...software };
+    merged[name] = [...(merged[name] ?? []), ...own.map(({ entry }) => entry)];
+  }
+  return merged ?? software;
+}
