@@ -82,6 +82,10 @@ export class ClusterGraphs {
     return this.#members.delete(cluster);
   }
 
+  get isEmpty(): boolean {
+    return this.#members.size === 0;
+  }
+
   has(cluster: string): boolean {
     return this.#members.has(cluster);
   }

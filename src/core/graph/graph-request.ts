@@ -71,8 +71,16 @@ export function needsOf({ compiled }: GraphRequest): Resources {
 export const isResource = (type: string): boolean =>
   /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/.test(type) && !(type in Object.prototype);
 
+const choices = new WeakMap<Resources, ResourceChoice>();
+
 /** What a task with these needs asks of the graph of a cluster: all of it in one place. */
-export const choiceOf = (needs: Resources): ResourceChoice => [
+export function choiceOf(needs: Resources): ResourceChoice {
+  let choice = choices.get(needs);
+  if (choice === undefined) choices.set(needs, (choice = toChoice(needs)));
+  return choice;
+}
+
+const toChoice = (needs: Resources): ResourceChoice => [
   [
     {
       ...PLAIN,

@@ -3,7 +3,7 @@ import type { ClusterId } from "../model/ids.ts";
 import { clusterId } from "../model/ids.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
 import type { NodeRecord } from "../state/node-record.ts";
-import type { RequestClass } from "./request.ts";
+import { askedOfClusters, type Request, type RequestClass } from "./request.ts";
 import type { Candidate, Select, Selection } from "./select/strategy.ts";
 
 /** Where a task could go now: a node, or a cluster that pulls. */
@@ -23,7 +23,7 @@ export interface ClusterChoice {
   readonly selection: Selection;
 }
 
-type Asked = Pick<RequestClass, "ofClusters" | "chooseCluster" | "select" | "where">;
+type Asked = Request & Pick<RequestClass, "chooseCluster">;
 
 /** Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull. */
 export function chooseCluster(
@@ -54,15 +54,15 @@ export function chooseCluster(
 }
 
 /** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
-export function pullingFor(
-  clusters: ClusterTable,
-  { ofClusters, where }: Pick<RequestClass, "ofClusters" | "where">,
+function pullingFor(
+  { graphs }: ClusterTable,
+  request: Request,
 ): readonly { readonly cluster: string; readonly slots: number | undefined }[] {
-  if (ofClusters === undefined) return [];
-  const { matches } = clusters.graphs.satisfy(ofClusters.compiled, "ever");
-  return where.cluster === undefined
-    ? matches
-    : matches.filter(({ cluster }) => cluster === where.cluster);
+  const { cluster: named } = request.where;
+  const asked = graphs.isEmpty ? undefined : askedOfClusters(request);
+  if (asked === undefined || (named !== undefined && !graphs.has(named))) return [];
+  const { matches } = graphs.satisfy(asked.compiled, "ever");
+  return named === undefined ? matches : matches.filter(({ cluster }) => cluster === named);
 }
 
 const candidateOf = (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { aHello } from "../../../tests/support/builders.ts";
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
@@ -10,6 +10,7 @@ import { aDocument } from "../graph/testing/documents.ts";
 import { clusterId, jobId, nodeId } from "../model/ids.ts";
 import { NO_FACTS, type Software } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
+import { isWaiting } from "./request.ts";
 import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
 /** Where tasks went; and all that is known must be the same after a restart. */
@@ -178,6 +179,17 @@ describe("clusters that pull", () => {
     expect(plan(world)).toEqual([]);
     submit(world, { resources: { cpu: 2 }, placement: { cluster: "blue" } });
     submit(world, { resources: { cpu: 5 }, placement: { cluster: "blue" } });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("get plain jobs that named them before they were there", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000 });
+    submit(world, { placement: { cluster: "blue" } });
+    expect(plan(world)).toEqual([]);
+    const [request] = [world.state.queue.classOf(aSpec({ placement: { cluster: "blue" } }))];
+    expect(request && isWaiting(request)).toBe(true);
+    register(world, "blue");
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 

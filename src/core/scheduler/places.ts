@@ -6,7 +6,7 @@ import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "./choose-cluster.ts";
 import { judge, outlook } from "./explain.ts";
 import type { Verdict } from "./filters/filter.ts";
-import { askedOfClusters, type Request, requestOf, selectOf } from "./request.ts";
+import { askedOfClusters, mayGoToClusters, type Request, requestOf, selectOf } from "./request.ts";
 
 /** What explanations look at. */
 export interface PlacesView {
@@ -93,11 +93,9 @@ function dropUnwanted(
   policy: ClusterPolicy,
   answers: readonly ClusterAnswer[],
 ): readonly ClusterAnswer[] {
-  const ofClusters = askedOfClusters(request);
-  if (request.request === undefined && ofClusters === undefined) return answers;
+  if (request.request === undefined && !mayGoToClusters(request)) return answers;
   const asked = {
     ...requestOf(request),
-    ofClusters,
     chooseCluster: selectOf(request),
   };
   const ready = new Map<ClusterId, NodeRecord>();

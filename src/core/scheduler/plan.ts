@@ -72,7 +72,7 @@ export function nextPlacement(
     const share = dominantShare(lane.request.needs, fleet.capacity);
     // Where there are no nodes, or none that have it, tasks that are offered count alike.
     group.pass += (Number.isFinite(share) ? share : 1) / group.group.weight;
-    if (isOfClusters(lane.request)) view.clusters.turn++;
+    if (isOfClusters(lane.request, view.clusters)) view.clusters.turn++;
     return { record, index, target };
   }
 }
@@ -116,8 +116,8 @@ function firstLane(queue: Queue, group: GroupRecord): Lane | undefined {
 }
 
 /** Whether clusters are chosen first, and nodes in the one that was chosen. */
-const isOfClusters = ({ request, ofClusters }: RequestClass): boolean =>
-  request !== undefined || ofClusters !== undefined;
+const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
+  request !== undefined || (where.cluster !== undefined && graphs.has(where.cluster));
 
 /** Where the next task of this request goes, or undefined: it waits for a node or a cluster. */
 export function chooseTarget(
@@ -127,7 +127,7 @@ export function chooseTarget(
   candidatesMax: number,
 ): Target | undefined {
   const { fleet, clusters } = view;
-  if (!isOfClusters(request)) {
+  if (!isOfClusters(request, clusters)) {
     const node = chooseNode(request, policy.scorer, candidatesMax, fleet);
     return node === undefined ? undefined : { kind: "node", node };
   }
@@ -139,7 +139,6 @@ export function chooseTarget(
   // else; others when they get room.
   if (request.candidates === undefined) request.pool.narrow(request);
   request.candidates = new Set();
-  request.clustersMayHelp = false;
   return undefined;
 }
 
@@ -150,7 +149,7 @@ function bestOfClusters(
   scorer: Scorer,
   candidatesMax: number,
 ): ReadonlyMap<ClusterId, NodeRecord> {
-  if (clusters.managedCount <= 1) {
+  if (clusters.managedCount <= 1 || request.where.cluster !== undefined) {
     const node = chooseNode(request, scorer, candidatesMax, fleet);
     return new Map(node === undefined ? [] : [[node.node.cluster, node]]);
   }

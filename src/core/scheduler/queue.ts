@@ -7,7 +7,7 @@ import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
 import type { Request, RequestClass } from "./request.ts";
-import { askedOfClusters, isWaiting, requestKey, requestOf, selectOf } from "./request.ts";
+import { isWaiting, mayGoToClusters, requestKey, requestOf, selectOf } from "./request.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -128,18 +128,17 @@ export class Queue {
 
   #newClass(key: string, asked: Request): RequestClass {
     const pool = this.#fleet.poolFor(asked);
-    const ofClusters = askedOfClusters(asked);
+    const clustersMayHelp = mayGoToClusters(asked);
     const made: RequestClass = {
       ...asked,
       key,
       pool,
       lanes: new Set(),
       candidates: undefined,
-      ofClusters,
-      clustersMayHelp: ofClusters !== undefined,
+      clustersMayHelp,
       chooseCluster: selectOf(asked),
     };
-    if (ofClusters !== undefined) this.#lookingForClusters.add(made);
+    if (clustersMayHelp) this.#lookingForClusters.add(made);
     return made;
   }
 
@@ -159,8 +158,9 @@ export class Queue {
     lane.group.pass = Math.max(lane.group.pass, this.passNow);
   }
 
-  /** The request fits nowhere: its lanes leave the ready ones until a node has room. */
+  /** The request fits nowhere: its lanes leave the ready ones until a node or a cluster has room. */
   park(request: RequestClass): void {
+    request.clustersMayHelp = false;
     for (const lane of request.lanes) lane.entry = undefined;
   }
 

@@ -30,8 +30,6 @@ export interface RequestClass extends Request {
   readonly pool: Pool;
   readonly lanes: Set<Lane>;
   candidates: Set<NodeRecord> | undefined;
-  /** Undefined: only nodes can help it. */
-  readonly ofClusters: GraphRequest | undefined;
   /** False: none could when it was last looked at, and no cluster has changed since. */
   clustersMayHelp: boolean;
   /** Undefined: as the server does it. */
@@ -79,11 +77,15 @@ export function whereKey(where: Where): string {
  * to one only when it says so: its own nodes are meant otherwise. One that asks for a node or for
  * labels means nodes, too.
  */
-export function askedOfClusters({ needs, request, where }: Request): GraphRequest | undefined {
-  if (where.node !== undefined || where.labels !== undefined) return undefined;
-  if (request !== undefined) return graphRequest(request);
-  return where.cluster === undefined ? undefined : graphRequest(choiceOf(needs));
+export function askedOfClusters(asked: Request): GraphRequest | undefined {
+  if (!mayGoToClusters(asked)) return undefined;
+  return graphRequest(asked.request ?? choiceOf(asked.needs));
 }
+
+export const mayGoToClusters = ({ request, where }: Request): boolean =>
+  where.node === undefined &&
+  where.labels === undefined &&
+  (request !== undefined || where.cluster !== undefined);
 
 /** The job's own way to choose a cluster; undefined: the server's. */
 export const selectOf = ({ select }: Request): Select | undefined =>
