@@ -147,6 +147,7 @@ function aheadOf(state: State, record: JobRecord): number {
     }
     const other = state.jobs.getOpen(id);
     if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
+    if (state.holds.get(id) !== undefined) continue; // in no queue
     ahead += other.progress.counts.pending + other.progress.counts.waiting;
   }
   return ahead;

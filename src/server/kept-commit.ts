@@ -53,7 +53,7 @@ const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
   job.closed === undefined &&
   progress.counts.pending === taskTotalOf(job.spec);
 
-/** Closing it is all that can have changed a job's row. */
+/** Closing and releasing it is all that can have changed a job's row; of the latter nothing is told. */
 function asSubmitted(job: Job | undefined): JobSnapshot | undefined {
   if (job === undefined) return undefined;
   const progress = freshProgress(taskTotalOf(job.spec));

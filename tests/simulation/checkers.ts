@@ -20,7 +20,10 @@ export type CheckerName =
   | "watch-has-no-gaps"
   | "watched-view-agrees"
   | "durable-before-told"
-  | "server-stays-sound";
+  | "server-stays-sound"
+  | "dependents-wait"
+  | "skips-are-due"
+  | "fates-are-written";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;

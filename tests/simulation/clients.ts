@@ -1,3 +1,4 @@
+import type { DependencyInput } from "../../src/core/model/dependency.ts";
 import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
 import { toJobSpec } from "../../src/core/model/job-spec.ts";
 import { AppError } from "../../src/lib/errors.ts";
@@ -29,6 +30,9 @@ export class Clients {
   /** Jobs that were acknowledged; they may have been removed since. */
   readonly #ids: string[] = [];
   #keys = 0;
+  #names = 0;
+  /** Names of jobs that were asked for, and how many tasks they have. */
+  readonly #asked: { readonly name: string; readonly tasks: number }[] = [];
 
   constructor(options: {
     readonly server: Server;
@@ -91,10 +95,15 @@ export class Clients {
   async #submit(): Promise<void> {
     const random = this.#random;
     const hasKeys = random.chance(0.7);
-    const requests = Array.from({ length: random.chance(0.8) ? 1 : random.int(2, 5) }, () => ({
-      spec: this.#spec(),
-      ...(hasKeys ? { idempotencyKey: `key-${++this.#keys}` } : {}),
-    }));
+    const requests = Array.from({ length: random.chance(0.7) ? 1 : random.int(2, 6) }, () => {
+      const spec = this.#spec();
+      const dependsOn = random.chance(0.4) ? this.#dependencies() : [];
+      this.#asked.push({ name: spec.name ?? "", tasks: tasksOf(spec) });
+      return {
+        spec: dependsOn.length === 0 ? spec : { ...spec, dependsOn },
+        ...(hasKeys ? { idempotencyKey: `key-${++this.#keys}` } : {}),
+      };
+    });
     this.#trace.line(`client: submit ${JSON.stringify(requests)}`);
     // Without a key nobody may try again: it could be done twice.
     const triesMax = hasKeys ? 6 : 1;
@@ -132,6 +141,7 @@ export class Clients {
     const random = this.#random;
     const array = random.chance(0.35) ? `0-${random.int(1, 9)}` : undefined;
     return {
+      name: `j${++this.#names}`,
       command: ["work", String(random.int(0, 99))],
       group: random.pick(GROUPS),
       priority: random.int(-1, 1),
@@ -144,6 +154,24 @@ export class Clients {
       ...(random.chance(0.1) ? { queueDeadlineMs: random.int(1_000, 60_000) } : {}),
       ...(random.chance(0.1) ? { placement: { node: random.pick(this.#nodes) } } : {}),
     };
+  }
+
+  /** Of the last few jobs by name, in this submission or before, or by id; some may be gone. */
+  #dependencies(): DependencyInput[] {
+    const random = this.#random;
+    if (random.chance(0.15)) return [{ kind: "singleton", name: random.pick(["x", "y"]) }];
+    const recent = this.#asked.slice(-6);
+    const on = new Set<string>();
+    for (let count = random.int(1, 4); count > 0 && recent.length > 0; count--) {
+      const { name, tasks } = random.pick(recent);
+      if (this.#ids.length > 0 && random.chance(0.2)) on.add(random.pick(this.#ids));
+      else if (tasks > 1 && random.chance(0.4)) on.add(`${name}.${random.int(0, tasks - 1)}`);
+      else on.add(name);
+    }
+    if (on.size === 0) return [];
+    const kind = random.pick(["afterok", "afterok", "afterany", "afternotok", "after"]);
+    const atLeast = random.chance(0.4) ? random.int(1, on.size) : undefined;
+    return [{ kind, on: [...on], atLeast }];
   }
 
   async #cancel(): Promise<void> {
@@ -182,3 +210,6 @@ export class Clients {
     this.#try(`group ${JSON.stringify(group)}`, (to) => to.putGroup(CALLER, group));
   }
 }
+
+const tasksOf = ({ array }: JobSpecInput): number =>
+  array === undefined ? 1 : Number(array.slice("0-".length)) + 1;

@@ -5,6 +5,7 @@ import type { Node } from "../../src/core/model/node.ts";
 import type { Task } from "../../src/core/model/task.ts";
 import { isActive, isEnded } from "../../src/core/model/task.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
+import type { AllRows } from "../support/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
 
 export interface Run {
@@ -40,6 +41,8 @@ export class Durable {
   revision = 0;
   /** Every attempt that was ever given to a node. */
   readonly assignedTo = new Map<string, string>();
+  /** The last row of every job and task there ever was, also of those that were removed. */
+  readonly ever = new Ever();
   /** Revisions that watchers must hear of, rising. */
   readonly visible: number[] = [];
 
@@ -78,11 +81,15 @@ export class Durable {
     const row = change !== undefined && "row" in change ? change.row : undefined;
     if (table === "job") {
       const after = row as Job | undefined;
+      if (after !== undefined) this.ever.noteJob(after);
       return { table, ...replace(this.jobs, Number(first), after) };
     }
     if (table === "task") {
       const after = row as Task | undefined;
-      if (after !== undefined) this.#noteAssignment(after);
+      if (after !== undefined) {
+        this.#noteAssignment(after);
+        this.ever.noteTask(after);
+      }
       const id = taskKey({ jobId: Number(first), index: Number(index) });
       return { table, ...replace(this.tasks, id, after) };
     }
@@ -120,6 +127,33 @@ export class Durable {
       if (isOver) left--;
     }
     return job.closed === undefined ? left : left - (countIndexes(rangesOf(job.spec)) - rows);
+  }
+}
+
+class Ever implements AllRows {
+  readonly #jobs = new Map<number, Job>();
+  readonly #tasks = new Map<string, Task>();
+  readonly idByName = new Map<string, number>();
+
+  noteJob(job: Job): void {
+    this.#jobs.set(job.id, job);
+    this.idByName.set(job.spec.name, job.id);
+  }
+
+  noteTask(task: Task): void {
+    this.#tasks.set(taskKey(task), task);
+  }
+
+  job(id: number): Job | undefined {
+    return this.#jobs.get(id);
+  }
+
+  task(id: number, index: number): Task | undefined {
+    return this.#tasks.get(taskKey({ jobId: id, index }));
+  }
+
+  jobs(): Iterable<Job> {
+    return this.#jobs.values();
   }
 }
 

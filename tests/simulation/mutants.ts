@@ -40,6 +40,7 @@ const LOOP = "server/control-loop.ts";
 const SESSIONS = "server/agent-sessions.ts";
 const NODES = "core/state/decide/nodes.ts";
 const REPORTS = "core/state/decide/report-runs.ts";
+const HOLDS = "core/state/dependencies/holds.ts";
 
 /** Each breaks one promise on purpose. A checker that lets its mutants live proves nothing. */
 export const MUTANTS: readonly Mutant[] = [
@@ -182,4 +183,51 @@ export const MUTANTS: readonly Mutant[] = [
     "(woken) => queue.wake(woken)",
     "() => undefined",
   ]),
+  edit(
+    "held-is-queued",
+    "dependents-wait",
+    "a job that waits for others is queued, and the judge does not mind",
+    [
+      "core/state/state.ts",
+      "if (row.waitsFor === undefined) this.queue.add(group, record);",
+      "this.queue.add(group, record);",
+    ],
+    ["core/scheduler/verify.ts", "if (job.waitsFor !== undefined)", "if (job.waitsFor === null)"],
+  ),
+  edit("one-is-enough", "dependents-wait", "one of k that are wanted is enough", [
+    HOLDS,
+    "if (held.met >= clause.atLeast)",
+    "if (held.met >= 1)",
+  ]),
+  edit("singleton-jumps", "dependents-wait", "a singleton does not look who is before it", [
+    HOLDS,
+    "if (this.singletons.first(name) !== hold.id) return;",
+    "",
+  ]),
+  edit("skips-early", "skips-are-due", "k of n is given up one too early", [
+    HOLDS,
+    "clause.of.length - held.lost >= clause.atLeast",
+    "clause.of.length - held.lost > clause.atLeast",
+  ]),
+  edit("fates-wait", "fates-are-written", "a job that is closed says nothing of its tasks", [
+    "core/state/state.ts",
+    "if (row.closed !== undefined) this.holds.tasksMoved(row.id, undefined);",
+    "",
+  ]),
+  edit(
+    "condenses-wrongly",
+    "fates-are-written",
+    "what was met is forgotten when its job is removed",
+    ["core/state/dependencies/settle.ts", "clause.atLeast - met", "clause.atLeast"],
+  ),
+  edit(
+    "restart-forgets-holds",
+    "indexes-agree-with-rows",
+    "a restarted server does not know who waits for whom",
+    [
+      "core/state/state.ts",
+      "else if (record.job.spec.dependsOn !== undefined) this.#begin(record);",
+      "",
+    ],
+  ),
 ];

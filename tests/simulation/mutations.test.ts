@@ -21,6 +21,9 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "watched-view-agrees": true,
   "durable-before-told": true,
   "server-stays-sound": true,
+  "dependents-wait": true,
+  "skips-are-due": true,
+  "fates-are-written": true,
 };
 
 /** The first seed in which the named checker fails; undefined when the mutant lives. */

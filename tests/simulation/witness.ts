@@ -12,6 +12,7 @@ import {
   oneJobPerKey,
   removedJobHadEnded,
 } from "./checkers.ts";
+import { dependentsWait, fatesAreWritten, skipsAreDue } from "./dependents.ts";
 import type { Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
 import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
@@ -72,6 +73,9 @@ export class Witness {
       else this.#noteKey(move.after);
     }
     this.judge("no-overcommit", nodesHoldWhatFits(durable));
+    this.judge("dependents-wait", dependentsWait(durable, moves));
+    this.judge("skips-are-due", skipsAreDue(durable, moves));
+    this.judge("fates-are-written", fatesAreWritten(durable));
   }
 
   #noteKey(job: Job): void {

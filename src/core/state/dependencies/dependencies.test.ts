@@ -13,6 +13,7 @@ import { jobId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job-spec.ts";
 import { isActive } from "../../model/task.ts";
 import type { Submission } from "../command.ts";
+import { placeTask } from "../decide/place-task.ts";
 import { findCycle } from "./cycle.ts";
 
 const kinds = ["afterok", "afterany", "afternotok", "after"] as const;
@@ -281,6 +282,16 @@ test("n jobs of one singleton are looked at n times, not n times n", () => {
     world.report("n", [id, 0, 1], 0);
     expect(world.settle()).toBe(id === count ? 0 : 1);
   }
+});
+
+test("the judge refuses to place what waits, however it was proposed", () => {
+  const world = aWorld();
+  submit(world, { name: "a" }, { name: "b", dependsOn: [{ on: ["a"] }] });
+  const record = world.state.jobs.get(jobId(2)) ?? expect.fail("it is there");
+  const node = world.state.nodes.get(nodeId("n")) ?? expect.fail("it is there");
+  expect(() =>
+    placeTask({ record, index: 0, target: { kind: "node", node } }, world.state.clusters, 1),
+  ).toThrow("job 2 waits for others");
 });
 
 test("a task that was tried again has started, and one that never could has not", () => {

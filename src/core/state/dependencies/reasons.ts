@@ -37,7 +37,7 @@ function awaited({ jobs, holds }: State, job: Job): Awaited[] {
   for (const clause of job.waitsFor ?? []) {
     if (clause.kind === "singleton") {
       const first = holds.singletons.first(clause.name);
-      if (first === undefined || first === job.id) continue;
+      if (first === undefined || first >= job.id) continue; // its turn has come
       const wants = `to end (singleton ${clause.name})`;
       found.push({ target: { jobId: first }, wants, verdict: "open" });
       continue;

@@ -1,0 +1,59 @@
+import type { Clause, Target } from "../../src/core/model/dependency.ts";
+import { WANTED } from "../../src/core/model/dependency.ts";
+import { jobId } from "../../src/core/model/ids.ts";
+import type { Job } from "../../src/core/model/job.ts";
+import type { Fate } from "../support/slow-dependencies.ts";
+import { slowFate } from "../support/slow-dependencies.ts";
+import type { Verdict } from "./checkers.ts";
+import type { BatchMoves, Durable } from "./durable.ts";
+
+/** A task is placed for the first time only when all that its job depends on is met. */
+export function dependentsWait({ ever }: Durable, moves: BatchMoves): Verdict {
+  for (const { before, after } of moves.tasks) {
+    if (after === undefined || after.attempt === 0 || (before?.attempt ?? 0) > 0) continue;
+    const job = ever.job(after.jobId);
+    if (job?.spec.dependsOn === undefined) continue;
+    const fate = fateOf(ever, job);
+    if (fate !== "release")
+      return `task ${after.jobId}.${after.index} is placed, and should ${fate}`;
+  }
+  return undefined;
+}
+
+/** What is skipped could never have been met. */
+export function skipsAreDue({ ever }: Durable, moves: BatchMoves): Verdict {
+  for (const { before, after } of moves.jobs) {
+    if (after?.closed?.kind !== "skipped" || before?.closed !== undefined) continue;
+    const fate = fateOf(ever, after);
+    if (fate !== "skip") return `job ${after.id} is skipped, and should ${fate}`;
+  }
+  return undefined;
+}
+
+/** Nobody waits whose fate is known: it is written in the same batch as what decided it. */
+export function fatesAreWritten(durable: Durable): Verdict {
+  for (const job of durable.jobs.values()) {
+    if (job.waitsFor === undefined || durable.unfinished(job) === 0) continue;
+    const fate = fateOf(durable.ever, job);
+    if (fate !== "wait") return `job ${job.id} waits, and should ${fate}`;
+  }
+  return undefined;
+}
+
+/** From what was written at first, resolved again: names are unique here. */
+function fateOf(ever: Durable["ever"], job: Job): Fate {
+  const clauses = (job.spec.dependsOn ?? []).map((one): Clause => {
+    if (one.kind === "singleton") return one;
+    // By id and by name it is still one.
+    const targets = one.on.map((text): Target => toTarget(ever, text));
+    const of = [...new Map(targets.map((target) => [JSON.stringify(target), target])).values()];
+    return { kind: "jobs", when: WANTED[one.kind], atLeast: one.atLeast ?? of.length, of };
+  });
+  return slowFate(ever, job, clauses);
+}
+
+function toTarget(ever: Durable["ever"], text: string): Target {
+  const [name = "", index] = text.split(".");
+  const id = jobId(/^\d+$/.test(name) ? Number(name) : (ever.idByName.get(name) ?? 0));
+  return index === undefined ? { jobId: id } : { jobId: id, index: Number(index) };
+}
