@@ -63,6 +63,7 @@ export const limits = {
   condensedPerTickMax: 1_000, // jobs that wait for what is removed, written anew in one go
   clustersMax: 10_000,
   clustersExplainedMax: 100, // that pull, of those that say something to one job
+  chainExplainedMax: 100, // jobs that wait for each other
   trialPlacementsMax: 1_000, // tasks that are tried at once
   trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait
   possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met

@@ -1,4 +1,4 @@
-import type { JobId } from "../core/model/ids.ts";
+import { type JobId, parseTaskId } from "../core/model/ids.ts";
 import type { JobSpec } from "../core/model/job.ts";
 import { cheapestChange } from "../core/scheduler/cheapest-change.ts";
 import type { ClusterPolicy } from "../core/scheduler/choose-cluster.ts";
@@ -34,7 +34,7 @@ export function explainJob(
     const summary = describeWaiting(state.jobs, state.holds, hold);
     const [first] = base.dependencies.filter(({ met }) => !met);
     const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
-    return { ...base, summary: `it ${summary}`, hints };
+    return { ...base, summary: `it ${summary}`, hints, ...changeForHeld(state, record, policy) };
   }
   const { pending, waiting } = progress.counts;
   if (pending + waiting === 0) return { ...base, summary: settledSummary(record) };
@@ -43,9 +43,37 @@ export function explainJob(
   const full = fullGroup(state, job.spec);
   if (full !== undefined) {
     const raise = `raise the limit of group ${job.spec.group}, or wait for its tasks`;
-    return { ...base, ...places.view, ahead, summary: full, hints: [...places.view.hints, raise] };
+    const cheapestChange = `none: it starts when a task of group ${job.spec.group} ends`;
+    const hints = [...places.view.hints, raise];
+    return { ...base, ...places.view, ahead, summary: full, hints, cheapestChange };
   }
   return { ...base, ...places.view, ahead, summary: summaryOf(places, pending + waiting, waiting) };
+}
+
+/** What it waits for may itself wait: what helps the first of them helps all. */
+function changeForHeld(
+  state: State,
+  record: JobRecord,
+  policy: ClusterPolicy,
+): Pick<ExplanationView, "cheapestChange"> {
+  let first = record;
+  for (let depth = 0; depth < limits.chainExplainedMax; depth++) {
+    const unmet = reasonsOf(state, first.job).find(({ met }) => !met);
+    const next = unmet && state.jobs.get(parseTaskId(unmet.jobId, "jobId").jobId);
+    if (next === undefined) return {};
+    first = next;
+    if (state.holds.get(first.job.id) === undefined) break;
+  }
+  const { job, progress } = first;
+  const named = `job ${job.id} (${job.spec.name})`;
+  const isQueued = progress.counts.pending + progress.counts.waiting > 0;
+  const text = isQueued ? explainPlaces(state, job.spec, policy).view.cheapestChange : undefined;
+  return {
+    cheapestChange:
+      text === undefined || text.startsWith("none")
+        ? `none: it goes on when ${named} does`
+        : `for ${named}, on which it depends: ${text}`,
+  };
 }
 
 function settledSummary({ job, progress }: JobRecord): string {

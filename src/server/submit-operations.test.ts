@@ -160,6 +160,67 @@ describe("trying", () => {
   });
 });
 
+describe("explaining", () => {
+  test("what waits for others is told what would help the first of them", async () => {
+    await anObedientAgent(plane);
+    const allowed = { allowUnsatisfiable: true };
+    const jobs = [
+      { spec: { name: "a", command: ["a"], resources: { cpu: 5 } } },
+      { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
+      { spec: { name: "c", command: ["c"], dependsOn: [{ on: ["b"] }] } },
+    ];
+    await operations.submitJobs(me, jobs, allowed);
+    const change = "ask for 4 cpu instead of 5 cpu: node w1 has that free";
+    expect((await operations.explainJob("1")).cheapestChange).toBe(change);
+    expect((await operations.explainJob("3")).cheapestChange).toBe(
+      `for job 1 (a), on which it depends: ${change}`,
+    );
+  });
+
+  test("what waits for what runs, or for its group, needs no change", async () => {
+    const agent = await anObedientAgent(plane);
+    agent.onWork = undefined; // it runs and runs
+    await operations.putGroup(me, { name: "default", runningTasksMax: 1 });
+    await operations.submitJobs(me, [
+      { spec: { name: "a", command: ["a"] } },
+      { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
+      { spec: { name: "c", command: ["c"] } },
+    ]);
+    expect((await operations.explainJob("2")).cheapestChange).toBe(
+      "none: it goes on when job 1 (a) does",
+    );
+    expect((await operations.explainJob("3")).cheapestChange).toBe(
+      "none: it starts when a task of group default ends",
+    );
+  });
+
+  test("clusters say what they think of it, and what of it can change", async () => {
+    await register("blue", 2);
+    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 0 } });
+    const priorities = [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }];
+    const spec = {
+      command: ["a"],
+      request: [[{ type: "node", with: [{ type: "core", count: 2 }] }]],
+      select: { strategy: "constraint", options: { priorities } },
+    };
+    await operations.submitJobs(me, [{ spec }]);
+    expect(await operations.explainJob("1")).toMatchObject({
+      summary: "1 task waits: 1 cluster could take one later",
+      clusters: [
+        {
+          cluster: "blue",
+          kind: "pulling",
+          verdict: "later",
+          reasons: ["priority 1: nodes_free > 0: is false"],
+        },
+      ],
+      cheapestChange: "the state of cluster blue: priority 1: nodes_free > 0: is false",
+    });
+    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 1 } });
+    expect(await operations.getTask("1")).toMatchObject({ state: "offered", cluster: "blue" });
+  });
+});
+
 describe("requests", () => {
   const wrong: readonly [string, SubmissionInput["spec"], string][] = [
     ["a tree", { request: [[{ typ: "node" }]] }, 'jobs[0].request[0][0]: "typ" is not known'],
