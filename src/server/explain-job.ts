@@ -3,7 +3,7 @@ import type { JobSpec } from "../core/model/job.ts";
 import { cheapestChange } from "../core/scheduler/cheapest-change.ts";
 import type { ClusterPolicy } from "../core/scheduler/choose-cluster.ts";
 import { hintsFor, type Outlook, outlook } from "../core/scheduler/explain.ts";
-import { type ClusterAnswer, clusterAnswers } from "../core/scheduler/places.ts";
+import { type ClusterVerdict, clusterAnswers } from "../core/scheduler/places.ts";
 import { describeWaiting } from "../core/state/dependencies/describe.ts";
 import { reasonsOf } from "../core/state/dependencies/reasons.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
@@ -96,7 +96,7 @@ export function fullGroup(state: State, { group: id }: JobSpec): string | undefi
 
 interface Places {
   readonly seen: Outlook;
-  readonly answers: readonly ClusterAnswer[];
+  readonly answers: readonly ClusterVerdict[];
   readonly view: Pick<ExplanationView, "reasons" | "clusters" | "hints" | "cheapestChange">;
 }
 
@@ -124,7 +124,7 @@ const toClusterReason = ({
   kind,
   verdict,
   reasons,
-}: ClusterAnswer): ClusterReasonView => ({
+}: ClusterVerdict): ClusterReasonView => ({
   cluster,
   kind,
   verdict: verdict === "yes" ? "now" : verdict === "not-now" ? "later" : "never",
@@ -134,7 +134,7 @@ const toClusterReason = ({
 function summaryOf({ seen, answers }: Places, queued: number, waiting: number): string {
   const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
   const pulling = answers.filter(({ kind }) => kind === "pulling");
-  const could = (verdict: ClusterAnswer["verdict"]): number =>
+  const could = (verdict: ClusterVerdict["verdict"]): number =>
     pulling.filter((answer) => answer.verdict === verdict).length;
   if (seen.nodes === 0 && pulling.length === 0) return `${tasks}: no node has joined yet`;
   const now = both(seen.now, could("yes"));

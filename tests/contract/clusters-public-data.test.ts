@@ -9,7 +9,7 @@ import { runHere } from "../../src/cli/testing/context.ts";
 import { createClient } from "../../src/client/client.ts";
 import { readInput } from "../../src/system/input.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
-import { lammpsClusters, metadataOfClusters } from "../support/lammps-clusters.ts";
+import { lammpsClusters, lammpsMatches, metadataOfClusters } from "../support/lammps-clusters.ts";
 import { aPlane } from "../support/plane.ts";
 import { silentLogger } from "../support/silent-logger.ts";
 
@@ -103,17 +103,6 @@ describe.skipIf(!isThere)(`rainbow's scheduler example${skipped}`, () => {
   });
 });
 
-const steps: readonly [readonly string[], number][] = [
-  [[], 48],
-  [["io.archspec"], 24],
-  [["os"], 12],
-  [["mpi"], 16],
-  [["hardware"], 24],
-  [["io.archspec", "os"], 6],
-  [["io.archspec", "os", "mpi"], 2],
-  [["io.archspec", "os", "mpi", "hardware"], 1],
-];
-
 interface Fleet {
   readonly name: string;
   readonly graph: string;
@@ -131,7 +120,7 @@ async function countsOf(fleet: readonly Fleet[], wanted: Readonly<Record<string,
       }
     }
     const counts: number[] = [];
-    for (const [asked] of steps) {
+    for (const [asked] of lammpsMatches) {
       const requires = asked.map((subsystem) => ({
         subsystem,
         conditions: [{ kind: "one-of", field: "type", values: [wanted[subsystem]] }],
@@ -157,7 +146,7 @@ describe("the lammps experiment over the wire", () => {
     expect(fleet).toHaveLength(48);
     const wanted = Object.entries(metadataOfClusters).map(([name, [first]]) => [name, first]);
     const counts = await countsOf(fleet, Object.fromEntries(wanted) as Record<string, string>);
-    expect(counts).toEqual(steps.map(([, count]) => count));
+    expect(counts).toEqual(lammpsMatches.map(([, count]) => count));
   });
 
   test.skipIf(!isThere)(`48 clusters as they were published${skipped}`, async () => {
@@ -180,6 +169,6 @@ describe("the lammps experiment over the wire", () => {
       return [subsystem, `${key}=${value}`];
     });
     const counts = await countsOf(fleet, Object.fromEntries(wanted) as Record<string, string>);
-    expect(counts).toEqual(steps.map(([, count]) => count));
+    expect(counts).toEqual(lammpsMatches.map(([, count]) => count));
   });
 });

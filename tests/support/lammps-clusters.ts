@@ -17,6 +17,21 @@ export const metadataOfClusters = {
   "io.archspec": ["amd64", "arm64"].map((arch) => `cpu.target=${arch}`),
 } as const;
 
+/** How many clusters have what is asked for, by which of it is asked. */
+export const lammpsMatches: readonly (readonly [
+  asked: readonly (keyof typeof metadataOfClusters)[],
+  matches: number,
+])[] = [
+  [[], 48],
+  [["io.archspec"], 24],
+  [["os"], 12],
+  [["mpi"], 16],
+  [["hardware"], 24],
+  [["io.archspec", "os"], 6],
+  [["io.archspec", "os", "mpi"], 2],
+  [["io.archspec", "os", "mpi", "hardware"], 1],
+];
+
 export function lammpsClusters(): readonly SimulatedCluster[] {
   const { os, mpi, hardware, "io.archspec": arch } = metadataOfClusters;
   return os.flatMap((osType) =>

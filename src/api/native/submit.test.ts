@@ -40,7 +40,7 @@ describe("over gRPC", () => {
     } as const;
     const spec = { command: ["a"], request: JSON.stringify(request), select };
     await call(client, method.submitJobs, { jobs: [{ spec }], allowUnsatisfiable: true });
-    const [, [job] = [], options] = lastArgs() as [unknown, { spec: unknown }[], unknown];
+    const [, [job], options] = lastArgs() as [unknown, { spec: unknown }[], unknown];
     expect(options).toEqual({ allowUnsatisfiable: true });
     expect(job?.spec).toMatchObject({
       request,

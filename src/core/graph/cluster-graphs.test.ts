@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lammpsClusters, type metadataOfClusters } from "../../../tests/support/lammps-clusters.ts";
+import { lammpsClusters, lammpsMatches } from "../../../tests/support/lammps-clusters.ts";
 import { sharesOf } from "./allocation.ts";
 import { ClusterGraphs } from "./cluster-graphs.ts";
 import { compileRequest } from "./compile-request.ts";
@@ -144,17 +144,7 @@ describe("48 clusters with different metadata", () => {
       graphs.putSubsystem(name, parseSubsystem(subsystem, document, graphs.graph(name)));
     }
   }
-  const steps: readonly [readonly (keyof typeof metadataOfClusters)[], number][] = [
-    [[], 48],
-    [["io.archspec"], 24],
-    [["os"], 12],
-    [["mpi"], 16],
-    [["hardware"], 24],
-    [["io.archspec", "os"], 6],
-    [["io.archspec", "os", "mpi"], 2],
-    [["io.archspec", "os", "mpi", "hardware"], 1],
-  ];
-  for (const [asked, expected] of steps) {
+  for (const [asked, expected] of lammpsMatches) {
     test(`${asked.join(" + ") || "nothing asked"}: ${expected} match, and they are the right ones`, () => {
       for (const { has } of clusters) {
         const requires = asked.map((name) => requireOne(name, "type", has[name] ?? ""));

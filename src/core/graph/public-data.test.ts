@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { lammpsMatches } from "../../../tests/support/lammps-clusters.ts";
 import { parse } from "yaml";
 import { ClusterGraphs } from "./cluster-graphs.ts";
 import { parseCompatibilitySpec } from "./compatibility-spec.ts";
@@ -142,17 +143,7 @@ describe.skipIf(!isHere)(`the lammps experiment${skipped}`, () => {
     jobspecs: { name: string; resources: Record<string, Record<string, string>> }[];
   };
 
-  const steps: readonly [readonly string[], number][] = [
-    [[], 48],
-    [["io.archspec"], 24],
-    [["os"], 12],
-    [["mpi"], 16],
-    [["hardware"], 24],
-    [["io.archspec", "os"], 6],
-    [["io.archspec", "os", "mpi"], 2],
-    [["io.archspec", "os", "mpi", "hardware"], 1],
-  ];
-  for (const [asked, expected] of steps) {
+  for (const [asked, expected] of lammpsMatches) {
     test(`${asked.join(" + ") || "nothing asked"}: ${expected} match, for all 18 jobs`, () => {
       expect(jobspecs).toHaveLength(18);
       for (const { resources } of jobspecs) {

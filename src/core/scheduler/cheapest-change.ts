@@ -3,7 +3,6 @@ import { describeRequirement } from "../graph/requirement.ts";
 import { formatTaskId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
 import { fits, formatAmount } from "../model/resources.ts";
-import type { Resources } from "../model/resources.ts";
 import { addInto } from "../model/resources.ts";
 import type { State } from "../state/state.ts";
 import type { NodeRecord } from "../state/node-record.ts";
@@ -109,7 +108,7 @@ function* lessOfAmounts(state: State, request: Request): Iterable<SingleChange> 
       const free = record.free[name] ?? 0;
       const isOther = !isSchedulable(record.node) || !couldTake(request, record);
       if (isOther || free <= (best?.free ?? 0) || free >= asked) continue;
-      if (fits(others as Resources, record.free)) best = { record, free };
+      if (fits(others, record.free)) best = { record, free };
     }
     if (best === undefined) continue;
     const text = `ask for ${formatAmount(name, best.free)} instead of ${formatAmount(name, asked)}`;

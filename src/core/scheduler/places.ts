@@ -15,7 +15,7 @@ export interface PlacesView {
 }
 
 /** What a cluster says to a request. */
-export interface ClusterAnswer {
+export interface ClusterVerdict {
   readonly cluster: ClusterId;
   readonly kind: Cluster["kind"];
   /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
@@ -31,7 +31,7 @@ export function clusterAnswers(
   view: PlacesView,
   request: Request,
   policy: ClusterPolicy,
-): readonly ClusterAnswer[] {
+): readonly ClusterVerdict[] {
   const byCluster = Map.groupBy(view.nodes.values(), ({ node }) => node.cluster);
   const answers = view.clusters.inOrder.map(({ id, kind }) =>
     kind === "managed"
@@ -45,7 +45,7 @@ export function managedAnswer(
   cluster: ClusterId,
   request: Request,
   nodes: readonly NodeRecord[],
-): ClusterAnswer {
+): ClusterVerdict {
   const base = { cluster, kind: "managed", slots: undefined } as const;
   const seen = outlook(request, nodes);
   if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
@@ -60,8 +60,8 @@ export function pullingAnswer(
   { graphs }: ClusterTable,
   cluster: ClusterId,
   request: Request,
-): ClusterAnswer {
-  const never = (...reasons: string[]): ClusterAnswer => {
+): ClusterVerdict {
+  const never = (...reasons: string[]): ClusterVerdict => {
     return { cluster, kind: "pulling", verdict: "never", slots: 0, reasons };
   };
   const { where } = request;
@@ -91,8 +91,8 @@ function dropUnwanted(
   { nodes, clusters }: PlacesView,
   request: Request,
   policy: ClusterPolicy,
-  answers: readonly ClusterAnswer[],
-): readonly ClusterAnswer[] {
+  answers: readonly ClusterVerdict[],
+): readonly ClusterVerdict[] {
   if (request.request === undefined && !mayGoToClusters(request)) return answers;
   const asked = {
     ...requestOf(request),
