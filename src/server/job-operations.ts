@@ -210,6 +210,7 @@ function jobMatches(state: State, record: JobRecord, filter: JobFilter): boolean
   for (const { state: at, past } of record.taskRows()) {
     const nodes = past.map(({ nodeId }) => nodeId as string);
     if ("nodeId" in at && at.nodeId !== undefined) nodes.push(at.nodeId);
+    if (at.kind === "offered" && node === undefined && at.cluster === cluster) return true;
     const hits = nodes.some(
       (id) =>
         (node === undefined || id === node) && (cluster === undefined || clusterOf(id) === cluster),

@@ -66,6 +66,9 @@ describe("a jobspec", () => {
       select: { parameters: { wanted: 3 } },
     });
     expect((await operations.getTask("1")).cluster).toBe("blue");
+    const onBlue = await operations.listJobs({ cluster: "blue" }, {});
+    expect(onBlue.jobs.map(({ id }) => id)).toEqual(["2", "1"]);
+    expect((await operations.listJobs({ cluster: "red" }, {})).jobs).toEqual([]);
     expect((await operations.explainJob("1")).summary).toContain("1 task offered to a cluster");
   });
 

@@ -235,6 +235,22 @@ describe("clusters that pull", () => {
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 
+  test("what was offered and not taken expires with its job's deadline", () => {
+    const world = new World();
+    register(world, "blue");
+    submit(world, { request: cores(1), array: "0-1", queueDeadlineMs: 100 });
+    expect(plan(world)).toEqual(["cluster blue", "cluster blue"]);
+    const settings = { nodeLostAfterMs: 1e6, finishedTasksMax: 1e6, finishedAgeMsMax: 1e9 };
+    world.nowMs += 101;
+    world.do({ kind: "tick", nowMs: world.nowMs, settings });
+    expect(world.state.jobs.get(jobId(1))?.progress).toMatchObject({
+      state: "expired",
+      counts: { expired: 2, offered: 0 },
+    });
+    expect(plan(world)).toEqual([]);
+    expect(world.state.clusters.loads.tasksOf(clusterId("blue"))).toBe(0);
+  });
+
   test("what was offered goes back when the cluster is deleted, and can be cancelled", () => {
     const world = new World();
     register(world, "blue");

@@ -8,6 +8,7 @@ import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
+import { withdrawn } from "./end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
@@ -82,7 +83,7 @@ export function removeCluster(
       changes.push({ table: "declared", removed: id, name });
     }
   } else {
-    changes.push(...withdrawn(state, id, nowMs));
+    changes.push(...withdrawAll(state, id, nowMs));
     for (const name of state.clusters.graphs.subsystems(id).keys()) {
       changes.push({ table: "subsystem", removed: id, name });
     }
@@ -94,7 +95,7 @@ export function removeCluster(
 }
 
 /** What was offered to the cluster and not taken goes back into the queue. */
-function withdrawn({ clusters }: State, id: ClusterId, nowMs: number): Change[] {
+function withdrawAll({ clusters }: State, id: ClusterId, nowMs: number): Change[] {
   const offered = clusters.loads.offeredTo(id);
   if (offered.size > limits.changesPerBatchMax) {
     throw new AppError(
@@ -102,10 +103,7 @@ function withdrawn({ clusters }: State, id: ClusterId, nowMs: number): Change[] 
       `${offered.size} tasks are offered to cluster ${id}; cancel some`,
     );
   }
-  return Array.from(offered, (task) => ({
-    table: "task",
-    row: { ...task, state: { kind: "waiting", notBeforeMs: nowMs } },
-  }));
+  return Array.from(offered, (task) => ({ table: "task", row: withdrawn(task, nowMs) }));
 }
 
 export function putSubsystem(

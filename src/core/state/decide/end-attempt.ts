@@ -68,3 +68,9 @@ export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: 
 
 export const isActiveTask = (task: Task): task is ActiveTask =>
   task.state.kind === "assigned" || task.state.kind === "running" || task.state.kind === "stopping";
+
+/** A task that was offered to a cluster and not taken, back in the queue. */
+export const withdrawn = (task: Task, nowMs: number): Task => ({
+  ...task,
+  state: { kind: "waiting", notBeforeMs: nowMs },
+});

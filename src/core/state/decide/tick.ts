@@ -7,13 +7,21 @@ import { condense } from "../dependencies/settle.ts";
 import type { JobRecord } from "../job-record.ts";
 import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
+import { withdrawn } from "./end-attempt.ts";
 import { disconnected, loseNode } from "./nodes.ts";
 
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
 export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Decision<undefined> {
   const changes: Change[] = [];
   const expired = expireJobs(state, nowMs);
-  for (const row of expired.values()) changes.push({ table: "job", row });
+  for (const row of expired.values()) {
+    changes.push({ table: "job", row });
+    // What no cluster has taken has not started either: back in the queue it ends with the job.
+    for (const task of state.jobs.get(row.id)?.taskRows() ?? []) {
+      if (task.state.kind === "offered")
+        changes.push({ table: "task", row: withdrawn(task, nowMs) });
+    }
+  }
   for (const record of state.disconnected) {
     const { link } = record.node;
     if (link.kind === "disconnected" && link.sinceMs + settings.nodeLostAfterMs <= nowMs) {
