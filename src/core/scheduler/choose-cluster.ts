@@ -1,9 +1,11 @@
 import { valuesOf } from "../graph/cluster-state.ts";
+import type { ClusterMatch } from "../graph/cluster-graphs.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { clusterId } from "../model/ids.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { askedOfClusters, type Request, type RequestClass } from "./request.ts";
+import { preferenceNow } from "./takes.ts";
 import type { Candidate, Select, Selection } from "./select/strategy.ts";
 
 /** Where a task could go now: a node, or a cluster that pulls. */
@@ -25,7 +27,11 @@ export interface ClusterChoice {
 
 type Asked = Request & Pick<RequestClass, "chooseCluster">;
 
-/** Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull. */
+/**
+ * Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull.
+ * Those that can meet what is preferred go first; others are chosen from when none of these is good
+ * enough.
+ */
 export function chooseCluster(
   clusters: ClusterTable,
   request: Asked,
@@ -33,31 +39,39 @@ export function chooseCluster(
   policy: ClusterPolicy,
 ): ClusterChoice {
   const targets = new Map<string, Target>();
-  const candidates: Candidate[] = [];
-  for (const [id, node] of nodes) {
-    targets.set(id, { kind: "node", node });
-    candidates.push(candidateOf(clusters, id, undefined));
-  }
-  for (const { cluster, slots } of pullingFor(clusters, request)) {
+  const byPreference = new Map<number, Candidate[]>();
+  const add = (target: Target, id: ClusterId, preference: number, slots?: number): void => {
+    targets.set(id, target);
+    const equal = byPreference.get(preference);
+    const candidate = candidateOf(clusters, id, slots);
+    if (equal === undefined) byPreference.set(preference, [candidate]);
+    else equal.push(candidate);
+  };
+  for (const [id, node] of nodes) add({ kind: "node", node }, id, preferenceNow(request, node));
+  for (const { cluster, alternative, slots } of pullingFor(clusters, request)) {
     const id = clusterId(cluster);
-    targets.set(id, { kind: "cluster", cluster: id });
-    candidates.push(candidateOf(clusters, id, slots));
+    add({ kind: "cluster", cluster: id }, id, alternative, slots);
   }
-  candidates.sort((a, b) => (a.name < b.name ? -1 : 1));
   const select = request.chooseCluster ?? policy.select;
-  const selection = select(candidates, {
+  const context = {
     parameters: request.select?.parameters ?? {},
     random: policy.random,
     turn: clusters.turn,
-  });
-  return { targets, selection };
+  };
+  const dropped: Selection["dropped"][number][] = [];
+  for (const [, candidates] of [...byPreference].sort(([a], [b]) => a - b)) {
+    candidates.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const selection = select(candidates, context);
+    dropped.push(...selection.dropped);
+    if (selection.ranked.length > 0) {
+      return { targets, selection: { ranked: selection.ranked, dropped } };
+    }
+  }
+  return { targets, selection: { ranked: [], dropped } };
 }
 
 /** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
-function pullingFor(
-  { graphs }: ClusterTable,
-  request: Request,
-): readonly { readonly cluster: string; readonly slots: number | undefined }[] {
+function pullingFor({ graphs }: ClusterTable, request: Request): readonly ClusterMatch[] {
   const { cluster: named } = request.where;
   const asked = graphs.isEmpty ? undefined : askedOfClusters(request);
   if (asked === undefined || (named !== undefined && !graphs.has(named))) return [];

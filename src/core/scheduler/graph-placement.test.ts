@@ -84,6 +84,31 @@ describe("requests of graphs on nodes", () => {
   });
 });
 
+describe("alternatives", () => {
+  test("what is preferred goes first, on whichever node or cluster it is", () => {
+    const world = new World();
+    join(world, "a", { cpu: 8_000 });
+    join(world, "b", { cpu: 2_000, gpu: 1 });
+    const gpu = [want(1, "node", [want(1, "gpu")])];
+    submit(world, { request: [gpu, ...cores(1)], array: "0-2" });
+    expect(plan(world)).toEqual(["b", "a", "a"]);
+    register(world, "blue", 2, 64);
+    submit(world, { request: [...cores(64), ...cores(1)] });
+    expect(plan(world)).toEqual(["cluster blue"]);
+  });
+
+  test("where the preferred cluster is not good enough the next one is asked", () => {
+    const world = new World();
+    register(world, "blue", 2, 64);
+    register(world, "red", 2, 4);
+    tell(world, "red", { nodes_free: 1 });
+    const options = { priorities: [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }] };
+    const select = { strategy: "constraint", options };
+    submit(world, { request: [...cores(64), ...cores(1)], select });
+    expect(plan(world)).toEqual(["cluster red"]);
+  });
+});
+
 describe("requirements on nodes", () => {
   const needs = (subsystem: string, field: string, value: string): ResourceChoice => [
     [want(1, "node", [want(1, "core")], { requires: [requireOne(subsystem, field, value)] })],

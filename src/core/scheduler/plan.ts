@@ -5,7 +5,7 @@ import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
-import { takesNow } from "./takes.ts";
+import { preferenceNow, takesNow } from "./takes.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Lane } from "./lane.ts";
 import { Best } from "./pool.ts";
@@ -162,7 +162,7 @@ function bestOfClusters(
       continue;
     }
     const { cluster } = record.node;
-    const known = best.get(cluster) ?? new Best((each) => scorer.score(request, each));
+    const known = best.get(cluster) ?? new Best(scoreOf(request, scorer));
     if (known.offered === 0) best.set(cluster, known);
     if (known.offered < candidatesMax) known.offer(record);
   }
@@ -171,13 +171,19 @@ function bestOfClusters(
   );
 }
 
+/** Scores are from 0 to 1: what is preferred goes first, whatever they are. */
+const scoreOf =
+  (request: RequestClass, scorer: Scorer) =>
+  (record: NodeRecord): number =>
+    scorer.score(request, record) - 2 * preferenceNow(request, record);
+
 function chooseNode(
   request: RequestClass,
   scorer: Scorer,
   candidatesMax: number,
   fleet: Fleet,
 ): NodeRecord | undefined {
-  const score = (record: NodeRecord): number => scorer.score(request, record);
+  const score = scoreOf(request, scorer);
   const { pool, candidates } = request;
   if (candidates === undefined) {
     const before = fleet.work.nodesLookedAt;

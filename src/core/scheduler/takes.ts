@@ -10,8 +10,14 @@ export type Room = Pick<NodeRecord, "node" | "free" | "graph">;
 /** What a task of this request would take of the node if it were placed there now. */
 export function takesNow({ needs, request }: Request, record: Room): Resources | undefined {
   if (request === undefined) return fits(needs, record.free) ? needs : undefined;
-  return record.graph
-    .waysFor(graphRequest(request))
-    .map(({ takes }) => takes ?? record.node.capacity)
-    .find((takes) => fits(takes, record.free));
+  const way = wayNow(request, record);
+  return way === undefined ? undefined : (way.takes ?? record.node.capacity);
 }
+
+/** How far down in the order of preference it would be served there now; 0 is best. */
+export function preferenceNow({ request }: Request, record: Room): number {
+  return request === undefined ? 0 : (wayNow(request, record)?.alternative ?? 0);
+}
+
+const wayNow = (request: NonNullable<Request["request"]>, { graph, node, free }: Room) =>
+  graph.waysFor(graphRequest(request)).find(({ takes }) => fits(takes ?? node.capacity, free));
