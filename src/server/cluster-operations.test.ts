@@ -99,8 +99,14 @@ describe("registered clusters", () => {
     await expect(add("/default/w1/core")).rejects.toThrow("links are to /default or to a node");
     const shown = await add("/default/w1");
     expect(shown.subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
-    const { edges } = (await operations.getSubsystem(named)).graph;
-    expect(edges).toMatchObject([{ source: "/default/w1" }]);
+    const linked = async () =>
+      (await operations.getSubsystem(named)).graph.edges.map(({ source }) => source);
+    expect(await linked()).toEqual(["/default/w1"]);
+    await add("/default"); // of all nodes, also of those to come
+    const other = new FakeAgent(plane);
+    other.hello("w2");
+    await eventually(() => other.told.includes("welcome"), { what: "welcome" });
+    expect(await linked()).toEqual(["/default/w1", "/default/w2"]);
     await operations.removeSubsystem(me, named);
     await expect(operations.getSubsystem(named)).rejects.toMatchObject({ code: "not_found" });
   });

@@ -11,6 +11,7 @@ import { clusterId, jobId, nodeId } from "../model/ids.ts";
 import { NO_FACTS, type Software } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import { isWaiting } from "./request.ts";
+import { isEverPossible } from "../state/decide/check-possible.ts";
 import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
 /** Where tasks went; and all that is known must be the same after a restart. */
@@ -33,6 +34,10 @@ describe("requests of graphs on nodes", () => {
     expect(taken(world, 1)).toEqual({ cpu: 3_000 });
     world.report("a", [1, 0, 1], 0);
     expect(plan(world)).toEqual(["a"]);
+    world.report("a", [1, 1, 1], 0);
+    expect(plan(world)).toEqual([]);
+    const [node] = world.state.nodes.values();
+    expect(node?.free).toEqual({ cpu: 4_000, memory: 8e9 });
   });
 
   test("go to no node that is too small, however much the others have together", () => {
@@ -69,6 +74,11 @@ describe("requests of graphs on nodes", () => {
     world.report("a", [3, 0, 1], 0);
     expect(plan(world)).toEqual(["a"]);
     expect(taken(world, 2)).toEqual({ cpu: 4_000, memory: 100, power: 7 });
+    const [node] = world.state.nodes.values();
+    world.report("a", [2, 0, 1], 0);
+    expect(node?.free).toEqual({ cpu: 4_000, memory: 100, power: 7 });
+    submit(world, { request: [[want(1, "node")]] });
+    expect(plan(world)).toEqual(["a"]);
     submit(world, { resources: { cpu: 0.1 } });
     expect(plan(world)).toEqual([]);
   });
@@ -135,7 +145,11 @@ describe("requirements on nodes", () => {
     submit(world, { request: needs("mpi", "name", "openmpi") });
     expect(plan(world)).toEqual([]);
     const facts = { ...NO_FACTS, software: { mpi: [{ name: "openmpi" }] } };
+    const possible = () =>
+      isEverPossible(world.state, aSpec({ request: needs("mpi", "name", "openmpi") }));
+    expect(possible()).toBe(false);
     world.do({ kind: "put-facts", nodeId: nodeId("a"), session: 1, facts });
+    expect(possible()).toBe(true);
     expect(plan(world)).toEqual(["a"]);
   });
 

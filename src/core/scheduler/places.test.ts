@@ -108,6 +108,7 @@ describe("the cheapest single change", () => {
     join(world, "a", { cpu: 4_000 });
     drain(world, "a");
     expect(change(world, { resources: { cpu: 4 } })).toContain("undrain node a");
+    expect(change(world, { resources: { cpu: 5 } })).toBeUndefined();
     world.do({ kind: "disconnect-node", nodeId: nodeId("a"), session: 1, nowMs: 2 });
     expect(change(world, { resources: { cpu: 4 } })).toContain("bring back node a");
   });
