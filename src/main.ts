@@ -80,14 +80,31 @@ async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<v
 
 async function startServer(flags: ServerFlags, signal: AbortSignal) {
   const { runServer } = await import("./run-server.ts");
-  const { data, http, grpc, policy, logLevel } = flags;
+  const { data, http, grpc, logLevel } = flags;
+  const policies = await checkPolicies(flags);
   const adapters = await openAdapters("server", logLevel);
   const settings = {
     nodeLostAfterMs: flags.nodeLostAfter,
     finishedTasksMax: flags.keepEnded,
     finishedAgeMsMax: flags.keepEndedFor,
   };
-  return runServer({ data: resolve(data), http, grpc, settings, policy, ...adapters }, signal);
+  return runServer({ data: resolve(data), http, grpc, settings, policies, ...adapters }, signal);
+}
+
+/** What makes no sense is refused before anything is opened, by the name of its flag. */
+async function checkPolicies({ policy, select }: ServerFlags) {
+  const { createPolicy } = await import("./core/scheduler/policy.ts");
+  const { AppError, invalid } = await import("./lib/errors.ts");
+  const policies = { policy, ...(select === undefined ? {} : { select }) };
+  try {
+    createPolicy(policies, () => 0);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.field === undefined) throw error;
+    const isOption = error.field.startsWith("options");
+    const message = error.message.replace(isOption ? /^options\.?/ : /^select: /, "");
+    throw invalid(isOption ? "--select-options" : "--select", message);
+  }
+  return policies;
 }
 
 async function runAgentHere(flags: AgentFlags): Promise<void> {

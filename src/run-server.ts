@@ -4,6 +4,7 @@ import { createGrpcServer } from "./api/native/grpc-server.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic } from "./api/native/traffic.ts";
+import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -19,7 +20,7 @@ export interface ServerOptions {
   readonly http: string;
   readonly grpc: string;
   readonly settings: TickSettings;
-  readonly policy: string;
+  readonly policies: PolicyNames;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -65,7 +66,7 @@ export async function runServer(
 }
 
 async function openPlane(
-  { data, clock, logger, policy, settings }: ServerOptions,
+  { data, clock, logger, policies, settings }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
   const store = await createSqliteStore({ directory: data, logger });
@@ -75,7 +76,7 @@ async function openPlane(
       clock,
       logger,
       version: manifest.version,
-      policies: { policy },
+      policies,
       random: createSystemRandom(),
       settings,
       soon: (run) => setImmediate(run),

@@ -322,7 +322,9 @@ describe("satisfy", () => {
       { strategy: "cheapest", options: '{"key":"cost"}' },
       {
         strategy: "constraint",
-        options: '{"priorities":[{"priority":1,"steps":[{"select":"random"}]}]}',
+        options: JSON.stringify({
+          priorities: "- priority: 1\n  steps:\n  - select: random\n", // the server reads it
+        }),
       },
     ]);
   });
@@ -330,9 +332,8 @@ describe("satisfy", () => {
   const wrong: readonly [string, RegExp][] = [
     ["- a: [", /busbar: o.yaml:\d+:\d+: /],
     ["just words", /o.yaml: must be an object of options, or a list of priorities/],
-    ["a: 1\n---\nb: 2", /o.yaml: must be one document/],
-    ["[".repeat(40), /o.yaml: is nested more than 16 deep/],
-    ["priorities: 'a: ['", /o.yaml: priorities:\d/],
+    ["a: 1\n---\nb: 2", /o.yaml:3:1: a second document; give one at a time/],
+    ["[".repeat(40), /o.yaml:1:1: is nested more than 16 deep/],
   ];
   for (const [content, message] of wrong) {
     test(`options of ${JSON.stringify(content.slice(0, 20))} are refused`, async () => {

@@ -16,6 +16,11 @@ export interface ServerFlags {
   readonly keepEnded: number;
   readonly keepEndedFor: number;
   readonly policy: "spread" | "binpack";
+  /** Left out: least-loaded. */
+  readonly select?: {
+    readonly strategy: string;
+    readonly options: Readonly<Record<string, unknown>>;
+  };
   readonly logLevel?: LogLevel;
 }
 

@@ -16,11 +16,25 @@ export function toFailure(error: unknown, format: Format): Failure {
   // Commander has already printed the help it was asked for by an empty command line.
   if (error instanceof CommanderError && error.code === "commander.help") return done(2);
   const { code, message, field } = describe(error);
+  const hint = HINTS[code];
   const exitCode = isUsage(error) ? 2 : 1;
-  if (format === "table") return { exitCode, stdout: "", stderr: `busbar: ${message}\n` };
-  const body = { error: { code, message, ...(field === undefined ? {} : { field }) } };
+  if (format === "table") {
+    const more = hint === undefined ? "" : ` (${hint})`;
+    return { exitCode, stdout: "", stderr: `busbar: ${message}${more}\n` };
+  }
+  const body = {
+    error: {
+      code,
+      message,
+      ...(field === undefined ? {} : { field }),
+      ...(hint === undefined ? {} : { hint }),
+    },
+  };
   return { exitCode, stdout: `${JSON.stringify(body)}\n`, stderr: "" };
 }
+
+/** What the server says in the words of any caller, in those of the command line. */
+const HINTS: Readonly<Record<string, string>> = { unschedulable: "--allow-unsatisfiable" };
 
 const done = (exitCode: number): Failure => ({ exitCode, stdout: "", stderr: "" });
 

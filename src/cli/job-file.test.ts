@@ -187,3 +187,61 @@ describe("files that mean harm end quickly", () => {
     );
   });
 });
+
+test("a request is taken as it is written, and a selection with its options and parameters", () => {
+  const text = `
+command: [x]
+request:
+- - type: node
+    requires: [{ subsystem: os, conditions: [&one { kind: present, field: name }, *one] }]
+    with: [{ type: core, count: 0.5 }]
+select:
+  strategy: constraint
+  options: [{ priority: 1, steps: [{ select: first }] }]
+  parameters: { n: 4, zone: north, isSpot: true }
+`;
+  const present = { kind: "present", field: "name" };
+  const [job] = parse(text);
+  expect(JSON.parse(job?.spec?.request ?? "")).toEqual([
+    [
+      {
+        type: "node",
+        requires: [{ subsystem: "os", conditions: [present, present] }],
+        with: [{ type: "core", count: 0.5 }],
+      },
+    ],
+  ]);
+  expect(job?.spec?.select).toEqual({
+    strategy: "constraint",
+    options: '{"priorities":[{"priority":1,"steps":[{"select":"first"}]}]}',
+    parameters: {
+      n: { value: { case: "number", value: 4 } },
+      zone: { value: { case: "text", value: "north" } },
+      isSpot: { value: { case: "flag", value: true } },
+    },
+  });
+  expect(parse("{command: [x], select: {parameters: {n: 1}}}")[0]?.spec?.select).toMatchObject({
+    strategy: "",
+    options: "",
+  });
+});
+
+describe("mistakes in a request or a selection are told with their place", () => {
+  const mistakes: readonly [string, string][] = [
+    ["reqest: [[]]", 'jobs.yaml:2:1: unknown key "reqest"; did you mean "request"?'],
+    ["request: [[{tpye: node}]]", 'jobs.yaml:2:10: request[0][0]: "tpye" is not known; did you'],
+    ["request: node", "jobs.yaml:2:10: request: must be a list"],
+    ["request: [[{type: a}]]\nresources: {cpu: 1}", "jobs.yaml:1:1: a job has either resources or"],
+    ["select: {stratgy: a}", 'jobs.yaml:2:10: select: unknown key "stratgy"; did you mean "strat'],
+    ["select: {options: {}}", "jobs.yaml:2:19: select.options: are those of a strategy; name it"],
+    ["select: {strategy: a, options: 3}", "jobs.yaml:2:32: select.options: must be an object of"],
+    ["select: {parameters: {a: [1]}}", "jobs.yaml:2:26: select.parameters.a: must be a number, a"],
+  ];
+  for (const [text, message] of mistakes) {
+    test(message, () => {
+      expect(() => parse(`command: [x]\n${text}`)).toThrow(
+        expect.objectContaining({ message: expect.stringContaining(message) as string }),
+      );
+    });
+  }
+});

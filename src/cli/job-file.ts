@@ -1,9 +1,13 @@
 import type { JobSubmissionInit } from "../client/messages.ts";
+import { readResourceChoice } from "../core/graph/read-request.ts";
 import { invalid } from "../lib/errors.ts";
 import { parseSizeBytes } from "../lib/units.ts";
 import { limits } from "../limits.ts";
 import { arraySpec, duration, parseAmount, wholeNumber } from "./flags.ts";
 import { readDependencies } from "./job-dependencies.ts";
+import { toWireSelection, type WireSelection } from "./select-flags.ts";
+import { toSelectOptions } from "./select-options.ts";
+import { toWireValue } from "./state-values.ts";
 import { readYaml, type Value } from "./yaml-value.ts";
 
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
@@ -19,6 +23,8 @@ const FIELDS = {
   env: (value: Value): Spec => ({ env: texts(value) }),
   cwd: (value: Value): Spec => ({ cwd: value.text() }),
   resources: (value: Value): Spec => ({ resources: readResources(value) }),
+  request: (value: Value): Spec => ({ request: readRequest(value) }),
+  select: (value: Value): Spec => ({ select: readSelect(value) }),
   placement: (value: Value): Spec => ({ placement: readPlacement(value) }),
   array: (value: Value): Spec => ({ array: arraySpec(value.at)(value.text()) }),
   priority: (value: Value): Spec => ({
@@ -63,6 +69,9 @@ function readJob(value: Value): JobSubmissionInit {
   if (fields.has("dependsOn") && fields.has("depends_on")) {
     throw value.fail("dependsOn and depends_on are the same; write one of them");
   }
+  if (fields.has("resources") && fields.has("request")) {
+    throw value.fail("a job has either resources or a request, not both");
+  }
   if (!fields.has("command") && !fields.has("script")) {
     throw value.fail("a job needs a command or a script");
   }
@@ -91,6 +100,33 @@ const readResources = (value: Value): Record<string, number> =>
   Object.fromEntries(
     value.entries().map(([name, each]) => [name, parseAmount(name, each.text(), each.at)]),
   );
+
+/** Checked here too, because only here is known where it is written. */
+function readRequest(value: Value): string {
+  const plain = value.plain();
+  readResourceChoice(plain, value.at);
+  return JSON.stringify(plain);
+}
+
+function readSelect(value: Value): WireSelection {
+  const fields = value.fields(["strategy", "options", "parameters"]);
+  const strategy = fields.get("strategy")?.text();
+  const options = fields.get("options");
+  const entries = fields.get("parameters")?.entries() ?? [];
+  const parameters = entries.map(([name, each]) => {
+    const read = toWireValue(each.plain());
+    if (read === undefined) throw each.fail("must be a number, a text, true or false");
+    return [name, read] as const;
+  });
+  if (options !== undefined && strategy === undefined) {
+    throw options.fail("are those of a strategy; name it beside them");
+  }
+  const chosen = strategy === undefined ? undefined : { strategy, options: optionsOf(options) };
+  return toWireSelection(chosen, Object.fromEntries(parameters));
+}
+
+const optionsOf = (value: Value | undefined) =>
+  value === undefined ? {} : toSelectOptions(value.plain(), value.at);
 
 function readPlacement(value: Value): NonNullable<Spec["placement"]> {
   const fields = value.fields(["cluster", "node", "labels"]);

@@ -15,13 +15,14 @@ import {
   size,
   wholeNumber,
 } from "./flags.ts";
-
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
+import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
-export interface JobFlags extends DependencyFlags {
+export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
   readonly name?: string;
   readonly group?: string;
   readonly label?: Labels;
@@ -44,6 +45,7 @@ export interface JobFlags extends DependencyFlags {
   readonly outputLimit?: number;
   readonly idempotencyKey?: string;
   readonly script?: string;
+  readonly allowUnsatisfiable?: true;
 }
 
 export function addJobFlags(command: Command, context: Context): void {
@@ -78,14 +80,19 @@ export function addJobFlags(command: Command, context: Context): void {
       "--resource <name=n>",
       "any other resource for each task (repeatable)",
       resource("--resource"),
-    )
+    );
+  addRequestFlags(command);
+  command
     .option("--cluster <name>", "only on this cluster", notEmpty("--cluster"))
     .option("--node <name>", "only on this node", notEmpty("--node"))
     .option(
       "--node-label <key=value>",
       "only on nodes with this label (repeatable)",
       keyValue("--node-label"),
-    )
+    );
+  addSelectFlags(command, "choose between clusters by this strategy (default: the server's)");
+  command
+    .option("--allow-unsatisfiable", "let it wait though nothing there is could ever run it")
     .optionsGroup("How to run:")
     .option(
       "--priority <n>",
@@ -128,11 +135,15 @@ export async function toSubmission(
   words: readonly string[],
   context: Context,
 ): Promise<JobSubmissionInit> {
+  checkStdin(flags);
   if (words.length > 0 && flags.script !== undefined) {
     throw invalid("--script", "cannot be combined with a command");
   }
   if (words.length === 0 && flags.script === undefined) {
-    throw invalid("command", "is missing; write it after --, or give --script or --file");
+    throw invalid(
+      "command",
+      "is missing; write it after --, or give --script, --file or --jobspec",
+    );
   }
   const script =
     flags.script === undefined
@@ -145,18 +156,47 @@ export async function toSubmission(
       script,
       env: { ...flags.env },
       cwd: flags.cwd === undefined ? "" : resolve(context.cwd, flags.cwd),
-      resources: resourcesOf(flags),
-      placement: {
-        cluster: flags.cluster ?? "",
-        node: flags.node ?? "",
-        labels: { ...flags.nodeLabel },
-      },
+      ...(await demandOf(flags, context)),
+      placement: placementOf(flags),
       ...limitsOf(flags),
       dependsOn: dependenciesOf(flags),
     },
     idempotencyKey: flags.idempotencyKey ?? "",
   };
 }
+
+/** Standard input can be read once. */
+export function checkStdin(flags: Readonly<Record<string, unknown>> | JobFlags): void {
+  const [, second] = Object.entries(flags).filter(([, value]) => value === "-");
+  if (second !== undefined) {
+    throw invalid(flagName(second[0]), "only one thing can be read from standard input");
+  }
+}
+
+/** "--node-label" for nodeLabel. */
+export const flagName = (key: string): string =>
+  `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Either amounts or a request, and how a cluster is chosen for it. */
+async function demandOf(flags: JobFlags, context: Context) {
+  const amounts = resourcesOf(flags);
+  const given = (["cpu", "memory", "gpu", "resource"] as const).find((name) => name in flags);
+  if (flags.request !== undefined && given !== undefined) {
+    throw invalid(`--${given}`, "cannot be combined with --request; write it into the request");
+  }
+  const request = await requestOf(flags, amounts, context);
+  const select = await selectionOf(flags, context);
+  return {
+    ...(request === "" ? { resources: amounts } : { request }),
+    ...(select === undefined ? {} : { select }),
+  };
+}
+
+export const placementOf = ({ cluster = "", node = "", nodeLabel = {} }: JobFlags) => ({
+  cluster,
+  node,
+  labels: { ...nodeLabel },
+});
 
 const namesOf = ({ name = "", group = "", label = {}, array = "", priority = 0 }: JobFlags) => ({
   name,

@@ -72,6 +72,12 @@ test("a job with everything keeps everything, as plain numbers", () => {
         { kind: "afterok", on: ["a"], atLeast: 1 },
         { kind: "singleton", name: "n" },
       ],
+      request: '[[{"type":"node"}]]',
+      select: {
+        strategy: "cheapest",
+        options: '{"key":"cost"}',
+        parameters: { n: { value: { case: "number", value: 4 } } },
+      },
     },
     state: stateOf("failed"),
     taskTotal: 2n,
@@ -98,6 +104,8 @@ test("a job with everything keeps everything, as plain numbers", () => {
         { kind: "afterok", on: ["a"], atLeast: 1 },
         { kind: "singleton", name: "n" },
       ],
+      request: [[{ type: "node" }]],
+      select: { strategy: "cheapest", options: { key: "cost" }, parameters: { n: 4 } },
     },
     state: "failed",
     tasks: noTasks,
@@ -166,4 +174,9 @@ test("an event says what it is about; one from the future is left out", () => {
     removed: { kind: "node", id: "a" },
   });
   expect(toEventRow(create(WatchEventSchema, { revision: 3n }))).toBeUndefined();
+});
+
+test("a request that is not JSON is kept as it came", () => {
+  const job = create(JobSchema, { spec: { request: "node 4" } });
+  expect(toJobRow(job).spec.request).toBe("node 4");
 });

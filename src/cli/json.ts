@@ -7,10 +7,12 @@ import type {
   JobSpec,
   Node,
   PastAttempt,
+  Selection,
   Stats,
   SubmittedJob,
   Task,
   TaskCounts,
+  TriedJob,
   WatchEvent,
 } from "../client/messages.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
@@ -49,6 +51,8 @@ function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
     env: map(spec?.env),
     cwd: text(spec?.cwd),
     resources: map(spec?.resources),
+    request: json(spec?.request),
+    select: spec?.select === undefined ? undefined : toSelectRow(spec.select),
     placement: toPlacementRow(spec?.placement),
     array: text(spec?.array),
     priority: spec?.priority ?? 0,
@@ -63,6 +67,17 @@ function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
         : spec.dependsOn.map(toDependencyRow),
   });
 }
+
+const toSelectRow = ({ strategy, options, parameters }: Selection): Rows.SelectRow =>
+  compact<Rows.SelectRow>({
+    strategy: text(strategy),
+    options: json(options),
+    parameters: map(
+      Object.fromEntries(
+        Object.entries(parameters).map(([name, { value }]) => [name, value.value ?? ""]),
+      ),
+    ),
+  });
 
 const toDependencyRow = ({ kind, on, atLeast, name }: Dependency): Rows.DependencyRow =>
   compact<Rows.DependencyRow>({
@@ -125,6 +140,7 @@ const toPastRow = (past: PastAttempt): Rows.PastRow =>
 export const toSubmittedRow = (job: SubmittedJob): Rows.SubmittedRow =>
   compact<Rows.SubmittedRow>({
     id: job.id,
+    name: text(job.name),
     existed: job.existed ? true : undefined,
     warning: text(job.warning),
   });
@@ -139,13 +155,7 @@ export const toExplanationRow = (explanation: Explanation): Rows.ExplanationRow 
   jobId: explanation.jobId,
   state: stateName(explanation.state),
   summary: explanation.summary,
-  reasons: explanation.reasons.map(({ reason, nodes, never, examples }) => ({
-    reason,
-    nodes,
-    never,
-    examples: [...examples],
-  })),
-  hints: [...explanation.hints],
+  ...toPlacesRow(explanation),
   ahead: Number(explanation.ahead),
   nodes: explanation.nodes,
   dependencies: explanation.dependencies.map(({ jobId, name, state, wants, met, impossible }) => ({
@@ -156,6 +166,43 @@ export const toExplanationRow = (explanation: Explanation): Rows.ExplanationRow 
     met,
     impossible,
   })),
+});
+
+const toPlacesRow = ({
+  reasons,
+  clusters,
+  hints,
+  cheapestChange,
+}: Pick<Explanation, "reasons" | "clusters" | "hints" | "cheapestChange">): Rows.PlacesRow => ({
+  reasons: reasons.map(({ reason, nodes, never, examples }) => ({
+    reason,
+    nodes,
+    never,
+    examples: [...examples],
+  })),
+  clusters: clusters.map((each) => ({
+    cluster: each.cluster,
+    kind: each.kind,
+    verdict: each.verdict,
+    reasons: [...each.reasons],
+  })),
+  hints: [...hints],
+  ...(cheapestChange === "" ? {} : { cheapestChange }),
+});
+
+export const toTrialRow = (job: TriedJob): Rows.TrialRow => ({
+  name: job.name,
+  tasks: Number(job.tasks),
+  placements: job.placements.map(({ index, cluster, node }) => ({
+    index,
+    cluster,
+    ...(node === "" ? {} : { node }),
+  })),
+  waiting: Number(job.waiting),
+  untried: Number(job.untried),
+  possible: job.possible,
+  ...(job.reason === "" ? {} : { reason: job.reason }),
+  ...toPlacesRow(job),
 });
 
 export const toNodeRow = (node: Node): Rows.NodeRow =>
@@ -237,6 +284,16 @@ const numbers = (counts: Readonly<Record<string, bigint>>): Record<string, numbe
   Object.fromEntries(Object.entries(counts).map(([key, value]) => [key, Number(value)]));
 
 const text = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
+
+/** What a server of another version writes differently is shown as it is. */
+function json(value: string | undefined): unknown {
+  if (value === undefined || value === "") return undefined;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
 
 const time = (value: bigint | undefined): number | undefined =>
   value === undefined || value === 0n ? undefined : Number(value);

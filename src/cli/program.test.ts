@@ -33,6 +33,34 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["submit --file a.yaml x", /--file: cannot be combined with a command/],
     ["submit --file a.yaml --time-limit 1s", /--time-limit: cannot be combined with --file/],
     ["submit --file missing.yaml", /no file missing.yaml/],
+    ["submit --jobspec missing.yaml", /no file missing.yaml/],
+    ["submit --jobspec a.yaml x", /--jobspec: cannot be combined with a command/],
+    ["submit --jobspec a.yaml --cpu 2", /--cpu: cannot be combined with --jobspec; write it into/],
+    ["submit --jobspec a.yaml --array 0-9", /--array: cannot be combined with --jobspec/],
+    ["submit --jobspec a.yaml --env A=b", /--env: cannot be combined with --jobspec/],
+    ["submit --jobspec a.yaml --script b", /--script: cannot be combined with --jobspec/],
+    ["submit --jobspec a.yaml --time-limit 1s", /--time-limit: cannot be combined with --jobspec/],
+    ["submit --jobspec a.yaml --after-ok b", /--after-ok: cannot be combined with --jobspec/],
+    ["submit --jobspec a.yaml --file b", /--file: cannot be combined with --jobspec$/m],
+    ["submit --jobspec - --select-options -", /only one thing can be read from standard input/],
+    ["submit --file a.yaml --select first", /--select: cannot be combined with --file; write it/],
+    [
+      "submit --dry-run --wait x",
+      /--wait: cannot be combined with --dry-run: nothing is submitted/,
+    ],
+    ["submit --dry-run --quiet x", /--quiet: cannot be combined with --dry-run/],
+    ["submit --request [[{}]] --cpu 2 x", /--cpu: cannot be combined with --request; write it/],
+    ["run --request [[{}]] --resource a=2 x", /--resource: cannot be combined with --request/],
+    ["submit --request [[{}]] --require os:name x", /--require: cannot be combined with --request/],
+    ["submit --request [[{}]] x", /--request\[0\]\[0\].type: must be a text/],
+    ["submit --request [[{tpye:1}]] x", /--request\[0\]\[0\]: "tpye:1" is not known/],
+    ["submit --request [[ x", /--request:1:3: /],
+    ["submit --request missing.json x", /no file missing.json/],
+    ["submit --require os x", /--require: "os" is not of the form subsystem:field=value/],
+    ["run --select= x", /--select: is empty/],
+    ["run --parameter x y", /--parameter: "x" is not of the form key=value/],
+    ["run --select-options missing.yaml x", /no file missing.yaml/],
+    ["server --select-options missing.yaml", /no file missing.yaml/],
     ["jobs --limit 0", /--limit: "0" is not a whole number from 1/],
     ["jobs --state runing", /--state: "runing" is none of .* \(did you mean running\?\)/],
     ["jobs --count --name x", /--name: cannot be combined with --count/],
@@ -153,6 +181,18 @@ describe("services", () => {
     ]);
     expect(stdout).toContain("./busbar run -- echo hello");
     expect(stdout).toContain("http://127.0.0.1:7070/docs");
+  });
+
+  test("server and up take a strategy, with its options from a file", async () => {
+    const readInput = async () => Buffer.from("- priority: 1\n  steps: [{ select: first }]\n");
+    const rules = { priorities: [{ priority: 1, steps: [{ select: "first" }] }] };
+    const given = async (line: string) => (await runHere(line.split(" "), { readInput })).started;
+    expect(await given("server --select cheapest")).toMatchObject([
+      { select: { strategy: "cheapest", options: {} } },
+    ]);
+    const [started] = await given("up --select-options r.yaml");
+    expect(started).toMatchObject({ select: { strategy: "constraint", options: rules } });
+    expect(started).not.toHaveProperty("selectOptions");
   });
 
   test("up --output json tells it as one value", async () => {

@@ -36,6 +36,9 @@ export interface SpecRow {
   readonly env?: Labels;
   readonly cwd?: string;
   readonly resources?: Amounts;
+  /** What each task asks of a graph: alternatives, each a list of trees. */
+  readonly request?: unknown;
+  readonly select?: SelectRow;
   readonly placement?: PlacementRow;
   readonly array?: string;
   readonly priority: number;
@@ -52,6 +55,13 @@ export interface DependencyRow {
   readonly on?: readonly string[];
   readonly atLeast?: number;
   readonly name?: string;
+}
+
+export interface SelectRow {
+  /** Left out: the server's. */
+  readonly strategy?: string;
+  readonly options?: unknown;
+  readonly parameters?: Readonly<Record<string, number | string | boolean>>;
 }
 
 export interface PlacementRow {
@@ -96,6 +106,8 @@ export interface PastRow {
 
 export interface SubmittedRow {
   readonly id: string;
+  /** Of the jobs of a jobspec. */
+  readonly name?: string;
   readonly existed?: boolean;
   readonly warning?: string;
 }
@@ -106,17 +118,31 @@ export interface CountRow {
   readonly revision: number;
 }
 
-export interface ExplanationRow {
-  readonly jobId: string;
-  readonly state: StateWord;
-  readonly summary: string;
+/** Why tasks wait or would wait, and what would help. */
+export interface PlacesRow {
   readonly reasons: readonly {
     readonly reason: string;
     readonly nodes: number;
     readonly never: boolean;
     readonly examples: readonly string[];
   }[];
+  /** Those that pull, and those with agents that could take a task now. */
+  readonly clusters: readonly {
+    readonly cluster: string;
+    readonly kind: string;
+    /** now, later, never */
+    readonly verdict: string;
+    readonly reasons: readonly string[];
+  }[];
   readonly hints: readonly string[];
+  /** The one change that would let a task start now, if one is known. */
+  readonly cheapestChange?: string;
+}
+
+export interface ExplanationRow extends PlacesRow {
+  readonly jobId: string;
+  readonly state: StateWord;
+  readonly summary: string;
   readonly ahead: number;
   readonly nodes: number;
   readonly dependencies: readonly {
@@ -127,6 +153,25 @@ export interface ExplanationRow {
     readonly met: boolean;
     readonly impossible: boolean;
   }[];
+}
+
+/** What would become of a job if it were submitted now. */
+export interface TrialRow extends PlacesRow {
+  readonly name: string;
+  readonly tasks: number;
+  readonly placements: readonly {
+    readonly index: number;
+    readonly cluster: string;
+    /** Left out: the cluster's own scheduler chooses it. */
+    readonly node?: string;
+  }[];
+  readonly waiting: number;
+  /** Beyond the number of tasks that are tried at once. */
+  readonly untried: number;
+  /** Whether anything there is could ever run it. */
+  readonly possible: boolean;
+  /** Why it would wait, where it is not for room. */
+  readonly reason?: string;
 }
 
 export interface NodeRow {

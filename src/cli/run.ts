@@ -10,7 +10,8 @@ import type { JobRow, SubmittedRow } from "./rows.ts";
 import { createOutputs, type Outputs } from "./run-output.ts";
 import { cancelOnInterrupt, type Interrupts } from "./run-interrupt.ts";
 import type { Answer, Session, Shell } from "./session.ts";
-import { hasDependencies, submitAll, warn } from "./submit.ts";
+import { warn } from "./submit.ts";
+import { endedAtOnce, type Input, submitInput } from "./submit-input.ts";
 
 /** A job that waits longer than this is explained. */
 const EXPLAIN_AFTER_MS = 1_000;
@@ -40,9 +41,11 @@ export function declareRun(command: Command, shell: Shell): void {
 }
 
 async function run(session: Session, words: readonly string[], flags: JobFlags): Promise<Answer> {
-  const submission = await toSubmission(flags, words, session.context);
+  const job = await toSubmission(flags, words, session.context);
+  const allowUnsatisfiable = flags.allowUnsatisfiable === true;
+  const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };
   const client = await session.client();
-  const { jobs, revision } = await submitAll(client, [submission]);
+  const { jobs, revision } = await submitInput(client, input);
   const [submitted = { id: "" }] = jobs.map(toSubmittedRow);
   await warn(session, [submitted]);
   const stop = new AbortController();
@@ -52,12 +55,12 @@ async function run(session: Session, words: readonly string[], flags: JobFlags):
   try {
     void explainLater(session, submitted.id, outputs, stop.signal);
     // A new job cannot have missed events; one that existed, or that was skipped at once, can.
-    const isSure = submitted.existed !== true && !hasDependencies(submission);
+    const isSure = endedAtOnce(input, [submitted]).length === 0;
     const following = { submitted, isSure, revision, outputs, signal: stop.signal };
-    const job = await followToEnd(session, following);
+    const ended = await followToEnd(session, following);
     await outputs.drain();
-    await tellOutcome(session, job);
-    return { json: json(job), text: () => "", exitCode: exitCodeOf(job, interrupts) };
+    await tellOutcome(session, ended);
+    return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
   } catch (error) {
     // Nobody reads any more; a program started by hand would have died of it.
     const { id } = submitted;

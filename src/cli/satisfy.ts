@@ -1,76 +1,52 @@
 import type { Command } from "commander";
 import { limits } from "../limits.ts";
 import { toSatisfyRow } from "./cluster-rows.ts";
-import { notEmpty } from "./flags.ts";
 import { renderSatisfy } from "./render/satisfy.ts";
-import { readSelectOptions } from "./select-options.ts";
+import { addSelectFlags, type SelectFlags, selectionOf, STRATEGIES } from "./select-flags.ts";
 import type { Answer, Session, Shell } from "./session.ts";
-import { keyAndValue, type Values } from "./state-values.ts";
-
-interface SatisfyFlags {
-  readonly select?: string;
-  readonly selectOptions?: string;
-  readonly parameter?: Values;
-}
 
 export function declareSatisfy(command: Command, shell: Shell): void {
+  command.argument(
+    "<file>",
+    'a jobspec of any dialect, or a request as JSON ("-": standard input)',
+  );
+  addSelectFlags(command, "tell which cluster this strategy would choose");
   command
-    .argument("<file>", 'a jobspec of any dialect, or a request as JSON ("-": standard input)')
-    .option(
-      "--select <name>",
-      "tell which cluster this strategy would choose",
-      notEmpty("--select"),
-    )
-    .option(
-      "--select-options <file>",
-      "its options, or rules as a list of priorities, YAML or JSON",
-    )
-    .option(
-      "--parameter <key=value>",
-      "for rules; goes before those of the jobspec (repeatable)",
-      keyAndValue("--parameter"),
-    )
     .addHelpText(
       "after",
       `
 Nothing is submitted. Exits with 0 when one cluster could ever run all of it, with 1 when none could.
 A request is a list of alternatives, each a list of trees: [[{"type": "node", "count": 2}]].
-Strategies: random, first, round-robin, least-loaded, binpack, spread, cheapest, most-power, constraint.
+${STRATEGIES}
 
 Examples:
   busbar satisfy jobspec.yaml
   busbar satisfy jobspec.yaml --select cheapest
   busbar satisfy jobspec.yaml --select constraint --select-options rules.yaml`,
     )
-    .action((file: string, flags: SatisfyFlags) =>
+    .action((file: string, flags: SelectFlags) =>
       shell.run(command, (session) => satisfy(session, file, flags)),
     );
 }
 
-async function satisfy(session: Session, file: string, flags: SatisfyFlags): Promise<Answer> {
+async function satisfy(session: Session, file: string, flags: SelectFlags): Promise<Answer> {
   const text = await readText(session, file);
-  const selection = await selectionOf(session, flags);
+  // Parameters alone ask for no choice.
+  const selection = await selectionOf(flags, session.context);
+  const isAsked = flags.select !== undefined || flags.selectOptions !== undefined;
   const client = await session.client();
   // A jobspec is always an object, a request always a list.
   const ask = /^\s*\[/.test(text)
     ? ({ case: "request", value: text } as const)
     : ({ case: "jobspec", value: text } as const);
-  const row = toSatisfyRow(await client.satisfy({ ask, ...selection }));
+  const row = toSatisfyRow(
+    await client.satisfy({ ask, ...(isAsked && selection !== undefined ? { selection } : {}) }),
+  );
   return {
     json: row,
     text: (page) => renderSatisfy(row, page),
     exitCode: row.satisfied ? 0 : 1,
   };
-}
-
-/** Options without a strategy are those of rules, which is what a list of priorities is. */
-async function selectionOf(
-  session: Session,
-  { select, selectOptions: file, parameter: parameters = {} }: SatisfyFlags,
-) {
-  if (select === undefined && file === undefined) return {};
-  const options = file === undefined ? "" : readSelectOptions(await readText(session, file), file);
-  return { selection: { strategy: select ?? "constraint", options, parameters } };
 }
 
 async function readText({ context }: Session, file: string): Promise<string> {

@@ -25,6 +25,7 @@ import {
 } from "./flags.ts";
 import { resourcesOf } from "./job-flags.ts";
 import { renderListening } from "./render/listening.ts";
+import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
 
 const policies = ["spread", "binpack"] as const;
@@ -49,9 +50,10 @@ Examples:
   busbar up
   busbar up --data /var/lib/busbar --grpc 0.0.0.0:7071`,
     )
-    .action((flags: UpFlags) =>
+    .action((flags: ServerOptions<UpFlags>) =>
       shell.run(command, async (session) => {
-        await session.context.services.up(flags, announce(session));
+        const given = await toServerFlags(session.context, flags);
+        await session.context.services.up(given, announce(session));
         return 0;
       }),
     );
@@ -61,12 +63,30 @@ export function declareServer(command: Command, shell: Shell): void {
   addServerFlags(command);
   command
     .addHelpText("after", "\nExample:\n  busbar server --data /var/lib/busbar --grpc 0.0.0.0:7071")
-    .action((flags: ServerFlags) =>
+    .action((flags: ServerOptions<ServerFlags>) =>
       shell.run(command, async (session) => {
-        await session.context.services.server(flags, announce(session));
+        const given = await toServerFlags(session.context, flags);
+        await session.context.services.server(given, announce(session));
         return 0;
       }),
     );
+}
+
+/** As they are written: the options of a strategy are in a file. */
+type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select"> & StrategyFlags;
+
+async function toServerFlags<Flags extends ServerFlags>(
+  context: Context,
+  { select: strategy, selectOptions, ...others }: ServerOptions<Flags>,
+) {
+  const select = await strategyOf(
+    {
+      ...(strategy === undefined ? {} : { select: strategy }),
+      ...(selectOptions === undefined ? {} : { selectOptions }),
+    },
+    context,
+  );
+  return { ...others, ...(select === undefined ? {} : { select }) };
 }
 
 function addServerFlags(command: Command): void {
@@ -97,8 +117,9 @@ function addServerFlags(command: Command): void {
         .choices(policies)
         .default("spread")
         .argParser(oneOf("--policy", policies)),
-    )
-    .addOption(logLevelFlag());
+    );
+  addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
+  command.addOption(logLevelFlag());
 }
 
 interface AgentOptions {

@@ -20,6 +20,13 @@ export function readValue(text: string): WireValue {
   return textOf(quoted ?? text);
 }
 
+/** Undefined for what is neither a number, a text, true nor false. */
+export function toWireValue(value: unknown): WireValue | undefined {
+  if (typeof value === "number") return numberOf(value);
+  if (typeof value === "string") return textOf(value);
+  return typeof value === "boolean" ? flagOf(value) : undefined;
+}
+
 const flagOf = (value: boolean): WireValue => ({ value: { case: "flag", value } });
 const numberOf = (value: number): WireValue => ({ value: { case: "number", value } });
 const textOf = (value: string): WireValue => ({ value: { case: "text", value } });
@@ -41,10 +48,9 @@ export function readStateFile(
   const values = new Map<string, WireValue>();
   const remove: string[] = [];
   for (const [key, value] of Object.entries(objectOf(content, file))) {
+    const read = toWireValue(value);
     if (value === null) remove.push(key);
-    else if (typeof value === "number") values.set(key, numberOf(value));
-    else if (typeof value === "string") values.set(key, textOf(value));
-    else if (typeof value === "boolean") values.set(key, flagOf(value));
+    else if (read !== undefined) values.set(key, read);
     else throw invalid(file, `${key}: must be a number, a text, true, false, or null to remove it`);
   }
   return { values: Object.fromEntries(values), remove };

@@ -1,27 +1,22 @@
-import { basename } from "node:path";
 import type { Command } from "commander";
-import type { BusbarClient } from "../client/client.ts";
-import type { JobSubmissionInit, SubmitJobsResponse } from "../client/messages.ts";
-import { invalid, withoutFieldPrefix } from "../lib/errors.ts";
-import { limits } from "../limits.ts";
-import { addJobFlags, type JobFlags, toSubmission } from "./job-flags.ts";
+import { addJobFlags } from "./job-flags.ts";
 import { toSubmittedRow } from "./json.ts";
+import { clean } from "./render/page.ts";
 import type { SubmittedRow } from "./rows.ts";
+import { STRATEGIES } from "./select-flags.ts";
 import type { Answer, Session, Shell } from "./session.ts";
-
-interface SubmitFlags extends JobFlags {
-  readonly file?: string;
-  readonly wait?: true;
-  readonly quiet?: true;
-}
-
-/** Whatever else is said about a job must be said in the file. */
-const WITH_FILE: readonly string[] = ["file", "wait", "quiet", "server", "output"];
+import {
+  endedAtOnce,
+  type Input,
+  readInput,
+  type SubmitFlags,
+  submitInput,
+} from "./submit-input.ts";
 
 const HELP = `
 A file of jobs is YAML or JSON: one job, a list of jobs, or several documents. Its keys are name,
-group, labels, command, script, env, cwd, resources, placement, array, priority, retries,
-timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
+group, labels, command, script, env, cwd, resources, request, select, placement, array, priority,
+retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
 
   name: train
   command: [python3, train.py]
@@ -30,13 +25,19 @@ timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
   retries: 3
   dependsOn: [prepare, { afterany: cleanup }]
 
+A jobspec, of any dialect, is a job for each of its tasks; its group, labels, priority, placement and
+selection may be given beside it.
+${STRATEGIES}
+With --dry-run nothing is submitted: it exits 1 when a job would be refused.
 Each task of an array finds its index in its environment.
 
 Examples:
   busbar submit -- make -j4
   busbar submit --array 0-99 --cpu 0.5 --retries 2 -- ./step.sh
   busbar submit --after-ok build,test -- make ship
+  busbar submit --require 'spack:name=ior,version>=3.3' --cpu 2 -- ior -a POSIX
   busbar submit --file jobs.yaml --wait
+  busbar submit --jobspec workflow.yaml --select cheapest --dry-run
   id=$(busbar submit --quiet -- ./long.sh)`;
 
 export function declareSubmit(command: Command, shell: Shell): void {
@@ -45,27 +46,24 @@ export function declareSubmit(command: Command, shell: Shell): void {
     .argument("[command...]", "the program and its arguments")
     .passThroughOptions() // what follows the program's name belongs to the program
     .option("--file <file>", 'submit the jobs in this file ("-": standard input)')
+    .option("--jobspec <file>", 'submit the tasks of this jobspec ("-": standard input)')
+    .option("--dry-run", "only tell where tasks would go now, and why others would wait")
     .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
     .option("-q, --quiet", "print only the ids");
   addJobFlags(command, shell.context);
-  command
-    .addHelpText("after", HELP)
-    .action((words: readonly string[], flags: SubmitFlags) =>
-      shell.run(command, (session) => submit(session, words, flags)),
-    );
+  command.addHelpText("after", HELP).action((words: readonly string[], flags: SubmitFlags) =>
+    shell.run(command, async (session) => {
+      const input = await readInput(session, words, flags);
+      if (flags.dryRun !== true) return submit(session, input, flags);
+      const { dryRun } = await import("./dry-run.ts");
+      return dryRun(session, input);
+    }),
+  );
 }
 
-async function submit(
-  session: Session,
-  words: readonly string[],
-  flags: SubmitFlags,
-): Promise<Answer> {
-  const submissions =
-    flags.file === undefined
-      ? [await toSubmission(flags, words, session.context)]
-      : await readFile(session, words, flags, flags.file);
+async function submit(session: Session, input: Input, flags: SubmitFlags): Promise<Answer> {
   const client = await session.client();
-  const { jobs, revision } = await submitAll(client, submissions);
+  const { jobs, revision } = await submitInput(client, input);
   const rows = jobs.map(toSubmittedRow);
   await warn(session, rows);
   if (flags.wait !== true) {
@@ -80,32 +78,20 @@ async function submit(
     await session.context.stdout.write(lines.join(""));
   }
   const { waitForJobs } = await import("./wait.ts");
-  const mayHaveEnded = rows
-    .filter(({ existed }, at) => existed === true || hasDependencies(submissions[at]))
-    .map(({ id }) => id);
+  const mayHaveEnded = endedAtOnce(input, rows);
   const ended = await waitForJobs(session, rows, { revision, mayHaveEnded });
   const good = ended.every((job) => job.state === "succeeded");
   return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
 }
 
-/** Such a job may be skipped as soon as it is submitted; all others end after the answer. */
-export const hasDependencies = (submission: JobSubmissionInit | undefined): boolean =>
-  (submission?.spec?.dependsOn ?? []).length > 0;
-
-/** An error in the only job is told without counting it. */
-export async function submitAll(
-  client: BusbarClient,
-  submissions: readonly JobSubmissionInit[],
-): Promise<SubmitJobsResponse> {
-  try {
-    return await client.submitJobs({ jobs: [...submissions] });
-  } catch (error) {
-    throw submissions.length === 1 ? withoutFieldPrefix(error, "jobs[0].") : error;
-  }
+/** "job 3", "job 3 (train/fit)", "job 3 (submitted before)". */
+function describe({ id, name, existed }: SubmittedRow): string {
+  const more = [
+    ...(name === undefined ? [] : [clean(name)]),
+    ...(existed === true ? ["submitted before"] : []),
+  ];
+  return more.length === 0 ? `job ${id}` : `job ${id} (${more.join(", ")})`;
 }
-
-const describe = (row: SubmittedRow): string =>
-  row.existed === true ? `job ${row.id} (submitted before)` : `job ${row.id}`;
 
 /** The same warning for many jobs is said once. */
 export async function warn(session: Session, rows: readonly SubmittedRow[]): Promise<void> {
@@ -118,21 +104,4 @@ export async function warn(session: Session, rows: readonly SubmittedRow[]): Pro
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
     await session.note(`warning: job ${first}${more}: ${warning}`);
   }
-}
-
-async function readFile(
-  session: Session,
-  words: readonly string[],
-  flags: SubmitFlags,
-  file: string,
-): Promise<readonly JobSubmissionInit[]> {
-  const also = Object.keys(flags).find((name) => !WITH_FILE.includes(name));
-  if (words.length > 0) throw invalid("--file", "cannot be combined with a command");
-  if (also !== undefined) {
-    const flag = also.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw invalid(`--${flag}`, "cannot be combined with --file; write it into the file");
-  }
-  const content = await session.context.readInput(file, limits.messageBytesMax);
-  const { parseJobFile } = await import("./job-file.ts");
-  return parseJobFile(content.toString("utf8"), file === "-" ? "stdin" : basename(file));
 }

@@ -25,6 +25,8 @@ export interface Value {
   fail(message: string): AppError;
   /** A scalar as it was written: 0644 stays "0644", yes stays "yes". */
   text(): string;
+  /** As plain data, with what aliases stand for. */
+  plain(): unknown;
   list(): readonly Value[];
   /** All entries of a map with keys of the file's own choice. */
   entries(): readonly (readonly [string, Value])[];
@@ -72,6 +74,11 @@ function toValue(source: Source, node: unknown, path: string, place?: Node): Val
     text() {
       if (!isScalar(resolved) || resolved.value === null) throw fail("must be a text or a number");
       return typeof resolved.value === "string" ? resolved.value : String(resolved.source);
+    },
+    plain() {
+      if (isSeq(resolved)) return this.list().map((item) => item.plain());
+      if (!isMap(resolved)) return isScalar(resolved) ? resolved.value : null;
+      return Object.fromEntries(this.entries().map(([key, value]) => [key, value.plain()]));
     },
     list() {
       if (!isSeq(resolved)) throw fail("must be a list");

@@ -16,12 +16,19 @@ export type {
   SubmittedJob,
   Task,
   TaskCounts,
+  TriedJob,
+  TryJobsResponse,
   WatchEvent,
 } from "../gen/busbar/v1/busbar_pb.ts";
-export type { SatisfyResponse, StateEntry } from "../gen/busbar/v1/cluster_pb.ts";
+export type { SatisfyResponse, Selection, StateEntry } from "../gen/busbar/v1/cluster_pb.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { JobFilterSchema, JobSubmissionSchema } from "../gen/busbar/v1/busbar_pb.ts";
+import type {
+  JobFilterSchema,
+  JobSubmissionSchema,
+  SubmitJobspecRequestSchema,
+} from "../gen/busbar/v1/busbar_pb.ts";
 
 /** Plain objects that a request accepts in place of messages. */
 export type JobSubmissionInit = MessageInitShape<typeof JobSubmissionSchema>;
 export type JobFilterInit = MessageInitShape<typeof JobFilterSchema>;
+export type SubmitJobspecInit = MessageInitShape<typeof SubmitJobspecRequestSchema>;

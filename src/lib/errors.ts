@@ -50,11 +50,16 @@ export function describeChain(error: unknown): string {
 
 /**
  * The same refusal for a caller who did not write the prefix: one job sent alone is not "jobs[0]"
- * to whoever sent it.
+ * to whoever sent it, neither as a whole nor before the name of a field.
  */
 export function withoutFieldPrefix(error: unknown, prefix: string): unknown {
-  if (!(error instanceof AppError) || error.field?.startsWith(prefix) !== true) return error;
+  if (!(error instanceof AppError) || error.field === undefined) return error;
   const { code, message, field } = error;
+  if (`${field}.` === prefix) {
+    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+    return new AppError(code, text, { cause: error.cause });
+  }
+  if (!field.startsWith(prefix)) return error;
   const text = message.startsWith(prefix) ? message.slice(prefix.length) : message;
   return new AppError(code, text, { cause: error.cause, field: field.slice(prefix.length) });
 }

@@ -1,19 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseYamlTree, type YamlTree } from "./yaml-tree.ts";
+import { parseYamlTree, positionAt, toPlain } from "./yaml-tree.ts";
 
 const bounds = { charsMax: 10_000_000, depthMax: 50, valuesMax: 10_000 };
 const parse = (text: string) => parseYamlTree(text, bounds);
 
-function plain(tree: YamlTree): unknown {
-  if (tree.kind === "list") return tree.items.map(plain);
-  if (tree.kind === "scalar") return tree.value;
-  return Object.fromEntries(tree.entries.map(({ key, value }) => [key, plain(value)]));
-}
-
 const valueOf = (text: string): unknown => {
   const parsed = parse(text);
-  return parsed.kind === "tree" ? plain(parsed.tree) : parsed;
+  return parsed.kind === "tree" ? toPlain(parsed.tree) : parsed;
 };
 
 test("texts stay texts: there is no yes, no, y or n as in YAML 1.1", () => {
@@ -30,6 +24,18 @@ test("texts stay texts: there is no yes, no, y or n as in YAML 1.1", () => {
     1: "one",
     "<<": "two",
   });
+});
+
+test("a place is found by its path, or that of what would hold it", () => {
+  const parsed = parse("- a: 1\n  b:\n  - x\n  - y\n");
+  if (parsed.kind === "broken") throw new Error(parsed.message);
+  const at = (path: string): string => {
+    const { line, column } = positionAt(parsed.tree, path);
+    return `${line}:${column}`;
+  };
+  expect(["", "[0]", "[0].a", "[0].b[1]", "[0].c", "[7].a", "[0].a.z"].map(at)).toEqual(
+    ["1:1", "1:3", "1:6", "4:5", "1:3", "1:1", "1:6"], // what is not there is where it would be
+  );
 });
 
 test("every value knows its place and how it was written", () => {

@@ -64,6 +64,34 @@ export function parseYamlTree(text: string, bounds: YamlBounds): ParsedTree {
   }
 }
 
+/** The tree as plain data, without places. */
+export function toPlain(tree: YamlTree): unknown {
+  switch (tree.kind) {
+    case "scalar":
+      return tree.value;
+    case "list":
+      return tree.items.map(toPlain);
+    case "map":
+      return Object.fromEntries(tree.entries.map(({ key, value }) => [key, toPlain(value)]));
+  }
+}
+
+/** Where the value at a path like "[0].steps[1].calc" is written, or else what holds it. */
+export function positionAt(tree: YamlTree, path: string): Position {
+  let at = tree;
+  for (const [, index, key] of path.matchAll(/\[(\d+)\]|\.([^.[\]]+)/g)) {
+    const inner =
+      at.kind === "list"
+        ? at.items[Number(index)]
+        : at.kind === "map"
+          ? at.entries.find((entry) => entry.key === key)?.value
+          : undefined;
+    if (inner === undefined) break;
+    at = inner;
+  }
+  return at.at;
+}
+
 /** Never leaves this file. */
 class Broken extends Error {
   readonly at: Position;

@@ -76,7 +76,8 @@ describe("a jobspec", () => {
     await register("small", 1);
     await expect(submit(WORKFLOW)).rejects.toMatchObject({
       code: "unschedulable",
-      message: expect.stringMatching(/^jobs\[0\]: .* cluster small: 1 node, 2 asked/) as string,
+      message: expect.stringMatching(/^fit: .* cluster small: 1 node, 2 asked/) as string,
+      field: "fit",
     });
     expect(await states()).toEqual([]);
     await submit(WORKFLOW, { allowUnsatisfiable: true });

@@ -54,7 +54,9 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     submitJobspec: (caller, input) =>
       rejecting(async () => {
         const submissions = readJobspec(input);
-        const { jobs, revision } = await submit(caller, submissions, input.allowUnsatisfiable);
+        const { jobs, revision } = await byTask(submissions, () =>
+          submit(caller, submissions, input.allowUnsatisfiable),
+        );
         const named = jobs.map((job, at) => ({ ...job, name: submissions[at]?.spec.name ?? "" }));
         return { jobs: named, revision };
       }),
@@ -65,16 +67,30 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
           ask.kind === "jobs" ? checkSubmissions(ask.jobs) : readJobspec(ask.jobspec);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
-        return loop.read((state, revision) => ({
-          jobs: tryAll(state, command, context),
-          revision,
-        }));
+        const run = () =>
+          loop.read((state, revision) => ({ jobs: tryAll(state, command, context), revision }));
+        return ask.kind === "jobs" ? run() : byTask(submissions, run);
       }),
   };
 }
 
 /** What is found wrong before the loop is asked is a rejection too. */
 const rejecting = async <T>(run: () => Promise<T>): Promise<T> => run();
+
+/** Whoever sent a jobspec knows the names of its tasks, and not which job each became. */
+async function byTask<T>(submissions: readonly Submission[], run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const [prefix, at] =
+      (error instanceof AppError && /^jobs\[(\d+)\]/.exec(error.field ?? "")) || [];
+    const name = submissions[Number(at)]?.spec.name;
+    if (!(error instanceof AppError) || prefix === undefined || name === undefined) throw error;
+    const named = (text = ""): string =>
+      text.startsWith(prefix) ? `${name}${text.slice(prefix.length)}` : text;
+    throw new AppError(error.code, named(error.message), { field: named(error.field) });
+  }
+}
 
 function checkSubmissions(jobs: Submissions): readonly Submission[] {
   if (jobs.length === 0) throw invalid("jobs", "must name at least one job");

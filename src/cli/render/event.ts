@@ -35,11 +35,14 @@ const aboutJob = (job: JobRow): string =>
 
 const aboutTask = (task: TaskRow): string =>
   joined([
-    task.node === undefined ? "" : `on ${task.node}`,
+    task.node === undefined ? offeredTo(task) : `on ${task.node}`,
     task.attempt > 1 ? `attempt ${task.attempt}` : "",
     task.signal ?? (task.state === "failed" ? `exit ${task.exitCode ?? 0}` : ""),
     task.reason ?? "",
   ]);
+
+const offeredTo = ({ cluster }: TaskRow): string =>
+  cluster === undefined ? "" : `to cluster ${cluster}`;
 
 const aboutNode = (node: NodeRow): string =>
   joined([`${node.tasks} tasks`, node.drainReason ?? ""]);

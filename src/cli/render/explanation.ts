@@ -1,24 +1,36 @@
-import type { ExplanationRow } from "../rows.ts";
-import { clean, type Page, paint } from "./page.ts";
+import type { ExplanationRow, PlacesRow } from "../rows.ts";
+import { clean, type Page, paint, type Style } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 import { stateStyle } from "./values.ts";
 
-type Reason = ExplanationRow["reasons"][number];
+type Reason = PlacesRow["reasons"][number];
+type Cluster = PlacesRow["clusters"][number];
 type Dependency = ExplanationRow["dependencies"][number];
 
 export function renderExplanation(row: ExplanationRow, page: Page): string {
   const state = paint(row.state, stateStyle(row.state), page);
   const lines = [`job ${row.jobId} is ${state}: ${clean(row.summary)}`];
   if (row.ahead > 0) lines.push(`${row.ahead} pending tasks go before it.`);
-  if (row.dependencies.length > 0)
-    lines.push("", renderTable(dependencyColumns, row.dependencies, page));
-  if (row.reasons.length > 0)
-    lines.push("", renderTable(reasonColumns(row.nodes), row.reasons, page));
-  if (row.hints.length > 0) {
-    lines.push("", paint("What would help:", "bold", page));
-    lines.push(...row.hints.map((hint) => `- ${clean(hint)}`));
-  }
-  return lines.join("\n");
+  const dependencies =
+    row.dependencies.length === 0 ? [] : [renderTable(dependencyColumns, row.dependencies, page)];
+  return [lines.join("\n"), ...dependencies, ...placesSections(row, row.nodes, page)].join("\n\n");
+}
+
+/** Why tasks wait and what would help, a text each. `nodes`: how many there are, where it is known. */
+export function placesSections(
+  { reasons, clusters, hints, cheapestChange }: PlacesRow,
+  nodes: number | undefined,
+  page: Page,
+): readonly string[] {
+  const bold = (text: string): string => paint(text, "bold", page);
+  return [
+    ...(reasons.length === 0 ? [] : [renderTable(reasonColumns(nodes), reasons, page)]),
+    ...(clusters.length === 0 ? [] : [renderTable(clusterColumns, clusters, page)]),
+    ...(cheapestChange === undefined ? [] : [bold(`Cheapest change: ${clean(cheapestChange)}`)]),
+    ...(hints.length === 0
+      ? []
+      : [[bold("What would help:"), ...hints.map((hint) => `- ${clean(hint)}`)].join("\n")]),
+  ];
 }
 
 const dependencyColumns: readonly Column<Dependency>[] = [
@@ -33,8 +45,25 @@ const dependencyColumns: readonly Column<Dependency>[] = [
   },
 ];
 
-const reasonColumns = (nodes: number): readonly Column<Reason>[] => [
-  { title: "NODES", align: "right", value: (reason) => `${reason.nodes}/${nodes}` },
+const VERDICT_STYLES: Readonly<Record<string, Style>> = { now: "green", never: "red" };
+
+const clusterColumns: readonly Column<Cluster>[] = [
+  { title: "CLUSTER", value: ({ cluster }) => cluster },
+  { title: "KIND", value: ({ kind }) => kind },
+  {
+    title: "WHEN",
+    value: ({ verdict }) => verdict,
+    style: ({ verdict }) => VERDICT_STYLES[verdict],
+  },
+  { title: "WHY", value: ({ reasons }) => reasons.join("; or ") },
+];
+
+const reasonColumns = (nodes: number | undefined): readonly Column<Reason>[] => [
+  {
+    title: "NODES",
+    align: "right",
+    value: (reason) => (nodes === undefined ? `${reason.nodes}` : `${reason.nodes}/${nodes}`),
+  },
   { title: "REASON", value: (reason) => reason.reason },
   {
     title: "WAITING HELPS",

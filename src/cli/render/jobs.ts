@@ -1,7 +1,15 @@
 import { joinShell } from "../../lib/shell.ts";
 import { formatBytes, formatDuration } from "../../lib/units.ts";
-import type { CountRow, DependencyRow, JobRow, SpecRow, TaskCountsRow } from "../rows.ts";
-import { type Page, paint } from "./page.ts";
+import type {
+  CountRow,
+  DependencyRow,
+  JobRow,
+  SelectRow,
+  SpecRow,
+  TaskCountsRow,
+} from "../rows.ts";
+import { cut, type Page, paint } from "./page.ts";
+import { requestText } from "./request.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, moment, pairs, resources, stateStyle, took } from "./values.ts";
 
@@ -84,7 +92,10 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Directory", spec.cwd ?? ""],
     ["Environment", pairs(spec.env)],
     ["Labels", pairs(spec.labels)],
-    ["Needs", resources(spec.resources ?? {})],
+    // Of a request the amounts only say about what it takes.
+    ["Needs", spec.request === undefined ? resources(spec.resources ?? {}) : ""],
+    ["Request", requestText(spec.request)],
+    ["Select", spec.select === undefined ? "" : selectText(spec.select)],
     ["Cluster", placement?.cluster ?? ""],
     ["Node", placement?.node ?? ""],
     ["Node labels", pairs(placement?.labels)],
@@ -95,6 +106,20 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Queue deadline", time(spec.queueDeadlineMs)],
     ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
   ];
+}
+
+/** Columns that parameters and options take at most. */
+const SELECT_WIDTH_MAX = 100;
+
+/** "cheapest", "constraint (options {…}; n=4)", "the server's (n=4)". */
+function selectText({ strategy = "the server's", options, parameters = {} }: SelectRow): string {
+  const hasOptions = options !== undefined && JSON.stringify(options) !== "{}";
+  const texts = Object.entries(parameters).map(([name, value]) => [name, String(value)]);
+  const more = [
+    ...(hasOptions ? [`options ${JSON.stringify(options)}`] : []),
+    ...(texts.length === 0 ? [] : [pairs(Object.fromEntries(texts) as Record<string, string>)]),
+  ].map((text) => cut(text, SELECT_WIDTH_MAX));
+  return more.length === 0 ? strategy : `${strategy} (${more.join("; ")})`;
 }
 
 /** Names that are shown of what one job depends on. */

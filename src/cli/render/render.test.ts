@@ -9,7 +9,7 @@ import { renderNodes } from "./nodes.ts";
 import { clean, cut, displayWidth, type Page } from "./page.ts";
 import { renderTable } from "./table.ts";
 import { renderTask, renderTasks } from "./tasks.ts";
-import { ago, elapsed, usage } from "./values.ts";
+import { ago, elapsed, stateStyle, usage } from "./values.ts";
 
 const page: Page = { width: undefined, colour: false, nowMs: 100_000_000 };
 
@@ -160,6 +160,47 @@ describe("rows", () => {
     `);
   });
 
+  test("tasks that are offered show the cluster, and so do all beside them", () => {
+    const offered: TaskRow = {
+      id: "17.4",
+      jobId: "17",
+      index: 4,
+      state: "offered",
+      attempt: 1,
+      cluster: "blue",
+    };
+    expect(renderTasks([aTask({ cluster: "default" }), offered], page)).toMatchInlineSnapshot(`
+      "TASK  STATE    ATTEMPT  NODE   CLUSTER  STARTED  TOOK     EXIT
+      17.3  failed         2  rack1  default  5s ago   1.0s  SIGKILL
+      17.4  offered        1         blue"
+    `);
+    expect(renderTasks([aTask({ cluster: "default" })], page)).not.toContain("CLUSTER");
+    expect(renderTask(offered, page)).toMatch(/State: +offered\n.*Cluster: +blue$/s);
+    expect(renderEvent({ revision: 5, kind: "task", task: offered }, page)).toBe(
+      "5  task 17.4  offered  to cluster blue",
+    );
+    expect(stateStyle("offered")).toBe(stateStyle("assigned"));
+    const some = aJob({ taskTotal: 3, tasks: counts({ offered: 2, running: 1 }) });
+    expect(renderJob(some, page)).toContain("3: 1 running, 2 offered");
+  });
+
+  test("what a job asks of a graph is shown in words, instead of amounts, with how it selects", () => {
+    const request = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
+    const show = (more: Partial<JobRow["spec"]>): string =>
+      renderJob(aJob({ spec: { ...aJob().spec, resources: { cpu: 2 }, ...more } }), page);
+    expect(show({ request })).toMatch(/\nRequest: +1 node with 2 cores$/);
+    expect(show({ request })).not.toContain("Needs");
+    expect(show({})).toMatch(/\nNeeds: +cpu 2$/);
+    const selects: readonly [NonNullable<JobRow["spec"]["select"]>, string][] = [
+      [{ strategy: "cheapest", options: {} }, "cheapest"],
+      [{ parameters: { n: 4, isSpot: true } }, "the server's (isSpot=true,n=4)"],
+      [{ strategy: "cheapest", options: { key: "k" } }, 'cheapest (options {"key":"k"})'],
+    ];
+    for (const [select, text] of selects) expect(show({ select })).toContain(`Select:     ${text}`);
+    const long = { strategy: "constraint", options: { priorities: "x".repeat(500) } };
+    expect(show({ select: long })).toMatch(/constraint \(options .{91}…\)$/);
+  });
+
   test("one task shows its earlier attempts", () => {
     const past = [{ attempt: 1, node: "rack2", reason: "node lost" }];
     expect(renderTask(aTask({ past }), page)).toMatch(
@@ -191,6 +232,7 @@ describe("rows", () => {
       state: "pending" as const,
       summary: "no node has room",
       reasons: [{ reason: "too small: cpu", nodes: 2, never: true, examples: ["a", "b"] }],
+      clusters: [],
       hints: ["ask for less cpu"],
       ahead: 3,
       nodes: 2,
@@ -208,6 +250,51 @@ describe("rows", () => {
     `);
   });
 
+  test("an explanation tells what clusters say, and the cheapest change before the hints", () => {
+    const row = {
+      jobId: "17",
+      state: "pending" as const,
+      summary: "no cluster could ever take one",
+      reasons: [],
+      clusters: [
+        {
+          cluster: "blue",
+          kind: "pulling",
+          verdict: "later",
+          reasons: ["nodes_free > 0: is false"],
+        },
+        { cluster: "default", kind: "managed", verdict: "now", reasons: [] },
+        {
+          cluster: "red",
+          kind: "pulling",
+          verdict: "never",
+          reasons: ["no gpu", "1 node, 2 asked"],
+        },
+      ],
+      hints: ["ask for less"],
+      cheapestChange: "ask for 1 node",
+      ahead: 0,
+      nodes: 0,
+      dependencies: [],
+    };
+    expect(renderExplanation(row, page)).toMatchInlineSnapshot(`
+      "job 17 is pending: no cluster could ever take one
+
+      CLUSTER  KIND     WHEN   WHY
+      blue     pulling  later  nodes_free > 0: is false
+      default  managed  now
+      red      pulling  never  no gpu; or 1 node, 2 asked
+
+      Cheapest change: ask for 1 node
+
+      What would help:
+      - ask for less"
+    `);
+    expect(renderExplanation(row, { ...page, colour: true })).toContain(
+      "\n\u001b[1mCheapest change: ask for 1 node\u001b[22m\n",
+    );
+  });
+
   test("an explanation lists what a job waits for", () => {
     const one = { name: "build", met: false, impossible: false };
     const row = {
@@ -215,6 +302,7 @@ describe("rows", () => {
       state: "pending" as const,
       summary: "it waits for job 12 (build) to succeed",
       reasons: [],
+      clusters: [],
       hints: ["see how it goes on: busbar explain 12"],
       ahead: 0,
       nodes: 2,

@@ -4,11 +4,14 @@ import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, elapsed, moment, stateStyle, took } from "./values.ts";
 
 export function renderTasks(tasks: readonly TaskRow[], page: Page): string {
+  // A node is of one cluster, which it need not tell; what is offered to a cluster has no node.
+  const isOffered = tasks.some(({ node, cluster }) => node === undefined && cluster !== undefined);
   const columns: readonly Column<TaskRow>[] = [
     { title: "TASK", align: "right", value: (task) => task.id },
     { title: "STATE", value: (task) => task.state, style: (task) => stateStyle(task.state) },
     { title: "ATTEMPT", align: "right", value: ({ attempt }) => (attempt > 0 ? `${attempt}` : "") },
     { title: "NODE", value: (task) => task.node ?? "" },
+    { title: "CLUSTER", value: (task) => (isOffered ? (task.cluster ?? "") : "") },
     { title: "STARTED", value: (task) => ago(task.startedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (task) => took(task, page.nowMs) },
     { title: "EXIT", align: "right", value: exit },

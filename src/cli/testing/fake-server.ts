@@ -2,6 +2,7 @@ import type { Job, Node, Task } from "../../client/messages.ts";
 import { isEnded, type StateName, stateOf } from "../../client/state.ts";
 import { type Handlers, Refusal, serve } from "../../client/testing/serve.ts";
 import { fakeClusters } from "./fake-clusters.ts";
+import { fakeSubmissions } from "./fake-submissions.ts";
 
 type Init<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
 type Event = { readonly case: "job"; readonly value: FakeJob } | { case: "task"; value: FakeTask };
@@ -25,8 +26,13 @@ const JOBS_BEFORE = 120;
 export async function startFakeServer() {
   const world = createWorld();
   const { handlers, asked } = fakeClusters();
-  const server = await serve({ ...handlersOf(world), ...handlers });
-  return { ...server, cancelled: world.cancelled, asked };
+  const submissions = fakeSubmissions({
+    submit: (command, array) => submit(world, command, array),
+    revision: () => BigInt(world.history.length),
+  });
+  const server = await serve({ ...handlersOf(world), ...handlers, ...submissions.handlers });
+  const { submitted, tried } = submissions;
+  return { ...server, cancelled: world.cancelled, asked, submitted, tried };
 }
 
 type World = ReturnType<typeof createWorld>;
@@ -108,17 +114,6 @@ function submit(world: World, command: string[], array: string): string {
 
 function handlersOf(world: World): Handlers {
   return {
-    submitJobs: ({ jobs }) => {
-      const submitted = jobs.map(({ spec }) => {
-        if (spec?.name === "refused") {
-          throw new Refusal("INVALID_ARGUMENT", "name: is not allowed", "name");
-        }
-        const warning = spec?.resources["gpu"] === undefined ? "" : "no node has a gpu";
-        return { id: submit(world, spec?.command ?? [], spec?.array ?? ""), warning };
-      });
-      // Jobs go on in later turns of the event loop, so nothing has happened to them yet.
-      return { jobs: submitted, revision: BigInt(world.history.length) };
-    },
     getJob: ({ id }) => getJob(world, id),
     listJobs: ({ pageSize, pageToken }) => {
       const all = [...world.jobs.values()].reverse();

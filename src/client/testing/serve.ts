@@ -37,10 +37,13 @@ export type Handlers = {
 export class Refusal extends Error {
   readonly status: status;
   readonly field: string | undefined;
-  constructor(code: keyof typeof status, message: string, field?: string) {
+  /** The server's own word, where gRPC has none. */
+  readonly own: string;
+  constructor(code: keyof typeof status, message: string, field?: string, own = "refused") {
     super(message);
     this.status = status[code];
     this.field = field;
+    this.own = own;
   }
 }
 
@@ -141,7 +144,7 @@ function toStatus(error: unknown): { code: status; details: string; metadata: Me
   if (!(error instanceof Refusal)) {
     return { code: status.INTERNAL, details: String(error), metadata };
   }
-  metadata.set(CODE_KEY, "refused");
+  metadata.set(CODE_KEY, error.own);
   if (error.field !== undefined) metadata.set(FIELD_KEY, error.field);
   return { code: error.status, details: error.message, metadata };
 }

@@ -1,5 +1,6 @@
-import { invalid } from "../../../lib/errors.ts";
+import { AppError, invalid } from "../../../lib/errors.ts";
 import { nearest } from "../../../lib/nearest.ts";
+import { parseYamlTree, type Position, positionAt, toPlain } from "../../../lib/yaml-tree.ts";
 import { limits } from "../../../limits.ts";
 import { type Expression, parseAssignment, parseExpression, variable } from "./expression.ts";
 
@@ -19,9 +20,40 @@ const STEPS = ["filter", "calc", "sort_ascending", "sort_descending", "select"] 
 
 /**
  * Checks a list of {priority, steps: [{filter | calc | sort_ascending | sort_descending | select:
- * argument}]} completely, and puts it in order. YAML is read where it comes in.
+ * argument}]} completely, and puts it in order. As rainbow has it, the list may be a text of YAML.
  */
 export function parsePriorities(value: unknown, field = "priorities"): readonly Priority[] {
+  return typeof value === "string" ? parseText(value, field) : parseList(value, field);
+}
+
+const BOUNDS = {
+  charsMax: limits.selectCharsMax,
+  depthMax: limits.selectOptionsDepthMax,
+  valuesMax: limits.plainValuesMax,
+} as const;
+
+// Thousands of jobs that are submitted together have the same text, and each is checked.
+let last: { readonly text: string; readonly priorities: readonly Priority[] } | undefined;
+
+function parseText(text: string, field: string): readonly Priority[] {
+  if (last?.text === text) return last.priorities;
+  const parsed = parseYamlTree(text, BOUNDS);
+  if (parsed.kind === "broken") throw invalid(field, `${placeOf(parsed.at)}: ${parsed.message}`);
+  try {
+    const priorities = parseList(toPlain(parsed.tree), field);
+    last = { text, priorities };
+    return priorities;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.field?.startsWith(field) !== true) throw error;
+    const at = positionAt(parsed.tree, error.field.slice(field.length));
+    const problem = error.message.slice(error.field.length + 2);
+    throw invalid(error.field, `${placeOf(at)}: ${problem}`);
+  }
+}
+
+const placeOf = ({ line, column }: Position): string => `line ${line}, column ${column}`;
+
+function parseList(value: unknown, field: string): readonly Priority[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > limits.prioritiesMax) {
     throw invalid(field, `must be a list of 1 to ${limits.prioritiesMax} priorities`);
   }

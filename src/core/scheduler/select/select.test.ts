@@ -133,6 +133,51 @@ describe("constraint", () => {
     expect(ranked("constraint", three, { priorities }, { parameters, random })[0]).toBe("b");
   });
 
+  test("the list may be a text of YAML, as rainbow has it", () => {
+    const text = `
+- priority: 2
+  steps: [{ select: first }]
+- priority: 1
+  steps:
+  - filter: "nodes_free > 5"
+`;
+    expect(ranked("constraint", three, { priorities: text })).toEqual(["c"]);
+    expect(parsePriorities(text)).toBe(parsePriorities(text)); // many jobs have the same
+    expect(parsePriorities(text).map(({ priority }) => priority)).toEqual([1, 2]);
+  });
+
+  const texts: readonly [string, string, string][] = [
+    ["- {", "priorities", "line 1, column 4: Flow map in block collection"],
+    ["", "priorities", "line 1, column 1: has nothing in it"],
+    ["a: 1", "priorities", "line 1, column 1: must be a list of 1 to 100 priorities"],
+    ["- priority: 1.5", "priorities[0].priority", "line 1, column 13: must be a whole number"],
+    [
+      "- priority: 1\n  steps:\n  - filter: a >",
+      "priorities[0].steps[0].filter",
+      "line 3, column 13: position 4: something is missing at the end",
+    ],
+    [
+      "- priority: 1\n  steps:\n  - fliter: a",
+      "priorities[0].steps[0]",
+      'line 3, column 5: "fliter" is not a step; did you mean filter?',
+    ],
+    ["- priority: 1", "priorities[0].steps", "line 1, column 3: must be a list of 1 to 100 steps"],
+    ["[".repeat(20), "priorities", "line 1, column 1: is nested more than 16 deep"],
+    ["a".repeat(70_000), "priorities", "line 1, column 1: has 70000 characters; at most 65536"],
+  ];
+  for (const [text, field, message] of texts) {
+    test(`a text with a mistake is refused with line and column: ${message}`, () => {
+      expect(() => parsePriorities(text)).toThrow(
+        expect.objectContaining({
+          field,
+          message: expect.stringMatching(
+            new RegExp(`^${RegExp.escape(`${field}: ${message}`)}`),
+          ) as string,
+        }),
+      );
+    });
+  }
+
   test("a filter keeps what is true, and says why others are dropped", () => {
     const options = rules([{ filter: "nodes_free > 5" }]);
     const { ranked, dropped } = select("constraint", [...three, candidate("d")], options);

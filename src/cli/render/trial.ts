@@ -1,0 +1,49 @@
+import type { TrialRow } from "../rows.ts";
+import { placesSections } from "./explanation.ts";
+import { clean, type Page, paint } from "./page.ts";
+
+/**
+ * One job that was tried: where its tasks would go, how many would wait, and why. `isAllowed`: it
+ * would be taken though nothing there is could ever run it.
+ */
+export function renderTrial(row: TrialRow, isAllowed: boolean, page: Page): string {
+  const lines = [
+    `${paint(clean(row.name), "bold", page)}: ${count(row.tasks)}`,
+    ...(row.possible || isAllowed ? outlook(row) : [refusal(page)]).map((line) => `  ${line}`),
+  ];
+  // Those that could take a task are full with the tasks above, which go first.
+  const places = { ...row, clusters: row.clusters.filter(({ verdict }) => verdict !== "now") };
+  return [lines.join("\n"), ...placesSections(places, undefined, page)].join("\n\n");
+}
+
+const refusal = (page: Page): string =>
+  `${paint("would be refused", "red", page)}: nothing there is could ever run it`;
+
+function outlook(row: TrialRow): readonly string[] {
+  const { placements, waiting, untried } = row;
+  const tasksByPlace = new Map<string, number>();
+  for (const { cluster, node } of placements) {
+    const place =
+      node === undefined
+        ? `would be offered to cluster ${clean(cluster)}`
+        : `would start on node ${clean(node)} of cluster ${clean(cluster)}`;
+    tasksByPlace.set(place, (tasksByPlace.get(place) ?? 0) + 1);
+  }
+  const why = whyWaiting(row);
+  return [
+    ...[...tasksByPlace].map(([place, tasks]) => `${count(tasks)} ${place}`),
+    ...(waiting === 0
+      ? []
+      : [`${count(waiting)} would wait${why === undefined ? "" : `: ${clean(why)}`}`]),
+    ...(untried === 0 ? [] : [`${count(untried)} not tried`]),
+  ];
+}
+
+/** Undefined: the reasons of nodes and clusters say it. */
+function whyWaiting({ possible, reason, clusters }: TrialRow): string | undefined {
+  if (!possible) return "nothing there is could ever run it";
+  const isRoomNow = clusters.some(({ verdict }) => verdict === "now");
+  return reason ?? (isRoomNow ? "there is room only for those that go first" : undefined);
+}
+
+const count = (tasks: number): string => (tasks === 1 ? "1 task" : `${tasks} tasks`);
