@@ -77,7 +77,9 @@ describe("run", () => {
 
   test("says why a job is waiting, cancels it on Ctrl-C and waits for its end", async () => {
     const { child, ended, said, output } = start(["run", "stay"]);
-    await said(/is waiting: no node is connected\nbusbar: {3}start an agent/);
+    await said(
+      /is waiting: no node is connected\nbusbar: {3}cheapest change: wait for task 9\nbusbar: {3}start an agent/,
+    );
     child.kill("SIGINT");
     expect(await ended).toBe(130);
     expect(server.cancelled).toHaveLength(1);

@@ -146,9 +146,10 @@ async function explainLater(
     await session.context.sleep(EXPLAIN_AFTER_MS, signal);
     if (signal.aborted || outputs.opened() > 0) return;
     const client = await session.client();
-    const { summary, hints } = await client.explainJob({ id }, { signal });
+    const { summary, hints, cheapestChange } = await client.explainJob({ id }, { signal });
     if (signal.aborted || outputs.opened() > 0) return;
     await session.note(`job ${id} is waiting: ${summary}`);
+    if (cheapestChange !== "") await session.note(`  cheapest change: ${cheapestChange}`);
     for (const hint of hints) await session.note(`  ${hint}`);
   } catch {
     // The job itself tells how it goes on.

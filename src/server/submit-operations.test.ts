@@ -95,6 +95,16 @@ describe("a jobspec", () => {
     ]);
   });
 
+  test("a key that is used for something else is told by the task, submitted or tried", async () => {
+    await register("blue", 2);
+    await submit(WORKFLOW, { idempotencyKey: "k" });
+    const jobspec = { text: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
+    const refusal = { message: expect.stringMatching(/^each\.idempotencyKey: /) as string };
+    await expect(operations.submitJobspec(me, jobspec)).rejects.toMatchObject(refusal);
+    const tried = operations.tryJobs(me, { kind: "jobspec", jobspec });
+    await expect(tried).rejects.toMatchObject(refusal);
+  });
+
   test("runs on nodes with agents, each process by itself", async () => {
     await anObedientAgent(plane);
     const text = WORKFLOW.replace("type: node, count: 2", "type: node, count: 1").replace(

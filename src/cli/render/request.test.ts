@@ -30,6 +30,10 @@ const cases: readonly [string, unknown][] = [
     [[slot(3, core, { type: "memory", count: 4, unit: "GiB" })]],
   ],
   ["1 slot of 2 cores", [[slot(1, core)]]],
+  [
+    "1 node with 2 cores, spack name=ior, version >= 3.3",
+    [[{ type: "node", with: [{ ...slot(1, core), requires }] }]],
+  ],
   ["1 slot main of 2 cores", [[{ ...slot(1, core), label: "main" }]]],
   [
     "1 node, and 2 gpus; or 4 nodes",

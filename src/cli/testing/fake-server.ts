@@ -148,6 +148,7 @@ function handlersOf(world: World): Handlers {
       state: getJob(world, id).state,
       summary: "no node is connected",
       hints: ["start an agent"],
+      cheapestChange: "wait for task 9",
       reasons: [{ reason: "busy: cpu", nodes: 3, never: false, examples: ["a", "b"] }],
       nodes: 3,
     }),
