@@ -80,7 +80,8 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
   const { waitForJobs } = await import("./wait.ts");
   const mayHaveEnded = endedAtOnce(input, rows);
   const ended = await waitForJobs(session, rows, { revision, mayHaveEnded });
-  const good = ended.every((job) => job.state === "succeeded");
+  // Succeeded, or skipped because it was not needed.
+  const good = ended.every(({ exitCode }) => exitCode === 0);
   return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
 }
 

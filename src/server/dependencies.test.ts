@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { eventually } from "../../tests/support/eventually.ts";
+import { anObedientAgent } from "../../tests/support/fake-agent.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
@@ -99,4 +100,22 @@ test("a fate that was known and not stored is found again by the next server", a
     what: "it is released",
   });
   expect(second.state.jobs.getOpen(2 as never)?.lane).toBeDefined();
+});
+
+test.each([
+  ["what was for a failure that did not come was not needed", 0, "afternotok", [0, 0]],
+  ["what was for a success that did not come is missing", 1, "afterok", [1, 1]],
+] as const)("%s", async (_, exitCode, kind, wanted) => {
+  const plane = await open();
+  await anObedientAgent(plane, exitCode);
+  await submit(
+    plane,
+    { name: "work" },
+    { name: "then", dependsOn: [{ kind, on: ["work"] }] },
+    { name: "after that", dependsOn: [{ on: ["then"] }] },
+  );
+  const skipped = async (id: string) => (await plane.operations.getJob(id)).state === "skipped";
+  await eventually(() => skipped("3"), { what: "both are skipped" });
+  const codes = ["2", "3"].map(async (id) => (await plane.operations.getJob(id)).exitCode);
+  expect(await Promise.all(codes)).toEqual(wanted);
 });

@@ -4,7 +4,7 @@ import { groupId, parseTaskId } from "../core/model/ids.ts";
 import { isWaiting } from "../core/scheduler/request.ts";
 import type { Lane } from "../core/scheduler/lane.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
-import { isNothingKnown } from "../core/state/decide/check-possible.ts";
+import { isEverPossible, isNothingKnown } from "../core/state/decide/check-possible.ts";
 import { describeWaiting } from "../core/state/dependencies/describe.ts";
 import { taskStateName } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
@@ -143,6 +143,7 @@ function pendingReason(state: State, record: JobRecord): string | undefined {
   if (isNothingKnown(state, spec)) return "no node has joined yet";
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
+  if (!isEverPossible(state, spec)) return "nothing there is could ever run it";
   return spec.request === undefined
     ? "no node has room for it now"
     : "no node or cluster has room for it now";

@@ -87,17 +87,19 @@ export function showJob(
       endedAtMs: ended ? endOf(job, progress) : undefined,
       idempotencyKey: job.idempotencyKey,
       reason,
-      exitCode: ended ? exitCodeOf(progress, failure) : undefined,
+      exitCode: ended ? exitCodeOf(job, progress, failure) : undefined,
     }),
     revision: extra.revision,
   };
 }
 
 function exitCodeOf(
+  { closed }: Job,
   progress: Progress,
   { exitCode, signal }: { readonly exitCode?: number; readonly signal?: string },
 ): number {
   if (progress.state === "succeeded") return 0;
+  if (progress.state === "skipped" && closed?.isNeedless === true) return 0;
   if (exitCode !== undefined && exitCode !== 0) return exitCode;
   return signal === undefined ? 1 : 128 + (SIGNALS[signal] ?? 0);
 }

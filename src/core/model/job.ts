@@ -145,6 +145,8 @@ export interface Closing {
   readonly atMs: number;
   readonly by: string;
   readonly reason: string;
+  /** Skipped because what it was there for did not happen: nothing is missing. */
+  readonly isNeedless?: true;
 }
 
 /** A job row: spec and what was decided about the whole of it. Its state is derived: progress.ts. */

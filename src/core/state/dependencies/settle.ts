@@ -41,7 +41,19 @@ function settled(state: State, hold: Hold, atMs: number): Job {
   const job = jobOf(state, hold);
   if (hold.broken === undefined) return { ...job, waitsFor: undefined };
   const reason = describeBroken(state.jobs, hold.broken);
-  return { ...job, closed: { kind: "skipped", atMs, by: "busbar", reason } };
+  const closed = { kind: "skipped", atMs, by: "busbar", reason } as const;
+  const isNeedless = wasNotNeeded(state.jobs, hold.broken);
+  return { ...job, closed: isNeedless ? { ...closed, isNeedless } : closed };
+}
+
+/** It was for a failure that did not come, or after something that was not needed itself. */
+function wasNotNeeded(jobs: JobTable, { clause }: HeldClause): boolean {
+  if (clause.kind === "singleton") return false;
+  const { when, of } = clause;
+  if (when === "not-ok") return true;
+  return of
+    .filter((target) => verdictOn(jobs, when, target) === "never")
+    .every(({ jobId }) => jobs.get(jobId)?.job.closed?.isNeedless === true);
 }
 
 function jobOf(state: State, { id }: Hold): Job {
