@@ -29,7 +29,7 @@ test("the pipeline of the examples runs in its order, and what is not needed is 
   await site.startServer();
   await site.startAgent("a1", "--cpu", "8");
   const { code, stderr } = await site.run("submit", "--file", pipeline, "--wait");
-  expect([code, stderr]).toEqual([1, ""]); // a skipped job did not succeed
+  expect([code, stderr]).toEqual([0, ""]); // what was skipped was not needed
   const jobs: Shown[] = [];
   for (const id of ["1", "2", "3", "4", "5"]) jobs.push(await site.json<Shown>("job", id));
   expect(jobs.map(({ state }) => state)).toEqual([
