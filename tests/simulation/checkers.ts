@@ -4,6 +4,7 @@ import { isActive, isEnded } from "../../src/core/model/task.ts";
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { BatchMoves, Durable, RowMove, Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
+import { takenBy } from "./placements.ts";
 
 /** Every promise that is checked. Mutations name the one that must catch them. */
 export type CheckerName =
@@ -23,7 +24,12 @@ export type CheckerName =
   | "server-stays-sound"
   | "dependents-wait"
   | "skips-are-due"
-  | "fates-are-written";
+  | "fates-are-written"
+  | "placed-as-asked"
+  | "whole-nodes-are-alone"
+  | "offered-as-asked"
+  | "offers-have-clusters"
+  | "counters-go-down";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
@@ -79,13 +85,14 @@ const nodeOf = ({ state }: Task): string | undefined =>
   "nodeId" in state ? state.nodeId : undefined;
 
 /** On the disk, what is bound to a node fits it. */
-export function nodesHoldWhatFits({ tasks, jobs, nodes }: Durable): Verdict {
+export function nodesHoldWhatFits(durable: Durable): Verdict {
+  const { tasks, nodes } = durable;
   const usedByNode = new Map<string, Record<string, number>>();
   for (const task of tasks.values()) {
     if (!isActive(task.state)) continue;
     const used = usedByNode.get(task.state.nodeId) ?? {};
     usedByNode.set(task.state.nodeId, used);
-    add(used, jobs.get(task.jobId)?.spec.needs ?? {});
+    add(used, takenBy(durable, task));
   }
   for (const [id, used] of usedByNode) {
     const capacity = nodes.get(id)?.capacity ?? {};
@@ -98,12 +105,15 @@ export function nodesHoldWhatFits({ tasks, jobs, nodes }: Durable): Verdict {
 
 /** On the machine, what really runs and is wanted fits it. */
 export function machineRunsWhatFits(
-  { jobs }: Durable,
+  durable: Durable,
   machine: { readonly name: string; readonly capacity: Readonly<Record<string, number>> },
   wanted: readonly Run[],
 ): Verdict {
   const used: Record<string, number> = {};
-  for (const { jobId } of wanted) add(used, jobs.get(jobId)?.spec.needs ?? {});
+  for (const run of wanted) {
+    const task = durable.task(run);
+    if (task !== undefined) add(used, takenBy(durable, task));
+  }
   if (fitsIn(used, machine.capacity)) return undefined;
   return `machine ${machine.name} runs ${JSON.stringify(used)} of ${JSON.stringify(machine.capacity)}`;
 }

@@ -3,6 +3,8 @@ import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
 import { toJobSpec } from "../../src/core/model/job-spec.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import type { Operations } from "../../src/server/operations.ts";
+import { drawAsk, PULLING } from "./asks.ts";
+import { ClusterClients } from "./cluster-clients.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import type { Server } from "./server.ts";
@@ -27,6 +29,7 @@ export class Clients {
   readonly #trace: Trace;
   readonly #seams: Seams;
   readonly #nodes: readonly string[];
+  readonly #clusters: ClusterClients;
   /** Jobs that were acknowledged; they may have been removed since. */
   readonly #ids: string[] = [];
   #keys = 0;
@@ -50,6 +53,7 @@ export class Clients {
     this.#trace = options.trace;
     this.#seams = options.seams;
     this.#nodes = options.nodes;
+    this.#clusters = new ClusterClients(options.random, options.witness.asked, options.nodes);
   }
 
   /** One thing somebody does. Refusals are normal; what must not happen is judged elsewhere. */
@@ -57,9 +61,11 @@ export class Clients {
     const random = this.#random;
     const node = random.pick(this.#nodes);
     const roll = random.fraction();
-    if (roll < 0.45 || this.#ids.length === 0) void this.#submit();
-    else if (roll < 0.6) void this.#cancel();
-    else if (roll < 0.75) void this.#look();
+    if (roll < 0.45) void this.#submit();
+    else if (roll < 0.6) this.#tryWanted();
+    else if (this.#ids.length === 0) void this.#submit();
+    else if (roll < 0.7) void this.#cancel();
+    else if (roll < 0.77) void this.#look();
     else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(CALLER, node, "repair"));
     else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(CALLER, node));
     else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(CALLER, node));
@@ -72,6 +78,16 @@ export class Clients {
     for (const name of GROUPS) {
       void this.#insist((to) => to.putGroup(CALLER, { name, runningTasksMax: 0 }));
     }
+    for (const { ask, waits } of this.#clusters.amends()) void this.#insist(ask, waits);
+    for (const { id, spec } of this.#witness.durable.jobs.values()) {
+      const isElsewhere = PULLING.some((name) => name === spec.where.cluster);
+      if (isElsewhere) void this.#insist((to) => to.cancelJob(CALLER, String(id), "no such place"));
+    }
+  }
+
+  #tryWanted(): void {
+    const { what, ask } = this.#clusters.next();
+    this.#try(what, ask);
   }
 
   #try(what: string, ask: (to: Operations) => Promise<unknown>): void {
@@ -80,13 +96,15 @@ export class Clients {
   }
 
   /** Again and again, until there is an answer. */
-  async #insist(ask: (to: Operations) => Promise<unknown>): Promise<void> {
+  async #insist(ask: (to: Operations) => Promise<unknown>, waits = false): Promise<void> {
     for (let tries = 0; tries < 30; tries++) {
       try {
         await this.#server.call(ask, () => undefined);
         return;
       } catch (error) {
-        if (error instanceof AppError && error.code !== "unavailable") return;
+        const isMissing = error instanceof AppError && error.code === "not_found";
+        const isRefused = error instanceof AppError && error.code !== "unavailable";
+        if (isRefused && !(isMissing && waits)) return;
         await this.#timeline.sleep(500);
       }
     }
@@ -105,13 +123,14 @@ export class Clients {
       };
     });
     this.#trace.line(`client: submit ${JSON.stringify(requests)}`);
+    const allowUnsatisfiable = random.chance(0.8);
     // Without a key nobody may try again: it could be done twice.
     const triesMax = hasKeys ? 6 : 1;
     const isImpatient = hasKeys && random.chance(0.2);
-    if (isImpatient) void this.#submitOnce(requests).catch(() => undefined);
+    if (isImpatient) void this.#submitOnce(requests, allowUnsatisfiable).catch(() => undefined);
     for (let tries = 0; tries < triesMax; tries++) {
       try {
-        await this.#submitOnce(requests);
+        await this.#submitOnce(requests, allowUnsatisfiable);
         return;
       } catch (error) {
         if (error instanceof AppError && error.code !== "unavailable") return;
@@ -120,10 +139,10 @@ export class Clients {
     }
   }
 
-  async #submitOnce(requests: readonly Request[]): Promise<void> {
+  async #submitOnce(requests: readonly Request[], allowUnsatisfiable: boolean): Promise<void> {
     const sent = this.#seams.keysGetLost ? requests.map(({ spec }) => ({ spec })) : requests;
     await this.#server.call(
-      (to) => to.submitJobs(CALLER, sent),
+      (to) => to.submitJobs(CALLER, sent, { allowUnsatisfiable }),
       ({ jobs, revision }) => {
         this.#witness.shown("an answer", revision);
         for (const [at, { id }] of jobs.entries()) {
@@ -140,19 +159,18 @@ export class Clients {
   #spec(): JobSpecInput {
     const random = this.#random;
     const array = random.chance(0.35) ? `0-${random.int(1, 9)}` : undefined;
+    const name = `j${++this.#names}`;
+    const { demand, ask } = drawAsk(random, this.#nodes);
+    this.#witness.asked.jobs.set(name, ask);
     return {
-      name: `j${++this.#names}`,
+      name,
       command: ["work", String(random.int(0, 99))],
       group: random.pick(GROUPS),
       priority: random.int(-1, 1),
-      resources: {
-        cpu: random.int(1, 4) / 2,
-        ...(random.chance(0.3) ? { memory: random.int(1, 4) } : {}),
-      },
+      ...demand,
       ...(array === undefined ? {} : { array }),
       ...(random.chance(0.5) ? { retries: { max: random.int(1, 3), backoffMs: 500 } } : {}),
       ...(random.chance(0.1) ? { queueDeadlineMs: random.int(1_000, 60_000) } : {}),
-      ...(random.chance(0.1) ? { placement: { node: random.pick(this.#nodes) } } : {}),
     };
   }
 

@@ -1,4 +1,5 @@
 import { countIndexes } from "../../src/core/model/array-range.ts";
+import type { ClusterStatus } from "../../src/core/model/cluster.ts";
 import type { Job } from "../../src/core/model/job.ts";
 import { rangesOf } from "../../src/core/model/job.ts";
 import type { Node } from "../../src/core/model/node.ts";
@@ -7,6 +8,7 @@ import { isActive, isEnded } from "../../src/core/model/task.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import type { AllRows } from "../support/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
+import { ClusterRows } from "./cluster-rows.ts";
 
 export interface Run {
   readonly jobId: number;
@@ -27,6 +29,10 @@ export interface BatchMoves {
   readonly revision: number;
   readonly jobs: readonly RowMove<Job>[];
   readonly tasks: readonly RowMove<Task>[];
+  /** The keys of all rows that were written or removed. */
+  readonly touched: ReadonlySet<string>;
+  /** What clusters had said before. */
+  readonly statusesBefore: ReadonlyMap<string, ClusterStatus>;
 }
 
 /**
@@ -38,6 +44,7 @@ export class Durable {
   readonly jobs = new Map<number, Job>();
   readonly tasks = new Map<string, Task>();
   readonly nodes = new Map<string, Node>();
+  readonly clusters = new ClusterRows();
   revision = 0;
   /** Every attempt that was ever given to a node. */
   readonly assignedTo = new Map<string, string>();
@@ -51,6 +58,7 @@ export class Durable {
     this.jobs.clear();
     this.tasks.clear();
     this.nodes.clear();
+    this.clusters.clear();
     for (const { key, value } of rows) this.#write({ key, value });
     this.revision = revision;
   }
@@ -58,6 +66,7 @@ export class Durable {
   note({ revision, writes }: Batch): BatchMoves {
     const jobs: RowMove<Job>[] = [];
     const tasks: RowMove<Task>[] = [];
+    const statusesBefore = new Map(this.clusters.statuses);
     for (const write of writes) {
       const move = this.#write(write);
       if (move?.table === "job") jobs.push(move);
@@ -66,7 +75,8 @@ export class Durable {
     this.revision = revision;
     if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key)))
       this.visible.push(revision);
-    return { revision, jobs, tasks };
+    const touched = new Set(writes.map(({ key }) => key));
+    return { revision, jobs, tasks, touched, statusesBefore };
   }
 
   #write({
@@ -94,6 +104,8 @@ export class Durable {
       return { table, ...replace(this.tasks, id, after) };
     }
     if (table === "node") replace(this.nodes, first, row as Node | undefined);
+    else if (change === undefined) this.clusters.remove(table, first);
+    else this.clusters.put(change);
     return undefined;
   }
 

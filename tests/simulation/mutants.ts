@@ -41,6 +41,8 @@ const SESSIONS = "server/agent-sessions.ts";
 const NODES = "core/state/decide/nodes.ts";
 const REPORTS = "core/state/decide/report-runs.ts";
 const HOLDS = "core/state/dependencies/holds.ts";
+const STATE = "core/state/state.ts";
+const PLACE = "core/state/decide/place-task.ts";
 
 /** Each breaks one promise on purpose. A checker that lets its mutants live proves nothing. */
 export const MUTANTS: readonly Mutant[] = [
@@ -228,6 +230,66 @@ export const MUTANTS: readonly Mutant[] = [
       "core/state/state.ts",
       "else if (record.job.spec.dependsOn !== undefined) this.#begin(record);",
       "",
+    ],
+  ),
+  edit("takes-forgotten", "placed-as-asked", "a row does not say what its task takes", [
+    PLACE,
+    "row: isOwn ? row : { ...row, takes }",
+    "row: isOwn ? row : { ...row }",
+  ]),
+  edit("exclusive-shares", "placed-as-asked", "an exclusive node is asked for its cores only", [
+    "core/graph/compile-request.ts",
+    "(request.isExclusive || above.slot?.isExclusive === true)",
+    "above.slot?.isExclusive === true",
+  ]),
+  edit(
+    "binds-needs",
+    "whole-nodes-are-alone",
+    "of a node is counted what the job needs, not what the task takes",
+    [STATE, "const takes = after.takes ?? needs;", "const takes = needs;"],
+    [STATE, "const takes = before.takes ?? needs;", "const takes = needs;"],
+  ),
+  edit("releases-needs", "indexes-agree-with-rows", "what is given back is what the job needs", [
+    STATE,
+    "const takes = before.takes ?? needs;",
+    "const takes = needs;",
+  ]),
+  edit("takes-not-read", "memory-equals-disk", "what a task takes is not read back", [
+    "core/state/codec.ts",
+    "...(stored.takes === undefined ? {} : { takes: stored.takes }),",
+    "",
+  ]),
+  edit(
+    "any-graph",
+    "offered-as-asked",
+    "planner and judge take every cluster to have what is asked for",
+    ["core/graph/cluster-graphs.ts", "if (fits) matches.push", "if (fits !== null) matches.push"],
+    ["core/scheduler/verify.ts", "asked.compiled).fits ?", "asked.compiled).fits !== null ?"],
+  ),
+  edit("offers-stay", "offers-have-clusters", "a cluster that is deleted keeps its offers", [
+    "core/state/decide/clusters.ts",
+    "changes.push(...withdrawn(state, id, nowMs));",
+    "",
+  ]),
+  edit("nothing-counts", "counters-go-down", "what a cluster counts is not written", [
+    PLACE,
+    'return status === undefined ? [task] : [task, { table: "status", row: status }];',
+    "return status === undefined ? [task] : [task];",
+  ]),
+  edit(
+    "requests-differ",
+    "acknowledged-jobs-exist",
+    "a request that was stored is not the same when it is read",
+    ["core/state/codec.ts", "request: request && decodeChoice(request),", "request,"],
+  ),
+  edit(
+    "state-unheard",
+    "every-task-ends",
+    "who asks for a node does not hear what its cluster says",
+    [
+      "core/scheduler/request.ts",
+      "asked.request !== undefined || mayGoToClusters(asked);",
+      "mayGoToClusters(asked);",
     ],
   ),
 ];

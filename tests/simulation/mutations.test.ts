@@ -24,6 +24,11 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "dependents-wait": true,
   "skips-are-due": true,
   "fates-are-written": true,
+  "placed-as-asked": true,
+  "whole-nodes-are-alone": true,
+  "offered-as-asked": true,
+  "offers-have-clusters": true,
+  "counters-go-down": true,
 };
 
 /** The first seed in which the named checker fails; undefined when the mutant lives. */

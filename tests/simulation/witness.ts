@@ -1,6 +1,7 @@
 import type { Job } from "../../src/core/model/job.ts";
 import type { RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { Batch, StoredRow } from "../../src/ports/store.ts";
+import { Asked } from "./asks.ts";
 import type { CheckerName, Verdict } from "./checkers.ts";
 import {
   acknowledgedEndStays,
@@ -13,8 +14,15 @@ import {
   removedJobHadEnded,
 } from "./checkers.ts";
 import { dependentsWait, fatesAreWritten, skipsAreDue } from "./dependents.ts";
-import type { Run } from "./durable.ts";
+import type { BatchMoves, Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
+import {
+  countersGoDown,
+  offeredAsAsked,
+  offersHaveClusters,
+  placedAsAsked,
+  wholeNodesAreAlone,
+} from "./placements.ts";
 import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
 import type { Trace } from "./trace.ts";
 
@@ -35,6 +43,8 @@ export class Violation extends Error {
  */
 export class Witness {
   readonly durable = new Durable();
+  /** What clients meant. */
+  readonly asked = new Asked();
   readonly #trace: Trace;
   violation: Violation | undefined = undefined;
   readonly #acknowledgedJobs = new Map<number, { id: number; spec: Job["spec"] }>();
@@ -72,10 +82,20 @@ export class Witness {
       if (move.after === undefined) this.#forget(move.before);
       else this.#noteKey(move.after);
     }
+    this.#judgePlacements(moves);
     this.judge("no-overcommit", nodesHoldWhatFits(durable));
     this.judge("dependents-wait", dependentsWait(durable, moves));
     this.judge("skips-are-due", skipsAreDue(durable, moves));
     this.judge("fates-are-written", fatesAreWritten(durable));
+  }
+
+  #judgePlacements(moves: BatchMoves): void {
+    const scene = { durable: this.durable, asked: this.asked, moves };
+    this.judge("placed-as-asked", placedAsAsked(scene));
+    this.judge("whole-nodes-are-alone", wholeNodesAreAlone(scene));
+    this.judge("offered-as-asked", offeredAsAsked(scene));
+    this.judge("offers-have-clusters", offersHaveClusters(this.durable));
+    this.judge("counters-go-down", countersGoDown(scene));
   }
 
   #noteKey(job: Job): void {

@@ -1,5 +1,6 @@
 import type { Graph } from "./graph.ts";
 import { scalarsOf } from "./metadata.ts";
+import type { Condition, ResourceChoice, ResourceRequest } from "./request.ts";
 import type { Subsystem } from "./subsystem.ts";
 import type { Kind } from "./vertex-table.ts";
 
@@ -86,4 +87,31 @@ export function decodeSubsystem(text: string): Subsystem {
     links: new Map(links),
     inner,
   };
+}
+
+/** JSON leaves out undefined: it is put back, so that requests that say the same are equal. */
+export const decodeChoice = (stored: ResourceChoice): ResourceChoice =>
+  stored.map((trees) => trees.map(decodeTree));
+
+const decodeTree = (tree: ResourceRequest): ResourceRequest => ({
+  ...tree,
+  unit: tree.unit,
+  label: tree.label,
+  requires: tree.requires.map(({ subsystem, conditions }) => ({
+    subsystem,
+    conditions: conditions.map(decodeCondition),
+  })),
+  with: tree.with.map(decodeTree),
+});
+
+function decodeCondition(condition: Condition): Condition {
+  switch (condition.kind) {
+    case "version":
+      return { ...condition, min: condition.min, max: condition.max };
+    case "number":
+      return { ...condition, unit: condition.unit };
+    case "present":
+    case "one-of":
+      return condition;
+  }
 }

@@ -259,6 +259,20 @@ describe("clusters that pull", () => {
     expect(plan(world)).toEqual(["cluster red", "cluster red"]);
   });
 
+  for (const placement of [{ node: "a" }, { labels: { zone: "z" } }, { cluster: "default" }]) {
+    test(`so does a cluster with agents, of one that asks for ${Object.keys(placement)[0]}`, () => {
+      const world = new World();
+      const labels = { zone: "z" };
+      world.do({ kind: "connect-node", ...aHello("a", { session: 1, labels }) });
+      const priorities = [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }];
+      const select = { strategy: "constraint", options: { priorities } };
+      submit(world, { request: cores(1), select, placement });
+      expect(plan(world)).toEqual([]);
+      tell(world, "default", { nodes_free: 1 });
+      expect(plan(world)).toEqual(["a"]);
+    });
+  }
+
   test("counters go down with every task, and the filter sees it", () => {
     const world = new World();
     register(world, "blue");

@@ -7,7 +7,7 @@ import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
 import { Lane } from "./lane.ts";
 import type { Request, RequestClass } from "./request.ts";
-import { isWaiting, mayGoToClusters, requestKey, requestOf, selectOf } from "./request.ts";
+import { isWaiting, looksAtClusters, requestKey, requestOf, selectOf } from "./request.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -32,7 +32,7 @@ export class Queue {
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
   passNow = 0;
   #lastLane: Lane | undefined = undefined;
-  /** Classes that clusters which pull may help. */
+  /** Classes that clusters may help, by what they have or say. */
   readonly #lookingForClusters = new Set<RequestClass>();
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
@@ -128,7 +128,7 @@ export class Queue {
 
   #newClass(key: string, asked: Request): RequestClass {
     const pool = this.#fleet.poolFor(asked);
-    const clustersMayHelp = mayGoToClusters(asked);
+    const clustersMayHelp = looksAtClusters(asked);
     const made: RequestClass = {
       ...asked,
       key,

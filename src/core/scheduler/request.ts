@@ -87,6 +87,10 @@ export const mayGoToClusters = ({ request, where }: Request): boolean =>
   where.labels === undefined &&
   (request !== undefined || where.cluster !== undefined);
 
+/** Whether it must be looked at again when clusters change: also nodes are chosen by what theirs says. */
+export const looksAtClusters = (asked: Request): boolean =>
+  asked.request !== undefined || mayGoToClusters(asked);
+
 /** The job's own way to choose a cluster; undefined: the server's. */
 export const selectOf = ({ select }: Request): Select | undefined =>
   select?.strategy === undefined

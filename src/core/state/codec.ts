@@ -1,5 +1,11 @@
 import { AppError } from "../../lib/errors.ts";
-import { decodeGraph, decodeSubsystem, encodeGraph, encodeSubsystem } from "../graph/rows.ts";
+import {
+  decodeChoice,
+  decodeGraph,
+  decodeSubsystem,
+  encodeGraph,
+  encodeSubsystem,
+} from "../graph/rows.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
@@ -174,8 +180,19 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
 function decodeSpec(stored: StoredJob["spec"], like: JobTerms): JobSpec {
   const { name, work, dependsOn, ...some } = stored;
   const isDefault = Object.keys(some).length === 0;
-  const terms = isDefault ? DEFAULT_TERMS : shareTerms({ ...DEFAULT_TERMS, ...some }, like);
+  const terms = isDefault ? DEFAULT_TERMS : shareTerms(decodeTerms(some), like);
   return new SharedSpec(name, work, terms, dependsOn);
+}
+
+function decodeTerms(some: Partial<JobTerms>): JobTerms {
+  const { request, select } = some;
+  const terms = { ...DEFAULT_TERMS, ...some };
+  if (request === undefined && select === undefined) return terms;
+  return {
+    ...terms,
+    request: request && decodeChoice(request),
+    select: select && { ...select, strategy: select.strategy },
+  };
 }
 
 type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<Task>;

@@ -111,3 +111,37 @@ test("rows of earlier versions are read: their fields stand in another order", (
   expect(change).toEqual({ table: "job", row });
   expect(row?.spec).toMatchObject({ name: "a", group: "g", needs: { cpu: 2_000 } });
 });
+
+describe("a job that asks for parts of a graph is known by its key", () => {
+  const conditions = [
+    { kind: "present", field: "a" },
+    { kind: "one-of", field: "b", values: ["c"] },
+    { kind: "version", field: "d", min: "1" },
+    { kind: "version", field: "d", max: "2" },
+    { kind: "number", field: "e", comparison: "<", value: 3 },
+  ];
+  const tree = {
+    type: "node",
+    with: [{ type: "core" }],
+    requires: [{ subsystem: "s", conditions }],
+  };
+  const inputs: readonly Partial<JobSpecInput>[] = [
+    { request: [[{ type: "node" }]] },
+    { request: [[{ type: "node", unit: "x", label: "y" }, tree]] },
+    { request: [[tree], [{ type: "node" }]], select: { parameters: { a: 1 } } },
+    { request: [[tree]], select: { strategy: "first" } },
+  ];
+  for (const [at, input] of inputs.entries()) {
+    test(`when its row was folded, and after a restart: ${at}`, () => {
+      const world = new World();
+      const submissions = [{ spec: aSpec(input), idempotencyKey: "k" }];
+      const submit = (): unknown =>
+        world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: 1 });
+      submit();
+      world.flush();
+      expect(submit()).toEqual([{ id: 1, existed: true }]);
+      world.restart();
+      expect(submit()).toEqual([{ id: 1, existed: true }]);
+    });
+  }
+});

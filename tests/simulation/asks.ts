@@ -1,0 +1,115 @@
+import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import type { Seeded } from "./random.ts";
+
+/** What one alternative wants of one node, in plain words: judges read this, never the request. */
+export interface Wish {
+  readonly cores: number;
+  readonly memory: number;
+  readonly gpus: number;
+  /** Nothing else may be there. */
+  readonly isWhole: boolean;
+  /** Only where the subsystem "io" says so. */
+  readonly wantsIo: boolean;
+}
+
+/** What a client meant by a job. */
+export interface Ask {
+  /** By preference. */
+  readonly wishes: readonly Wish[];
+  /** Whether it asks for a graph: only then it may go to any cluster. */
+  readonly isRequest: boolean;
+  readonly cluster: string | undefined;
+  readonly node: string | undefined;
+  /** Only where a cluster says that nodes are free. */
+  readonly wantsFree: boolean;
+}
+
+/** The same in the words of the API. */
+export type Demand = Pick<JobSpecInput, "resources" | "request" | "select" | "placement">;
+
+export const PULLING = ["east", "west"] as const;
+export const MANAGED = "default";
+
+const NOTHING: Wish = { cores: 0, memory: 0, gpus: 0, isWhole: false, wantsIo: false };
+const wish = (some: Partial<Wish>): Wish => ({ ...NOTHING, ...some });
+const [ONE, TWO] = [wish({ cores: 1 }), wish({ cores: 2 })];
+
+/** The last alternative of each is met by every node there is. */
+const FORMS: readonly (readonly Wish[])[] = [
+  [ONE],
+  [TWO],
+  [wish({ isWhole: true })],
+  [wish({ cores: 1, isWhole: true })],
+  [wish({ cores: 1, isWhole: true }), ONE],
+  [TWO, ONE],
+  [wish({ cores: 3 }), ONE],
+  [wish({ gpus: 1 }), ONE],
+  [wish({ gpus: 1 }), wish({ isWhole: true })],
+  [wish({ cores: 2, wantsIo: true }), ONE],
+  [wish({ cores: 1, isWhole: true, wantsIo: true }), TWO],
+];
+
+/** In the words of the API. A node in which nothing is asked for is meant as a whole. */
+const toTree = ({ cores, gpus, isWhole, wantsIo }: Wish): object => ({
+  type: "node",
+  with: [
+    ...(cores > 0 ? [{ type: "core", count: cores }] : []),
+    ...(gpus > 0 ? [{ type: "gpu", count: gpus }] : []),
+  ],
+  ...(isWhole && cores > 0 ? { isExclusive: true } : {}),
+  ...(wantsIo ? { requires: [{ subsystem: "io", conditions: [IS_SHM] }] } : {}),
+});
+
+const IS_SHM = { kind: "one-of", field: "type", values: ["shm"] };
+
+const FREE_ONLY = { priority: 1, steps: [{ filter: "nodes_free > 0" }, { select: "first" }] };
+const FREE_FIRST = [FREE_ONLY, { priority: 2, steps: [{ select: "random" }] }];
+type Select = NonNullable<JobSpecInput["select"]>;
+const FREE: Select = { strategy: "constraint", options: { priorities: [FREE_ONLY] } };
+const SELECTS: readonly Select[] = [
+  FREE,
+  { strategy: "constraint", options: { priorities: FREE_FIRST } },
+  { strategy: "first" },
+  { strategy: "spread" },
+  { strategy: "random" },
+  { strategy: "round-robin" },
+];
+
+/** What a job asks for, as the API wants it and as its judges read it. */
+export function drawAsk(
+  random: Seeded,
+  nodes: readonly string[],
+): { readonly demand: Demand; readonly ask: Ask } {
+  const isRequest = random.chance(0.25);
+  const node = random.chance(0.1) ? random.pick(nodes) : undefined;
+  const names = node === undefined && random.chance(isRequest ? 0.15 : 0.05);
+  const cluster = names ? random.pick([...PULLING, MANAGED]) : undefined;
+  const placement = node === undefined && cluster === undefined ? undefined : { node, cluster };
+  const select = isRequest && random.chance(0.4) ? random.pick(SELECTS) : undefined;
+  const wishes = isRequest ? random.pick(FORMS) : [drawAmounts(random)];
+  const [{ cores, memory } = NOTHING] = wishes;
+  const asked = isRequest
+    ? { request: wishes.map((one) => [toTree(one)]) }
+    : { resources: { cpu: cores, ...(memory > 0 ? { memory } : {}) } };
+  return {
+    demand: { ...asked, ...(placement && { placement }), ...(select && { select }) },
+    ask: { wishes, isRequest, cluster, node, wantsFree: select === FREE },
+  };
+}
+
+const drawAmounts = (random: Seeded): Wish =>
+  wish({
+    cores: random.int(1, 4) / 2,
+    memory: random.chance(0.3) ? random.int(1, 4) : 0,
+  });
+
+/** A cluster's nodes as the client that registered it described them. */
+export interface Shape {
+  readonly nodes: readonly Pick<Wish, "cores" | "memory" | "gpus">[];
+}
+
+/** All that clients meant, by the names of jobs and of graphs. */
+export class Asked {
+  readonly jobs = new Map<string, Ask>();
+  readonly shapes = new Map<string, Shape>();
+}
