@@ -268,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   edit("offers-stay", "offers-have-clusters", "a cluster that is deleted keeps its offers", [
     "core/state/decide/clusters.ts",
-    "changes.push(...withdrawn(state, id, nowMs));",
+    "changes.push(...withdrawAll(state, id, nowMs));",
     "",
   ]),
   edit("nothing-counts", "counters-go-down", "what a cluster counts is not written", [
