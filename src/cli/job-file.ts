@@ -129,9 +129,11 @@ const optionsOf = (value: Value | undefined) =>
   value === undefined ? {} : toSelectOptions(value.plain(), value.at);
 
 function readPlacement(value: Value): NonNullable<Spec["placement"]> {
-  const fields = value.fields(["cluster", "node", "labels"]);
+  const fields = value.fields(["kind", "cluster", "node", "labels"]);
   const labels = fields.get("labels");
+  const kind = fields.get("kind")?.text();
   return {
+    ...(kind === undefined ? {} : { kind }),
     cluster: fields.get("cluster")?.text() ?? "",
     node: fields.get("node")?.text() ?? "",
     labels: labels === undefined ? {} : texts(labels),

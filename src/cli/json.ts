@@ -89,6 +89,7 @@ const toDependencyRow = ({ kind, on, atLeast, name }: Dependency): Rows.Dependen
 
 function toPlacementRow(placement: JobSpec["placement"]): Rows.PlacementRow | undefined {
   const row = compact<Rows.PlacementRow>({
+    kind: text(placement?.kind),
     cluster: text(placement?.cluster),
     node: text(placement?.node),
     labels: map(placement?.labels),

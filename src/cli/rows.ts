@@ -65,6 +65,7 @@ export interface SelectRow {
 }
 
 export interface PlacementRow {
+  readonly kind?: string;
   readonly cluster?: string;
   readonly node?: string;
   readonly labels?: Labels;

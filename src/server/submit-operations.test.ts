@@ -47,7 +47,7 @@ const tryJobspec = async (text: string) =>
 
 describe("a jobspec", () => {
   test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
-    await register("blue", 2);
+    await register("blue", 3);
     const { jobs } = await submit(WORKFLOW, { common: { group: "g", priority: 3 } });
     expect(jobs.map(({ id, name }) => [id, name])).toEqual([
       ["1", "fit"],
@@ -56,7 +56,7 @@ describe("a jobspec", () => {
     ]);
     expect(await states()).toEqual([
       ["fit", "pending", 1, "offered to a cluster that has not taken it yet"],
-      ["each", "pending", 3, "offered to a cluster that has not taken it yet"],
+      ["each", "pending", 1, "offered to a cluster that has not taken it yet"],
       ["report", "pending", 0, expect.stringContaining("waits for")],
     ]);
     expect((await operations.getJob("3")).spec).toMatchObject({
@@ -84,8 +84,32 @@ describe("a jobspec", () => {
     expect(await states()).toHaveLength(3);
   });
 
+  test("is given to a cluster that pulls as a whole, and to nodes process by process", async () => {
+    const text = WORKFLOW.replace("replicas: 3", "replicas: 3, label: x").split("tasks:")[0] ?? "";
+    const each = `${text}tasks: [{ name: each, command: [each], resources: slots }]`;
+    const where = async (common: JobspecInput["common"] = {}) => {
+      const ask = { kind: "jobspec", jobspec: { text: each, common } } as const;
+      const [job] = (await operations.tryJobs(me, ask)).jobs;
+      return job === undefined ? "none" : `${job.tasks}: ${job.placements[0]?.cluster ?? "waits"}`;
+    };
+    await register("small", 2); // has room for two of the three
+    expect(await where()).toBe("1: waits");
+    const satisfied = async () =>
+      (await operations.satisfy({ ask: { kind: "jobspec", text: each } })).ever;
+    expect(await satisfied()).toEqual([]);
+    await register("large", 3);
+    expect(await where()).toBe("1: large");
+    expect(await satisfied()).toEqual(["large"]);
+    await anObedientAgent(plane);
+    expect(await where()).toBe("3: default");
+    expect(await satisfied()).toEqual(["default", "large"]);
+    expect(await where({ placement: { cluster: "large" } })).toBe("1: large");
+    expect(await where({ placement: { kind: "pulling" } })).toBe("1: large");
+    expect(await where({ placement: { cluster: "default" } })).toBe("3: default");
+  });
+
   test("has a key, and its jobs exist when it comes again", async () => {
-    await register("blue", 2);
+    await register("blue", 3);
     await submit(WORKFLOW, { idempotencyKey: "k" });
     const { jobs } = await submit(WORKFLOW, { idempotencyKey: "k" });
     expect(jobs.map(({ id, existed }) => [id, existed])).toEqual([
@@ -96,7 +120,7 @@ describe("a jobspec", () => {
   });
 
   test("a key that is used for something else is told by the task, submitted or tried", async () => {
-    await register("blue", 2);
+    await register("blue", 3);
     await submit(WORKFLOW, { idempotencyKey: "k" });
     const jobspec = { text: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
     const refusal = { message: expect.stringMatching(/^each\.idempotencyKey: /) as string };
@@ -131,14 +155,14 @@ describe("a jobspec", () => {
 
 describe("trying", () => {
   test("tells where tasks would go, and changes nothing", async () => {
-    await register("blue", 2);
+    await register("blue", 3);
     const [fit, each, report] = await tryJobspec(WORKFLOW);
     expect(fit).toMatchObject({
       tasks: 1,
       placements: [{ index: 0, cluster: "blue" }],
       waiting: 0,
     });
-    expect(each?.placements).toHaveLength(3);
+    expect(each).toMatchObject({ tasks: 1, placements: [{ index: 0, cluster: "blue" }] });
     expect(report).toMatchObject({
       placements: [],
       waiting: 1,
@@ -244,6 +268,7 @@ describe("requests", () => {
       { request: [[{ type: "node" }]], resources: { cpu: 1 } },
       "jobs[0].request: give either resources or a request",
     ],
+    ["a kind", { placement: { kind: "pushing" } }, 'jobs[0].placement.kind: "pushing" is neither'],
     ["a strategy", { select: { strategy: "cheapst" } }, "jobs[0].select: "],
     [
       "options",

@@ -2,9 +2,12 @@ import { readValues } from "../core/graph/cluster-state.ts";
 import { parametersOf } from "../core/jobspec/asked-parts.ts";
 import { parseJobspec } from "../core/jobspec/parse.ts";
 import { toSubmissions } from "../core/jobspec/to-submissions.ts";
-import type { JobId } from "../core/model/ids.ts";
+import type { ResourceChoice } from "../core/graph/request.ts";
+import { clusterId, type JobId } from "../core/model/ids.ts";
 import { type JobSpec, taskTotalOf } from "../core/model/job.ts";
 import { type JobSpecInput, toJobSpec } from "../core/model/job-spec.ts";
+import { NO_RESOURCES } from "../core/model/resources.ts";
+import { isPossible } from "../core/scheduler/places.ts";
 import { isWaiting } from "../core/scheduler/request.ts";
 import { type Trial, tryOut } from "../core/scheduler/trial.ts";
 import type { CommandOf, Submission } from "../core/state/command.ts";
@@ -53,7 +56,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
 
     submitJobspec: (caller, input) =>
       rejecting(async () => {
-        const submissions = readJobspec(input);
+        const submissions = readJobspec(input, context);
         const { jobs, revision } = await byTask(submissions, () =>
           submit(caller, submissions, input.allowUnsatisfiable),
         );
@@ -64,7 +67,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     tryJobs: (caller, ask) =>
       rejecting(() => {
         const submissions =
-          ask.kind === "jobs" ? checkSubmissions(ask.jobs) : readJobspec(ask.jobspec);
+          ask.kind === "jobs" ? checkSubmissions(ask.jobs) : readJobspec(ask.jobspec, context);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
         const run = () =>
@@ -133,10 +136,15 @@ function checkKey(key: string | undefined): string | undefined {
 }
 
 /** Read outside of the loop: a long one takes a while. What is said beside it holds for all its jobs. */
-function readJobspec({ text, idempotencyKey, common }: JobspecInput): readonly Submission[] {
+function readJobspec(
+  { text, idempotencyKey, common }: JobspecInput,
+  { loop }: OperationContext,
+): readonly Submission[] {
   const jobspec = parseJobspec(text);
   const own = readValues(parametersOf(jobspec), "attributes.parameter");
-  const specs = toSubmissions(jobspec, own);
+  const specs = loop.peek((state) =>
+    toSubmissions(jobspec, (forms) => isSplit(state, forms, common?.placement), own),
+  );
   return checkSubmissions(
     specs.map((spec): SubmissionInput => {
       const joined = withCommon(spec, common);
@@ -148,8 +156,29 @@ function readJobspec({ text, idempotencyKey, common }: JobspecInput): readonly S
   );
 }
 
-function withCommon(spec: JobSpecInput, common: JobspecInput["common"] = {}): JobSpecInput {
-  const { select, ...rest } = common;
+/**
+ * As satisfy answers: a cluster that pulls must have room for all of it, a node for each process. Nodes
+ * go first; where neither could, what there is tells why.
+ */
+function isSplit(
+  state: State,
+  { ofEach, ofAll }: { readonly ofEach: ResourceChoice; readonly ofAll: ResourceChoice },
+  placement: JobSpecInput["placement"],
+): boolean {
+  const { cluster, kind } = placement ?? {};
+  if (kind !== undefined) return kind === "managed";
+  if (cluster !== undefined) return state.clusters.get(clusterId(cluster))?.kind !== "pulling";
+  const could = (request: ResourceChoice, where: JobSpec["where"]): boolean =>
+    isPossible(state, { needs: NO_RESOURCES, request, select: undefined, where });
+  if (could(ofEach, { kind: "managed" })) return true;
+  const arePulling = state.nodes.size === 0 && !state.clusters.graphs.isEmpty;
+  return !arePulling && !could(ofAll, { kind: "pulling" });
+}
+
+function withCommon(one: JobSpecInput, common: JobspecInput["common"] = {}): JobSpecInput {
+  const { select, placement, ...rest } = common;
+  const spec =
+    placement === undefined ? one : { ...one, placement: { ...one.placement, ...placement } };
   if (select === undefined) return { ...spec, ...rest };
   const parameters = {
     ...(spec.select?.parameters as object | undefined),

@@ -29,6 +29,7 @@ export interface JobSpecView {
   readonly cwd?: string;
   readonly resources: Readonly<Record<string, number>>;
   readonly placement?: {
+    readonly kind?: Cluster["kind"];
     readonly cluster?: string;
     readonly node?: string;
     readonly labels?: Texts;

@@ -265,16 +265,18 @@ class SubmissionReader {
     const outer = wire.enter();
     let cluster = "";
     let node = "";
+    let kind = "";
     let labels: Texts | undefined;
     while (!wire.isAtEnd) {
       const field = wire.number();
       if (field === tag(1, 2)) cluster = wire.text("");
       else if (field === tag(2, 2)) node = wire.text("");
       else if (field === tag(3, 2)) labels = this.#entry(labels ?? {});
+      else if (field === tag(4, 2)) kind = wire.text("");
       else unusual();
     }
     wire.leave(outer);
-    return { cluster: given(cluster), node: given(node), labels };
+    return { kind: given(kind), cluster: given(cluster), node: given(node), labels };
   }
 
   #retries(): JobSpecInput["retries"] {

@@ -50,7 +50,7 @@ const specPart = fc.record(
     cwd: some,
     resources: fc.dictionary(some, fc.double(), { maxKeys: 3 }),
     placement: fc
-      .record({ cluster: some, node: some, labels: texts }, { requiredKeys: [] })
+      .record({ cluster: some, node: some, labels: texts, kind: some }, { requiredKeys: [] })
       .map((part) => create(PlacementSchema, part)),
     array: some,
     priority: int32,

@@ -87,6 +87,7 @@ const toDependency = (view: views.DependencyView): wire.Dependency =>
 
 const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
   message(PlacementSchema, {
+    kind: view.kind ?? "",
     cluster: view.cluster ?? "",
     node: view.node ?? "",
     labels: { ...view.labels },

@@ -73,7 +73,12 @@ const fromDependency = ({ kind, on, atLeast, name }: Dependency): DependencyInpu
 
 function fromPlacement(wire: Placement | undefined): JobSpecInput["placement"] {
   if (wire === undefined) return undefined;
-  return { cluster: given(wire.cluster), node: given(wire.node), labels: someOf(wire.labels) };
+  return {
+    kind: given(wire.kind),
+    cluster: given(wire.cluster),
+    node: given(wire.node),
+    labels: someOf(wire.labels),
+  };
 }
 
 function fromRetries(wire: Retries | undefined, field: string): JobSpecInput["retries"] {

@@ -96,6 +96,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Needs", spec.request === undefined ? resources(spec.resources ?? {}) : ""],
     ["Request", requestText(spec.request)],
     ["Select", spec.select === undefined ? "" : selectText(spec.select)],
+    ["Clusters", placement?.kind === undefined ? "" : `${placement.kind} only`],
     ["Cluster", placement?.cluster ?? ""],
     ["Node", placement?.node ?? ""],
     ["Node labels", pairs(placement?.labels)],

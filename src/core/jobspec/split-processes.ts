@@ -6,6 +6,11 @@ import { pathToProcess, type Shape, shapeOf } from "./shape.ts";
 export interface PerProcess {
   readonly copies: number;
   readonly request: ResourceChoice;
+  /**
+   * single: a task is one process. split: they were wanted as one, and may run by themselves.
+   * together: they are one piece of work that spans nodes, or nobody knows how many there will be.
+   */
+  readonly form: "single" | "split" | "together";
 }
 
 /**
@@ -17,13 +22,14 @@ export function perProcess(task: JobspecTask): PerProcess {
   const counts = resources.map((trees) => processesOf(task, shapeOf(trees)));
   const [count] = counts;
   if (count === undefined || counts.some((other) => other !== count)) {
-    return { copies: replicas, request: resources };
+    return { copies: replicas, request: resources, form: "together" };
   }
   const { kind, count: perSlot } = task.processes;
   // Processes that share a slot get equal parts of it.
   const sharing = kind === "per-slot" ? perSlot : 1;
   return {
     copies: replicas * count,
+    form: count === 1 ? "single" : "split",
     request: resources.map((trees) => trees.map((tree) => ofOneProcess(tree, sharing))),
   };
 }

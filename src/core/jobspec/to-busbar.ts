@@ -59,7 +59,9 @@ function toSpec(flat: FlatTask, refuse: Refuse): JobSpecInput | undefined {
 /** Tells what is wrong with it instead, if something is. */
 export function specOf(
   { task, attributes, dependsOn }: FlatTask,
-  placed: (Pick<JobSpecInput, "resources" | "request"> & { readonly copies: number }) | undefined,
+  placed:
+    | (Pick<JobSpecInput, "resources" | "request" | "placement"> & { readonly copies: number })
+    | undefined,
   refuse: Refuse,
 ): JobSpecInput | undefined {
   const work = plainWork(task.work);

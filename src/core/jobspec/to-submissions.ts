@@ -1,18 +1,25 @@
 import { AppError } from "../../lib/errors.ts";
+import type { ResourceChoice } from "../graph/request.ts";
 import type { StateValues } from "../graph/cluster-state.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { flattenTasks } from "./flatten.ts";
-import type { Jobspec } from "./model.ts";
+import type { Jobspec, JobspecTask } from "./model.ts";
 import { perProcess } from "./split-processes.ts";
 import { firstOf, specOf } from "./to-busbar.ts";
 
+/** Whether processes that may run by themselves do, on nodes with agents; else a cluster gets them all. */
+export type IsSplit = (forms: {
+  readonly ofEach: ResourceChoice;
+  readonly ofAll: ResourceChoice;
+}) => boolean;
+
 /**
  * The tasks of a jobspec as jobs that ask for parts of a graph, in an order in which each comes after
- * those it depends on. Any cluster may take them that has what they ask for. Throws AppError that
- * tells all that cannot be run.
+ * those it depends on. Throws AppError that tells all that cannot be run.
  */
 export function toSubmissions(
   jobspec: Jobspec,
+  isSplit: IsSplit,
   parameters: StateValues = {},
 ): readonly JobSpecInput[] {
   const reasons: string[] = [];
@@ -20,7 +27,9 @@ export function toSubmissions(
   const jobs = flattenTasks(jobspec).flatMap((flat) => {
     const { task } = flat;
     const asksNothing = task.isLocal || task.resources.every((trees) => trees.length === 0);
-    const placed = asksNothing ? { copies: task.replicas } : { ...perProcess(task), ...select };
+    const placed = asksNothing
+      ? { copies: task.replicas }
+      : { ...placedBy(task, isSplit), ...select };
     const refuse = (reason: string): unknown => reasons.push(`${task.path}: ${reason}`);
     // Others could not depend on it: they would be taken to mean a job by its id.
     if (/^\d+(?:\.\d+)?$/.test(task.path)) refuse("a name must not look like the id of a job");
@@ -29,4 +38,15 @@ export function toSubmissions(
   });
   if (reasons.length > 0) throw new AppError("invalid_argument", firstOf(reasons).join("\n"));
   return jobs;
+}
+
+type Placed = Pick<JobSpecInput, "request" | "placement"> & { readonly copies: number };
+
+function placedBy(task: JobspecTask, isSplit: IsSplit): Placed {
+  const { copies, request, form } = perProcess(task);
+  if (form !== "split") return { copies, request };
+  if (isSplit({ ofEach: request, ofAll: task.resources })) {
+    return { copies, request, placement: { kind: "managed" } };
+  }
+  return { copies: task.replicas, request: task.resources, placement: { kind: "pulling" } };
 }

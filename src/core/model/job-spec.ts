@@ -38,6 +38,7 @@ export interface JobSpecInput {
     | undefined;
   readonly placement?:
     | {
+        readonly kind?: string | undefined;
         readonly cluster?: string | undefined;
         readonly node?: string | undefined;
         readonly labels?: Texts | undefined;
@@ -288,9 +289,10 @@ function toOptions(options: unknown): Readonly<Record<string, unknown>> {
 
 function toWhere(placement: JobSpecInput["placement"]): Where {
   if (placement === undefined) return ANYWHERE;
-  const { cluster, node, labels } = placement;
+  const { kind, cluster, node, labels } = placement;
   const some = toLabels(labels, "placement.labels");
   const where: Where = {
+    ...(kind === undefined ? {} : { kind: toClusterKind(kind) }),
     ...(cluster === undefined
       ? {}
       : { cluster: checkName(cluster, "placement.cluster", limits.nameLengthMax) }),
@@ -300,6 +302,12 @@ function toWhere(placement: JobSpecInput["placement"]): Where {
     ...(some === NO_TEXTS ? {} : { labels: some }),
   };
   return Object.keys(where).length === 0 ? ANYWHERE : where;
+}
+
+function toClusterKind(kind: string): NonNullable<Where["kind"]> {
+  if (kind === "managed" || kind === "pulling") return kind;
+  const shown = JSON.stringify(kind.slice(0, 40));
+  throw invalid("placement.kind", `${shown} is neither managed (with agents) nor pulling`);
 }
 
 function toRetries(retries: JobSpecInput["retries"]): Retries {

@@ -13,6 +13,8 @@ export type Work =
 
 /** Where a task may run; what is absent does not matter. */
 export interface Where {
+  /** Only on nodes with agents, or only on clusters that pull. */
+  readonly kind?: "managed" | "pulling";
   readonly cluster?: string;
   readonly node?: string;
   readonly labels?: Readonly<Record<string, string>>;

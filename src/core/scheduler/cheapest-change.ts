@@ -124,7 +124,7 @@ function* elsewhere(
   request: Request,
   startsNow: (other: Request) => boolean,
 ): Iterable<SingleChange> {
-  const { cluster, node, labels } = request.where;
+  const { kind, cluster, node, labels } = request.where;
   if (node !== undefined && startsNow({ ...request, where: without(request.where, "node") })) {
     yield { text: `do not ask for node ${node}`, cost: 0.7 };
   }
@@ -133,6 +133,9 @@ function* elsewhere(
     startsNow({ ...request, where: without(request.where, "cluster") })
   ) {
     yield { text: `do not ask for cluster ${cluster}`, cost: 0.7 };
+  }
+  if (kind !== undefined && startsNow({ ...request, where: without(request.where, "kind") })) {
+    yield { text: `do not ask for ${kind} clusters only`, cost: 0.7 };
   }
   for (const label of Object.keys(labels ?? {}).slice(0, PARTS_MAX)) {
     const where = { ...request.where, labels: without(labels ?? {}, label) };

@@ -76,7 +76,12 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
       const asked = Object.keys(needs).map((name) => formatAmount(name, needs[name] ?? 0));
       hints.push(`ask for less than ${asked.join(", ")}, or add a node that has as much`);
     }
-    if (where.cluster !== undefined || where.node !== undefined || where.labels !== undefined) {
+    if (
+      where.cluster !== undefined ||
+      where.node !== undefined ||
+      where.labels !== undefined ||
+      where.kind !== undefined
+    ) {
       hints.push("check the placement asked for: cluster, node and labels must match a node");
     }
   }

@@ -68,6 +68,7 @@ export function pullingAnswer(
   if (where.cluster !== undefined && where.cluster !== cluster) {
     return never(`not the cluster asked for (${where.cluster})`);
   }
+  if (where.kind === "managed") return never("only nodes with agents are asked for");
   const asked = askedOfClusters(request);
   if (asked === undefined) {
     return never(

@@ -117,7 +117,9 @@ function firstLane(queue: Queue, group: GroupRecord): Lane | undefined {
 
 /** Whether clusters are chosen first, and nodes in the one that was chosen. */
 const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
-  request !== undefined || (where.cluster !== undefined && graphs.has(where.cluster));
+  request !== undefined ||
+  where.kind === "pulling" ||
+  (where.cluster !== undefined && graphs.has(where.cluster));
 
 /** Where the next task of this request goes, or undefined: it waits for a node or a cluster. */
 export function chooseTarget(

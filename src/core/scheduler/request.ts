@@ -66,15 +66,16 @@ export const poolKey = ({ needs, request, where }: Request): string => {
 };
 
 export function whereKey(where: Where): string {
-  const { cluster, node, labels } = where;
-  if (cluster === undefined && node === undefined && labels === undefined) return "";
+  const { kind, cluster, node, labels } = where;
+  const isAny = cluster === undefined && node === undefined && labels === undefined;
+  if (isAny && kind === undefined) return "";
   const sorted = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([cluster ?? null, node ?? null, sorted]);
+  return JSON.stringify([kind ?? null, cluster ?? null, node ?? null, sorted]);
 }
 
 /**
  * What is asked of the graph of a cluster that pulls. A job that asks for nothing but amounts goes
- * to one only when it says so: its own nodes are meant otherwise. One that asks for a node or for
+ * to one only when it says so: nodes with agents are meant otherwise. One that asks for a node or for
  * labels means nodes, too.
  */
 export function askedOfClusters(asked: Request): GraphRequest | undefined {
@@ -83,9 +84,10 @@ export function askedOfClusters(asked: Request): GraphRequest | undefined {
 }
 
 export const mayGoToClusters = ({ request, where }: Request): boolean =>
+  where.kind !== "managed" &&
   where.node === undefined &&
   where.labels === undefined &&
-  (request !== undefined || where.cluster !== undefined);
+  (request !== undefined || where.cluster !== undefined || where.kind === "pulling");
 
 /** Whether it must be looked at again when clusters change: also nodes are chosen by what theirs says. */
 export const looksAtClusters = (asked: Request): boolean =>

@@ -37,6 +37,7 @@ const resources = Type.Unsafe<Readonly<Record<string, number | string>>>(
 );
 
 const placement = object({
+  kind: optional(text("managed: only nodes with agents; pulling: only clusters that pull")),
   cluster: optional(text("Only on this cluster")),
   node: optional(text("Only on this node")),
   labels: optional(texts("Only on nodes with all these labels")),

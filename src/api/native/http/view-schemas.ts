@@ -47,6 +47,7 @@ export const JobSpec = object(
     resources: amounts("What each task needs: cpu in cpus, memory in bytes"),
     placement: optional(
       object({
+        kind: optional(oneOf(["managed", "pulling"], "Only on clusters of this kind")),
         cluster: optional(text("Only on this cluster")),
         node: optional(text("Only on this node")),
         labels: optional(texts("Only on nodes with all these labels")),

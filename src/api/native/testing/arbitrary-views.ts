@@ -54,6 +54,8 @@ const counts = <Word extends string>(words: readonly Word[]) =>
   >;
 const jobState = fc.constantFrom(...jobStateNames);
 
+const kind = fc.constantFrom("managed" as const, "pulling" as const);
+
 type Placement = NonNullable<JobSpecView["placement"]>;
 type Retries = NonNullable<JobSpecView["retries"]>;
 
@@ -67,7 +69,8 @@ export const specs = record<JobSpecView>(
     env: texts,
     cwd: text,
     resources: amounts,
-    placement: record<Placement>({ cluster: name, node: name, labels: texts }, [
+    placement: record<Placement>({ kind, cluster: name, node: name, labels: texts }, [
+      "kind",
       "cluster",
       "node",
       "labels",
@@ -218,7 +221,6 @@ export const nodes = record<NodeView>(
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());
-const kind = fc.constantFrom("managed" as const, "pulling" as const);
 
 export const clusters = record<ClusterView>(
   {
