@@ -1,4 +1,4 @@
-import type { TaskFacts } from "./facts.ts";
+import type { JobFacts, TaskFacts } from "./facts.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { exitCodeOf, lastAttemptOf, type PlannedJob } from "./planned-job.ts";
 
@@ -10,11 +10,15 @@ export interface TaskCase {
   readonly starts: readonly LedgerLine[];
   readonly ends: readonly LedgerLine[];
   readonly nodesMayBeLost: boolean;
+  /** Of the job it waits for; undefined: it waits for none. */
+  readonly awaited?: JobFacts | undefined;
 }
 
 export function* checkTask(one: TaskCase): Generator<string> {
   const { task, plan } = one;
   const expected = exitCodeOf(plan, task.index, task.attempt);
+  yield* checkAwaited(one);
+  if (task.state === "skipped") return;
   switch (task.state) {
     case "succeeded":
       if (expected !== 0) yield `the script exits with ${expected}`;
@@ -34,6 +38,22 @@ export function* checkTask(one: TaskCase): Generator<string> {
   }
   for (const past of task.past) yield* checkPast(one, past);
   if (!one.nodesMayBeLost) yield* checkAttempts(one);
+}
+
+/** What waits for another job runs after its end, or not at all. */
+function* checkAwaited({ task, plan: { after }, awaited }: TaskCase): Generator<string> {
+  const isOk = awaited?.state === "succeeded";
+  const isMet = after?.kind !== (isOk ? "afternotok" : "afterok");
+  if (task.state === "skipped") {
+    if (after === undefined) yield "skipped, and it waits for nobody";
+    else if (isMet) yield `skipped, and ${after.key} is ${awaited?.state}`;
+    return;
+  }
+  if (after === undefined) return;
+  if (!isMet) yield `not skipped, though ${after.key} is ${awaited?.state}`;
+  const before = Math.max(...(awaited?.tasks ?? []).map(({ endedAtMs }) => endedAtMs));
+  if (task.startedAtMs < before)
+    yield `began ${before - task.startedAtMs} ms before ${after.key} ended`;
 }
 
 function isCancelAsked({ plan, task, cancelAsked }: TaskCase): boolean {

@@ -15,6 +15,8 @@ const aPlan = (key: string, plan: Partial<PlannedJob> = {}): PlannedJob => ({
   cancel: undefined,
   isAbandoned: false,
   isDoubled: false,
+  request: undefined,
+  after: undefined,
   ...plan,
 });
 
@@ -27,6 +29,7 @@ const aTask = (jobId: string, task: Partial<TaskFacts> = {}): TaskFacts => ({
   exitCode: 0,
   signal: "",
   reason: "",
+  startedAtMs: 4,
   endedAtMs: 5,
   past: [],
   ...task,
@@ -59,10 +62,24 @@ interface World extends Evidence {
   ledger: { started: LedgerLine[]; ended: LedgerLine[] };
 }
 
-/** A world where all is well: one job that succeeds, one that does so at last, one that fails. */
+const later = aTask("5", { startedAtMs: 5, endedAtMs: 6 });
+const skipped = aTask("6", { state: "skipped", attempt: 0, node: "", startedAtMs: 0 });
+
+/**
+ * A world where all is well: one job that succeeds, one that does so at last, one that fails, one
+ * that ran after the first, and one that waited in vain for it to fail.
+ */
 function aWorld(nodesMayBeLost = false): World {
-  const jobs = [aJob("k1", aTask("1")), aJob("k2", retried), aJob("k3", failed)];
-  const lines = ["1 0 1 a1 10", "2 0 1 a2 11", "2 0 2 a1 12", "3 0 1 a1 13"].map(parseLine);
+  const jobs = [
+    aJob("k1", aTask("1")),
+    aJob("k2", retried),
+    aJob("k3", failed),
+    aJob("k5", later),
+    aJob("k6", skipped),
+  ];
+  const lines = ["1 0 1 a1 10", "2 0 1 a2 11", "2 0 2 a1 12", "3 0 1 a1 13", "5 0 1 a1 14"].map(
+    parseLine,
+  );
   return {
     nodesMayBeLost,
     submitted: new Map([
@@ -70,6 +87,8 @@ function aWorld(nodesMayBeLost = false): World {
       submitted(aPlan("k2", { failEvery: 1 }), "2"),
       submitted(aPlan("k3", { failEvery: 1, retries: 0 }), "3"),
       submitted(aPlan("k4")),
+      submitted(aPlan("k5", { after: { key: "k1", kind: "afterok" } }), "5"),
+      submitted(aPlan("k6", { after: { key: "k1", kind: "afternotok" } }), "6"),
     ]),
     jobs,
     jobsLater: structuredClone(jobs),
@@ -193,6 +212,28 @@ const mutations: readonly [name: string, mutate: (world: World) => void, want: R
       w.jobs[0]?.tasks &&
       (w.jobs[0] = { ...w.jobs[0], tasks: [aTask("1"), aTask("1", { index: 1 })] }),
     /has the tasks 0,1, not 0/,
+  ],
+  [
+    "a job that began before what it waits for ended",
+    (w) => replaceJob(w, 3, { ...later, startedAtMs: 3 }, "k5"),
+    /began 2 ms before k1 ended/,
+  ],
+  [
+    "a job that ran though it should have been skipped",
+    (w) =>
+      w.submitted.set(...submitted(aPlan("k5", { after: { key: "k3", kind: "afterok" } }), "5")),
+    /not skipped, though k3 is failed/,
+  ],
+  [
+    "a job that was skipped though it could have run",
+    (w) =>
+      w.submitted.set(...submitted(aPlan("k6", { after: { key: "k1", kind: "afterany" } }), "6")),
+    /skipped, and k1 is succeeded/,
+  ],
+  [
+    "a job that was skipped and waited for nobody",
+    (w) => w.submitted.set(...submitted(aPlan("k6"), "6")),
+    /skipped, and it waits for nobody/,
   ],
   [
     "an end that changed by the next restart",

@@ -84,6 +84,7 @@ function* checkLedger({ ledger, jobs }: Evidence): Generator<string> {
 function* checkJobs({ jobs, submitted, ledger, nodesMayBeLost }: Evidence): Generator<string> {
   const starts = Map.groupBy(ledger.started, taskKey);
   const ends = Map.groupBy(ledger.ended, taskKey);
+  const byKey = new Map(jobs.map((job) => [job.key, job]));
   for (const job of jobs) {
     const own = submitted.get(job.key);
     if (own === undefined) continue;
@@ -91,10 +92,11 @@ function* checkJobs({ jobs, submitted, ledger, nodesMayBeLost }: Evidence): Gene
     const want = indexesOf(own.plan).join();
     const have = job.tasks.map(({ index }) => index).join();
     if (have !== want) yield `job ${job.id} has the tasks ${have}, not ${want}`;
+    const awaited = byKey.get(own.plan.after?.key ?? "");
     for (const task of job.tasks) {
       const key = taskKey(task);
       const lines = { starts: starts.get(key) ?? [], ends: ends.get(key) ?? [] };
-      for (const wrong of checkTask({ task, ...own, ...lines, nodesMayBeLost })) {
+      for (const wrong of checkTask({ task, ...own, ...lines, awaited, nodesMayBeLost })) {
         yield `task ${key} (${job.key}, ${task.state}, attempt ${task.attempt}): ${wrong}`;
       }
     }

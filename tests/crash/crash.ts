@@ -5,6 +5,7 @@ import { Dice } from "./dice.ts";
 import { readFacts } from "./facts.ts";
 import { readLedger } from "./ledger.ts";
 import { Load } from "./load.ts";
+import { Registered } from "./registered.ts";
 import { heal, runRounds } from "./rounds.ts";
 import { createSabotage, type SabotageKind } from "./sabotage.ts";
 import { Witness } from "./witness.ts";
@@ -54,29 +55,40 @@ async function crash(world: World, dice: Dice, options: CrashOptions): Promise<C
   const { nodesMayBeLost, print, seed } = options;
   const load = new Load(world, seed + 1);
   const witness = new Witness(world);
+  const registered = new Registered(world);
   const sabotage = createSabotage(options.sabotage, world);
   await world.startServer();
   for (const agent of world.agents) agent.start();
   await world.nodesAreConnected();
+  await registered.start();
   load.start();
   witness.start();
   let rounds = 0;
-  const onRound = (line: string): void => print(`round ${++rounds}: ${line}`);
+  const onRound = async (line: string): Promise<void> => {
+    print(`round ${++rounds}: ${line}`);
+    await registered.check();
+  };
   const trouble: string[] = [];
   try {
     await runRounds(world, { rounds: options.rounds, dice, nodesMayBeLost, onRound, ...sabotage });
-    await load.stop();
+    await Promise.all([load.stop(), registered.stop()]);
     await heal(world);
     await load.repeatAll();
   } catch (error) {
     trouble.push(`round ${rounds}: ${describeChain(error)}`);
   }
-  await Promise.all([witness.stop(), trouble.length === 0 ? undefined : load.stop()]);
-  const judged = trouble.length === 0 ? await judge(world, load, witness, nodesMayBeLost) : EMPTY;
+  const isGood = trouble.length === 0;
+  await Promise.all([witness.stop(), registered.stop(), isGood ? undefined : load.stop()]);
+  const judged = isGood ? await judge(world, load, witness, nodesMayBeLost) : EMPTY;
+  if (isGood) await registered.check();
   const parts = world.parts.flatMap(({ problems }) => problems);
   return {
     ...judged,
-    problems: [...trouble, ...parts, ...load.problems, ...witness.problems, ...judged.problems],
+    problems: [
+      ...trouble,
+      ...parts,
+      ...[load, witness, registered, judged].flatMap(({ problems }) => problems),
+    ],
     rounds,
     seenEnded: witness.seenEnded.size,
     lives: Object.fromEntries(world.parts.map(({ name, lives }) => [name, lives])),

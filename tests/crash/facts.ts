@@ -12,6 +12,7 @@ export interface TaskFacts {
   readonly exitCode: number;
   readonly signal: string;
   readonly reason: string;
+  readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly past: readonly PastFacts[];
 }
@@ -38,6 +39,7 @@ export const toTaskFacts = (task: Task): TaskFacts => ({
   exitCode: task.exitCode,
   signal: task.signal,
   reason: task.reason,
+  startedAtMs: Number(task.startedAtMs),
   endedAtMs: Number(task.endedAtMs),
   past: task.past.map(({ attempt, exitCode, reason }) => ({ attempt, exitCode, reason })),
 });

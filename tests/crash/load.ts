@@ -3,7 +3,7 @@ import { isServiceError } from "../../src/client/status.ts";
 import { AppError, describeChain } from "../../src/lib/errors.ts";
 import type { Submitted } from "./check.ts";
 import { Dice } from "./dice.ts";
-import { planJob, toSubmission, type PlannedJob } from "./planned-job.ts";
+import { planJobs, toSubmission, type PlannedJob } from "./planned-job.ts";
 import type { World } from "./world.ts";
 
 const PAUSE_MS = 80; // between two jobs of one client
@@ -64,20 +64,25 @@ export class Load {
     while (!this.#isStopping) {
       await pause(PAUSE_MS);
       if (this.#isFull) continue;
-      const plan = planJob(this.#dice, this.#count++);
-      const record: Asked = { plan, ids: new Set(), cancelAsked: false };
-      this.submitted.set(plan.key, record);
-      const asks = plan.isDoubled ? 2 : 1;
-      await Promise.all(Array.from({ length: asks }, () => this.#submit(record)));
-      await this.#cancel(record);
+      const records = planJobs(this.#dice, this.#count++).map((plan): Asked => ({
+        plan,
+        ids: new Set(),
+        cancelAsked: false,
+      }));
+      for (const record of records) this.submitted.set(record.plan.key, record);
+      const asks = records[0]?.plan.isDoubled === true ? 2 : 1;
+      await Promise.all(Array.from({ length: asks }, () => this.#submit(records)));
+      for (const record of records) await this.#cancel(record);
     }
   }
 
-  /** With one key, again and again until it is answered. */
-  async #submit({ plan, ids }: Asked): Promise<void> {
-    const request = { jobs: [toSubmission(plan, this.#world.directory)] };
-    const answer = await this.#call(plan, (client) => client.submitJobs(request));
-    for (const { id } of answer?.jobs ?? []) ids.add(id);
+  /** With the same keys, again and again until it is answered. */
+  async #submit(records: readonly Asked[]): Promise<void> {
+    const [first] = records;
+    if (first === undefined) return;
+    const jobs = records.map(({ plan }) => toSubmission(plan, this.#world.directory));
+    const answer = await this.#call(first.plan, (client) => client.submitJobs({ jobs }));
+    for (const [at, { id }] of (answer?.jobs ?? []).entries()) records[at]?.ids.add(id);
   }
 
   async #cancel(record: Asked): Promise<void> {

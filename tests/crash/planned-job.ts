@@ -20,9 +20,38 @@ export interface PlannedJob {
   readonly isAbandoned: boolean;
   /** Asked twice at the same time. */
   readonly isDoubled: boolean;
+  /** What it asks of a node's graph; undefined: a cpu. */
+  readonly request: keyof typeof REQUESTS | undefined;
+  /** Waits for another job, which is submitted with it. */
+  readonly after: { readonly key: string; readonly kind: DependencyKind } | undefined;
 }
 
-export function planJob(dice: Dice, number: number): PlannedJob {
+const DEPENDENCY_KINDS = ["afterok", "afterany", "afternotok"] as const;
+export type DependencyKind = (typeof DEPENDENCY_KINDS)[number];
+
+const ONE_CORE = { type: "node", with: [{ type: "core" }] };
+const REQUESTS = {
+  "two-cores": [[{ type: "node", with: [{ type: "core", count: 2 }] }]],
+  "whole-or-core": [[{ ...ONE_CORE, isExclusive: true }], [ONE_CORE]],
+  whole: [[{ type: "node" }]],
+} as const;
+const REQUEST_NAMES = [
+  "two-cores",
+  "two-cores",
+  "whole-or-core",
+  "whole-or-core",
+  "whole",
+] as const;
+
+/** A job, and sometimes one that waits for it. */
+export function planJobs(dice: Dice, number: number): readonly PlannedJob[] {
+  const first = planJob(dice, `crash-${number}`);
+  if (!dice.chance(0.15)) return [first];
+  const after = { key: first.key, kind: dice.pick(DEPENDENCY_KINDS) };
+  return [first, { ...planJob(dice, `crash-${number}-then`), cancel: undefined, after }];
+}
+
+function planJob(dice: Dice, key: string): PlannedJob {
   const arraySize = dice.chance(0.35) ? dice.between(5, 20) : undefined;
   const fails = dice.chance(0.35);
   const cancel = dice.chance(0.1)
@@ -32,7 +61,7 @@ export function planJob(dice: Dice, number: number): PlannedJob {
       }
     : undefined;
   return {
-    key: `crash-${number}`,
+    key,
     arraySize,
     sleepMs: dice.chance(0.5) ? dice.between(50, 500) : 0,
     failEvery: fails ? dice.between(1, 3) : 0,
@@ -42,6 +71,8 @@ export function planJob(dice: Dice, number: number): PlannedJob {
     cancel,
     isAbandoned: dice.chance(0.2),
     isDoubled: dice.chance(0.1),
+    request: dice.chance(0.1) ? dice.pick(REQUEST_NAMES) : undefined,
+    after: undefined,
   };
 }
 
@@ -68,6 +99,7 @@ export const indexesOf = (job: PlannedJob): number[] =>
  */
 export function toSubmission(job: PlannedJob, directory: string): JobSubmissionInit {
   const { key, arraySize, sleepMs, failEvery, failAttempts, failCode, retries } = job;
+  const { request, after } = job;
   const line = '"$BUSBAR_JOB_ID $index $BUSBAR_ATTEMPT $BUSBAR_NODE $$"';
   const mayFail = `if [ $((index % ${failEvery})) -eq 0 ] && [ "$BUSBAR_ATTEMPT" -le ${failAttempts} ]; then exit ${failCode}; fi`;
   const script = [
@@ -86,6 +118,12 @@ export function toSubmission(job: PlannedJob, directory: string): JobSubmissionI
       ...(arraySize === undefined ? {} : { array: `0-${arraySize - 1}` }),
       retries: { max: retries, backoffMs: 100n, backoffMaxMs: 200n },
       outputLimitBytes: 4_096n,
+      // Not to the cluster that was registered: nobody runs there what it is offered.
+      ...(request && {
+        request: JSON.stringify(REQUESTS[request]),
+        placement: { cluster: "default" },
+      }),
+      ...(after && { dependsOn: [{ kind: after.kind, on: [after.key] }] }),
     },
   };
 }

@@ -12,7 +12,8 @@ export interface RoundsOptions {
   readonly dice: Dice;
   /** Agents may be left down for some rounds, so that their nodes are lost. */
   readonly nodesMayBeLost: boolean;
-  readonly onRound: (line: string) => void;
+  /** Everything that does not stay away is up again. */
+  readonly onRound: (line: string) => Promise<void>;
   /** What a mutation does to the world after this round. */
   readonly between?: (round: number) => Promise<void>;
 }
@@ -40,7 +41,7 @@ export async function runRounds(world: World, options: RoundsOptions): Promise<v
     if (dice.chance(0.3) && backInRound.size === 0) await world.nodesAreConnected();
     for (const [part, back] of backInRound) if (back <= round) backInRound.delete(part);
     const away = leaves ? ", stays away" : "";
-    onRound(`${victims.map(({ name }) => name).join("+")}${isTwice ? " twice" : ""}${away}`);
+    await onRound(`${victims.map(({ name }) => name).join("+")}${isTwice ? " twice" : ""}${away}`);
     const [problem] = world.parts.flatMap(({ problems }) => problems);
     if (problem !== undefined) throw new Error(problem); // no use going on
   }

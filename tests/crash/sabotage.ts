@@ -11,6 +11,7 @@ import type { World } from "./world.ts";
 const acts = {
   "repeat-start": repeatStart,
   "delete-job": deleteJob,
+  "delete-subsystem": deleteSubsystem,
   "damage-store": damageStore,
   "alter-exit": alterExit,
 } as const;
@@ -45,15 +46,27 @@ async function repeatStart(world: World): Promise<void> {
 
 /** As if the server had lost a job that it had acknowledged, but nothing else. */
 async function deleteJob(world: World): Promise<void> {
+  await deleteRows(world, (keys) => {
+    const job = keys.find((key) => key.startsWith("job/"));
+    const number = job?.split("/")[1];
+    return keys.filter((key) => key === job || key.startsWith(`task/${number}/`));
+  });
+}
+
+/** As if the server had lost what was linked to a cluster's graph. */
+async function deleteSubsystem(world: World): Promise<void> {
+  await deleteRows(world, (keys) => keys.filter((key) => key.startsWith("subsystem/")));
+}
+
+async function deleteRows(
+  world: World,
+  choose: (keys: readonly string[]) => readonly string[],
+): Promise<void> {
   await world.server.kill();
   const store = await createSqliteStore({ directory: dataOf(world), logger: silentLogger });
   const keys: string[] = [];
   for await (const rows of store.load()) keys.push(...rows.map(({ key }) => key));
-  const job = keys.find((key) => key.startsWith("job/"));
-  const number = job?.split("/")[1];
-  const writes = keys
-    .filter((key) => key === job || key.startsWith(`task/${number}/`))
-    .map((key) => ({ key, value: undefined }));
+  const writes = choose(keys).map((key) => ({ key, value: undefined }));
   await store.commit({ revision: store.revision() + 1, writes });
   await store.close();
 }
