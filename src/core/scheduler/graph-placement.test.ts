@@ -302,6 +302,9 @@ describe("clusters that pull", () => {
     });
     expect(plan(world)).toEqual([]);
     expect(world.state.clusters.loads.tasksOf(clusterId("blue"))).toBe(0);
+    const cancel = { kind: "cancel-job", jobId: jobId(1), reason: "", by: "t", nowMs: 9 } as const;
+    world.do({ ...cancel, index: 1 });
+    expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({ expired: 2 });
   });
 
   test("what was offered goes back when the cluster is deleted, and can be cancelled", () => {

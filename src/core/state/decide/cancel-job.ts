@@ -42,9 +42,11 @@ function cancelOne(record: JobRecord, index: number, command: CommandOf<"cancel-
   if (!hasIndex(record.ranges, index)) {
     throw new AppError("not_found", `job ${jobId} has no task ${index}`);
   }
-  if (record.job.closed !== undefined && record.task(index) === undefined) return [];
   const task = record.task(index);
-  if (task === undefined || task.state.kind === "waiting" || task.state.kind === "offered") {
+  // What waited when the job was closed has ended with it.
+  const isWaiting = task === undefined || task.state.kind === "waiting";
+  if (record.job.closed !== undefined && isWaiting) return [];
+  if (isWaiting || task.state.kind === "offered") {
     const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [] };
     return [{ table: "task", row: cancelled(base, command) }];
   }
