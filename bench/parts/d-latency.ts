@@ -17,6 +17,9 @@ interface Times {
 }
 
 /** How long an idle system takes to start what it is given. */
+/** For a moment after it has joined an agent asks programs about its machine: it is not idle then. */
+const SETTLE_MS = 2_000;
+
 export const latency: Case = {
   id: "d.latency",
   what: `from the submit call to the start of the process, idle, ${JOBS} jobs one at a time`,
@@ -27,6 +30,7 @@ export const latency: Case = {
     const agent = await site.startAgent(server, { cpus: 2 });
     const jobs = Math.max(bench.count(JOBS), 100); // fewer have no 99th percentile
     for (let at = 0; at < WARM_UP_JOBS; at++) await runOne(server, [program, site.path(`w${at}`)]);
+    await sleep(SETTLE_MS);
     const stop = startMeter({ server: server.process.pid, agent: agent.pid });
     const times: Times[] = [];
     for (let at = 0; at < jobs; at++) {
