@@ -45,7 +45,8 @@ export interface Task {
 }
 
 export type TaskState =
-  | { readonly kind: "waiting"; readonly notBeforeMs: number }
+  /** `isFresh`: it was only offered, so that nothing of it has begun. */
+  | { readonly kind: "waiting"; readonly notBeforeMs: number; readonly isFresh?: true }
   /** To a pulling cluster, which has not taken it yet. */
   | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
   | { readonly kind: "assigned"; readonly nodeId: NodeId; readonly assignedAtMs: number }

@@ -316,6 +316,11 @@ describe("clusters that pull", () => {
     world.do({ ...cancel, index: 1 });
     world.do({ kind: "remove-cluster", id: clusterId("blue"), nowMs: world.nowMs });
     expect(plan(world)).toEqual([]);
+    // Nothing of it has begun but what was cancelled.
+    expect(world.state.jobs.get(jobId(1))?.progress.counts).toMatchObject({
+      pending: 2,
+      waiting: 0,
+    });
     join(world, "a", { cpu: 1_000 });
     expect(plan(world)).toEqual(["a"]);
     register(world, "red");

@@ -68,7 +68,9 @@ export const freshProgress = (taskTotal: number): Progress =>
 /** The state a task is seen in: its row's, unless its job was closed while it waited. */
 export function taskStateName(job: Job, state: TaskState | undefined): TaskStateName {
   if (state === undefined) return job.closed?.kind ?? "pending";
-  if (state.kind === "waiting") return job.closed?.kind ?? "waiting";
+  if (state.kind === "waiting") {
+    return job.closed?.kind ?? (state.isFresh === true ? "pending" : "waiting");
+  }
   return state.kind;
 }
 

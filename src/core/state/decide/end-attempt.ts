@@ -70,7 +70,8 @@ export const isActiveTask = (task: Task): task is ActiveTask =>
   task.state.kind === "assigned" || task.state.kind === "running" || task.state.kind === "stopping";
 
 /** A task that was offered to a cluster and not taken, back in the queue. */
-export const withdrawn = (task: Task, nowMs: number): Task => ({
-  ...task,
-  state: { kind: "waiting", notBeforeMs: nowMs },
-});
+export function withdrawn(task: Task, nowMs: number): Task {
+  const isFresh = task.past.length === 0 && task.failures === 0 && task.losses === 0;
+  const waiting = { kind: "waiting", notBeforeMs: nowMs } as const;
+  return { ...task, state: isFresh ? { ...waiting, isFresh } : waiting };
+}
