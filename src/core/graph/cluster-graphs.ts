@@ -25,6 +25,12 @@ interface Family {
   readonly answers: WeakMap<CompiledRequest, Match>;
 }
 
+function sharedMatch({ layout, answers }: Family, request: CompiledRequest): Match {
+  let shared = answers.get(request);
+  if (shared === undefined) answers.set(request, (shared = match(layout, request)));
+  return shared;
+}
+
 interface Member {
   readonly graph: Graph;
   readonly subsystems: ReadonlyMap<string, Subsystem>;
@@ -108,6 +114,13 @@ export class ClusterGraphs {
     return member.layout ?? this.#layOut(cluster, member);
   }
 
+  /** Whether one cluster could ever meet a request: asked once for all that are like it. */
+  match(cluster: string, request: CompiledRequest): Match {
+    const own = this.layout(cluster);
+    const family = this.#families.get(this.#get(cluster).family ?? "");
+    return family === undefined ? match(own, request) : sharedMatch(family, request);
+  }
+
   /** Which clusters could ever meet a request, or could now with what is free. */
   satisfy(request: CompiledRequest, when: "ever" | "now"): Satisfied {
     for (const cluster of this.#fresh) this.layout(cluster);
@@ -117,10 +130,9 @@ export class ClusterGraphs {
       if (fits) matches.push({ cluster, fits, alternative, slots });
       else mismatches.push(cluster);
     };
-    for (const { layout, names, answers } of this.#families.values()) {
-      let shared = answers.get(request);
-      if (shared === undefined) answers.set(request, (shared = match(layout, request)));
-      for (const cluster of names) {
+    for (const family of this.#families.values()) {
+      const shared = sharedMatch(family, request);
+      for (const cluster of family.names) {
         const use = when === "now" ? this.#members.get(cluster)?.use : undefined;
         // What could never be met cannot be met now either.
         const isShared = use === undefined || use.isEmpty || !shared.fits;

@@ -79,7 +79,8 @@ function pullingFor({ graphs }: ClusterTable, request: Request): readonly Cluste
   return named === undefined ? matches : matches.filter(({ cluster }) => cluster === named);
 }
 
-const candidateOf = (
+/** A cluster as strategies see it. */
+export const candidateOf = (
   clusters: ClusterTable,
   id: ClusterId,
   slots: number | undefined,

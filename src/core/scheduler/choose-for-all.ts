@@ -1,6 +1,7 @@
-import { type StateValues, valuesOf } from "../graph/cluster-state.ts";
+import type { StateValues } from "../graph/cluster-state.ts";
 import type { ClusterId } from "../model/ids.ts";
 import type { State } from "../state/state.ts";
+import { candidateOf } from "./choose-cluster.ts";
 import type { ClusterAnswer } from "./satisfy.ts";
 import { strategyByName } from "./select/all.ts";
 import type { Candidate } from "./select/strategy.ts";
@@ -48,11 +49,5 @@ function candidatesOf(
     if (answer.now) slots.set(answer.cluster, Math.min(known, answer.slots));
     else slots.delete(answer.cluster);
   }
-  return [...slots].map(([cluster, count]) => ({
-    name: cluster,
-    state: valuesOf(state.clusters.statusOf(cluster).state),
-    jobs: state.clusters.loads.tasksOf(cluster),
-    usedShare: state.clusters.loads.usedShare(cluster),
-    slots: count,
-  }));
+  return [...slots].map(([cluster, count]) => candidateOf(state.clusters, cluster, count));
 }

@@ -4,7 +4,7 @@ import type { Cluster } from "../model/cluster.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "./choose-cluster.ts";
-import { judge, outlook } from "./explain.ts";
+import { judge, type Outlook, outlook } from "./explain.ts";
 import type { Verdict } from "./filters/filter.ts";
 import { askedOfClusters, mayGoToClusters, type Request, requestOf, selectOf } from "./request.ts";
 
@@ -20,8 +20,6 @@ export interface ClusterVerdict {
   readonly kind: Cluster["kind"];
   /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
   readonly verdict: Verdict["kind"];
-  /** How often the first slot would fit in all; undefined: not counted. */
-  readonly slots: number | undefined;
   /** Why not, the most telling first. */
   readonly reasons: readonly string[];
 }
@@ -46,15 +44,17 @@ export function managedAnswer(
   request: Request,
   nodes: readonly NodeRecord[],
 ): ClusterVerdict {
-  const base = { cluster, kind: "managed", slots: undefined } as const;
+  const base = { cluster, kind: "managed" } as const;
   const seen = outlook(request, nodes);
   if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
-  const reasons = seen.reasons.map(({ reason, nodes: count }) => `${plural(count)}: ${reason}`);
+  const reasons = nodeReasons(seen);
   if (nodes.length === 0) reasons.push("has no nodes");
   return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
 }
 
-const plural = (count: number): string => (count === 1 ? "1 node" : `${count} nodes`);
+/** "3 nodes: busy", those that most nodes say first. */
+export const nodeReasons = ({ reasons }: Outlook): string[] =>
+  reasons.map(({ reason, nodes }) => `${nodes === 1 ? "1 node" : `${nodes} nodes`}: ${reason}`);
 
 export function pullingAnswer(
   { graphs }: ClusterTable,
@@ -62,7 +62,7 @@ export function pullingAnswer(
   request: Request,
 ): ClusterVerdict {
   const never = (...reasons: string[]): ClusterVerdict => {
-    return { cluster, kind: "pulling", verdict: "never", slots: 0, reasons };
+    return { cluster, kind: "pulling", verdict: "never", reasons };
   };
   const { where } = request;
   if (where.cluster !== undefined && where.cluster !== cluster) {
@@ -77,11 +77,8 @@ export function pullingAnswer(
         : "a node or labels are asked for, and its nodes are its own business",
     );
   }
-  const found = graphs
-    .satisfy(asked.compiled, "ever")
-    .matches.find((match) => match.cluster === cluster);
-  if (found !== undefined) {
-    return { cluster, kind: "pulling", verdict: "yes", slots: found.slots, reasons: [] };
+  if (graphs.match(cluster, asked.compiled).fits) {
+    return { cluster, kind: "pulling", verdict: "yes", reasons: [] };
   }
   const refusals = graphs.explain(cluster, asked.compiled, "ever").map(({ text }) => text);
   return never(...new Set(refusals));

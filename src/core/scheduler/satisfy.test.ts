@@ -115,6 +115,13 @@ describe("satisfy", () => {
     expect(satisfyChoice(world.state, two, asked).clusters[1]).toMatchObject({ ever: true });
   });
 
+  test("a whole node fits once, also one that offers nothing", () => {
+    const world = new World();
+    join(world, "bare", {}, "mine");
+    join(world, "large", { cpu: 64_000 }, "mine");
+    expect(satisfyChoice(world.state, [[want(1, "node")]]).clusters).toMatchObject([{ slots: 2 }]);
+  });
+
   test("a request that makes no sense is refused", () => {
     expect(() => satisfyChoice(new World().state, [])).toThrow("resources: 1 to 64 alternatives");
   });

@@ -1,4 +1,4 @@
-import { type CompiledRequest, compileRequest } from "../graph/compile-request.ts";
+import type { CompiledRequest } from "../graph/compile-request.ts";
 import { graphRequest } from "../graph/graph-request.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { Cluster } from "../model/cluster.ts";
@@ -39,7 +39,7 @@ export function satisfyChoice(
 
 function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
   const { graphs, inOrder } = state.clusters;
-  const request = compileRequest(choice);
+  const request = graphRequest(choice, "resources").compiled;
   const fitting = new Map(
     graphs.satisfy(request, "ever").matches.map((match) => [match.cluster, match]),
   );
@@ -107,7 +107,8 @@ function fittingIn(
 ): { readonly slots: number; readonly alternative: number } {
   const [way] = graph.waysFor(graphRequest(choice));
   if (way === undefined) return { slots: 0, alternative: Infinity };
-  const { takes = capacity, alternative } = way;
+  const { takes, alternative } = way;
+  if (takes === undefined) return { slots: 1, alternative }; // all of it, whatever it is
   const times = Object.keys(takes).map((name) =>
     Math.floor((capacity[name] ?? 0) / (takes[name] ?? 1)),
   );

@@ -2,8 +2,8 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { JobSpec } from "../../model/job.ts";
 import { outlook } from "../../scheduler/explain.ts";
-import { isPossible, pullingAnswer } from "../../scheduler/places.ts";
-import { type Request, requestKey } from "../../scheduler/request.ts";
+import { isPossible, nodeReasons, pullingAnswer } from "../../scheduler/places.ts";
+import { mayGoToClusters, type Request, requestKey } from "../../scheduler/request.ts";
 import type { State } from "../state.ts";
 
 /**
@@ -33,17 +33,14 @@ export function isEverPossible(state: State, request: Request): boolean {
 }
 
 /** No node has joined yet, and it would not go to a cluster that pulls, or there is none. */
-export const isNothingKnown = ({ nodes, clusters }: State, { request, where }: Request): boolean =>
-  nodes.size === 0 &&
-  (clusters.rows.size === 0 || (request === undefined && where.cluster === undefined));
+export const isNothingKnown = ({ nodes, clusters }: State, request: Request): boolean =>
+  nodes.size === 0 && (clusters.rows.size === 0 || !mayGoToClusters(request));
 
 const REASONS_MAX = 5;
 
 function whyNever(state: State, request: Request): readonly string[] {
   const { nodes, clusters } = state;
-  const reasons = outlook(request, nodes.values()).reasons.map(
-    ({ reason, nodes: count }) => `${count === 1 ? "1 node" : `${count} nodes`}: ${reason}`,
-  );
+  const reasons = nodeReasons(outlook(request, nodes.values()));
   for (const { id, kind } of clusters.inOrder) {
     if (kind !== "pulling") continue;
     reasons.push(`cluster ${id}: ${pullingAnswer(clusters, id, request).reasons.join("; or ")}`);
