@@ -8,10 +8,10 @@ import {
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { GrpcCall } from "./grpc-call.ts";
-import { createExtras, type Extras } from "./grpc-extras.ts";
-import { listen, type Listener } from "./grpc-listener.ts";
-import type { GrpcService, Serve } from "./grpc-service.ts";
+import { GrpcCall } from "./call.ts";
+import { createExtras, type Extras } from "./extras.ts";
+import { listen, type Listener } from "./listener.ts";
+import type { GrpcService, Serve } from "./service.ts";
 import { GRPC } from "./status.ts";
 
 export interface GrpcServerOptions {

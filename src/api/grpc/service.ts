@@ -3,12 +3,12 @@ import type { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { bidiHandler, type Connect } from "./grpc-bidi.ts";
-import type { CallContext, GrpcCall } from "./grpc-call.ts";
-import { type Method, pathOf } from "./grpc-codec.ts";
-import type { OfBytes } from "./grpc-of-bytes.ts";
-import { streamHandler } from "./grpc-stream.ts";
-import { unaryHandler } from "./grpc-unary.ts";
+import { bidiHandler, type Connect } from "./bidi.ts";
+import type { CallContext, GrpcCall } from "./call.ts";
+import { type Method, pathOf } from "./codec.ts";
+import type { OfBytes } from "./of-bytes.ts";
+import { streamHandler } from "./stream.ts";
+import { unaryHandler } from "./unary.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface StreamContext extends CallContext {
