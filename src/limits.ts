@@ -139,6 +139,7 @@ export const limits = {
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
   grpcKeepaliveTimeoutMs: 10_000,
+  firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   sseHeartbeatIntervalMs: 15_000,
   outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this

@@ -101,7 +101,7 @@ class BidiCall implements BidiPeer<Message> {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#code = reportFailure(this.#host, this.#method, error);
-    this.#call.fail(error);
+    this.#call.refuse(this.#host.toStatus(error));
     // A peer that does not read would never let the stream come to its end.
     this.#over();
   }

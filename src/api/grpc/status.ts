@@ -4,6 +4,7 @@ import { limits } from "../../limits.ts";
 /** Those codes of gRPC that we say. */
 export const GRPC = {
   OK: 0,
+  UNKNOWN: 2,
   INVALID_ARGUMENT: 3,
   DEADLINE_EXCEEDED: 4,
   NOT_FOUND: 5,

@@ -27,7 +27,7 @@ export function streamHandler(
         call.end();
       } catch (error) {
         recordEnd(host, method, { code: reportFailure(host, method, error), startedMs });
-        call.fail(error);
+        call.refuse(host.toStatus(error));
       } finally {
         host.openStreams.delete(end);
       }

@@ -27,7 +27,7 @@ export function unaryHandler(
       call.answer(bytes);
     } catch (error) {
       recordEnd(host, method, { code: reportFailure(host, method, error), startedMs });
-      call.fail(error);
+      call.refuse(host.toStatus(error));
     }
   };
   return (call) =>
