@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
@@ -14,6 +13,7 @@ import {
   type UpFlags,
 } from "./context.ts";
 import {
+  address,
   duration,
   keyValue,
   notEmpty,
@@ -24,6 +24,7 @@ import {
   wholeNumber,
 } from "./flags.ts";
 import { resourcesOf } from "./job-flags.ts";
+import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
@@ -73,12 +74,23 @@ export function declareServer(command: Command, shell: Shell): void {
 }
 
 /** As they are written: the options of a strategy are in a file. */
-type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select"> & StrategyFlags;
+type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow"> &
+  StrategyFlags &
+  RainbowOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
   context: Context,
-  { select: strategy, selectOptions, ...others }: ServerOptions<Flags>,
+  flags: ServerOptions<Flags>,
 ) {
+  const { select: strategy, selectOptions, ...rest } = flags;
+  const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
+  const rainbow = rainbowOf({
+    rainbow: at,
+    rainbowCert,
+    rainbowKey,
+    rainbowCa,
+    rainbowPlaintext,
+  });
   const select = await strategyOf(
     {
       ...(strategy === undefined ? {} : { select: strategy }),
@@ -86,7 +98,11 @@ async function toServerFlags<Flags extends ServerFlags>(
     },
     context,
   );
-  return { ...others, ...(select === undefined ? {} : { select }) };
+  return {
+    ...others,
+    ...(select === undefined ? {} : { select }),
+    ...(rainbow === undefined ? {} : { rainbow }),
+  };
 }
 
 function addServerFlags(command: Command): void {
@@ -118,6 +134,7 @@ function addServerFlags(command: Command): void {
         .default("spread")
         .argParser(oneOf("--policy", policies)),
     );
+  addRainbowFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command.addOption(logLevelFlag());
 }
@@ -228,13 +245,6 @@ const announce =
         ? `${JSON.stringify(listening)}\n`
         : `${renderListening(listening, pageOf(context))}\n`,
     );
-
-const address =
-  (flag: string) =>
-  (text: string): string => {
-    parseAddress(text, flag);
-    return text;
-  };
 
 const atLeastASecond =
   (flag: string) =>
