@@ -14,6 +14,7 @@ import { openControlPlane } from "./server/control-plane.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
+import { createScryptHasher } from "./system/scrypt-hasher.ts";
 
 export interface ServerOptions {
   readonly data: string;
@@ -78,6 +79,7 @@ async function openPlane(
       version: manifest.version,
       policies,
       random: createSystemRandom(),
+      hasher: createScryptHasher(),
       settings,
       soon: (run) => setImmediate(run),
       onBroken,

@@ -64,6 +64,7 @@ const ROUTES = [
   "get /v1/watch",
   "patch /v1/clusters/{name}/state",
   "post /v1/clusters",
+  "post /v1/clusters/{name}/credentials/rotate",
   "post /v1/jobs",
   "post /v1/jobs/try",
   "post /v1/jobs/{id}/cancel",
@@ -74,6 +75,7 @@ const ROUTES = [
   "post /v1/satisfy",
   "put /v1/clusters/{name}/counters",
   "put /v1/clusters/{name}/subsystems/{subsystem}",
+  "put /v1/credentials",
   "put /v1/groups/{name}",
 ];
 

@@ -142,6 +142,8 @@ test("every method of the service was called by these tests", () => {
     "RemoveSubsystem",
     "GetSubsystem",
     "SetClusterState",
+    "RotateClusterCredentials",
+    "SetCredentials",
     "Satisfy",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];

@@ -83,7 +83,7 @@ export const busbarService = (
       listClusters: async () => clusters.toClusters(await operations.listClusters()),
       getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
       registerCluster: async (request) =>
-        clusters.toCluster(
+        clusters.toRegistered(
           await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
         ),
       deleteCluster: async ({ name }) =>
@@ -103,6 +103,18 @@ export const busbarService = (
       setClusterState: async (request) =>
         clusters.toCluster(
           await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
+        ),
+      rotateClusterCredentials: async (request) =>
+        clusters.toRotated(
+          await operations.rotateCredentials(
+            LOCAL_CALLER,
+            request.cluster,
+            clusters.fromRotate(request),
+          ),
+        ),
+      setCredentials: async (request) =>
+        clusters.toCredentialsSet(
+          await operations.setCredentials(LOCAL_CALLER, clusters.fromSetCredentials(request)),
         ),
       satisfy: async (request) =>
         clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),

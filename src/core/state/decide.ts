@@ -9,6 +9,7 @@ import {
   removeSubsystem,
   setStatus,
 } from "./decide/clusters.ts";
+import { setCredentials } from "./decide/credentials.ts";
 import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
@@ -59,6 +60,8 @@ function decideAny(state: State, command: Command): Decision {
       return removeSubsystem(state, command);
     case "set-status":
       return setStatus(state, command);
+    case "set-credentials":
+      return setCredentials(state, command);
     case "tick":
       return tick(state, command);
     case "recover":

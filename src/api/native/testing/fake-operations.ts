@@ -143,10 +143,10 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
-    async registerCluster(_, { name }) {
+    async registerCluster(_, { name, withCredentials }) {
       const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
       clusters.set(name, cluster);
-      return cluster;
+      return withCredentials === true ? { cluster, credentials: ISSUED } : { cluster };
     },
     async deleteCluster(_, name) {
       find(clusters, "cluster", name);
@@ -171,6 +171,14 @@ function basics(): Operations {
       state: [{ key: "nodes_free", value: 20, setAtMs: 5 }],
       counters: [{ key: "nodes_free", by: "nodes" }],
     }),
+    checkCredential: async () => false,
+    async rotateCredentials(_, cluster, which) {
+      find(clusters, "cluster", cluster);
+      const { secret, token } = ISSUED;
+      const credentials = { ...(which.secret && { secret }), ...(which.token && { token }) };
+      return { credentials, revision };
+    },
+    setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup(_, { name, ...fields }) {
@@ -188,6 +196,8 @@ function basics(): Operations {
     isReady: () => true,
   };
 }
+
+const ISSUED = { secret: "fresh-secret", token: "fresh-token" };
 
 const aGraph = (id: string): JgfDocument => ({
   graph: {
