@@ -8,7 +8,7 @@ import type { CredentialQuery, CredentialsInput, Operations } from "./operations
 
 type CredentialOperations = Pick<
   Operations,
-  "checkCredential" | "rotateCredentials" | "setCredentials"
+  "checkCredential" | "getServerCredentials" | "rotateCredentials" | "setCredentials"
 >;
 
 interface Wanted {
@@ -37,6 +37,16 @@ export function createCredentialOperations({
   };
   return {
     checkCredential: (which, secret) => credentials.isValid(refOf(which), secret),
+
+    getServerCredentials: () =>
+      loop.read((state) => {
+        const register = state.credentials.get({ kind: "register" });
+        const globalToken = state.credentials.get({ kind: "global-token" });
+        return {
+          ...(register && { registerSinceMs: register.createdAtMs }),
+          ...(globalToken && { globalTokenSinceMs: globalToken.createdAtMs }),
+        };
+      }),
 
     async rotateCredentials(caller, name, which) {
       const cluster = clusterId(name);

@@ -240,6 +240,11 @@ export interface Operations {
   setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
   /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
   checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
+  /** Since when the server has them; absent: it has none. */
+  getServerCredentials(): Promise<{
+    readonly registerSinceMs?: number;
+    readonly globalTokenSinceMs?: number;
+  }>;
   /** New ones in the place of the old, which are refused from then on. */
   rotateCredentials(
     caller: Caller,

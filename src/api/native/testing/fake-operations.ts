@@ -172,6 +172,7 @@ function basics(): Operations {
       counters: [{ key: "nodes_free", by: "nodes" }],
     }),
     checkCredential: async () => false,
+    getServerCredentials: async () => ({}),
     async rotateCredentials(_, cluster, which) {
       find(clusters, "cluster", cluster);
       const { secret, token } = ISSUED;
