@@ -78,6 +78,11 @@ export const limits = {
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 
+  // Secrets that callers show.
+  secretLengthMax: 1_024,
+  secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
+  secretChecksWaitingMax: 1_000,
+
   // Graphs of clusters, what is asked of them, and what clusters say of themselves.
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways

@@ -145,6 +145,8 @@ test("every method of the service was called by these tests", () => {
     "ListOfferedTasks",
     "AcceptTasks",
     "ReportTasks",
+    "RotateClusterCredentials",
+    "SetCredentials",
     "Satisfy",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];

@@ -84,7 +84,7 @@ export const busbarService = (
       listClusters: async () => clusters.toClusters(await operations.listClusters()),
       getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
       registerCluster: async (request) =>
-        clusters.toCluster(
+        clusters.toRegistered(
           await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
         ),
       deleteCluster: async ({ name }) =>
@@ -112,6 +112,18 @@ export const busbarService = (
       reportTasks: async ({ cluster, reports }) =>
         handed.toReported(
           await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
+        ),
+      rotateClusterCredentials: async (request) =>
+        clusters.toRotated(
+          await operations.rotateCredentials(
+            LOCAL_CALLER,
+            request.cluster,
+            clusters.fromRotate(request),
+          ),
+        ),
+      setCredentials: async (request) =>
+        clusters.toCredentialsSet(
+          await operations.setCredentials(LOCAL_CALLER, clusters.fromSetCredentials(request)),
         ),
       satisfy: async (request) =>
         clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),
