@@ -1,4 +1,5 @@
 import type { JgfDocument } from "../core/graph/jgf.ts";
+import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
@@ -137,13 +138,24 @@ export interface ClusterStateInput {
 }
 
 export interface SatisfyQuery {
-  /** The text of a jobspec of any dialect, or trees of resources as in core/graph/request.ts. */
+  /**
+   * The text of a jobspec of any dialect, trees of resources as in core/graph/request.ts, or what a
+   * door has read of a jobspec: no parts are met by every cluster.
+   */
   readonly ask:
     | { readonly kind: "jobspec"; readonly text: string }
-    | { readonly kind: "request"; readonly request: unknown };
+    | { readonly kind: "request"; readonly request: unknown }
+    | {
+        readonly kind: "parts";
+        readonly parts: readonly AskedPart[];
+        readonly parameters: unknown;
+      };
+  /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
+  readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
   readonly selection?:
     | {
-        readonly strategy: string;
+        /** Undefined: the server's. */
+        readonly strategy?: string | undefined;
         readonly options?: unknown;
         /** Beside those of the jobspec, before which they go. */
         readonly parameters?: Readonly<Record<string, unknown>> | undefined;

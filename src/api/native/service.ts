@@ -8,15 +8,15 @@ import type { Operations } from "../../server/operations.ts";
 import { LOCAL_CALLER } from "./caller.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
-import { OfBytes } from "./grpc-of-bytes.ts";
-import { defineService, type GrpcService } from "./grpc-service.ts";
-import type { Traffic } from "./traffic.ts";
+import { OfBytes } from "../grpc/of-bytes.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
 import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
-import { message } from "./wire-message.ts";
+import { message } from "../grpc/wire-message.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
