@@ -1,9 +1,11 @@
 import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
-import { createGrpcServer } from "./api/grpc/server.ts";
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
+import type { GrpcService } from "./api/grpc/service.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic } from "./api/grpc/traffic.ts";
+import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";
@@ -11,9 +13,11 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
+import { prepareRainbowSecrets, type RainbowSecretSources } from "./server/rainbow-secrets.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
+import { createScryptHasher } from "./system/scrypt-hasher.ts";
 
 export interface ServerOptions {
   readonly data: string;
@@ -21,6 +25,10 @@ export interface ServerOptions {
   readonly grpc: string;
   readonly settings: TickSettings;
   readonly policies: PolicyNames;
+  /** undefined: nobody is let in by them. */
+  readonly rainbowSecrets?: RainbowSecretSources | undefined;
+  /** A port for clients of rainbow, which are served on `grpc` too; undefined: none. */
+  readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,6 +36,9 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly httpAddress: string;
   readonly grpcAddress: string;
+  readonly rainbowAddress: string | undefined;
+  /** Where the register secret for clients of rainbow is found, if it is in a file. */
+  readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
   readonly closed: Promise<void>;
 }
@@ -41,7 +52,11 @@ export async function runServer(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
   const plane = await openPlane(options, broken.reject);
-  const doors = await openDoors(plane, options).catch(async (error: unknown) => {
+  const opened = async () => {
+    const rainbowSecretFile = await openSecrets(plane, options);
+    return { ...(await openDoors(plane, options)), rainbowSecretFile };
+  };
+  const doors = await opened().catch(async (error: unknown) => {
     await plane.close();
     throw error;
   });
@@ -62,7 +77,8 @@ export async function runServer(
   };
   const closed = serve();
   closed.catch(() => undefined);
-  return { httpAddress: doors.httpAddress, grpcAddress: doors.grpcAddress, closed };
+  const { close: _, ...told } = doors;
+  return { ...told, closed };
 }
 
 async function openPlane(
@@ -78,6 +94,7 @@ async function openPlane(
       version: manifest.version,
       policies,
       random: createSystemRandom(),
+      hasher: createScryptHasher(),
       settings,
       soon: (run) => setImmediate(run),
       onBroken,
@@ -88,31 +105,58 @@ async function openPlane(
   }
 }
 
+/** Before anybody can show one. */
+async function openSecrets(
+  { operations }: ControlPlane,
+  { rainbowSecrets: sources, logger }: ServerOptions,
+): Promise<string | undefined> {
+  if (sources === undefined) return undefined;
+  return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
+}
+
 async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
   const { logger } = options;
   const traffic = createTraffic();
-  const grpc = await createGrpcServer({
-    address: options.grpc,
-    services: [busbarService(operations, logger, traffic), agentService(sessions, logger, traffic)],
-    logger,
-  });
+  const fraction = createSystemRandom().fraction();
+  const rainbow = rainbowServices({ operations, logger, traffic, fraction });
+  const native = [
+    busbarService(operations, logger, traffic),
+    agentService(sessions, logger, traffic),
+  ];
+  const opened: { close(): Promise<void> }[] = [];
+  const open = async <Server extends { close(): Promise<void> }>(
+    opening: Promise<Server>,
+  ): Promise<Server> => {
+    const server = await opening;
+    opened.push(server);
+    return server;
+  };
+  const close = async (): Promise<void> => {
+    // Agents are told first that the server stops, so that they come back soon.
+    sessions.close();
+    await Promise.all(opened.map((server) => server.close()));
+  };
   try {
+    const services = [...native, ...rainbow];
+    const grpc = await open(createGrpcServer({ address: options.grpc, services, logger }));
+    const old = options.rainbow && (await open(openRainbow(options.rainbow, rainbow, logger)));
     const { version } = manifest;
-    const http = await createHttpServer({
-      operations,
-      address: options.http,
-      logger,
-      version,
-      traffic,
-    });
-    const close = async (): Promise<void> => {
-      // Agents are told first that the server stops, so that they come back soon.
-      sessions.close();
-      await Promise.all([http.close(), grpc.close()]);
+    const address = options.http;
+    const http = await open(createHttpServer({ operations, address, logger, version, traffic }));
+    return {
+      httpAddress: http.address,
+      grpcAddress: grpc.address,
+      rainbowAddress: old?.address,
+      close,
     };
-    return { httpAddress: http.address, grpcAddress: grpc.address, close };
   } catch (error) {
-    await grpc.close();
+    await close();
     throw error;
   }
 }
+
+const openRainbow = (
+  options: NonNullable<ServerOptions["rainbow"]>,
+  services: readonly GrpcService[],
+  logger: Logger,
+): Promise<GrpcServer> => createGrpcServer({ ...options, flag: "--rainbow", services, logger });

@@ -23,6 +23,9 @@ export interface ServerFlags {
   };
   /** Left out: rainbow's clients have no port of their own. */
   readonly rainbow?: RainbowFlags;
+  /** Files, because others on the machine see the arguments of a process. */
+  readonly rainbowSecretFile?: string;
+  readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
 }
 
@@ -70,6 +73,8 @@ export interface Listening {
   readonly rainbow?: string;
   readonly data: string;
   readonly node?: string;
+  /** Where the register secret for clients of rainbow is. */
+  readonly rainbowSecretFile?: string;
 }
 
 /**

@@ -99,6 +99,8 @@ export interface TaskRow {
 export interface PastRow {
   readonly attempt: number;
   readonly node?: string;
+  /** That it was handed over to. */
+  readonly cluster?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
   readonly exitCode?: number;
@@ -188,6 +190,8 @@ export interface NodeRow {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion?: string;
+  /** It speaks for all of its cluster, and takes tasks that are offered to it. */
+  readonly isClusterAgent?: true;
   /** Where one node is shown. */
   readonly facts?: NodeFacts;
   readonly revision: number;
@@ -208,6 +212,15 @@ export interface ClusterRow {
   readonly subsystems?: readonly SubsystemRow[];
   readonly state?: readonly StateRow[];
   readonly counters?: readonly { readonly key: string; readonly by: string }[];
+  /** Which it has, by when they were made; left out where it has none. */
+  readonly credentials?: { readonly secretSinceMs?: number; readonly tokenSinceMs?: number };
+  /** Only where they were just made. */
+  readonly issued?: IssuedRow;
+}
+
+export interface IssuedRow {
+  readonly secret?: string;
+  readonly token?: string;
 }
 
 export interface SubsystemRow {

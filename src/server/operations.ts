@@ -8,8 +8,10 @@ import type {
   CountsView,
   ExplanationView,
   GroupView,
+  IssuedCredentialsView,
   JobView,
   NodeView,
+  OfferedTaskView,
   SatisfyView,
   StatsView,
   TaskView,
@@ -93,6 +95,27 @@ export interface ClusterInput {
   /** A JSON Graph Format document, or its text. */
   readonly graph: unknown;
   readonly isUpdate?: boolean | undefined;
+  /** A secret and a token for a new cluster, made in the same change. */
+  readonly withCredentials?: boolean | undefined;
+}
+
+/** What a caller shows to be let in; a global token, if there is one, is every cluster's token. */
+export type CredentialQuery =
+  | { readonly kind: "register" }
+  | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: string };
+
+/** Texts that come from elsewhere. What is absent stays as it is. */
+export interface CredentialsInput {
+  readonly registerSecret?: string | undefined;
+  /** null: none any more. */
+  readonly globalToken?: string | null | undefined;
+  readonly clusters?:
+    | readonly {
+        readonly name: string;
+        readonly secret?: string | undefined;
+        readonly token?: string | undefined;
+      }[]
+    | undefined;
 }
 
 export interface SubsystemRef {
@@ -138,6 +161,24 @@ export interface SatisfyQuery {
         readonly parameters?: Readonly<Record<string, unknown>> | undefined;
       }
     | undefined;
+}
+
+/** What a cluster says of a task that it took. */
+export interface TaskReportInput {
+  /** "17", or "17.3" in an array. */
+  readonly id: string;
+  /** Which one it speaks of; undefined: the one the cluster has. */
+  readonly attempt?: number | undefined;
+  /** running, succeeded, failed, returned (the cluster will not run it) */
+  readonly state: string;
+  readonly startedAtMs?: number | undefined;
+  readonly endedAtMs?: number | undefined;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly isTimeLimit?: boolean | undefined;
+  /** The end of its output is kept. */
+  readonly stdout?: string | undefined;
+  readonly stderr?: string | undefined;
 }
 
 /**
@@ -215,7 +256,10 @@ export interface Operations {
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
   /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
-  registerCluster(caller: Caller, cluster: ClusterInput): Promise<ClusterView>;
+  registerCluster(
+    caller: Caller,
+    cluster: ClusterInput,
+  ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
   /** A cluster with agents only when it has no nodes any more. */
   deleteCluster(caller: Caller, name: string): Promise<{ readonly revision: number }>;
   getClusterGraph(name: string): Promise<JgfDocument>;
@@ -225,6 +269,49 @@ export interface Operations {
   getSubsystem(which: SubsystemRef): Promise<JgfDocument>;
   /** Keys told replace, others stay. */
   setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
+  /** Tasks that wait for the cluster to take them, oldest first. */
+  listOffered(
+    cluster: string,
+    max?: number,
+  ): Promise<{
+    readonly tasks: readonly OfferedTaskView[];
+    readonly total: number;
+    readonly revision: number;
+  }>;
+  /** The cluster takes tasks, to run them by itself. Each has one taker. */
+  acceptTasks(
+    caller: Caller,
+    cluster: string,
+    ids: readonly string[],
+  ): Promise<{
+    readonly accepted: readonly string[];
+    readonly refused: readonly { readonly id: string; readonly reason: string }[];
+    readonly revision: number;
+  }>;
+  /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
+  reportTasks(
+    caller: Caller,
+    cluster: string,
+    reports: readonly TaskReportInput[],
+  ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
+  /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
+  checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
+  /** Since when the server has them; absent: it has none. */
+  getServerCredentials(): Promise<{
+    readonly registerSinceMs?: number;
+    readonly globalTokenSinceMs?: number;
+  }>;
+  /** New ones in the place of the old, which are refused from then on. */
+  rotateCredentials(
+    caller: Caller,
+    cluster: string,
+    which: { readonly secret: boolean; readonly token: boolean },
+  ): Promise<{ readonly credentials: IssuedCredentialsView; readonly revision: number }>;
+  /** All or none; those that are the same already stay as they are. */
+  setCredentials(
+    caller: Caller,
+    credentials: CredentialsInput,
+  ): Promise<{ readonly revision: number }>;
   /** Which clusters could run it, and why others could not. Nothing is changed. */
   satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 

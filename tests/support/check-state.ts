@@ -26,6 +26,7 @@ export function checkState(state: State): string[] {
     ...checkGroups(state),
     ...checkHolds(state),
     ...checkClusters(state),
+    ...checkHanded(state),
   ];
 }
 
@@ -89,7 +90,8 @@ function checkNodes(state: State): string[] {
       if (used[name] !== want[name]) {
         wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
       }
-      if ((want[name] ?? 0) > (node.capacity[name] ?? 0)) {
+      // An agent of a cluster takes what it has room for, which is its own business.
+      if (node.clusterAgent === undefined && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
         wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
       }
     }
@@ -133,6 +135,10 @@ function checkClusters(state: State): string[] {
       else if (isActive(at)) count(state.nodes.get(at.nodeId)?.node.cluster ?? "");
     }
   }
+  for (const { id } of state.credentials.inOrder) {
+    if ("cluster" in id && state.clusters.get(id.cluster) === undefined)
+      wrong.push(`there is a ${id.kind} of ${id.cluster}, which is no cluster`);
+  }
   for (const { id } of state.clusters.inOrder) {
     const { loads } = state.clusters;
     const want = tasks.get(id) ?? 0;
@@ -150,6 +156,24 @@ function checkClusters(state: State): string[] {
     if (known !== (share === undefined ? share : Math.min(1, share)))
       wrong.push(`cluster ${id} is used by ${known}, its nodes by ${share}`);
   }
+  return wrong;
+}
+
+/** What was handed over is known, and what was told of output is counted. */
+function checkHanded(state: State): string[] {
+  const { handed } = state;
+  const tasks = [...records(state)].flatMap(({ rows }) => rows);
+  const accepted = tasks.filter(({ state: at }) => at.kind === "accepted");
+  const known = new Set<unknown>(handed.inOrder());
+  const wrong = accepted
+    .filter((task) => !known.has(task))
+    .map(({ jobId, index }) => `task ${jobId}.${index} was handed over and is not known`);
+  if (known.size !== accepted.length) wrong.push(`${known.size} tasks are known to be handed over`);
+  const chars = tasks.reduce(
+    (sum, { told }) => sum + (told?.stdout.length ?? 0) + (told?.stderr.length ?? 0),
+    0,
+  );
+  if (chars !== handed.toldChars) wrong.push(`${handed.toldChars} characters told, not ${chars}`);
   return wrong;
 }
 
@@ -193,7 +217,8 @@ export const digest = (state: State): unknown => ({
     .map(({ node, used, free, tasks }) => ({
       node,
       used: { ...used },
-      free: { ...free },
+      // What an agent of a cluster uses it does not have.
+      free: node.clusterAgent === undefined ? { ...free } : undefined,
       tasks: tasks.size,
     }))
     .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
@@ -203,6 +228,7 @@ export const digest = (state: State): unknown => ({
     declared: [...state.clusters.declared(cluster.id).values()],
     graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
   })),
+  credentials: state.credentials.inOrder,
   facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,

@@ -62,7 +62,10 @@ describe("over gRPC", () => {
       createdAtMs: 1_700_000_000_000n,
       vertices: { node: 2 },
     });
-    expect(last()?.args).toEqual([local, { name: "blue", graph: "{}", isUpdate: true }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph: "{}", isUpdate: true, withCredentials: false },
+    ]);
     expect(await call(client, method.getCluster, { name: "blue" })).toEqual(shown);
     const listed = await call(client, method.listClusters);
     expect(listed.clusters.map(({ name, kind }) => [name, kind])).toEqual([
@@ -75,6 +78,38 @@ describe("over gRPC", () => {
     expect(last()).toEqual({ name: "deleteCluster", args: [local, "blue"] });
     const error = await failure(call(client, method.getCluster, { name: "blue" }));
     expect(error.code).toBe(status.NOT_FOUND);
+  });
+
+  test("credentials are told when they are made, and set", async () => {
+    const request = { name: "green", graph: "{}", withCredentials: true };
+    const { issued } = await call(client, method.registerCluster, request);
+    expect(last()?.args).toMatchObject([local, { name: "green", withCredentials: true }]);
+    expect(issued).toMatchObject({ secret: "fresh-secret", token: "fresh-token" });
+    expect((await call(client, method.getCluster, { name: "green" })).issued).toBeUndefined();
+    const rotate = async (which: object) => {
+      const request = { cluster: "green", ...which };
+      const { issued: told } = await call(client, method.rotateClusterCredentials, request);
+      expect(last()?.args.slice(0, 2)).toEqual([local, "green"]);
+      return [told?.secret, told?.token, last()?.args[2]];
+    };
+    const both = { secret: true, token: true };
+    expect(await rotate({})).toEqual(["fresh-secret", "fresh-token", both]);
+    expect(await rotate(both)).toEqual(["fresh-secret", "fresh-token", both]);
+    expect(await rotate({ token: true })).toEqual([
+      "",
+      "fresh-token",
+      { secret: false, token: true },
+    ]);
+    const clusters = [
+      { name: "green", secret: "s" },
+      { name: "local", token: "" },
+    ];
+    await call(client, method.setCredentials, { registerSecret: "r", clusters });
+    expect(last()).toEqual({
+      name: "setCredentials",
+      args: [local, { registerSecret: "r", clusters }],
+    });
+    await call(client, method.deleteCluster, { name: "green" });
   });
 
   test("subsystems are added, shown and removed", async () => {
@@ -117,6 +152,36 @@ describe("over gRPC", () => {
     expect([none.code, none.details]).toEqual([
       status.INVALID_ARGUMENT,
       "values.a: needs a number, a text or a flag",
+    ]);
+  });
+
+  test("tasks that are offered are listed, taken and told of", async () => {
+    const offered = await call(client, method.listOfferedTasks, { cluster: "local" });
+    expect(last()?.args).toEqual(["local", undefined]);
+    expect(offered).toMatchObject({
+      tasks: [{ id: "17", attempt: 1, spec: { name: "sleep" }, offeredAtMs: 5n }],
+      total: 1n,
+    });
+    await call(client, method.listOfferedTasks, { cluster: "local", max: 7 });
+    expect(last()?.args).toEqual(["local", 7]);
+    const ids = ["17", "18.3"];
+    expect(await call(client, method.acceptTasks, { cluster: "local", ids })).toMatchObject({
+      accepted: ["17"],
+      refused: [{ id: "18.3", reason: "it is accepted already" }],
+    });
+    const reports = [
+      { id: "17", attempt: 2, state: "running", startedAtMs: 5n },
+      { id: "18.3", state: "failed", exitCode: 3, endedAtMs: 9n, stdout: "a", timeLimit: true },
+    ];
+    const told = await call(client, method.reportTasks, { cluster: "local", reports });
+    expect(told).toMatchObject({ unwanted: ["17"] });
+    expect(last()?.args).toMatchObject([
+      local,
+      "local",
+      [
+        { id: "17", attempt: 2, state: "running", startedAtMs: 5, endedAtMs: undefined },
+        { id: "18.3", attempt: undefined, exitCode: 3, endedAtMs: 9, isTimeLimit: true },
+      ],
     ]);
   });
 
@@ -196,14 +261,38 @@ describe("over gRPC", () => {
 describe("over REST", () => {
   const graph = { graph: { nodes: { "0": {} } } };
 
+  test("tasks that are offered are listed, taken and told of", async () => {
+    const path = "/v1/clusters/local";
+    expect((await http.get(`${path}/offered?max=3`)).json).toMatchObject({
+      tasks: [{ id: "17", attempt: 1, spec: { name: "sleep" }, offeredAtMs: 5 }],
+      total: 1,
+    });
+    expect(last()?.args).toEqual(["local", 3]);
+    const taken = await http.send("POST", `${path}/accept`, { ids: ["17", "18"] });
+    expect(taken.json).toMatchObject({ accepted: ["17"], refused: [{ id: "18" }] });
+    const reports = [{ id: "17", state: "failed", exitCode: 3, stderr: "no" }];
+    expect((await http.send("POST", `${path}/reports`, { reports })).json).toMatchObject({
+      unwanted: [],
+    });
+    expect(last()?.args).toEqual([local, "local", reports]);
+    const odd = { reports: [{ id: "17", state: "gone" }] };
+    expect(await http.send("POST", `${path}/reports`, odd)).toMatchObject({ status: 400 });
+  });
+
   test("clusters are registered, shown and deleted", async () => {
     const made = await http.send("POST", "/v1/clusters", { name: "blue", graph });
     expect([made.status, made.headers.get("location")]).toEqual([201, "/v1/clusters/blue"]);
     expect(made.json).toMatchObject({ name: "blue", kind: "pulling", vertices: { node: 2 } });
-    expect(last()?.args).toEqual([local, { name: "blue", graph, isUpdate: false }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph, isUpdate: false, withCredentials: false },
+    ]);
     const again = { name: "blue", graph: graph.graph, update: true };
     expect((await http.send("POST", "/v1/clusters", again)).status).toBe(200);
-    expect(last()?.args).toEqual([local, { name: "blue", graph, isUpdate: true }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph, isUpdate: true, withCredentials: false },
+    ]);
     expect((await http.get("/v1/clusters/blue")).json).toMatchObject({ name: "blue" });
     expect((await http.get("/v1/clusters")).json).toMatchObject({
       clusters: expect.arrayContaining([expect.objectContaining({ name: "blue" })]) as unknown,
@@ -225,6 +314,27 @@ describe("over REST", () => {
     expect(last()).toEqual({ name: "getSubsystem", args: [named] });
     expect((await http.send("DELETE", path)).status).toBe(200);
     expect(last()).toEqual({ name: "removeSubsystem", args: [local, named] });
+  });
+
+  test("credentials are told when they are made, never kept, and set", async () => {
+    const body = { name: "green", graph, withCredentials: true };
+    const issued = { secret: "fresh-secret", token: "fresh-token" };
+    const made = await http.send("POST", "/v1/clusters", body);
+    expect([made.status, made.headers.get("cache-control")]).toEqual([201, "no-store"]);
+    expect(made.json).toMatchObject({ issued });
+    expect((await http.get("/v1/clusters/green")).json).not.toHaveProperty("issued");
+    const path = "/v1/clusters/green/credentials/rotate";
+    const rotated = await http.send("POST", path, {});
+    expect(rotated.headers.get("cache-control")).toBe("no-store");
+    expect(rotated.json).toMatchObject({ issued });
+    expect((await http.send("POST", path, { secret: true })).json).toMatchObject({
+      issued: { secret: "fresh-secret" },
+    });
+    expect(last()?.args).toEqual([local, "green", { secret: true, token: false }]);
+    const set = { registerSecret: "r", clusters: [{ name: "green", token: "t" }] };
+    expect((await http.send("PUT", "/v1/credentials", set)).status).toBe(200);
+    expect(last()).toEqual({ name: "setCredentials", args: [local, set] });
+    expect((await http.send("DELETE", "/v1/clusters/green")).status).toBe(200);
   });
 
   test("state is patched, counters are put", async () => {

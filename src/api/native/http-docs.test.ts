@@ -49,6 +49,7 @@ const ROUTES = [
   "get /v1/clusters",
   "get /v1/clusters/{name}",
   "get /v1/clusters/{name}/graph",
+  "get /v1/clusters/{name}/offered",
   "get /v1/clusters/{name}/subsystems/{subsystem}",
   "get /v1/groups",
   "get /v1/jobs",
@@ -64,6 +65,9 @@ const ROUTES = [
   "get /v1/watch",
   "patch /v1/clusters/{name}/state",
   "post /v1/clusters",
+  "post /v1/clusters/{name}/accept",
+  "post /v1/clusters/{name}/reports",
+  "post /v1/clusters/{name}/credentials/rotate",
   "post /v1/jobs",
   "post /v1/jobs/try",
   "post /v1/jobs/{id}/cancel",
@@ -74,6 +78,7 @@ const ROUTES = [
   "post /v1/satisfy",
   "put /v1/clusters/{name}/counters",
   "put /v1/clusters/{name}/subsystems/{subsystem}",
+  "put /v1/credentials",
   "put /v1/groups/{name}",
 ];
 

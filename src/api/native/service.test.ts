@@ -142,6 +142,11 @@ test("every method of the service was called by these tests", () => {
     "RemoveSubsystem",
     "GetSubsystem",
     "SetClusterState",
+    "ListOfferedTasks",
+    "AcceptTasks",
+    "ReportTasks",
+    "RotateClusterCredentials",
+    "SetCredentials",
     "Satisfy",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];

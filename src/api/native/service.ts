@@ -14,6 +14,7 @@ import type { Traffic } from "../grpc/traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
+import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "../grpc/wire-message.ts";
 
@@ -83,7 +84,7 @@ export const busbarService = (
       listClusters: async () => clusters.toClusters(await operations.listClusters()),
       getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
       registerCluster: async (request) =>
-        clusters.toCluster(
+        clusters.toRegistered(
           await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
         ),
       deleteCluster: async ({ name }) =>
@@ -104,6 +105,26 @@ export const busbarService = (
         clusters.toCluster(
           await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
         ),
+      listOfferedTasks: async ({ cluster, max }) =>
+        handed.toOffered(await operations.listOffered(cluster, max === 0 ? undefined : max)),
+      acceptTasks: async ({ cluster, ids }) =>
+        handed.toAccepted(await operations.acceptTasks(LOCAL_CALLER, cluster, ids)),
+      reportTasks: async ({ cluster, reports }) =>
+        handed.toReported(
+          await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
+        ),
+      rotateClusterCredentials: async (request) =>
+        clusters.toRotated(
+          await operations.rotateCredentials(
+            LOCAL_CALLER,
+            request.cluster,
+            clusters.fromRotate(request),
+          ),
+        ),
+      setCredentials: async (request) =>
+        clusters.toCredentialsSet(
+          await operations.setCredentials(LOCAL_CALLER, clusters.fromSetCredentials(request)),
+        ),
       satisfy: async (request) =>
         clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),
       listGroups: async () => fleet.toGroups(await operations.listGroups()),
@@ -118,7 +139,14 @@ export const busbarService = (
       traffic,
       large: {
         requests: ["registerCluster", "addSubsystem"],
-        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy", "tryJobs"],
+        answers: [
+          "getClusterGraph",
+          "getSubsystem",
+          "listClusters",
+          "satisfy",
+          "tryJobs",
+          "listOfferedTasks",
+        ],
       },
     },
   );

@@ -1,4 +1,5 @@
 import { strategyNames } from "../../core/scheduler/select/all.ts";
+import { limits } from "../../limits.ts";
 import type { SatisfyView } from "../../server/views.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./decode.ts";
 import type { SubmitAnswer } from "./encode.ts";
@@ -44,6 +45,9 @@ async function submitJobspec(
   const names = await checkTokens(operations, request.clusters);
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
+  // In a record it stands as JSON, and must leave some room for the rest.
+  const size = Buffer.byteLength(JSON.stringify(text));
+  if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
   const asked = read(text);
   const view = await operations.satisfy(selecting(request, asked, names));
   const ranked = view.selection?.ranked ?? [];
@@ -53,6 +57,9 @@ async function submitJobspec(
   const job = toSubmission(asked, { name, text, cluster });
   return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
 }
+
+/** Of a record beside its jobspec. */
+const RECORD_BYTES = 8_192;
 
 const selecting = (
   { algorithm, options }: JobspecRequest,

@@ -4,7 +4,7 @@ import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
-  { http, grpc, rainbow, data, node }: Listening,
+  { http, grpc, rainbow, data, node, rainbowSecretFile = "" }: Listening,
   page: Page,
 ): string {
   const fields = renderFields(
@@ -14,6 +14,7 @@ export function renderListening(
       ["Rainbow", rainbow ?? ""],
       ["Data", data],
       ["Node", node ?? ""],
+      ["Register secret", rainbowSecretFile],
     ],
     page,
   );

@@ -629,7 +629,7 @@ describe("whatever is sent", () => {
         /and 3980 more$/,
       ],
       [`${head}tasks: ${"[".repeat(100_000)}`, /is nested more than 64 deep/],
-      [`a: ${"x".repeat(1_100_000)}`, /characters; at most 1048576/],
+      [`a: ${"x".repeat(2_100_000)}`, /characters; at most 2097152/],
       [
         `version: 1\nresources: {r: &a {type: node, count: 1, with: [*a]}}\ntasks: [{command: [x], resources: r}]`,
         /nested more than 64 deep/,

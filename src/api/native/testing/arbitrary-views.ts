@@ -6,6 +6,7 @@ import type {
   ClusterAnswerView,
   ClusterReasonView,
   ClusterView,
+  CredentialTimesView,
   CountsView,
   DependencyReasonView,
   DependencyView,
@@ -149,13 +150,14 @@ const pasts = record<PastAttemptView>(
   {
     attempt: count,
     node: name,
+    cluster: name,
     startedAtMs: wide,
     endedAtMs: wide,
     exitCode: int32,
     signal: text,
     reason: text,
   },
-  ["startedAtMs", "exitCode", "signal"],
+  ["node", "cluster", "startedAtMs", "exitCode", "signal"],
 );
 
 export const tasks = record<TaskView>(
@@ -205,6 +207,7 @@ export const nodes = record<NodeView>(
     disconnectedAtMs: wide,
     drainReason: text,
     agentVersion: text,
+    isClusterAgent: fc.constant(true as const),
     facts: record<NodeFacts>(
       {
         cores: count,
@@ -219,7 +222,7 @@ export const nodes = record<NodeView>(
     ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason", "facts"],
+  ["connectedAtMs", "disconnectedAtMs", "drainReason", "isClusterAgent", "facts"],
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());
@@ -241,6 +244,10 @@ export const clusters = record<ClusterView>(
       fc.record({ key: text, by: fc.constantFrom("nodes" as const, "slots", "jobs") }),
       { maxLength: 3 },
     ),
+    credentials: record<CredentialTimesView>({ secretSinceMs: wide, tokenSinceMs: wide }, [
+      "secretSinceMs",
+      "tokenSinceMs",
+    ]),
   },
   [],
 );

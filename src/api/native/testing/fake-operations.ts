@@ -143,10 +143,10 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
-    async registerCluster(_, { name }) {
+    async registerCluster(_, { name, withCredentials }) {
       const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
       clusters.set(name, cluster);
-      return cluster;
+      return withCredentials === true ? { cluster, credentials: ISSUED } : { cluster };
     },
     async deleteCluster(_, name) {
       find(clusters, "cluster", name);
@@ -171,6 +171,30 @@ function basics(): Operations {
       state: [{ key: "nodes_free", value: 20, setAtMs: 5 }],
       counters: [{ key: "nodes_free", by: "nodes" }],
     }),
+    async listOffered(cluster, max = 1) {
+      find(clusters, "cluster", cluster);
+      const { spec } = aJob();
+      const tasks = [{ id: "17", attempt: 1, spec, offeredAtMs: 5 }].slice(0, max);
+      return { tasks, total: 1, revision };
+    },
+    acceptTasks: async (_caller, _cluster, ids) => ({
+      accepted: ids.slice(0, 1),
+      refused: ids.slice(1).map((id) => ({ id, reason: "it is accepted already" })),
+      revision,
+    }),
+    reportTasks: async (_caller, _cluster, reports) => ({
+      unwanted: reports.filter(({ state }) => state === "running").map(({ id }) => id),
+      revision,
+    }),
+    checkCredential: async () => false,
+    getServerCredentials: async () => ({}),
+    async rotateCredentials(_, cluster, which) {
+      find(clusters, "cluster", cluster);
+      const { secret, token } = ISSUED;
+      const credentials = { ...(which.secret && { secret }), ...(which.token && { token }) };
+      return { credentials, revision };
+    },
+    setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup(_, { name, ...fields }) {
@@ -188,6 +212,8 @@ function basics(): Operations {
     isReady: () => true,
   };
 }
+
+const ISSUED = { secret: "fresh-secret", token: "fresh-token" };
 
 const aGraph = (id: string): JgfDocument => ({
   graph: {

@@ -77,6 +77,7 @@ export const aCluster = (fields: Partial<ClusterView> = {}): ClusterView => ({
   subsystems: [],
   state: [],
   counters: [],
+  credentials: {},
   ...fields,
 });
 
@@ -108,7 +109,16 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   store: "memory",
   revision: 5,
   uptimeMs: 1_500,
-  jobs: { pending: 1, running: 2, succeeded: 3, failed: 0, cancelled: 0, expired: 0, skipped: 0 },
+  jobs: {
+    pending: 1,
+    accepted: 0,
+    running: 2,
+    succeeded: 3,
+    failed: 0,
+    cancelled: 0,
+    expired: 0,
+    skipped: 0,
+  },
   tasks: { ...noCounts(), running: 2 },
   nodes: { connected: 1, disconnected: 0, draining: 0, drained: 0, lost: 1 },
   capacity: { cpu: 4 },

@@ -1,7 +1,8 @@
 import { toJobSpec } from "../../../core/model/job-spec.ts";
 import { showSpec } from "../../../server/show.ts";
 import type { Operations } from "../../../server/operations.ts";
-import type { OfferedTaskView, RainbowOperations } from "../operations.ts";
+import type { OfferedTaskView } from "../../../server/views.ts";
+import type { RainbowOperations } from "../operations.ts";
 
 /** Operations of a real plane, with credentials that are plain texts and offers kept in a list. */
 export interface FakeRainbow extends RainbowOperations {
@@ -25,7 +26,8 @@ export function fakeRainbow(plane: Operations): FakeRainbow {
     callers,
     async registerCluster(caller, input) {
       callers.push(caller.name);
-      const cluster = await plane.registerCluster(caller, input);
+      const { name, graph } = input;
+      const { cluster } = await plane.registerCluster(caller, { name, graph });
       known.add(input.name);
       const credentials = { secret: secretOf(input.name), token: tokenOf(input.name) };
       return { cluster, ...(input.withCredentials === true && { credentials }) };
@@ -45,7 +47,7 @@ export function fakeRainbow(plane: Operations): FakeRainbow {
       return answer;
     },
     async listOffered(_cluster, max) {
-      return { tasks: offered.slice(0, max) };
+      return { tasks: offered.slice(0, max), total: offered.length, revision: 1 };
     },
     async acceptTasks(caller, _cluster, ids) {
       callers.push(caller.name);

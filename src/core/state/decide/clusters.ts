@@ -4,16 +4,18 @@ import { mergeState } from "../../graph/cluster-state.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../../graph/subsystem.ts";
 import type { Cluster } from "../../model/cluster.ts";
+import { toHashedCredentials } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
-import { withdrawn } from "./end-attempt.ts";
+import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
+import { failForGood, withdrawn } from "./end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
   state: State,
-  { id, graph, isUpdate, nowMs }: CommandOf<"register-cluster">,
+  { id, graph, isUpdate, credentials, nowMs }: CommandOf<"register-cluster">,
 ): Decision<undefined> {
   const known = state.clusters.get(id);
   if (known?.kind === "managed") {
@@ -28,6 +30,12 @@ export function registerCluster(
       `there is a cluster ${id} already; say --update to give it another graph`,
     );
   }
+  if (known !== undefined && credentials !== undefined) {
+    throw new AppError(
+      "already_exists",
+      `there is a cluster ${id} already; rotate its credentials to get new ones`,
+    );
+  }
   if (known === undefined && state.clusters.rows.size >= limits.clustersMax) {
     throw new AppError("exhausted", `there are ${limits.clustersMax} clusters already`);
   }
@@ -37,6 +45,10 @@ export function registerCluster(
   }
   changes.push({ table: "graph", row: { id, graph } });
   if (known !== undefined) changes.push(...relinked(state, id, graph));
+  if (credentials !== undefined) {
+    const { hashes, by } = credentials;
+    changes.push(...writtenCredentials(toHashedCredentials(id, hashes), { by, nowMs }));
+  }
   return { changes, answer: undefined };
 }
 
@@ -74,11 +86,16 @@ export function removeCluster(
 ): Decision<undefined> {
   const { kind } = requireCluster(state, id);
   const changes: Change[] = [];
+  const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
+  if (nodes.length > 0) {
+    const what = kind === "managed" ? `${nodes.length} nodes` : "agents";
+    const names = nodes.slice(0, 3).map(({ node }) => node.id);
+    throw new AppError(
+      "conflict",
+      `cluster ${id} has ${what} (${names.join(", ")}${nodes.length > 3 ? ", …" : ""}); remove them first`,
+    );
+  }
   if (kind === "managed") {
-    const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id).length;
-    if (nodes > 0) {
-      throw new AppError("conflict", `cluster ${id} has ${nodes} nodes; remove them first`);
-    }
     for (const name of state.clusters.declared(id).keys()) {
       changes.push({ table: "declared", removed: id, name });
     }
@@ -90,20 +107,30 @@ export function removeCluster(
     changes.push({ table: "graph", removed: id });
   }
   if (state.clusters.hasStatus(id)) changes.push({ table: "status", removed: id });
+  changes.push(...removedWithCluster(state, id));
   changes.push({ table: "cluster", removed: id });
   return { changes, answer: undefined };
 }
 
-/** What was offered to the cluster and not taken goes back into the queue. */
-function withdrawAll({ clusters }: State, id: ClusterId, nowMs: number): Change[] {
+/**
+ * What was offered to the cluster and not taken goes back into the queue. What was handed over to it
+ * ends: nobody is left to tell of it, and the next one to have the name has nothing to do with it.
+ */
+function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number): Change[] {
   const offered = clusters.loads.offeredTo(id);
-  if (offered.size > limits.changesPerBatchMax) {
+  const accepted = handed.of(id);
+  const count = offered.size + accepted.length;
+  if (count > limits.changesPerBatchMax) {
     throw new AppError(
       "conflict",
-      `${offered.size} tasks are offered to cluster ${id}; cancel some`,
+      `${count} tasks are offered to cluster ${id} or taken by it; cancel some`,
     );
   }
-  return Array.from(offered, (task) => ({ table: "task", row: withdrawn(task, nowMs) }));
+  const message = `cluster ${id} was deleted after it took it`;
+  return [
+    ...Array.from(offered, (task) => withdrawn(task, nowMs)),
+    ...accepted.map((task) => failForGood(task, message, nowMs)),
+  ].map((row) => ({ table: "task", row }));
 }
 
 export function putSubsystem(
