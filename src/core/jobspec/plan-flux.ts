@@ -6,14 +6,11 @@ import {
   argvOfTask,
   localLine,
   notesOf,
-  perProcess,
   type PlanStep,
-  processesOf,
-  shapeOfTask,
   variableNames,
   variablesOf,
 } from "./plan-lines.ts";
-import { shapeOf } from "./shape.ts";
+import { groupShapeOf, type StepShape, stepShapeOf } from "./to-steps.ts";
 
 /** A flux submit for each task, a flux batch for each group, whose script submits what is in it. */
 export const planFlux = (jobspec: Jobspec): readonly PlanStep[] =>
@@ -71,16 +68,9 @@ function submitLine(
   after: readonly string[],
   isInGroup: boolean,
 ): string {
-  const shape = shapeOfTask(task);
-  const each = perProcess(task, shape);
-  const nodes = shape.nodes ?? (shape.nodesPerSlot > 1 ? shape.slots * shape.nodesPerSlot : 0);
   const flags = [
     `--job-name=${quoteShell(task.path)}`,
-    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
-    `--ntasks=${processesOf(task, shape)}`,
-    ...(each.cores > 0 ? [`--cores-per-task=${each.cores}`] : []),
-    ...(each.gpus > 0 ? [`--gpus-per-task=${each.gpus}`] : []),
-    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...shapeFlags(stepShapeOf(task), "task"),
     ...attributeFlags(attributes),
     ...(task.replicas === 1 ? [] : [`--cc=0-${task.replicas - 1}`]),
     ...after,
@@ -89,10 +79,20 @@ function submitLine(
   return `flux submit ${flags.join(" ")} ${joinShell(argvOfTask(task))}`;
 }
 
+/** Of a job, or of the slots of an instance in which jobs run. */
+const shapeFlags = (shape: StepShape, each: "task" | "slot"): readonly string[] => [
+  ...(shape.nodes === undefined ? [] : [`--nodes=${shape.nodes}`]),
+  `--n${each}s=${shape.processes}`,
+  ...(shape.coresPerProcess > 0 ? [`--cores-per-${each}=${shape.coresPerProcess}`] : []),
+  ...(shape.gpusPerProcess > 0 ? [`--gpus-per-${each}=${shape.gpusPerProcess}`] : []),
+  ...(shape.isExclusive ? ["--exclusive"] : []),
+];
+
 const attributeFlags = ({ durationMs, cwd, environment }: Attributes): readonly string[] => [
   ...(durationMs === undefined || durationMs === 0 ? [] : [`--time-limit=${durationMs / 1_000}s`]),
   ...(cwd === undefined ? [] : [`--cwd=${quoteShell(cwd)}`]),
-  ...variablesOf(environment).map((variable) => `--env=${quoteShell(variable)}`),
+  // Flux puts in the values of variables that begin with a dollar; two of them are one.
+  ...variablesOf(environment).map((each) => `--env=${quoteShell(each.replaceAll("$", "$$$$"))}`),
 ];
 
 function batchLine(
@@ -101,16 +101,10 @@ function batchLine(
   around: readonly TaskGroup[],
   { attributes, after }: { readonly attributes: Attributes; readonly after: readonly string[] },
 ): string {
-  const shape = shapeOf(group.resources[0] ?? []);
-  const nodes = shape.nodes ?? shape.slots * shape.nodesPerSlot;
-  const { cores, gpus } = shape.perSlot;
+  const shape = groupShapeOf(group);
   const flags = [
     `--job-name=${quoteShell(group.path)}`,
-    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
-    `--nslots=${shape.slots}`,
-    ...(cores > 0 ? [`--cores-per-slot=${cores}`] : []),
-    ...(gpus > 0 ? [`--gpus-per-slot=${gpus}`] : []),
-    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...shapeFlags(shape, "slot"),
     ...attributeFlags(attributes),
     ...after,
     ...(around.length > 1 ? ["--flags=waitable"] : []),
