@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 
+import { parseJobspec } from "../../../core/jobspec/parse.ts";
+import { toDriverScript } from "../../../core/jobspec/to-driver-script.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 import type { RunTerms } from "./run.ts";
 import { runKey } from "./run.ts";
@@ -22,18 +24,24 @@ export function baseEnvOf(
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
 export function launchOf(request: RunRequest, directory: string): Launch {
-  const { id, work, env, cwd } = request;
+  const { id, env, cwd } = request;
   if (cwd !== undefined) checkWorkingDirectory(cwd);
   const common = { key: runKey(id), directory, env, cwd };
+  const work = hereOf(request.work);
   if (work.kind === "script") {
     const path = join(directory, "script");
     const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
     return { ...common, argv, script: work.text };
   }
-  if (work.kind === "jobspec") throw new Error("this agent cannot run a whole jobspec");
   if (work.argv.length === 0) throw new Error("there is no program to run");
   return { ...common, argv: work.argv, script: undefined };
 }
+
+/** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
+const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "jobspec" }> =>
+  work.kind === "jobspec"
+    ? { kind: "script", text: toDriverScript(parseJobspec(work.text)) }
+    : work;
 
 function checkWorkingDirectory(cwd: string): void {
   if (!isAbsolute(cwd)) throw new Error(`the working directory must be absolute: ${cwd}`);
