@@ -129,7 +129,17 @@ async function throughExecutor(launcher: "pool" | "spawn"): Promise<void> {
     inTurns((jobId, ended) => {
       waiting.set(jobId, ended);
       const id = { jobId, index: 0, attempt: 1 };
-      executor.start({ id, work, env: { BUSBAR_JOB_ID: "1" }, cwd: undefined, ...limits });
+      executor.start({
+        id,
+        work,
+        env: { BUSBAR_JOB_ID: "1" },
+        cwd: undefined,
+        name: "true",
+        arrayIndex: undefined,
+        request: undefined,
+        needs: {},
+        ...limits,
+      });
     }),
   );
   await executor.close();

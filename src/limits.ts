@@ -30,7 +30,7 @@ export const limits = {
   dependenciesPerJobMax: 10_000, // jobs and tasks that one job waits for
 
   // One jobspec.
-  jobspecCharsMax: 1 * MIB,
+  jobspecCharsMax: 2 * MIB,
   jobspecValuesMax: 100_000, // with what aliases stand for, each time
   jobspecDepthMax: 64,
   jobspecItemsMax: 5_000, // tasks and groups

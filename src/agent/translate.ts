@@ -12,6 +12,8 @@ import {
   RunEventSchema,
   RunIdSchema,
 } from "../gen/busbar/v1/agent_pb.ts";
+import type { ResourceChoice } from "../core/graph/request.ts";
+import { decodeChoice } from "../core/graph/rows.ts";
 import { invalid } from "../lib/errors.ts";
 import type { RunEnd, RunId, RunReport, RunRequest } from "../ports/executor.ts";
 
@@ -81,14 +83,21 @@ export interface Place {
 export function toRunRequest(spec: RunSpec, id: RunId, place: Place): RunRequest {
   return {
     id,
-    work:
-      spec.argv.length > 0
-        ? { kind: "command", argv: spec.argv }
-        : { kind: "script", text: spec.script },
+    name: spec.jobName,
+    arrayIndex: spec.arraySize > 0 ? id.index : undefined,
+    work: toWork(spec),
+    request:
+      spec.request === "" ? undefined : decodeChoice(JSON.parse(spec.request) as ResourceChoice),
+    needs: spec.needs,
     env: { ...spec.env, ...runEnv(spec, id, place) },
     cwd: spec.cwd === "" ? undefined : spec.cwd,
     timeLimitMs: spec.timeLimitMs > 0 ? spec.timeLimitMs : undefined,
     killGraceMs: Math.max(0, spec.killGraceMs),
     outputLimitBytes: Math.max(0, Math.floor(spec.outputLimitBytes)),
   };
+}
+
+function toWork({ argv, script, jobspec }: RunSpec): RunRequest["work"] {
+  if (jobspec !== "") return { kind: "jobspec", text: jobspec };
+  return argv.length > 0 ? { kind: "command", argv } : { kind: "script", text: script };
 }

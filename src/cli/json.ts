@@ -48,6 +48,7 @@ function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
     labels: map(spec?.labels),
     command: spec === undefined || spec.command.length === 0 ? undefined : [...spec.command],
     script: text(spec?.script),
+    jobspec: text(spec?.jobspec),
     env: map(spec?.env),
     cwd: text(spec?.cwd),
     resources: map(spec?.resources),

@@ -33,6 +33,7 @@ export interface SpecRow {
   readonly labels?: Labels;
   readonly command?: readonly string[];
   readonly script?: string;
+  readonly jobspec?: string;
   readonly env?: Labels;
   readonly cwd?: string;
   readonly resources?: Amounts;

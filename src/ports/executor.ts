@@ -1,3 +1,5 @@
+import type { ResourceChoice } from "../core/graph/request.ts";
+
 /** One attempt at one task: what an agent starts, reports and stops. */
 export interface RunId {
   readonly jobId: number;
@@ -8,10 +10,20 @@ export interface RunId {
 /** Everything an executor needs to start a run, complete: no field refers to anything else. */
 export interface RunRequest {
   readonly id: RunId;
+  /** What people call the job. */
+  readonly name: string;
+  /** In an array, which one it is. */
+  readonly arrayIndex: number | undefined;
   /** The program and its arguments, or a script run by its own `#!` line (default /bin/sh). */
   readonly work:
     | { readonly kind: "command"; readonly argv: readonly string[] }
-    | { readonly kind: "script"; readonly text: string };
+    | { readonly kind: "script"; readonly text: string }
+    /** All tasks of a jobspec, each after those it depends on; only agents of clusters get these. */
+    | { readonly kind: "jobspec"; readonly text: string };
+  /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */
+  readonly request: ResourceChoice | undefined;
+  /** In base units: thousandths of a cpu, bytes. */
+  readonly needs: Readonly<Record<string, number>>;
   /** Complete, BUSBAR_* included; added to the agent's own environment. */
   readonly env: Readonly<Record<string, string>>;
   /** undefined: a fresh directory of the run's own. */

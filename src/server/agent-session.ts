@@ -3,7 +3,7 @@ import type { Job } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import type { RunRef } from "../core/state/command.ts";
+import type { NodeHello, RunRef } from "../core/state/command.ts";
 import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../lib/errors.ts";
@@ -40,6 +40,8 @@ const toRunId = ({
 export class AgentSession {
   readonly number: number;
   readonly nodeId: NodeId;
+  /** It speaks for a whole cluster that pulls. */
+  readonly isForCluster: boolean;
   lastHeardMs: number;
   reportsInFlight = 0;
   /** What its machine has, while that is being stored. */
@@ -57,9 +59,15 @@ export class AgentSession {
   readonly #outputs = new Map<number, PendingOutput>();
   #lastRequest = 0;
 
-  constructor(number: number, nodeId: NodeId, peer: AgentPeer, clock: Clock) {
+  constructor(
+    number: number,
+    { nodeId, clusterAgent }: Pick<NodeHello, "nodeId" | "clusterAgent">,
+    peer: AgentPeer,
+    clock: Clock,
+  ) {
     this.number = number;
     this.nodeId = nodeId;
+    this.isForCluster = clusterAgent !== undefined;
     this.#peer = peer;
     this.#clock = clock;
     this.lastHeardMs = clock.nowMs();
@@ -117,7 +125,7 @@ export class AgentSession {
       const size = known > 0 ? 0 : sizeOf(job);
       const isFull = runs.length >= limits.workItemsPerMessageMax;
       if (isFull || bytes + size > limits.messageBytesMax / 2) send();
-      if (known === 0) specs.push(toRunSpec(job));
+      if (known === 0) specs.push(toRunSpec(job, this.isForCluster));
       bytes += size;
       runs.push(run);
       this.#runsByJob.set(run.jobId, known + 1);
@@ -215,18 +223,27 @@ function* parts(runs: readonly RunRef[]): Iterable<readonly RunRef[]> {
 /** About how many bytes a spec takes on the wire. */
 function sizeOf({ spec: { work, env } }: Job): number {
   let size = 256;
-  if (work.kind === "script") size += work.text.length;
+  if (work.kind !== "command") size += work.text.length;
   else for (const argument of work.argv) size += argument.length + 4;
   for (const name in env) size += name.length + (env[name]?.length ?? 0) + 8;
   return size * 3; // a character may take three bytes
 }
 
-function toRunSpec({ id, spec }: Job): RunSpec {
+/** Nodes were chosen by these; who speaks for a cluster hands them on to its scheduler. */
+const toDemand = ({ request, needs }: Job["spec"]) => ({
+  request: request === undefined ? "" : JSON.stringify(request),
+  needs: { ...needs },
+});
+
+function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
   return create(RunSpecSchema, {
     job: id,
     jobName: spec.name,
     group: spec.group,
-    ...(spec.work.kind === "command" ? { argv: [...spec.work.argv] } : { script: spec.work.text }),
+    ...(spec.work.kind === "command"
+      ? { argv: [...spec.work.argv] }
+      : { [spec.work.kind]: spec.work.text }),
+    ...(isForCluster ? toDemand(spec) : {}),
     env: { ...spec.env },
     cwd: spec.cwd ?? "",
     timeLimitMs: spec.timeLimitMs ?? 0,

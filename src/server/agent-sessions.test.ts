@@ -98,7 +98,7 @@ describe("agent sessions", () => {
     const heard: string[] = [];
     const session = new AgentSession(
       1,
-      nodeId("w1"),
+      { nodeId: nodeId("w1") },
       { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
       clock,
     );

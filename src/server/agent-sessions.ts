@@ -111,7 +111,7 @@ export class AgentSessions {
     const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
     const known = facts instanceof AppError ? undefined : facts;
     const hello = readHello(value, known, number, this.#clock.nowMs());
-    const session = new AgentSession(number, hello.nodeId, peer, this.#clock);
+    const session = new AgentSession(number, hello, peer, this.#clock);
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);
     this.#connect(session, hello).catch((error: unknown) => {

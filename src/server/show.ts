@@ -42,7 +42,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
     priority: spec.priority,
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
-    ...(work.kind === "command" ? { command: work.argv } : { script: work.text }),
+    ...(work.kind === "command" ? { command: work.argv } : { [work.kind]: work.text }),
     ...present({
       labels: spec.labels,
       env: spec.env,

@@ -25,6 +25,8 @@ export interface JobSpecView {
   readonly labels?: Texts;
   readonly command?: readonly string[];
   readonly script?: string;
+  /** A whole jobspec, for one cluster that pulls. */
+  readonly jobspec?: string;
   readonly env?: Texts;
   readonly cwd?: string;
   readonly resources: Readonly<Record<string, number>>;

@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   store: ["ports", "core", "lib", "limits"],
   server: ["ports", "core", "lib", "limits", "gen"],
   api: ["server", "ports", "core", "lib", "limits", "gen"],
-  agent: ["ports", "client", "core/model", "lib", "limits", "gen"],
+  agent: ["ports", "client", "core/model", "core/graph", "core/jobspec", "lib", "limits", "gen"],
   client: ["gen", "lib", "limits"],
   // Jobspecs are read and converted without a server, and graphs made of what machines have: pure
   // functions, nothing of its state.

@@ -309,6 +309,7 @@ const NOTHING: SpecFields = {
   labels: undefined,
   command: undefined,
   script: undefined,
+  jobspec: undefined,
   env: undefined,
   cwd: undefined,
   resources: undefined,

@@ -61,6 +61,7 @@ export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
     labels: { ...view.labels },
     command: [...(view.command ?? [])],
     script: view.script ?? "",
+    jobspec: view.jobspec ?? "",
     env: { ...view.env },
     cwd: view.cwd ?? "",
     resources: { ...view.resources },

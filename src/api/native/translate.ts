@@ -48,6 +48,7 @@ export const fromJobSpec = (wire: JobSpec, field: string): JobSpecInput => ({
   labels: someOf(wire.labels),
   command: wire.command.length === 0 ? undefined : wire.command,
   script: given(wire.script),
+  jobspec: given(wire.jobspec),
   env: someOf(wire.env),
   cwd: given(wire.cwd),
   resources: someOf(wire.resources),

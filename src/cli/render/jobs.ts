@@ -88,6 +88,7 @@ function specFields(spec: SpecRow): [string, string][] {
   return [
     ["Command", spec.command === undefined ? "" : joinShell(spec.command)],
     ["Script", spec.script === undefined ? "" : firstLine(spec.script)],
+    ["Jobspec", spec.jobspec === undefined ? "" : firstLine(spec.jobspec)],
     ["Array", spec.array ?? ""],
     ["Directory", spec.cwd ?? ""],
     ["Environment", pairs(spec.env)],

@@ -23,6 +23,8 @@ export interface JobSpecInput {
   readonly labels?: Texts | undefined;
   readonly command?: readonly string[] | undefined;
   readonly script?: string | undefined;
+  /** A whole jobspec, for one cluster that pulls. */
+  readonly jobspec?: string | undefined;
   readonly env?: Texts | undefined;
   readonly cwd?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
@@ -64,6 +66,7 @@ export interface JobSpecInput {
 // million empty objects.
 const NO_TEXTS: Texts = Object.freeze({});
 const ANYWHERE: Where = Object.freeze({});
+const NOTHING: Resources = Object.freeze({});
 const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
 const NO_RETRIES: Retries = Object.freeze({
   max: 0,
@@ -100,9 +103,24 @@ export function toJobSpec(input: JobSpecInput, like?: JobSpec): JobSpec {
   const work = toWork(input);
   const name = toJobName(input.name, work);
   const dependsOn = toDependencies(input.dependsOn);
-  const spec = new SharedSpec(name, work, toTerms(input, like?.terms), dependsOn);
+  const terms = toTerms(work.kind === "jobspec" ? forOneCluster(input) : input, like?.terms);
+  const spec = new SharedSpec(name, work, terms, dependsOn);
   checkSize(spec);
   return spec;
+}
+
+/** Who takes a whole jobspec has a scheduler of its own: that is for clusters that pull. */
+function forOneCluster(input: JobSpecInput): JobSpecInput {
+  const { placement, array } = input;
+  if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");
+  for (const field of ["node", "labels"] as const) {
+    if (placement?.[field] === undefined) continue;
+    throw invalid(`placement.${field}`, "a whole jobspec goes to a cluster that pulls");
+  }
+  if (placement?.kind === "managed") {
+    throw invalid("placement.kind", "a whole jobspec goes to a cluster that pulls");
+  }
+  return { ...input, placement: { ...placement, kind: "pulling" } };
 }
 
 function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
@@ -160,7 +178,14 @@ const saysNothing = (input: JobSpecInput): boolean =>
   input.outputLimitBytes === undefined;
 
 function toWork(input: JobSpecInput): Work {
-  const { command, script } = input;
+  const { command, script, jobspec } = input;
+  if (jobspec !== undefined) {
+    if (command !== undefined || script !== undefined) {
+      throw invalid("jobspec", "give either a jobspec or something to run, not both");
+    }
+    if (jobspec.trim() === "") throw invalid("jobspec", "must not be empty");
+    return { kind: "jobspec", text: text(jobspec, "jobspec") };
+  }
   if (command !== undefined && script !== undefined) {
     throw invalid("script", "give either command or script, not both");
   }
@@ -193,7 +218,7 @@ function toJobName(name: string | undefined, work: Work): string {
 
 /** What a job is called that says nothing about it. */
 export function defaultNameOf(work: Work): string {
-  if (work.kind === "script") return "script";
+  if (work.kind !== "command") return work.kind;
   const program = work.argv[0] ?? "";
   return program.slice(program.lastIndexOf("/") + 1).slice(0, limits.nameLengthMax) || program;
 }
@@ -247,8 +272,13 @@ function toNeeds(resources: JobSpecInput["resources"]): Resources {
   return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
 }
 
-function toDemand({ resources, request }: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
-  if (request === undefined) return { needs: toNeeds(resources), request };
+function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
+  const { resources, request, jobspec } = input;
+  if (request === undefined) {
+    // One that says nothing else goes wherever it is sent.
+    const isAnything = jobspec !== undefined && resources === undefined;
+    return { needs: isAnything ? NOTHING : toNeeds(resources), request };
+  }
   if (resources !== undefined) {
     throw invalid("request", "give either resources or a request, not both");
   }
@@ -345,11 +375,12 @@ function text(value: string, field: string): string {
 }
 
 function checkSize(spec: JobSpec): void {
-  let size = spec.work.kind === "script" ? spec.work.text.length : 0;
-  if (spec.work.kind === "command") for (const part of spec.work.argv) size += part.length + 1;
+  const { work } = spec;
+  let size = work.kind === "command" ? 0 : work.text.length;
+  if (work.kind === "command") for (const part of work.argv) size += part.length + 1;
   for (const name in spec.env) size += name.length + (spec.env[name]?.length ?? 0) + 2;
-  if (size > limits.workBytesMax) {
-    const field = spec.work.kind;
-    throw invalid(field, `with env it has ${size} characters; at most ${limits.workBytesMax}`);
+  const most = work.kind === "jobspec" ? limits.jobspecCharsMax : limits.workBytesMax;
+  if (size > most) {
+    throw invalid(work.kind, `with env it has ${size} characters; at most ${most}`);
   }
 }

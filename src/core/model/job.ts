@@ -9,7 +9,9 @@ import type { Resources } from "./resources.ts";
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
   | { readonly kind: "command"; readonly argv: readonly string[] }
-  | { readonly kind: "script"; readonly text: string };
+  | { readonly kind: "script"; readonly text: string }
+  /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
+  | { readonly kind: "jobspec"; readonly text: string };
 
 /** Where a task may run; what is absent does not matter. */
 export interface Where {

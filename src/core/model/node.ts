@@ -22,6 +22,21 @@ export interface Node {
   readonly bootId: string;
   readonly agentVersion: string;
   readonly registeredAtMs: number;
+  /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
+  readonly clusterAgent?: ClusterAgentTerms;
+}
+
+export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
+
+/** What holds between Busbar and an agent that speaks for a cluster. */
+export interface ClusterAgentTerms {
+  /** How long it may be away before what it took is lost; undefined: as long as any node. */
+  readonly leaseMs: number | undefined;
+  /**
+   * What is done then with what it took: tried again, wherever it fits; kept for the agent, however
+   * long it takes; or failed.
+   */
+  readonly onLost: (typeof LOSS_POLICIES)[number];
 }
 
 export type NodeLink =

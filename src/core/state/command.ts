@@ -4,6 +4,7 @@ import type { Subsystem } from "../graph/subsystem.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
+import type { ClusterAgentTerms } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure } from "../model/task.ts";
@@ -134,6 +135,8 @@ export interface NodeHello {
   readonly agentVersion: string;
   readonly capacity: Resources;
   readonly labels: Texts;
+  /** It speaks for a whole cluster that pulls; undefined: for a node. */
+  readonly clusterAgent?: ClusterAgentTerms | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
   /** What the agent says its machine has; undefined: nothing that could be read. */

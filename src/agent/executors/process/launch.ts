@@ -30,6 +30,7 @@ export function launchOf(request: RunRequest, directory: string): Launch {
     const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
     return { ...common, argv, script: work.text };
   }
+  if (work.kind === "jobspec") throw new Error("this agent cannot run a whole jobspec");
   if (work.argv.length === 0) throw new Error("there is no program to run");
   return { ...common, argv: work.argv, script: undefined };
 }
@@ -43,7 +44,7 @@ function checkWorkingDirectory(cwd: string): void {
 
 export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
   const { work, timeLimitMs, killGraceMs, outputLimitBytes } = request;
-  const name = work.kind === "command" ? (work.argv[0] ?? "") : "the script";
+  const name = work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
   const program = name.slice(0, PROGRAM_LENGTH_MAX);
   return { program, startedAtMs, timeLimitMs, killGraceMs, outputLimitBytes };
 }

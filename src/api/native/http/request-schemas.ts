@@ -66,6 +66,7 @@ export const JobSubmission = object(
       }),
     ),
     script: optional(text("Run by its #! line, or by /bin/sh")),
+    jobspec: optional(text("A whole jobspec instead of a command, for one cluster that pulls")),
     env: optional(texts("Environment variables")),
     cwd: optional(text("Default: a fresh directory for each attempt")),
     resources: optional(resources),

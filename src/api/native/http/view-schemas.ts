@@ -42,6 +42,7 @@ export const JobSpec = object(
     labels: optional(texts("Labels")),
     command: optional(list(Type.String(), { description: "Program and arguments" })),
     script: optional(text("Script, when there is no command")),
+    jobspec: optional(text("A whole jobspec, when there is neither")),
     env: optional(texts("Environment variables")),
     cwd: optional(text("Working directory; absent: a fresh one for each attempt")),
     resources: amounts("What each task needs: cpu in cpus, memory in bytes"),
