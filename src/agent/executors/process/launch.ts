@@ -1,24 +1,10 @@
-import { statSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 
 import type { RunRequest } from "../../../ports/executor.ts";
+import { checkWorkingDirectory } from "../../runs/surroundings.ts";
 import type { RunTerms } from "./run.ts";
-import { runKey } from "./run.ts";
+import { runKey } from "../../runs/run-key.ts";
 import type { Launch } from "./starter.ts";
-
-/**
- * What the work's environment begins with: the agent's own, read once, as process.env is slow. Its
- * settings, a key perhaps among them, are none of the work's business.
- */
-export function baseEnvOf(
-  agentEnv: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(agentEnv)) {
-    if (value !== undefined && !name.startsWith("BUSBAR_")) env[name] = value;
-  }
-  return env;
-}
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
 export function launchOf(request: RunRequest, directory: string): Launch {
@@ -33,13 +19,6 @@ export function launchOf(request: RunRequest, directory: string): Launch {
   if (work.kind === "jobspec") throw new Error("this agent cannot run a whole jobspec");
   if (work.argv.length === 0) throw new Error("there is no program to run");
   return { ...common, argv: work.argv, script: undefined };
-}
-
-function checkWorkingDirectory(cwd: string): void {
-  if (!isAbsolute(cwd)) throw new Error(`the working directory must be absolute: ${cwd}`);
-  const stat = statSync(cwd, { throwIfNoEntry: false });
-  if (stat === undefined) throw new Error(`the working directory does not exist: ${cwd}`);
-  if (!stat.isDirectory()) throw new Error(`the working directory is not a directory: ${cwd}`);
 }
 
 export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
