@@ -22,9 +22,8 @@ export interface Journal<Entry> {
 
 /**
  * Entries of the journal in `directory`, oldest first, as whoever uses it wrote them; none when there
- * is no journal yet. Damaged
- * lines are counted and left out: an agent that refuses to start would look after nothing, and
- * runs without an entry are found by their directories.
+ * is no journal yet. Damaged lines are counted and left out: an agent that refuses to start would look
+ * after nothing, and runs without an entry are found by their directories.
  */
 export function readJournal(directory: string): { entries: unknown[]; damaged: number } {
   let text: string;
@@ -38,9 +37,7 @@ export function readJournal(directory: string): { entries: unknown[]; damaged: n
   }
   const lines = text.split("\n");
   lines.pop(); // empty, or torn by a crash: its entry was not acted upon
-  const entries = lines
-    .map((line) => parseLine<Entry>(line))
-    .filter((entry) => entry !== undefined);
+  const entries = lines.map(parseLine).filter((entry) => entry !== undefined);
   return { entries, damaged: lines.length - entries.length };
 }
 
