@@ -190,6 +190,15 @@ tasks: [{name: build, command: [spack, install, ior], resources: spack}]`;
   );
 });
 
+test("flux: copies whose words have braces are submitted one by one", () => {
+  const text = `${ONE}tasks: [{name: t, command: [awk, "{print}"], resources: r, replicas: 2}]`;
+  const calls = callsOf(toScript(plan(parseJobspec(text), "flux")));
+  expect(calls.map((words) => words.slice(-3))).toEqual([
+    ["--env=BUSBAR_ARRAY_INDEX=0", "awk", "{print}"],
+    ["--env=BUSBAR_ARRAY_INDEX=1", "awk", "{print}"],
+  ]);
+});
+
 test("flux: groups are batches, ids are handed on, nothing is lost in quotes", () => {
   const script = toScript(plan(parseJobspec(WORKFLOW), "flux"));
   const common = ["--time-limit=5400s", "--env=A=1,2 'x' $$B"];
@@ -216,6 +225,7 @@ test("flux: groups are batches, ids are handed on, nothing is lost in quotes", (
       ...r,
       ...common,
       "--cc=0-2",
+      "--env=BUSBAR_ARRAY_INDEX={cc}",
       "--dependency=afterok:id1",
       "test-it",
       "",

@@ -41,7 +41,10 @@ function planItems(
     const after = ids.map(({ flag }) => flag);
     const line =
       item.kind === "task"
-        ? submitLine(item, attributes, after, around.length > 0)
+        ? submitLine(item, attributes, [
+            ...after,
+            ...(around.length > 0 ? ["--flags=waitable"] : []),
+          ])
         : batchLine(jobspec, item, [...around, item], { attributes, after });
     return {
       ...step,
@@ -54,7 +57,7 @@ function planItems(
 const isLocal = (item: JobspecItem): boolean => item.kind === "task" && item.isLocal;
 
 /** A task with replicas is several jobs: all of their ids are in the variable. */
-function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
+export function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   const variable = `$${variables.get(item.path) ?? ""}`;
   if (item.kind === "group" || item.replicas === 1) {
     return { flag: `--dependency=afterok:"${variable}"`, value: `"${variable}"` };
@@ -62,21 +65,27 @@ function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   return { flag: `$(printf -- '--dependency=afterok:%s ' ${variable})`, value: variable };
 }
 
-function submitLine(
+export function submitLine(
   task: JobspecTask,
   attributes: Attributes,
-  after: readonly string[],
-  isInGroup: boolean,
+  flags: readonly string[],
 ): string {
-  const flags = [
+  const argv = argvOfTask(task);
+  const common = [
     `--job-name=${quoteShell(task.path)}`,
     ...shapeFlags(stepShapeOf(task), "task"),
     ...attributeFlags(attributes),
-    ...(task.replicas === 1 ? [] : [`--cc=0-${task.replicas - 1}`]),
-    ...after,
-    ...(isInGroup ? ["--flags=waitable"] : []),
   ];
-  return `flux submit ${flags.join(" ")} ${joinShell(argvOfTask(task))}`;
+  const line = (copies: readonly string[]): string =>
+    `flux submit ${[...common, ...copies, ...flags].join(" ")} ${joinShell(argv)}`;
+  if (task.replicas === 1) return line([]);
+  // With --cc Flux takes what is between braces, anywhere, for something to fill in.
+  const hasBraces = /[{}]/.test(
+    [task.path, ...argv, ...Object.values(attributes.environment)].join(" "),
+  );
+  if (!hasBraces) return line([`--cc=0-${task.replicas - 1}`, "--env=BUSBAR_ARRAY_INDEX={cc}"]);
+  const each = line(['--env=BUSBAR_ARRAY_INDEX="$i"']);
+  return `i=0 && while [ "$i" -lt ${task.replicas} ]; do ${each} || exit; i=$((i + 1)); done`;
 }
 
 /** Of a job, or of the slots of an instance in which jobs run. */
