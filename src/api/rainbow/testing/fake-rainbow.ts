@@ -25,7 +25,7 @@ export function fakeRainbow(plane: Operations): FakeRainbow {
     callers,
     async registerCluster(caller, input) {
       callers.push(caller.name);
-      const cluster = await plane.registerCluster(caller, input);
+      const { cluster } = await plane.registerCluster(caller, input);
       known.add(input.name);
       const credentials = { secret: secretOf(input.name), token: tokenOf(input.name) };
       return { cluster, ...(input.withCredentials === true && { credentials }) };
