@@ -14,6 +14,7 @@ import { DRAFT_2, EXPERIMENTAL, FLUX_V1, NEXTGEN } from "./testing/documents.ts"
 import { toBusbarJobs } from "./to-busbar.ts";
 import { toFluxV1 } from "./to-flux-v1.ts";
 import { toNextgen } from "./to-nextgen.ts";
+import { toSteps } from "./to-steps.ts";
 
 const START = { line: 1, column: 1 };
 
@@ -478,6 +479,7 @@ function convertAll(jobspec: Jobspec): void {
     () => toNextgen(jobspec),
     () => toFluxV1(jobspec),
     () => toBusbarJobs(jobspec).jobs.forEach(({ spec }) => toJobSpec(spec)),
+    () => toSteps(jobspec),
     ...planTargets.map((target) => () => toScript(plan(jobspec, target))),
   ];
   for (const attempt of attempts) {
