@@ -82,6 +82,7 @@ export class Session {
   /** What it was told would be taken; undefined: it has used some of that since. */
   #room: Room | undefined = NO_ROOM;
   #cancelRoom: (() => void) | undefined;
+  #startsSeen = 0;
 
   constructor(options: SessionOptions) {
     const { clock } = options;
@@ -248,7 +249,9 @@ export class Session {
       return () => this.#options.executor.stop(id);
     });
     this.#queue.push([...starts, ...stops]);
-    if (work.starts.length > 0) this.#room = undefined;
+    if (work.starts.length === 0) return;
+    this.#startsSeen += work.starts.length;
+    this.#room = undefined;
     this.tellRoom();
   }
 

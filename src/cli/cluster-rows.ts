@@ -1,4 +1,4 @@
-import type { Cluster, SatisfyResponse, StateEntry } from "../client/messages.ts";
+import type { Cluster, Node, SatisfyResponse, StateEntry } from "../client/messages.ts";
 import type * as Rows from "./rows.ts";
 
 /** What the wire says about clusters, as the rows that `--output json` promises and tables show. */
@@ -24,6 +24,14 @@ export function toClusterRow(cluster: Cluster): Rows.ClusterRow {
         }
       : {}),
   };
+}
+
+/** Since when it is there, or away. */
+export function toAgentRow(node: Node): Rows.AgentRow {
+  const isAway = node.state === "disconnected" || node.state === "lost";
+  const sinceMs = Number(isAway ? node.disconnectedAtMs : node.connectedAtMs);
+  const { name, state, tasks } = node;
+  return { name, state, tasks, ...(sinceMs === 0 ? {} : { sinceMs }) };
 }
 
 const toSubsystemRow = ({

@@ -208,6 +208,15 @@ export interface ClusterRow {
   readonly subsystems?: readonly SubsystemRow[];
   readonly state?: readonly StateRow[];
   readonly counters?: readonly { readonly key: string; readonly by: string }[];
+  /** Where one that pulls is shown: who speaks for it. */
+  readonly agents?: readonly AgentRow[];
+}
+
+export interface AgentRow {
+  readonly name: string;
+  readonly state: string;
+  readonly tasks: number;
+  readonly sinceMs?: number;
 }
 
 export interface SubsystemRow {
