@@ -40,6 +40,7 @@ export const limits = {
   jobspecSizeMax: 1_000_000, // vertices and requirements that all tasks and groups ask for
   jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
   jobspecProblemsShownMax: 20,
+  jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
 
   // What the control plane holds.

@@ -1,60 +1,31 @@
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-import { AppError } from "../../../lib/errors.ts";
-import { limits } from "../../../limits.ts";
-import type { RunReport } from "../../../ports/executor.ts";
-import type { RunTerms, StopCause } from "./run.ts";
-
-/**
- * What an agent must still know after it was killed. Every entry is written before what it tells
- * of is done; `key` is a run's (see runKey).
- */
-export type JournalEntry =
-  | { readonly kind: "boot"; readonly bootId: string }
-  | { readonly kind: "started"; readonly key: string; readonly terms: RunTerms }
-  | {
-      readonly kind: "stopping";
-      readonly key: string;
-      readonly cause: StopCause;
-      readonly killAtMs: number;
-    }
-  | {
-      readonly kind: "ended";
-      readonly key: string;
-      readonly report: Extract<RunReport, { kind: "ended" }>;
-    }
-  | {
-      readonly kind: "forgotten"; // acknowledged; its output is kept for a while
-      readonly key: string;
-      readonly atMs: number;
-      readonly bytes: number;
-      readonly outputLimitBytes: number;
-    }
-  | { readonly kind: "removed"; readonly key: string }; // nothing of it is left
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 
 /**
  * Lines of JSON, appended. Not synced to the disk: the page cache survives a killed agent, and
  * after a crash of the machine no process is left to know of.
  */
-export interface Journal {
+export interface Journal<Entry> {
   /** Written with the next `flush`, before which nothing may be done that it tells of. */
-  append(entry: JournalEntry): void;
+  append(entry: Entry): void;
   /** Writes what was appended, in one go. Throws `unavailable`; what it could not write is lost. */
   flush(): void;
   /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
   isOvergrown(live: number): boolean;
   /** Replaces everything by `entries`, atomically. */
-  rewrite(entries: Iterable<JournalEntry>): void;
+  rewrite(entries: Iterable<Entry>): void;
   close(): void;
 }
 
 /**
- * Entries of the journal in `directory`, oldest first; none when there is no journal yet. Damaged
- * lines are counted and left out: an agent that refuses to start would look after nothing, and
- * runs without an entry are found by their directories.
+ * Entries of the journal in `directory`, oldest first, as whoever uses it wrote them; none when there
+ * is no journal yet. Damaged lines are counted and left out: an agent that refuses to start would look
+ * after nothing, and runs without an entry are found by their directories.
  */
-export function readJournal(directory: string): { entries: JournalEntry[]; damaged: number } {
+export function readJournal(directory: string): { entries: unknown[]; damaged: number } {
   let text: string;
   try {
     text = readFileSync(join(directory, FILE), "utf8");
@@ -71,14 +42,14 @@ export function readJournal(directory: string): { entries: JournalEntry[]; damag
 }
 
 /** Starts a new journal in `directory` that holds `entries`. */
-export function createJournal(directory: string, entries: Iterable<JournalEntry>): Journal {
+export function createJournal<Entry>(directory: string, entries: Iterable<Entry>): Journal<Entry> {
   const path = join(directory, FILE);
   let lines = 0;
   let isTorn = false;
   let pending = "";
   let fd = replace(entries);
 
-  function replace(all: Iterable<JournalEntry>): number {
+  function replace(all: Iterable<Entry>): number {
     const text = Array.from(all, (entry) => `${JSON.stringify(entry)}\n`);
     const temporary = openSync(`${path}.new`, "w", 0o600);
     writeWhole(temporary, text.join(""));
@@ -119,9 +90,9 @@ export function createJournal(directory: string, entries: Iterable<JournalEntry>
 
 const FILE = "journal.ndjson";
 
-function parseLine(line: string): JournalEntry | undefined {
+function parseLine(line: string): unknown {
   try {
-    return JSON.parse(line) as JournalEntry; // only we write it
+    return JSON.parse(line);
   } catch {
     return undefined;
   }

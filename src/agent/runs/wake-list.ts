@@ -1,4 +1,4 @@
-import type { Clock } from "../../../ports/clock.ts";
+import type { Clock } from "../../ports/clock.ts";
 
 /** Those who wait for something to happen to a key, or for their time to pass. */
 export class WakeList {

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync } from "node:fs";
 import { rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
-import { describeChain } from "../../../lib/errors.ts";
-import type { Logger } from "../../../ports/logger.ts";
+import { describeChain } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
 
 /** Deletes in the background: a run may leave a million files, and a busy disk is slow. */
 export interface Remover {

@@ -1,6 +1,6 @@
-import { AppError, describeChain } from "../../../lib/errors.ts";
-import type { Logger } from "../../../ports/logger.ts";
-import type { Journal, JournalEntry } from "./journal.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Journal } from "./journal.ts";
 
 /** Done once the journal holds the entries before it; `failure` when it could not be written. */
 export type Step = (failure: AppError | undefined) => void;
@@ -10,9 +10,9 @@ export type Step = (failure: AppError | undefined) => void;
  * then the steps that waited for them are taken, in order. Before `open` nothing is written: the
  * journal that is opened then holds it all.
  */
-export class Ledger {
+export class Ledger<Entry> {
   readonly #logger: Logger;
-  #journal: Journal | undefined;
+  #journal: Journal<Entry> | undefined;
   #steps: Step[] = [];
   #isScheduled = false;
   #isClosed = false;
@@ -22,12 +22,12 @@ export class Ledger {
   }
 
   /** Steps that wait are dropped: they were meant for listeners, and there are none yet. */
-  open(journal: Journal): void {
+  open(journal: Journal<Entry>): void {
     this.#journal = journal;
     this.#steps = [];
   }
 
-  note(entry: JournalEntry): void {
+  note(entry: Entry): void {
     this.#journal?.append(entry);
     this.#schedule();
   }
@@ -49,7 +49,7 @@ export class Ledger {
   }
 
   /** Replaces the journal by `entries` when it has grown far beyond the `live` ones. */
-  compact(live: number, entries: () => Iterable<JournalEntry>): void {
+  compact(live: number, entries: () => Iterable<Entry>): void {
     if (this.#journal?.isOvergrown(live) !== true) return;
     try {
       this.#journal.rewrite(entries());

@@ -2,7 +2,7 @@ import { statSync, truncateSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { OutputPart } from "../../../ports/executor.ts";
+import type { OutputPart } from "../../ports/executor.ts";
 
 export type Stream = "stdout" | "stderr";
 

@@ -1,9 +1,9 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { AppError } from "../../../lib/errors.ts";
-import { invariant } from "../../../lib/invariant.ts";
-import { identityOf, isAlive } from "../../proc.ts";
+import { AppError } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
+import { identityOf, isAlive } from "../proc.ts";
 
 interface Holder {
   readonly pid: number;
