@@ -54,6 +54,13 @@ export const limits = {
   foldsPerSliceMax: 5_000,
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
+  handedSilenceMsMax: 7 * 24 * 3_600_000, // what a cluster took and told nothing of has failed then
+  takeLooksMax: 10_000, // offered tasks looked at when an agent of a cluster takes some
+  tasksPerTakeMax: 10_000,
+  offeredPageDefault: 100,
+  offeredPageMax: 10_000, // also of those that are accepted or reported at once
+  toldOutputCharsMax: 8_192, // of each stream of a task, told by the cluster that ran it
+  toldCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   nodesMax: 20_000,

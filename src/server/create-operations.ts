@@ -8,6 +8,7 @@ import { createSubmitOperations } from "./submit-operations.ts";
 import type { AgentSessions } from "./agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
 import type { ControlLoop } from "./control-loop.ts";
+import { createHandedOperations } from "./handed-operations.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNodeOperations, sum } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
@@ -37,6 +38,7 @@ export function createOperations(context: OperationContext): Operations {
     ...createSubmitOperations(context),
     ...createNodeOperations(context),
     ...createClusterOperations(context),
+    ...createHandedOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (query, signal) => readOutput(context, query, signal),
     watch: (query, signal) => watchEvents(context, query, signal),

@@ -9,6 +9,7 @@ import type {
   GroupView,
   JobView,
   NodeView,
+  OfferedTaskView,
   SatisfyView,
   StatsView,
   TaskView,
@@ -128,6 +129,24 @@ export interface SatisfyQuery {
     | undefined;
 }
 
+/** What a cluster says of a task that it took. */
+export interface TaskReportInput {
+  /** "17", or "17.3" in an array. */
+  readonly id: string;
+  /** Which one it speaks of; undefined: the one the cluster has. */
+  readonly attempt?: number | undefined;
+  /** running, succeeded, failed, returned (the cluster will not run it) */
+  readonly state: string;
+  readonly startedAtMs?: number | undefined;
+  readonly endedAtMs?: number | undefined;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly isTimeLimit?: boolean | undefined;
+  /** The end of its output is kept. */
+  readonly stdout?: string | undefined;
+  readonly stderr?: string | undefined;
+}
+
 /**
  * Everything that can be asked of Busbar. Doors translate to and from this and decide nothing:
  * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
@@ -213,6 +232,31 @@ export interface Operations {
   getSubsystem(which: SubsystemRef): Promise<JgfDocument>;
   /** Keys told replace, others stay. */
   setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
+  /** Tasks that wait for the cluster to take them, oldest first. */
+  listOffered(
+    cluster: string,
+    max?: number,
+  ): Promise<{
+    readonly tasks: readonly OfferedTaskView[];
+    readonly total: number;
+    readonly revision: number;
+  }>;
+  /** The cluster takes tasks, to run them by itself. Each has one taker. */
+  acceptTasks(
+    caller: Caller,
+    cluster: string,
+    ids: readonly string[],
+  ): Promise<{
+    readonly accepted: readonly string[];
+    readonly refused: readonly { readonly id: string; readonly reason: string }[];
+    readonly revision: number;
+  }>;
+  /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
+  reportTasks(
+    caller: Caller,
+    cluster: string,
+    reports: readonly TaskReportInput[],
+  ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
   /** Which clusters could run it, and why others could not. Nothing is changed. */
   satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 

@@ -142,6 +142,9 @@ test("every method of the service was called by these tests", () => {
     "RemoveSubsystem",
     "GetSubsystem",
     "SetClusterState",
+    "ListOfferedTasks",
+    "AcceptTasks",
+    "ReportTasks",
     "Satisfy",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];

@@ -14,6 +14,7 @@ import type { Traffic } from "./traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
+import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "./wire-message.ts";
 
@@ -104,6 +105,14 @@ export const busbarService = (
         clusters.toCluster(
           await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
         ),
+      listOfferedTasks: async ({ cluster, max }) =>
+        handed.toOffered(await operations.listOffered(cluster, max === 0 ? undefined : max)),
+      acceptTasks: async ({ cluster, ids }) =>
+        handed.toAccepted(await operations.acceptTasks(LOCAL_CALLER, cluster, ids)),
+      reportTasks: async ({ cluster, reports }) =>
+        handed.toReported(
+          await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
+        ),
       satisfy: async (request) =>
         clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),
       listGroups: async () => fleet.toGroups(await operations.listGroups()),
@@ -118,7 +127,14 @@ export const busbarService = (
       traffic,
       large: {
         requests: ["registerCluster", "addSubsystem"],
-        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy", "tryJobs"],
+        answers: [
+          "getClusterGraph",
+          "getSubsystem",
+          "listClusters",
+          "satisfy",
+          "tryJobs",
+          "listOfferedTasks",
+        ],
       },
     },
   );

@@ -36,6 +36,7 @@ export const toNode = (view: views.NodeView): wire.Node =>
     drainReason: view.drainReason ?? "",
     agentVersion: view.agentVersion,
     revision: wide(view.revision),
+    isClusterAgent: view.isClusterAgent === true,
     factsJson: view.facts === undefined ? "" : JSON.stringify(view.facts),
   });
 

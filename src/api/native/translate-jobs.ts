@@ -106,6 +106,7 @@ export const toCounts = (view: TaskCounts): wire.TaskCounts =>
     pending: wide(view.pending),
     waiting: wide(view.waiting),
     offered: wide(view.offered),
+    accepted: wide(view.accepted),
     assigned: wide(view.assigned),
     running: wide(view.running),
     stopping: wide(view.stopping),
@@ -138,7 +139,8 @@ export const toTask = (view: views.TaskView): wire.Task =>
 const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
   message(PastAttemptSchema, {
     attempt: view.attempt,
-    node: view.node,
+    node: view.node ?? "",
+    cluster: view.cluster ?? "",
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     exitCode: view.exitCode ?? 0,

@@ -20,6 +20,7 @@ import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
 import { Removed } from "../view-schemas.ts";
 import { failures } from "./answers.ts";
+import { handedRoutes } from "./handed.ts";
 
 const tags = ["clusters"];
 const params = NamePath;
@@ -79,6 +80,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   );
   subsystemRoutes(app, host);
   stateRoutes(app, host);
+  handedRoutes(app, host);
   satisfyRoute(app, host);
 }
 
