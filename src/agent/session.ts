@@ -82,6 +82,7 @@ export class Session {
   /** What it was told would be taken; undefined: it has used some of that since. */
   #room: Room | undefined = NO_ROOM;
   #cancelRoom: (() => void) | undefined;
+  /** Of this session: the server compares it with what it has sent. */
   #startsSeen = 0;
 
   constructor(options: SessionOptions) {
@@ -269,7 +270,7 @@ export class Session {
   #sendTake(room: Room): void {
     if (isDeepEqual(room, this.#room)) return;
     this.#room = room;
-    const value = { tasks: room.tasks, free: { ...room.free } };
+    const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };
     this.#link.send(toAgentMessage({ case: "take", value }));
   }
 

@@ -55,6 +55,7 @@ export async function runClusterAgent(
     const { executor: _kind, ...rest } = options;
     const agent = createAgent({
       ...rest,
+      capacity: {}, // it is the cluster that has some
       version: options.version ?? "unknown",
       executor: taken,
       agentKey,

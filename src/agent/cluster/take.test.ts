@@ -104,7 +104,9 @@ describe("an agent that speaks for a cluster", () => {
     await clock.pass(100);
     give(...Array.from({ length: 4 * limits.startsPerSliceMax }, (_, at) => at + 1));
     await clock.pass(100);
-    expect(takes().map(({ tasks }) => tasks)).toEqual([100, 100 - 4 * limits.startsPerSliceMax]);
+    const given = 4 * limits.startsPerSliceMax;
+    expect(takes().map(({ tasks }) => tasks)).toEqual([100, 100 - given]);
+    expect(server.last.all("take").map(({ seen }) => seen)).toEqual([0, given]);
   });
 
   test("tells a new server what it would take, with nothing asked", async () => {
