@@ -5,9 +5,11 @@ export type RainbowOperations = Pick<
   Operations,
   | "acceptTasks"
   | "addSubsystem"
+  | "cancelJob"
   | "checkCredential"
   | "deleteCluster"
   | "getCluster"
+  | "getJob"
   | "listOffered"
   | "registerCluster"
   | "removeSubsystem"

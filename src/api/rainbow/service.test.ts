@@ -195,7 +195,12 @@ describe("a cluster", () => {
     expect(await refusal(remove("keebler", ""))).toBe("cluster name and secret are required");
     expect(await refusal(remove("keebler", "no"))).toBe("request denied");
     expect(await refusal(remove("nobody", "no"))).toBe("request denied");
+    await submit(simple(1, 1), ["keebler"]);
     expect((await remove("keebler", secretOf("keebler"))).status).toBe(0);
+    expect(await plane.operations.getJob("1")).toMatchObject({
+      state: "cancelled",
+      reason: expect.stringContaining("cluster keebler was deleted"),
+    });
     expect((await plane.operations.listClusters()).clusters).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { strategyNames } from "../../core/scheduler/select/all.ts";
 import { limits } from "../../limits.ts";
 import type { SatisfyView } from "../../server/views.ts";
+import { submitsTo } from "./clusters.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./decode.ts";
 import type { SubmitAnswer } from "./encode.ts";
 import type { ReadJobspec, ReadText } from "./jobspecs.ts";
@@ -95,7 +96,7 @@ async function hand(
   job: ReturnType<typeof toSubmission>,
   cluster: string,
 ): Promise<number> {
-  const { jobs } = await operations.submitJobs({ name: `submitter:${cluster}` }, [job]);
+  const { jobs } = await operations.submitJobs(submitsTo(cluster), [job]);
   return Number(jobs[0]?.id ?? 0);
 }
 
