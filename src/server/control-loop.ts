@@ -171,10 +171,11 @@ export class ControlLoop {
     this.#stopping = true;
     while (this.#broken === undefined && !this.#isIdle) {
       await new Promise<void>((resolve) => {
-        const batch = this.#flushing[0] ?? this.#open;
-        batch.done.push(() => resolve());
+        // What waits may be refused: then nothing is stored, and no batch ends.
+        const batch = this.#flushing[0];
+        if (batch === undefined) this.#options.soon(resolve);
+        else batch.done.push(() => resolve());
         this.#schedule();
-        if (this.#isIdle) resolve();
       });
     }
     this.#folder.close();
