@@ -91,16 +91,6 @@ test("the register secret is that of the file or of the environment, also after 
   ).toEqual([false, true]);
 });
 
-test("jobs do not see the register secret that the server was given", async () => {
-  const args = ["up", "--data", site.path("data"), "--http", "127.0.0.1:0", "--name", "here"];
-  const up = site.start([...args, "--grpc", "127.0.0.1:0"], { BUSBAR_RAINBOW_SECRET: "from-env" });
-  site.server = await up.prints(/gRPC:\s+(\S+:\d+)/);
-  const ran = await site.run("run", "--", "sh", "-c", "env; echo done");
-  expect(ran.stdout).toContain("done");
-  expect(ran.stdout).not.toContain("from-env");
-  await up.end("SIGTERM");
-});
-
 /** All bytes that a directory holds. */
 function bytesIn(directory: string): Buffer {
   const parts = readdirSync(directory, { recursive: true, encoding: "utf8" })
