@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { PERLS } from "../src/agent/executors/process/launcher-script.ts";
 import { PoolStarter } from "../src/agent/executors/process/pool-starter.ts";
 import { createProcessExecutor } from "../src/agent/executors/process/process-executor.ts";
-import { createRemover } from "../src/agent/executors/process/remover.ts";
+import { createRemover } from "../src/agent/runs/remover.ts";
 import { createSpawnStarter } from "../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../src/agent/executors/process/starter.ts";
 import { createSystemClock } from "../src/system/clock.ts";

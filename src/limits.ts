@@ -40,6 +40,7 @@ export const limits = {
   jobspecSizeMax: 1_000_000, // vertices and requirements that all tasks and groups ask for
   jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
   jobspecProblemsShownMax: 20,
+  jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
 
   // What the control plane holds.
@@ -53,6 +54,13 @@ export const limits = {
   foldsPerSliceMax: 5_000,
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
+  handedSilenceMsMax: 7 * 24 * 3_600_000, // what a cluster took and told nothing of has failed then
+  takeLooksMax: 10_000, // offered tasks looked at when an agent of a cluster takes some
+  tasksPerTakeMax: 10_000,
+  offeredPageDefault: 100,
+  offeredPageMax: 10_000, // also of those that are accepted or reported at once
+  toldOutputCharsMax: 8_192, // of each stream of a task, told by the cluster that ran it
+  toldCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   nodesMax: 20_000,
@@ -130,6 +138,12 @@ export const limits = {
   messageBytesMax: 4 * MIB,
   documentBytesMax: 64 * MIB, // of a message or body that is a graph, and of answers about many clusters
   submitJobsMax: 20_000, // in one call
+  receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB
+  receivedJobsMax: 10_000, // in one such answer
+  guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
+  knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
+  knownJobspecsMax: 256, // that were read last
+  knownJobspecCharsMax: 32 * KIB, // longer ones are read each time
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
   listScanMax: 50_000, // rows looked at for one page
@@ -144,6 +158,7 @@ export const limits = {
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
   grpcKeepaliveTimeoutMs: 10_000,
+  firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   sseHeartbeatIntervalMs: 15_000,
   outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this
@@ -180,6 +195,10 @@ export const limits = {
   spackOutputBytesMax: 32 * MIB, // also of its database
   spackPackagesMax: 4_000, // that are told
   machineFileBytesMax: 4 * MIB, // of one file in /proc, /sys or /etc
+  clusterRefreshMs: 15_000, // until an agent of a cluster tells its state again
+  clusterRefreshMsMin: 1_000, // and at least so long, however much happens
+  leaseMsMin: 1_000,
+  takenRunsMax: 20_000, // of one agent of a cluster, that have not ended
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
   // Output.
@@ -225,6 +244,7 @@ invariant(
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
+invariant(limits.receivedBytesMax < limits.messageBytesMax, "received jobs must fit a message");
 invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
 invariant(
   limits.factTextLengthMax <= limits.graphTextLengthMax,
@@ -233,6 +253,10 @@ invariant(
 invariant(
   limits.discoveryMsMax < limits.helloTimeoutMs,
   "an agent must say hello though its machine is slow to describe itself",
+);
+invariant(
+  limits.takenRunsMax < limits.runsPerAgentMax,
+  "an agent of a cluster must be able to tell of all that it took",
 );
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,

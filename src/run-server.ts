@@ -1,9 +1,9 @@
 import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
-import { createGrpcServer } from "./api/native/grpc-server.ts";
+import { createGrpcServer } from "./api/grpc/server.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
-import { createTraffic } from "./api/native/traffic.ts";
+import { createTraffic } from "./api/grpc/traffic.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";

@@ -23,6 +23,7 @@ const noTasks = {
   expired: 0,
   skipped: 0,
   offered: 0,
+  accepted: 0,
 };
 
 test("a job with nothing but what it must have leaves the rest out", () => {

@@ -132,6 +132,7 @@ const toPastRow = (past: PastAttempt): Rows.PastRow =>
   compact<Rows.PastRow>({
     attempt: past.attempt,
     node: text(past.node),
+    cluster: text(past.cluster),
     startedAtMs: time(past.startedAtMs),
     endedAtMs: time(past.endedAtMs),
     exitCode: past.startedAtMs === 0n ? undefined : past.exitCode,
@@ -220,6 +221,7 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     disconnectedAtMs: time(node.disconnectedAtMs),
     drainReason: text(node.drainReason),
     agentVersion: text(node.agentVersion),
+    isClusterAgent: node.isClusterAgent ? true : undefined,
     facts: node.factsJson === "" ? undefined : (JSON.parse(node.factsJson) as NodeFacts),
     revision: Number(node.revision),
   });

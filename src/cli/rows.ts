@@ -99,6 +99,8 @@ export interface TaskRow {
 export interface PastRow {
   readonly attempt: number;
   readonly node?: string;
+  /** That it was handed over to. */
+  readonly cluster?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
   readonly exitCode?: number;
@@ -188,6 +190,8 @@ export interface NodeRow {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion?: string;
+  /** It speaks for all of its cluster, and takes tasks that are offered to it. */
+  readonly isClusterAgent?: true;
   /** Where one node is shown. */
   readonly facts?: NodeFacts;
   readonly revision: number;
@@ -212,11 +216,20 @@ export interface ClusterRow {
   readonly credentials?: { readonly secretSinceMs?: number; readonly tokenSinceMs?: number };
   /** Only where they were just made. */
   readonly issued?: IssuedRow;
+  /** Where one that pulls is shown: who speaks for it. */
+  readonly agents?: readonly AgentRow[];
 }
 
 export interface IssuedRow {
   readonly secret?: string;
   readonly token?: string;
+}
+
+export interface AgentRow {
+  readonly name: string;
+  readonly state: string;
+  readonly tasks: number;
+  readonly sinceMs?: number;
 }
 
 export interface SubsystemRow {

@@ -17,6 +17,7 @@ const NUMBERS = {
   expired: 9,
   skipped: 10,
   offered: 11,
+  accepted: 12,
 } as const satisfies Record<string, State>;
 
 export type StateName = keyof typeof NUMBERS;

@@ -1,8 +1,17 @@
 import { createHash } from "node:crypto";
 import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import type { NodeHello, RunEvent, RunRef } from "../core/state/command.ts";
-import type { Ended, Hello, RunId, Reports } from "../gen/busbar/v1/agent_pb.ts";
+import type { ClusterAgentTerms } from "../core/model/node.ts";
+import { LOSS_POLICIES } from "../core/model/node.ts";
+import type { NodeHello, Room, RunEvent, RunRef } from "../core/state/command.ts";
+import type {
+  ClusterAgent,
+  Ended,
+  Hello,
+  RunId,
+  Reports,
+  Take,
+} from "../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
@@ -26,8 +35,9 @@ export function readHello(
     agentKeyHash: createHash("sha256").update(hello.agentKey).digest("hex"),
     bootId: hello.bootId.slice(0, limits.nameLengthMax),
     agentVersion: hello.version.slice(0, limits.nameLengthMax),
-    capacity: readCapacity(hello.capacity),
+    capacity: readAmounts(hello.capacity, "hello.capacity"),
     labels: readLabels(hello.labels),
+    clusterAgent: hello.clusterAgent === undefined ? undefined : readTerms(hello.clusterAgent),
     runs: hello.runs.map((run) => readRun(run)),
     facts,
     session,
@@ -35,15 +45,36 @@ export function readHello(
   };
 }
 
-function readCapacity(amounts: Readonly<Record<string, number>>): Record<string, number> {
+function readTerms({ leaseMs, onLost }: ClusterAgent): ClusterAgentTerms {
+  if (!(leaseMs >= 0 && leaseMs <= limits.durationMsMax)) {
+    throw invalid("hello.cluster_agent.lease_ms", `${leaseMs} is no duration in milliseconds`);
+  }
+  const policy = LOSS_POLICIES.find((name) => name === (onLost || "requeue"));
+  if (policy === undefined) {
+    const known = LOSS_POLICIES.join(", ");
+    throw invalid("hello.cluster_agent.on_lost", `must be one of ${known}`);
+  }
+  return { leaseMs: leaseMs === 0 ? undefined : Math.round(leaseMs), onLost: policy };
+}
+
+/** What an agent of a cluster would take; more than the most at once is asked for again. */
+export const readTake = ({ tasks, free, seen }: Take): { readonly seen: number; room: Room } => ({
+  seen,
+  room: { tasks: Math.min(tasks, limits.tasksPerTakeMax), free: readAmounts(free, "take.free") },
+});
+
+function readAmounts(
+  amounts: Readonly<Record<string, number>>,
+  field: string,
+): Record<string, number> {
   const names = Object.keys(amounts);
   if (names.length > limits.resourceNamesMax) {
-    throw invalid("hello.capacity", `at most ${limits.resourceNamesMax} names`);
+    throw invalid(field, `at most ${limits.resourceNamesMax} names`);
   }
   for (const name of names) {
     const amount = amounts[name] ?? 0;
     if (!Number.isSafeInteger(amount) || amount < 0) {
-      throw invalid(`hello.capacity.${name}`, `must be a whole number from 0, not ${amount}`);
+      throw invalid(`${field}.${name}`, `must be a whole number from 0, not ${amount}`);
     }
   }
   return { ...amounts };

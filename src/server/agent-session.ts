@@ -3,7 +3,7 @@ import type { Job } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import type { NodeHello, RunRef } from "../core/state/command.ts";
+import type { NodeHello, Room, RunRef } from "../core/state/command.ts";
 import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../lib/errors.ts";
@@ -42,6 +42,14 @@ export class AgentSession {
   readonly nodeId: NodeId;
   /** It speaks for a whole cluster that pulls. */
   readonly isForCluster: boolean;
+  /** How many starts it was given. */
+  startsGiven = 0;
+  /** Of an agent of a cluster: what it would take when it had seen so many starts. */
+  take: { readonly seen: number; readonly room: Room } | undefined;
+  /** Whether it is taking some at the moment. */
+  isTaking = false;
+  /** Whether something was offered to its cluster since that began. */
+  isOfferedMore = false;
   lastHeardMs: number;
   reportsInFlight = 0;
   /** What its machine has, while that is being stored. */

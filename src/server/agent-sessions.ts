@@ -10,9 +10,10 @@ import { AppError, describeChain } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
-import { readHello, readReports } from "./agent-messages.ts";
+import { readHello, readReports, readTake } from "./agent-messages.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
+import { Takers } from "./takers.ts";
 import type { Commit, ControlLoop } from "./control-loop.ts";
 
 /** What the transport calls as things arrive on one agent's stream. */
@@ -35,6 +36,7 @@ export class AgentSessions {
   readonly #byNode = new Map<NodeId, AgentSession>();
   /** Equal machines are held once. */
   readonly #facts = new FactsPool();
+  readonly #takers: Takers;
   #streams = 0;
   #lastNumber: number;
   #cancelTimer: (() => void) | undefined;
@@ -50,6 +52,7 @@ export class AgentSessions {
     this.#jobOf = options.jobOf;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#takers = new Takers(options);
     // Rows of an earlier run of the server must not be taken for a session of this one.
     this.#lastNumber = options.clock.nowMs() * 1_000;
     this.#beat();
@@ -130,8 +133,10 @@ export class AgentSessions {
       const job = this.#jobOf(run.jobId);
       if (job !== undefined) session.start(run, job);
     }
+    session.startsGiven += starts.length;
     for (const run of stops) session.stop(run);
     session.welcome();
+    if (session.isForCluster) this.#takers.add(session, hello.cluster);
     this.#logger.info({ node: session.nodeId }, "agent connected");
   }
 
@@ -148,6 +153,10 @@ export class AgentSessions {
         return;
       case "facts":
         this.#putFacts(session, message.value.json);
+        return;
+      case "take":
+        session.take = readTake(message.value);
+        this.#takers.wake(session);
         return;
       case "hello":
         throw new AppError("invalid_argument", "hello came twice");
@@ -221,6 +230,7 @@ export class AgentSessions {
   #ended(session: AgentSession): void {
     session.close();
     this.#byNumber.delete(session.number);
+    this.#takers.remove(session);
     if (this.#byNode.get(session.nodeId) === session) this.#byNode.delete(session.nodeId);
     if (this.#isClosed) return;
     const { nodeId, number } = session;
@@ -238,6 +248,7 @@ export class AgentSessions {
       if (change.table === "task") {
         const session = this.#taskChanged(change.row);
         if (session !== undefined) touched.add(session);
+        if (change.row.state.kind === "offered") this.#takers.offered(change.row.state.cluster);
       } else if (change.table === "node" && "row" in change) {
         const { id, link } = change.row;
         if (link.kind === "connected") this.#nodeConnected(id, link.session);

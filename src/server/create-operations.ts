@@ -8,6 +8,7 @@ import { createSubmitOperations } from "./submit-operations.ts";
 import type { AgentSessions } from "./agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
 import type { ControlLoop } from "./control-loop.ts";
+import { createHandedOperations } from "./handed-operations.ts";
 import { createCredentialOperations } from "./credential-operations.ts";
 import type { Credentials } from "./credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
@@ -40,6 +41,7 @@ export function createOperations(context: OperationContext): Operations {
     ...createSubmitOperations(context),
     ...createNodeOperations(context),
     ...createClusterOperations(context),
+    ...createHandedOperations(context),
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (query, signal) => readOutput(context, query, signal),

@@ -1,4 +1,5 @@
 import type { JgfDocument } from "../core/graph/jgf.ts";
+import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
@@ -10,6 +11,7 @@ import type {
   IssuedCredentialsView,
   JobView,
   NodeView,
+  OfferedTaskView,
   SatisfyView,
   StatsView,
   TaskView,
@@ -136,18 +138,47 @@ export interface ClusterStateInput {
 }
 
 export interface SatisfyQuery {
-  /** The text of a jobspec of any dialect, or trees of resources as in core/graph/request.ts. */
+  /**
+   * The text of a jobspec of any dialect, trees of resources as in core/graph/request.ts, or what a
+   * door has read of a jobspec: no parts are met by every cluster.
+   */
   readonly ask:
     | { readonly kind: "jobspec"; readonly text: string }
-    | { readonly kind: "request"; readonly request: unknown };
+    | { readonly kind: "request"; readonly request: unknown }
+    | {
+        readonly kind: "parts";
+        readonly parts: readonly AskedPart[];
+        readonly parameters: unknown;
+      };
+  /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
+  readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
   readonly selection?:
     | {
-        readonly strategy: string;
+        /** Undefined: the server's. */
+        readonly strategy?: string | undefined;
         readonly options?: unknown;
         /** Beside those of the jobspec, before which they go. */
         readonly parameters?: Readonly<Record<string, unknown>> | undefined;
       }
     | undefined;
+}
+
+/** What a cluster says of a task that it took. */
+export interface TaskReportInput {
+  /** "17", or "17.3" in an array. */
+  readonly id: string;
+  /** Which one it speaks of; undefined: the one the cluster has. */
+  readonly attempt?: number | undefined;
+  /** running, succeeded, failed, returned (the cluster will not run it) */
+  readonly state: string;
+  readonly startedAtMs?: number | undefined;
+  readonly endedAtMs?: number | undefined;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly isTimeLimit?: boolean | undefined;
+  /** The end of its output is kept. */
+  readonly stdout?: string | undefined;
+  readonly stderr?: string | undefined;
 }
 
 /**
@@ -238,6 +269,31 @@ export interface Operations {
   getSubsystem(which: SubsystemRef): Promise<JgfDocument>;
   /** Keys told replace, others stay. */
   setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
+  /** Tasks that wait for the cluster to take them, oldest first. */
+  listOffered(
+    cluster: string,
+    max?: number,
+  ): Promise<{
+    readonly tasks: readonly OfferedTaskView[];
+    readonly total: number;
+    readonly revision: number;
+  }>;
+  /** The cluster takes tasks, to run them by itself. Each has one taker. */
+  acceptTasks(
+    caller: Caller,
+    cluster: string,
+    ids: readonly string[],
+  ): Promise<{
+    readonly accepted: readonly string[];
+    readonly refused: readonly { readonly id: string; readonly reason: string }[];
+    readonly revision: number;
+  }>;
+  /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
+  reportTasks(
+    caller: Caller,
+    cluster: string,
+    reports: readonly TaskReportInput[],
+  ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
   /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
   checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
   /** Since when the server has them; absent: it has none. */

@@ -1,17 +1,17 @@
 import type { NodeId } from "../core/model/ids.ts";
 import type { RunRef } from "../core/state/command.ts";
 import type { State } from "../core/state/state.ts";
-import { isEnded } from "../core/model/task.ts";
+import { isEnded, type ToldOutput } from "../core/model/task.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { requireTask } from "./job-operations.ts";
 import type { OutputQuery } from "./operations.ts";
 
-interface Source {
-  readonly nodeId: NodeId;
-  readonly run: RunRef;
-}
+type Source =
+  | { readonly kind: "node"; readonly nodeId: NodeId; readonly run: RunRef }
+  /** What the cluster that ran it told, which is the end of it. */
+  | { readonly kind: "told"; readonly output: ToldOutput };
 
 /**
  * Reads a task's output from the node that has it, piece by piece as the reader takes it. With
@@ -30,6 +30,11 @@ export async function* readOutput(
     if (!follow || signal.aborted) return;
     await pause(clock, limits.placedPollMs, signal);
     source = await loop.read((state) => findSource(state, query, follow));
+  }
+  if (source.kind === "told") {
+    const data = Buffer.from(source.output[query.stream]).subarray(offset);
+    if (data.length > 0) yield { data, truncated: false };
+    return;
   }
   while (!signal.aborted) {
     const { nodeId, run } = source;
@@ -54,11 +59,16 @@ function findSource(state: State, query: OutputQuery, follow: boolean): Source |
   const run: RunRef = { jobId: job.id, index, attempt };
   if (task !== undefined && attempt === task.attempt && "nodeId" in task.state) {
     const { nodeId } = task.state;
-    if (nodeId !== undefined) return { nodeId, run };
+    if (nodeId !== undefined) return { kind: "node", nodeId, run };
+  }
+  if (task !== undefined && attempt === task.attempt) {
+    if (task.told !== undefined) return { kind: "told", output: task.told };
+    checkNotHanded(query.taskId, task.state);
   }
   const past = task?.past.find((one) => one.attempt === attempt);
   if (past !== undefined && (query.attempt !== undefined || !follow)) {
-    return { nodeId: past.nodeId, run };
+    if (past.nodeId !== undefined) return { kind: "node", nodeId: past.nodeId, run };
+    checkNotHanded(query.taskId, past);
   }
   if (query.attempt !== undefined) {
     throw new AppError("not_found", `task ${query.taskId} has no attempt ${query.attempt}`);
@@ -68,6 +78,15 @@ function findSource(state: State, query: OutputQuery, follow: boolean): Source |
     throw new AppError("not_found", `task ${query.taskId} has not run, so it has no output`);
   }
   return undefined;
+}
+
+/** A cluster that took a task has its output; here is only what it tells. */
+function checkNotHanded(taskId: string, ran: object): void {
+  if (!("cluster" in ran) || ("kind" in ran && ran.kind === "offered")) return;
+  throw new AppError(
+    "not_found",
+    `task ${taskId} was taken by cluster ${String(ran.cluster)}, which has told nothing of its output`,
+  );
 }
 
 const pause = (clock: OperationContext["clock"], ms: number, signal: AbortSignal): Promise<void> =>

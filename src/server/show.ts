@@ -140,6 +140,7 @@ function outcomeOf({ state }: Task): Outcome {
       return { reason: state.reason };
     case "waiting":
     case "offered":
+    case "accepted":
     case "assigned":
     case "running":
       return {};
@@ -167,21 +168,25 @@ function failureOutcome(failure: Failure): Outcome & { readonly reason: string }
 const showPast = ({
   attempt,
   nodeId,
+  cluster,
   startedAtMs,
   endedAtMs,
   failure,
 }: PastAttempt): PastAttemptView => ({
   attempt,
-  node: nodeId,
   endedAtMs,
-  ...present({ startedAtMs }),
+  ...present({ node: nodeId, cluster, startedAtMs }),
   ...failureOutcome(failure),
 });
 
 function assignedAtMs(state: Task["state"]): number | undefined {
   if (state.kind === "offered") return state.offeredAtMs;
+  if (state.kind === "accepted") return state.acceptedAtMs;
   return "assignedAtMs" in state ? state.assignedAtMs : undefined;
 }
+
+const clusterOfState = (state: Task["state"]): string | undefined =>
+  "cluster" in state ? state.cluster : undefined;
 
 export function showTask(
   job: Job,
@@ -201,14 +206,14 @@ export function showTask(
     ...base,
     ...present({
       node,
-      cluster: "cluster" in at ? at.cluster : node === undefined ? undefined : clusterOf(node),
+      cluster: clusterOfState(at) ?? (node === undefined ? undefined : clusterOf(node)),
       assignedAtMs: assignedAtMs(at),
       startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
       endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
       notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
       past: task.past.map(showPast),
     }),
-    ...(state === at.kind ? outcomeOf(task) : present({ reason: job.closed?.reason })),
+    ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
   };
 }
 
@@ -231,6 +236,7 @@ export function showNode(
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
       disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
       drainReason: node.drain?.reason,
+      isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,
     }),
     revision,

@@ -81,7 +81,9 @@ export interface JobView {
 
 export interface PastAttemptView {
   readonly attempt: number;
-  readonly node: string;
+  readonly node?: string;
+  /** That it was handed over to. */
+  readonly cluster?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs: number;
   readonly exitCode?: number;
@@ -107,6 +109,14 @@ export interface TaskView {
   readonly past?: readonly PastAttemptView[];
 }
 
+/** A task that waits for a cluster to take it. */
+export interface OfferedTaskView {
+  readonly id: string;
+  readonly attempt: number;
+  readonly spec: JobSpecView;
+  readonly offeredAtMs: number;
+}
+
 export interface NodeView {
   readonly name: string;
   readonly cluster: string;
@@ -119,6 +129,8 @@ export interface NodeView {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion: string;
+  /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
+  readonly isClusterAgent?: true;
   /** What its machine has; only where one node is asked for. */
   readonly facts?: NodeFacts;
   readonly revision: number;

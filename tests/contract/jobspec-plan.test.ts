@@ -165,7 +165,7 @@ const WORKFLOW = `version: 1
 resources:
   r: {type: node, count: 1, with: [{type: core, count: 2}, {type: gpu, count: 1}]}
   wide: {type: node, count: 2, with: [{type: slot, count: 2, with: [{type: core, count: 3}, {type: memory, count: 2, unit: GiB}]}]}
-attributes: {duration: 90m, environment: {A: "1,2 'x'"}}
+attributes: {duration: 90m, environment: {A: "1,2 'x' $B"}}
 tasks:
 - {name: build it, command: [make, "it's", "$X"], resources: r, attributes: {cwd: /a b}}
 - {name: try, command: [test-it, ""], resources: r, replicas: 3, depends_on: [build it]}
@@ -190,9 +190,18 @@ tasks: [{name: build, command: [spack, install, ior], resources: spack}]`;
   );
 });
 
+test("flux: copies whose words have braces are submitted one by one", () => {
+  const text = `${ONE}tasks: [{name: t, command: [awk, "{print}"], resources: r, replicas: 2}]`;
+  const calls = callsOf(toScript(plan(parseJobspec(text), "flux")));
+  expect(calls.map((words) => words.slice(-3))).toEqual([
+    ["--env=BUSBAR_ARRAY_INDEX=0", "awk", "{print}"],
+    ["--env=BUSBAR_ARRAY_INDEX=1", "awk", "{print}"],
+  ]);
+});
+
 test("flux: groups are batches, ids are handed on, nothing is lost in quotes", () => {
   const script = toScript(plan(parseJobspec(WORKFLOW), "flux"));
-  const common = ["--time-limit=5400s", "--env=A=1,2 'x'"];
+  const common = ["--time-limit=5400s", "--env=A=1,2 'x' $$B"];
   const wide = ["--nodes=2", "--ntasks=4", "--cores-per-task=3"];
   const r = ["--nodes=1", "--ntasks=1", "--cores-per-task=2", "--gpus-per-task=1"];
   const slots = ["--nodes=2", "--nslots=4", "--cores-per-slot=3"];
@@ -216,6 +225,7 @@ test("flux: groups are batches, ids are handed on, nothing is lost in quotes", (
       ...r,
       ...common,
       "--cc=0-2",
+      "--env=BUSBAR_ARRAY_INDEX={cc}",
       "--dependency=afterok:id1",
       "test-it",
       "",

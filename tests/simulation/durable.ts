@@ -113,7 +113,8 @@ export class Durable {
     const now = "nodeId" in state ? state.nodeId : undefined;
     if (now !== undefined) this.assignedTo.set(formatRun({ jobId, index, attempt }), now);
     for (const one of past) {
-      this.assignedTo.set(formatRun({ jobId, index, attempt: one.attempt }), one.nodeId);
+      const ran = formatRun({ jobId, index, attempt: one.attempt });
+      if (one.nodeId !== undefined) this.assignedTo.set(ran, one.nodeId);
     }
   }
 

@@ -6,7 +6,10 @@ import type { NodeHello } from "../../src/core/state/command.ts";
 
 /** A job spec with defaults: `true` on one cpu. */
 export const aSpec = (input: Partial<JobSpecInput> = {}): JobSpec =>
-  toJobSpec({ ...(input.script === undefined ? { command: ["true"] } : {}), ...input });
+  toJobSpec({
+    ...(input.script === undefined && input.jobspec === undefined ? { command: ["true"] } : {}),
+    ...input,
+  });
 
 /** An agent's hello with defaults: 4 cpus, 8 GiB. */
 export const aHello = (name: string, hello: Partial<NodeHello> = {}): NodeHello => ({

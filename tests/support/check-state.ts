@@ -26,6 +26,7 @@ export function checkState(state: State): string[] {
     ...checkGroups(state),
     ...checkHolds(state),
     ...checkClusters(state),
+    ...checkHanded(state),
   ];
 }
 
@@ -89,7 +90,8 @@ function checkNodes(state: State): string[] {
       if (used[name] !== want[name]) {
         wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
       }
-      if ((want[name] ?? 0) > (node.capacity[name] ?? 0)) {
+      // An agent of a cluster takes what it has room for, which is its own business.
+      if (node.clusterAgent === undefined && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
         wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
       }
     }
@@ -157,6 +159,24 @@ function checkClusters(state: State): string[] {
   return wrong;
 }
 
+/** What was handed over is known, and what was told of output is counted. */
+function checkHanded(state: State): string[] {
+  const { handed } = state;
+  const tasks = [...records(state)].flatMap(({ rows }) => rows);
+  const accepted = tasks.filter(({ state: at }) => at.kind === "accepted");
+  const known = new Set<unknown>(handed.inOrder());
+  const wrong = accepted
+    .filter((task) => !known.has(task))
+    .map(({ jobId, index }) => `task ${jobId}.${index} was handed over and is not known`);
+  if (known.size !== accepted.length) wrong.push(`${known.size} tasks are known to be handed over`);
+  const chars = tasks.reduce(
+    (sum, { told }) => sum + (told?.stdout.length ?? 0) + (told?.stderr.length ?? 0),
+    0,
+  );
+  if (chars !== handed.toldChars) wrong.push(`${handed.toldChars} characters told, not ${chars}`);
+  return wrong;
+}
+
 /** The state as a restarted server would read it back from the rows these changes left. */
 export function readBack(changes: readonly Change[]): State {
   const rows = new Map<string, string>();
@@ -197,7 +217,8 @@ export const digest = (state: State): unknown => ({
     .map(({ node, used, free, tasks }) => ({
       node,
       used: { ...used },
-      free: { ...free },
+      // What an agent of a cluster uses it does not have.
+      free: node.clusterAgent === undefined ? { ...free } : undefined,
       tasks: tasks.size,
     }))
     .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),

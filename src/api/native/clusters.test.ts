@@ -3,11 +3,11 @@ import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../limits.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { busbarService } from "./service.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
-import { call, connect, failure } from "./testing/grpc-client.ts";
+import { call, connect, failure } from "../grpc/testing/grpc-client.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
 import { aSatisfied } from "./testing/view-builders.ts";
 
@@ -155,6 +155,36 @@ describe("over gRPC", () => {
     ]);
   });
 
+  test("tasks that are offered are listed, taken and told of", async () => {
+    const offered = await call(client, method.listOfferedTasks, { cluster: "local" });
+    expect(last()?.args).toEqual(["local", undefined]);
+    expect(offered).toMatchObject({
+      tasks: [{ id: "17", attempt: 1, spec: { name: "sleep" }, offeredAtMs: 5n }],
+      total: 1n,
+    });
+    await call(client, method.listOfferedTasks, { cluster: "local", max: 7 });
+    expect(last()?.args).toEqual(["local", 7]);
+    const ids = ["17", "18.3"];
+    expect(await call(client, method.acceptTasks, { cluster: "local", ids })).toMatchObject({
+      accepted: ["17"],
+      refused: [{ id: "18.3", reason: "it is accepted already" }],
+    });
+    const reports = [
+      { id: "17", attempt: 2, state: "running", startedAtMs: 5n },
+      { id: "18.3", state: "failed", exitCode: 3, endedAtMs: 9n, stdout: "a", timeLimit: true },
+    ];
+    const told = await call(client, method.reportTasks, { cluster: "local", reports });
+    expect(told).toMatchObject({ unwanted: ["17"] });
+    expect(last()?.args).toMatchObject([
+      local,
+      "local",
+      [
+        { id: "17", attempt: 2, state: "running", startedAtMs: 5, endedAtMs: undefined },
+        { id: "18.3", attempt: undefined, exitCode: 3, endedAtMs: 9, isTimeLimit: true },
+      ],
+    ]);
+  });
+
   test("satisfy takes a jobspec or a request, and a selection", async () => {
     const plain = await call(client, method.satisfy, { ask: { case: "jobspec", value: "text" } });
     expect(last()?.args).toEqual([
@@ -230,6 +260,24 @@ describe("over gRPC", () => {
 
 describe("over REST", () => {
   const graph = { graph: { nodes: { "0": {} } } };
+
+  test("tasks that are offered are listed, taken and told of", async () => {
+    const path = "/v1/clusters/local";
+    expect((await http.get(`${path}/offered?max=3`)).json).toMatchObject({
+      tasks: [{ id: "17", attempt: 1, spec: { name: "sleep" }, offeredAtMs: 5 }],
+      total: 1,
+    });
+    expect(last()?.args).toEqual(["local", 3]);
+    const taken = await http.send("POST", `${path}/accept`, { ids: ["17", "18"] });
+    expect(taken.json).toMatchObject({ accepted: ["17"], refused: [{ id: "18" }] });
+    const reports = [{ id: "17", state: "failed", exitCode: 3, stderr: "no" }];
+    expect((await http.send("POST", `${path}/reports`, { reports })).json).toMatchObject({
+      unwanted: [],
+    });
+    expect(last()?.args).toEqual([local, "local", reports]);
+    const odd = { reports: [{ id: "17", state: "gone" }] };
+    expect(await http.send("POST", `${path}/reports`, odd)).toMatchObject({ status: 400 });
+  });
 
   test("clusters are registered, shown and deleted", async () => {
     const made = await http.send("POST", "/v1/clusters", { name: "blue", graph });

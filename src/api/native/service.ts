@@ -8,14 +8,15 @@ import type { Operations } from "../../server/operations.ts";
 import { LOCAL_CALLER } from "./caller.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
-import { OfBytes } from "./grpc-of-bytes.ts";
-import { defineService, type GrpcService } from "./grpc-service.ts";
-import type { Traffic } from "./traffic.ts";
+import { OfBytes } from "../grpc/of-bytes.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
+import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
-import { message } from "./wire-message.ts";
+import { message } from "../grpc/wire-message.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
@@ -104,6 +105,14 @@ export const busbarService = (
         clusters.toCluster(
           await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
         ),
+      listOfferedTasks: async ({ cluster, max }) =>
+        handed.toOffered(await operations.listOffered(cluster, max === 0 ? undefined : max)),
+      acceptTasks: async ({ cluster, ids }) =>
+        handed.toAccepted(await operations.acceptTasks(LOCAL_CALLER, cluster, ids)),
+      reportTasks: async ({ cluster, reports }) =>
+        handed.toReported(
+          await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
+        ),
       rotateClusterCredentials: async (request) =>
         clusters.toRotated(
           await operations.rotateCredentials(
@@ -130,7 +139,14 @@ export const busbarService = (
       traffic,
       large: {
         requests: ["registerCluster", "addSubsystem"],
-        answers: ["getClusterGraph", "getSubsystem", "listClusters", "satisfy", "tryJobs"],
+        answers: [
+          "getClusterGraph",
+          "getSubsystem",
+          "listClusters",
+          "satisfy",
+          "tryJobs",
+          "listOfferedTasks",
+        ],
       },
     },
   );

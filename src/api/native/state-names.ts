@@ -17,11 +17,13 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   expired: State.EXPIRED,
   skipped: State.SKIPPED,
   offered: State.OFFERED,
+  accepted: State.ACCEPTED,
 };
 
 // Records, because they are total by type and lists are not.
 const JOB_STATES: Readonly<Record<JobStateName, true>> = {
   pending: true,
+  accepted: true,
   running: true,
   succeeded: true,
   failed: true,

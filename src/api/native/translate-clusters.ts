@@ -29,7 +29,7 @@ import type {
 } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
 import { fromJson, fromValues, toValue } from "./translate-values.ts";
-import { message, wide } from "./wire-message.ts";
+import { message, wide } from "../grpc/wire-message.ts";
 
 // What is asked and answered about clusters, from and to messages of the wire.
 

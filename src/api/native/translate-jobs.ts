@@ -26,7 +26,7 @@ import type { Operations } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
 import { stateOf } from "./state-names.ts";
 import { toSelect } from "./translate-values.ts";
-import { message, wide, wideAll } from "./wire-message.ts";
+import { message, wide, wideAll } from "../grpc/wire-message.ts";
 
 // What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
 // is a zero value.
@@ -106,6 +106,7 @@ export const toCounts = (view: TaskCounts): wire.TaskCounts =>
     pending: wide(view.pending),
     waiting: wide(view.waiting),
     offered: wide(view.offered),
+    accepted: wide(view.accepted),
     assigned: wide(view.assigned),
     running: wide(view.running),
     stopping: wide(view.stopping),
@@ -138,7 +139,8 @@ export const toTask = (view: views.TaskView): wire.Task =>
 const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
   message(PastAttemptSchema, {
     attempt: view.attempt,
-    node: view.node,
+    node: view.node ?? "",
+    cluster: view.cluster ?? "",
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     exitCode: view.exitCode ?? 0,

@@ -27,7 +27,10 @@ export const resourceColumns: readonly Column<Place>[] = [
 export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
   const columns: readonly Column<NodeRow>[] = [
     { title: "NAME", value: (node) => node.name },
-    { title: "CLUSTER", value: (node) => node.cluster },
+    {
+      title: "CLUSTER",
+      value: (node) => (node.isClusterAgent === true ? `all of ${node.cluster}` : node.cluster),
+    },
     { title: "STATE", value: (node) => node.state, style: (node) => stateStyle(node.state) },
     { title: "TASKS", align: "right", value: (node) => String(node.tasks) },
     ...resourceColumns,
@@ -55,7 +58,7 @@ export function renderNode(node: NodeRow, page: Page): string {
   const fields = renderFields(
     [
       ["Node", node.name],
-      ["Cluster", node.cluster],
+      [node.isClusterAgent === true ? "Speaks for" : "Cluster", node.cluster],
       ["State", node.state, stateStyle(node.state)],
       ["Drained because", node.drainReason ?? ""],
       ["Tasks", String(node.tasks)],

@@ -1,8 +1,13 @@
 import { AppError } from "../../lib/errors.ts";
 import type { Resources } from "../model/resources.ts";
 import { conversion } from "./amount.ts";
-import { type CompiledRequest, compileRequest, type Need } from "./compile-request.ts";
-import type { ResourceChoice } from "./request.ts";
+import {
+  type Alternative,
+  type CompiledRequest,
+  compileRequest,
+  type Need,
+} from "./compile-request.ts";
+import type { ResourceChoice, ResourceRequest } from "./request.ts";
 
 /** What a task asks of graphs, prepared once for all tasks that ask for it. */
 export interface GraphRequest {
@@ -54,17 +59,26 @@ export function toTaken(leaves: Iterable<readonly [type: string, amount: number]
 }
 
 /** About what one task takes, by the first alternative: for people, and for shares of groups. */
-export function needsOf({ compiled }: GraphRequest): Resources {
+export const needsOf = ({ compiled }: GraphRequest): Resources =>
+  amountsOf(compiled.alternatives[0]).amounts;
+
+/** What an alternative comes to, with all copies of it, and on how many nodes. */
+export function amountsOf(alternative: Alternative | undefined): {
+  readonly amounts: Resources;
+  readonly nodes: number;
+} {
   const leaves: [string, number][] = [];
+  let nodes = 0;
   const walk = (need: Need, copies: number): void => {
     const count = copies * need.count;
     for (const inner of need.inside) walk(inner, count);
+    if (need.type === "node") nodes += count;
     if (need.inside.length > 0 || need.type === undefined || need.type === "node") return;
     const factor = need.type === "memory" ? conversion(need.unit ?? "", "B") : 1;
     if (factor !== undefined && isResource(need.type)) leaves.push([need.type, count * factor]);
   };
-  for (const tree of compiled.alternatives[0]?.trees ?? []) walk(tree, 1);
-  return toTaken(leaves);
+  for (const tree of alternative?.trees ?? []) walk(tree, 1);
+  return { amounts: toTaken(leaves), nodes };
 }
 
 /** Types are free text; what is no name of a resource is matched and not counted. */
@@ -80,21 +94,20 @@ export function choiceOf(needs: Resources): ResourceChoice {
   return choice;
 }
 
-const toChoice = (needs: Resources): ResourceChoice => [
-  [
-    {
-      ...PLAIN,
-      type: "slot",
-      isSlot: true,
-      with: Object.entries(needs).map(([name, amount]) => ({
-        ...PLAIN,
-        type: name === "cpu" ? "core" : name,
-        count: name === "cpu" ? amount / CPU : amount,
-        unit: name === "memory" ? "B" : undefined,
-      })),
-    },
-  ],
-];
+const toChoice = (needs: Resources): ResourceChoice =>
+  Object.keys(needs).length === 0 ? [[]] : [[slotOf(needs)]];
+
+const slotOf = (needs: Resources): ResourceRequest => ({
+  ...PLAIN,
+  type: "slot",
+  isSlot: true,
+  with: Object.entries(needs).map(([name, amount]) => ({
+    ...PLAIN,
+    type: name === "cpu" ? "core" : name,
+    count: name === "cpu" ? amount / CPU : amount,
+    unit: name === "memory" ? "B" : undefined,
+  })),
+});
 
 const PLAIN = {
   count: 1,

@@ -14,6 +14,7 @@ import { DRAFT_2, EXPERIMENTAL, FLUX_V1, NEXTGEN } from "./testing/documents.ts"
 import { toBusbarJobs } from "./to-busbar.ts";
 import { toFluxV1 } from "./to-flux-v1.ts";
 import { toNextgen } from "./to-nextgen.ts";
+import { toSteps } from "./to-steps.ts";
 
 const START = { line: 1, column: 1 };
 
@@ -478,6 +479,7 @@ function convertAll(jobspec: Jobspec): void {
     () => toNextgen(jobspec),
     () => toFluxV1(jobspec),
     () => toBusbarJobs(jobspec).jobs.forEach(({ spec }) => toJobSpec(spec)),
+    () => toSteps(jobspec),
     ...planTargets.map((target) => () => toScript(plan(jobspec, target))),
   ];
   for (const attempt of attempts) {
@@ -629,7 +631,7 @@ describe("whatever is sent", () => {
         /and 3980 more$/,
       ],
       [`${head}tasks: ${"[".repeat(100_000)}`, /is nested more than 64 deep/],
-      [`a: ${"x".repeat(1_100_000)}`, /characters; at most 1048576/],
+      [`a: ${"x".repeat(2_100_000)}`, /characters; at most 2097152/],
       [
         `version: 1\nresources: {r: &a {type: node, count: 1, with: [*a]}}\ntasks: [{command: [x], resources: r}]`,
         /nested more than 64 deep/,

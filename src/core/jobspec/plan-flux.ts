@@ -6,14 +6,11 @@ import {
   argvOfTask,
   localLine,
   notesOf,
-  perProcess,
   type PlanStep,
-  processesOf,
-  shapeOfTask,
   variableNames,
   variablesOf,
 } from "./plan-lines.ts";
-import { shapeOf } from "./shape.ts";
+import { groupShapeOf, type StepShape, stepShapeOf } from "./to-steps.ts";
 
 /** A flux submit for each task, a flux batch for each group, whose script submits what is in it. */
 export const planFlux = (jobspec: Jobspec): readonly PlanStep[] =>
@@ -44,7 +41,10 @@ function planItems(
     const after = ids.map(({ flag }) => flag);
     const line =
       item.kind === "task"
-        ? submitLine(item, attributes, after, around.length > 0)
+        ? submitLine(item, attributes, [
+            ...after,
+            ...(around.length > 0 ? ["--flags=waitable"] : []),
+          ])
         : batchLine(jobspec, item, [...around, item], { attributes, after });
     return {
       ...step,
@@ -57,7 +57,7 @@ function planItems(
 const isLocal = (item: JobspecItem): boolean => item.kind === "task" && item.isLocal;
 
 /** A task with replicas is several jobs: all of their ids are in the variable. */
-function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
+export function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   const variable = `$${variables.get(item.path) ?? ""}`;
   if (item.kind === "group" || item.replicas === 1) {
     return { flag: `--dependency=afterok:"${variable}"`, value: `"${variable}"` };
@@ -65,34 +65,43 @@ function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   return { flag: `$(printf -- '--dependency=afterok:%s ' ${variable})`, value: variable };
 }
 
-function submitLine(
+export function submitLine(
   task: JobspecTask,
   attributes: Attributes,
-  after: readonly string[],
-  isInGroup: boolean,
+  flags: readonly string[],
 ): string {
-  const shape = shapeOfTask(task);
-  const each = perProcess(task, shape);
-  const nodes = shape.nodes ?? (shape.nodesPerSlot > 1 ? shape.slots * shape.nodesPerSlot : 0);
-  const flags = [
+  const argv = argvOfTask(task);
+  const common = [
     `--job-name=${quoteShell(task.path)}`,
-    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
-    `--ntasks=${processesOf(task, shape)}`,
-    ...(each.cores > 0 ? [`--cores-per-task=${each.cores}`] : []),
-    ...(each.gpus > 0 ? [`--gpus-per-task=${each.gpus}`] : []),
-    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...shapeFlags(stepShapeOf(task), "task"),
     ...attributeFlags(attributes),
-    ...(task.replicas === 1 ? [] : [`--cc=0-${task.replicas - 1}`]),
-    ...after,
-    ...(isInGroup ? ["--flags=waitable"] : []),
   ];
-  return `flux submit ${flags.join(" ")} ${joinShell(argvOfTask(task))}`;
+  const line = (copies: readonly string[]): string =>
+    `flux submit ${[...common, ...copies, ...flags].join(" ")} ${joinShell(argv)}`;
+  if (task.replicas === 1) return line([]);
+  // With --cc Flux takes what is between braces, anywhere, for something to fill in.
+  const hasBraces = /[{}]/.test(
+    [task.path, ...argv, ...Object.values(attributes.environment)].join(" "),
+  );
+  if (!hasBraces) return line([`--cc=0-${task.replicas - 1}`, "--env=BUSBAR_ARRAY_INDEX={cc}"]);
+  const each = line(['--env=BUSBAR_ARRAY_INDEX="$i"']);
+  return `i=0 && while [ "$i" -lt ${task.replicas} ]; do ${each} || exit; i=$((i + 1)); done`;
 }
+
+/** Of a job, or of the slots of an instance in which jobs run. */
+const shapeFlags = (shape: StepShape, each: "task" | "slot"): readonly string[] => [
+  ...(shape.nodes === undefined ? [] : [`--nodes=${shape.nodes}`]),
+  `--n${each}s=${shape.processes}`,
+  ...(shape.coresPerProcess > 0 ? [`--cores-per-${each}=${shape.coresPerProcess}`] : []),
+  ...(shape.gpusPerProcess > 0 ? [`--gpus-per-${each}=${shape.gpusPerProcess}`] : []),
+  ...(shape.isExclusive ? ["--exclusive"] : []),
+];
 
 const attributeFlags = ({ durationMs, cwd, environment }: Attributes): readonly string[] => [
   ...(durationMs === undefined || durationMs === 0 ? [] : [`--time-limit=${durationMs / 1_000}s`]),
   ...(cwd === undefined ? [] : [`--cwd=${quoteShell(cwd)}`]),
-  ...variablesOf(environment).map((variable) => `--env=${quoteShell(variable)}`),
+  // Flux puts in the values of variables that begin with a dollar; two of them are one.
+  ...variablesOf(environment).map((each) => `--env=${quoteShell(each.replaceAll("$", "$$$$"))}`),
 ];
 
 function batchLine(
@@ -101,16 +110,10 @@ function batchLine(
   around: readonly TaskGroup[],
   { attributes, after }: { readonly attributes: Attributes; readonly after: readonly string[] },
 ): string {
-  const shape = shapeOf(group.resources[0] ?? []);
-  const nodes = shape.nodes ?? shape.slots * shape.nodesPerSlot;
-  const { cores, gpus } = shape.perSlot;
+  const shape = groupShapeOf(group);
   const flags = [
     `--job-name=${quoteShell(group.path)}`,
-    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
-    `--nslots=${shape.slots}`,
-    ...(cores > 0 ? [`--cores-per-slot=${cores}`] : []),
-    ...(gpus > 0 ? [`--gpus-per-slot=${gpus}`] : []),
-    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...shapeFlags(shape, "slot"),
     ...attributeFlags(attributes),
     ...after,
     ...(around.length > 1 ? ["--flags=waitable"] : []),

@@ -1,7 +1,8 @@
 import { AppError } from "../../lib/errors.ts";
 import { commandLine, quoteShell } from "../../lib/shell.ts";
 import type { Attributes, JobspecItem, JobspecTask } from "./model.ts";
-import { type Shape, shapeOf } from "./shape.ts";
+import { shapeOf } from "./shape.ts";
+import { stepShapeOf } from "./to-steps.ts";
 import { argvOf, plainWork } from "./work-script.ts";
 
 /** One thing that a plan does. */
@@ -21,27 +22,6 @@ export function argvOfTask(task: JobspecTask): readonly string[] {
   const work = plainWork(task.work);
   if (work.kind !== "impossible") return argvOf(work);
   throw new AppError("invalid_argument", `${task.path}: ${work.reason}`);
-}
-
-/** The first choice: a submitted job cannot hold alternatives. */
-export const shapeOfTask = (task: JobspecTask): Shape => shapeOf(task.resources[0] ?? []);
-
-export const processesOf = (task: JobspecTask, shape: Shape): number => {
-  const { kind, count } = task.processes;
-  // A slot of several nodes has a process on each.
-  return kind === "total" ? count : shape.slots * count * Math.max(1, shape.nodesPerSlot);
-};
-
-/** What one process gets of its slot; 0: not spoken of. */
-export function perProcess(task: JobspecTask, shape: Shape) {
-  const { kind, count } = task.processes;
-  const sharing = (kind === "per-slot" ? count : 1) * Math.max(1, shape.nodesPerSlot);
-  const { cores, gpus, memoryBytes } = shape.perSlot;
-  return {
-    cores: cores === 0 ? 0 : Math.max(1, Math.floor(cores / sharing)),
-    gpus: Math.floor(gpus / sharing),
-    memoryBytes: Math.ceil(memoryBytes / sharing),
-  };
 }
 
 /** What the command lines of other schedulers leave out of what was asked for. */
@@ -74,9 +54,7 @@ export function localLine(task: JobspecTask, attributes: Attributes): string {
   // Files are written where the task runs.
   const isHere = cwd === undefined && task.work.scripts.length === 0;
   const enter = isHere ? "" : `cd ${cwd === undefined ? '"$(mktemp -d)"' : quoteShell(cwd)} && `;
-  const copies = task.isLocal
-    ? task.replicas
-    : task.replicas * processesOf(task, shapeOfTask(task));
+  const copies = task.replicas * stepShapeOf(task).processes;
   if (copies === 1) return enter === "" ? line : `(${enter}${line})`;
   // As in an array of Busbar, each copy can know which one it is.
   const each = `BUSBAR_ARRAY_INDEX=$i ${line} || exit`;

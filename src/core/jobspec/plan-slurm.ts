@@ -5,13 +5,11 @@ import {
   argvOfTask,
   localLine,
   notesOf,
-  perProcess,
   type PlanStep,
-  processesOf,
-  shapeOfTask,
   variableNames,
   variablesOf,
 } from "./plan-lines.ts";
+import { stepShapeOf } from "./to-steps.ts";
 
 /**
  * One sbatch for each task. Slurm has no jobs inside of jobs, so that groups are taken apart into
@@ -42,17 +40,17 @@ const waitLine = (after: readonly string[]): string => `srun --ntasks=1 ${after.
 
 function submitLine({ task, attributes }: FlatTask, after: readonly string[]): string {
   const { durationMs, cwd, environment } = attributes;
-  const shape = shapeOfTask(task);
-  const processes = processesOf(task, shape);
-  const each = perProcess(task, shape);
-  const nodes = shape.nodes ?? (shape.nodesPerSlot > 1 ? shape.slots * shape.nodesPerSlot : 0);
+  const shape = stepShapeOf(task);
+  const { nodes, processes, coresPerProcess, gpusPerProcess, memoryBytesPerProcess } = shape;
   const flags = [
     `--job-name=${quoteShell(task.path)}`,
-    ...(nodes > 0 ? [`--nodes=${nodes}`] : []),
+    ...(nodes === undefined ? [] : [`--nodes=${nodes}`]),
     `--ntasks=${processes}`,
-    ...(each.cores > 0 ? [`--cpus-per-task=${each.cores}`] : []),
-    ...(each.gpus > 0 ? [`--gpus-per-task=${each.gpus}`] : []),
-    ...(each.memoryBytes > 0 ? [memoryFlag(each.memoryBytes, Math.max(1, each.cores))] : []),
+    ...(coresPerProcess > 0 ? [`--cpus-per-task=${coresPerProcess}`] : []),
+    ...(gpusPerProcess > 0 ? [`--gpus-per-task=${gpusPerProcess}`] : []),
+    ...(memoryBytesPerProcess > 0
+      ? [memoryFlag(memoryBytesPerProcess, Math.max(1, coresPerProcess))]
+      : []),
     ...(shape.isExclusive ? ["--exclusive"] : []),
     ...(durationMs === undefined || durationMs === 0 ? [] : [`--time=${slurmTime(durationMs)}`]),
     ...(cwd === undefined ? [] : [`--chdir=${quoteShell(cwd)}`]),

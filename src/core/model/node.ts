@@ -55,4 +55,14 @@ export function nodeStateName(node: Node, activeTasks: number): NodeStateName {
 
 /** Whether new tasks may be placed there. */
 export const isSchedulable = (node: Node): boolean =>
+  node.clusterAgent === undefined && isTaking(node);
+
+/** Whether it takes new work: what is placed on it, or, for an agent of a cluster, what it takes. */
+export const isTaking = (node: Node): boolean =>
   node.link.kind === "connected" && node.drain === undefined;
+
+/** When a node that is away is lost; undefined: it is waited for, however long. */
+export function lostAtMs({ link, clusterAgent }: Node, nodeLostAfterMs: number) {
+  if (link.kind !== "disconnected" || clusterAgent?.onLost === "keep") return undefined;
+  return link.sinceMs + (clusterAgent?.leaseMs ?? nodeLostAfterMs);
+}

@@ -21,7 +21,10 @@ export type Failure =
  *                +---- waiting <------------------+ (while attempts are left)
  *
  *   (no row), waiting --offer--> offered --withdraw--> waiting
- *                                   +--cancel--> cancelled
+ *                                 |  |  +--cancel--> cancelled
+ *                                 |  +--take--> assigned (to the agent that speaks for the cluster)
+ *                                 +--accept--> accepted --told, silent--> succeeded | failed
+ *                                                  +--give back, fail--> waiting; cancel--> cancelled
  *
  * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
  * changes nothing. Ended states are final.
@@ -42,6 +45,13 @@ export interface Task {
   readonly past: readonly PastAttempt[];
   /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
   readonly takes?: Resources;
+  /** What the cluster that ran it told of its output: the end of it, bounded. */
+  readonly told?: ToldOutput;
+}
+
+export interface ToldOutput {
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export type TaskState =
@@ -49,6 +59,15 @@ export type TaskState =
   | { readonly kind: "waiting"; readonly notBeforeMs: number; readonly isFresh?: true }
   /** To a pulling cluster, which has not taken it yet. */
   | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
+  /** Handed over to a pulling cluster, which runs it by itself and tells of it, or does not. */
+  | {
+      readonly kind: "accepted";
+      readonly cluster: ClusterId;
+      readonly acceptedAtMs: number;
+      readonly startedAtMs: number | undefined;
+      /** When the cluster last told something of it. */
+      readonly heardAtMs: number;
+    }
   | { readonly kind: "assigned"; readonly nodeId: NodeId; readonly assignedAtMs: number }
   | {
       readonly kind: "running";
@@ -63,42 +82,46 @@ export type TaskState =
       readonly startedAtMs: number | undefined;
       readonly reason: string;
     }
-  | {
+  | ({
       readonly kind: "succeeded";
-      readonly nodeId: NodeId;
       readonly startedAtMs: number;
       readonly endedAtMs: number;
-    }
-  | {
+    } & Ran)
+  | ({
       readonly kind: "failed";
-      readonly nodeId: NodeId;
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
       readonly failure: Failure;
-    }
-  | {
+    } & Ran)
+  | ({
       readonly kind: "cancelled";
-      readonly nodeId: NodeId | undefined;
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
       readonly reason: string;
-    };
+    } & Ran);
 
-export interface PastAttempt {
+/** Where an attempt was made: on a node, by a cluster it was handed over to, or nowhere yet. */
+export interface Ran {
+  readonly nodeId: NodeId | undefined;
+  readonly cluster?: ClusterId;
+}
+
+export interface PastAttempt extends Ran {
   readonly attempt: number;
-  readonly nodeId: NodeId;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly failure: Failure;
 }
 
 export type TaskStateKind = TaskState["kind"];
+export type AcceptedState = Extract<TaskState, { kind: "accepted" }>;
 /** A state that binds resources on a node. */
 export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
 
 const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   waiting: ["assigned", "offered", "cancelled"],
-  offered: ["waiting", "cancelled"],
+  offered: ["waiting", "cancelled", "assigned", "accepted"],
+  accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
   assigned: ["running", "stopping", "waiting", "succeeded", "failed"],
   running: ["stopping", "waiting", "succeeded", "failed"],
   stopping: ["cancelled", "succeeded"], // succeeded: it finished before the stop reached it
@@ -117,6 +140,11 @@ export const canMove = (from: TaskState | undefined, to: TaskState): boolean =>
 
 export const isActive = (state: TaskState): state is ActiveState =>
   state.kind === "assigned" || state.kind === "running" || state.kind === "stopping";
+
+export const ranBy = (state: ActiveState | AcceptedState): Ran =>
+  state.kind === "accepted"
+    ? { nodeId: undefined, cluster: state.cluster }
+    : { nodeId: state.nodeId };
 
 /** One clause that tells a person why an attempt failed. */
 export function describeFailure(failure: Failure): string {

@@ -207,11 +207,11 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<
 const NO_PAST: Task["past"] = Object.freeze([]);
 
 function encodeTask(task: Task): string {
-  const { jobId, index, attempt, state, failures, losses, past, takes } = task;
+  const { jobId, index, attempt, state, failures, losses, past, takes, told } = task;
   const base: StoredTask =
-    takes === undefined
+    takes === undefined && told === undefined
       ? { jobId, index, attempt, state }
-      : { jobId, index, attempt, state, takes };
+      : { jobId, index, attempt, state, ...(takes && { takes }), ...(told && { told }) };
   const isFirst = failures === 0 && losses === 0 && past.length === 0;
   return JSON.stringify(isFirst ? base : { ...base, failures, losses, past });
 }
@@ -223,23 +223,30 @@ const decodeTask = (stored: StoredTask): Task => ({
   state: decodeState(stored.state),
   failures: stored.failures ?? 0,
   losses: stored.losses ?? 0,
-  past: (stored.past ?? NO_PAST).map((one) => ({ ...one, startedAtMs: one.startedAtMs })),
+  past: (stored.past ?? NO_PAST).map((one) => ({
+    ...one,
+    nodeId: one.nodeId,
+    startedAtMs: one.startedAtMs,
+  })),
   ...(stored.takes === undefined ? {} : { takes: stored.takes }),
+  ...(stored.told === undefined ? {} : { told: stored.told }),
 });
 
 /** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
 function decodeState(state: Task["state"]): Task["state"] {
   switch (state.kind) {
     case "stopping":
-    case "failed":
+    case "accepted":
       return { ...state, startedAtMs: state.startedAtMs };
+    case "succeeded":
+      return { ...state, nodeId: state.nodeId };
+    case "failed":
     case "cancelled":
       return { ...state, nodeId: state.nodeId, startedAtMs: state.startedAtMs };
     case "waiting":
     case "offered":
     case "assigned":
     case "running":
-    case "succeeded":
       return state;
   }
 }
@@ -250,4 +257,10 @@ const decodeGroup = (stored: Partial<Group>): Group => ({
   queuedTasksMax: stored.queuedTasksMax,
 });
 
-const decodeNode = (stored: Node): Node => ({ ...stored, drain: stored.drain });
+const decodeNode = (stored: Node): Node => ({
+  ...stored,
+  drain: stored.drain,
+  ...(stored.clusterAgent === undefined
+    ? {}
+    : { clusterAgent: { ...stored.clusterAgent, leaseMs: stored.clusterAgent.leaseMs } }),
+});

@@ -3,12 +3,12 @@ import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
 import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
-import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
+import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
 import type { ClusterAgentTerms } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
-import type { Failure } from "../model/task.ts";
+import type { Failure, ToldOutput } from "../model/task.ts";
 import type { Change } from "./change.ts";
 
 /** One attempt at one task, as agents name it. */
@@ -39,6 +39,27 @@ export type RunEvent =
       readonly endedAtMs: number;
       readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | Failure;
     };
+
+/** What a cluster says of a task that was handed over to it. */
+export type TaskEvent = {
+  readonly task: TaskRef;
+  /** Which attempt it speaks of; undefined: the one it has. */
+  readonly attempt?: number | undefined;
+} & (
+  | { readonly kind: "started"; readonly startedAtMs: number }
+  | (Omit<RunEvent & { readonly kind: "ended" }, "run"> & {
+      readonly output?: ToldOutput | undefined;
+    })
+  /** It will not run it. */
+  | { readonly kind: "returned" }
+);
+
+/** What an agent of a cluster would take: at most so many tasks, as far as they fit. */
+export interface Room {
+  readonly tasks: number;
+  /** In base units, nodes too; what is not named is not looked at. */
+  readonly free: Resources;
+}
 
 /**
  * Everything that can happen. Time and ids from outside arrive inside commands; the core makes
@@ -96,6 +117,28 @@ export type Command =
       readonly nodeId: NodeId;
       readonly session: number;
       readonly facts: NodeFacts;
+    }
+  /** An agent that speaks for a cluster takes what was offered to it. */
+  | {
+      readonly kind: "take-tasks";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      readonly room: Room;
+      readonly nowMs: number;
+    }
+  /** A cluster takes tasks that were offered to it, to run them by itself. */
+  | {
+      readonly kind: "accept-tasks";
+      readonly cluster: ClusterId;
+      readonly tasks: readonly TaskRef[];
+      readonly nowMs: number;
+    }
+  /** A cluster tells of tasks that it took to run them by itself. */
+  | {
+      readonly kind: "report-tasks";
+      readonly cluster: ClusterId;
+      readonly events: readonly TaskEvent[];
+      readonly nowMs: number;
     }
   | { readonly kind: "remove-node"; readonly nodeId: NodeId; readonly nowMs: number }
   | {
@@ -166,6 +209,14 @@ export interface Answers {
   "submit-jobs": readonly Submitted[];
   /** What the agent must do to be in step: start these (again), stop those. */
   "connect-node": { readonly starts: readonly RunRef[]; readonly stops: readonly RunRef[] };
+  /** What it got, and what room is left. */
+  "take-tasks": { readonly taken: readonly RunRef[]; readonly room: Room };
+  "accept-tasks": {
+    readonly accepted: readonly TaskRef[];
+    readonly refused: readonly { readonly task: TaskRef; readonly reason: string }[];
+  };
+  /** Tasks that were told to have started and that nobody wants there (any more). */
+  "report-tasks": { readonly unwanted: readonly TaskRef[] };
   /** Runs the agent still has that are not, or no longer, its own. */
   "report-runs": { readonly stops: readonly RunRef[] };
 }

@@ -12,9 +12,11 @@ import {
 import { setCredentials } from "./decide/credentials.ts";
 import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
+import { acceptTasks, reportTasks } from "./decide/handed.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
 import { submitJobs } from "./decide/submit-jobs.ts";
+import { takeTasks } from "./decide/take-tasks.ts";
 import { recover, tick } from "./decide/tick.ts";
 import type { State } from "./state.ts";
 
@@ -46,6 +48,12 @@ function decideAny(state: State, command: Command): Decision {
       return drainNode(state, command);
     case "put-facts":
       return putFacts(state, command);
+    case "take-tasks":
+      return takeTasks(state, command);
+    case "accept-tasks":
+      return acceptTasks(state, command);
+    case "report-tasks":
+      return reportTasks(state, command);
     case "remove-node":
       return removeNode(state, command);
     case "register-cluster":

@@ -6,6 +6,7 @@ import { noCounts } from "./progress.ts";
 
 export const noJobCounts = (): Record<JobStateName, number> => ({
   pending: 0,
+  accepted: 0,
   running: 0,
   succeeded: 0,
   failed: 0,
@@ -39,7 +40,8 @@ export class GroupRecord {
   }
 
   get jobTotal(): number {
-    const { pending, running, succeeded, failed, cancelled, expired, skipped } = this.jobs;
-    return pending + running + succeeded + failed + cancelled + expired + skipped;
+    let total = 0;
+    for (const count of Object.values(this.jobs)) total += count;
+    return total;
   }
 }

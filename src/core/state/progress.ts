@@ -3,6 +3,8 @@ import type { Task, TaskState, TaskStateKind } from "../model/task.ts";
 
 export type JobStateName =
   | "pending"
+  /** All that has not ended was handed over to clusters that have told nothing of it. */
+  | "accepted"
   | "running"
   | "succeeded"
   | "failed"
@@ -17,6 +19,7 @@ export const TASK_STATES: readonly TaskStateName[] = [
   "pending",
   "waiting",
   "offered",
+  "accepted",
   "assigned",
   "running",
   "stopping",
@@ -42,6 +45,7 @@ const NONE: TaskCounts = Object.freeze({
   pending: 0,
   waiting: 0,
   offered: 0,
+  accepted: 0,
   assigned: 0,
   running: 0,
   stopping: 0,
@@ -71,11 +75,12 @@ export function taskStateName(job: Job, state: TaskState | undefined): TaskState
   if (state.kind === "waiting") {
     return job.closed?.kind ?? (state.isFresh === true ? "pending" : "waiting");
   }
+  if (state.kind === "accepted" && state.startedAtMs !== undefined) return "running";
   return state.kind;
 }
 
 export const isJobEnded = (progress: Progress): boolean =>
-  progress.state !== "pending" && progress.state !== "running";
+  progress.state !== "pending" && progress.state !== "running" && progress.state !== "accepted";
 
 export function afterTask(
   progress: Progress,
@@ -115,9 +120,10 @@ function stateOf(counts: TaskCounts): JobStateName {
   const ended = succeeded + failed + cancelled + expired + skipped;
   const active = counts.offered + counts.assigned + counts.running + counts.stopping;
   if (counts.pending + counts.waiting + active > 0) {
-    const begun = counts.running + counts.stopping + counts.waiting + ended > 0;
+    const begun = counts.running + counts.stopping + counts.waiting + counts.accepted + ended > 0;
     return begun ? "running" : "pending";
   }
+  if (counts.accepted > 0) return "accepted";
   if (failed > 0) return "failed";
   if (expired > 0) return "expired";
   if (skipped > 0) return "skipped";

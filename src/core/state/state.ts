@@ -23,6 +23,7 @@ import { CredentialTable } from "./credential-table.ts";
 import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
+import { HandedTasks } from "./handed-tasks.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
@@ -65,6 +66,7 @@ export class State {
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
   readonly ended = new EndedJobs();
+  readonly handed = new HandedTasks();
   #loading = false;
 
   /** While rows come back in the order of their keys, a job may look ended and not be. */
@@ -80,6 +82,7 @@ export class State {
       else if (record.job.spec.dependsOn !== undefined) this.#begin(record);
     }
     this.ended.sort();
+    this.handed.sort();
   }
 
   apply(change: Change): void {
@@ -257,6 +260,7 @@ export class State {
       for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
     }
     invariant(!this.holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
+    for (const task of record.taskRows()) this.handed.moved(task, undefined);
     this.ended.removeOldest(record);
     if (this.jobOrder.length > 1_024 && this.jobOrder.length > 2 * this.jobs.size) {
       this.jobOrder = this.jobOrder.filter((other) => this.jobs.has(other));
@@ -280,6 +284,7 @@ export class State {
   /** Keeps what nodes and groups hold in step with the task's state. */
   #bind(group: GroupRecord, record: JobRecord, before: Task | undefined, after: Task): void {
     this.#offer(before, after);
+    this.handed.moved(before, after);
     const { needs } = record.job.spec;
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
     const to = isActive(after.state) ? after.state.nodeId : undefined;

@@ -10,7 +10,7 @@ import { basename, join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createRemover } from "../../../src/agent/executors/process/remover.ts";
+import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
 import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { PERLS } from "../../../src/agent/executors/process/launcher-script.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
-import { createRemover } from "../../../src/agent/executors/process/remover.ts";
+import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
 import { identityOf } from "../../../src/agent/proc.ts";

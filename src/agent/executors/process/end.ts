@@ -1,7 +1,8 @@
 import { unreachable } from "../../../lib/invariant.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
 import type { Stop } from "./run.ts";
-import type { CommandOutcome, Obstacle } from "./wrapper.ts";
+import type { CommandOutcome } from "../../runs/command-outcome.ts";
+import { REFUSALS } from "../../runs/command-outcome.ts";
 
 /**
  * How a run ended, from what its wrapper left (undefined: nothing) and what we intended. Once a
@@ -31,13 +32,3 @@ function signalOf(outcome: CommandOutcome | undefined, stop: Stop): string | und
   if (outcome === undefined) return stop.sent ?? "SIGTERM";
   return outcome.kind === "signalled" ? outcome.signal : undefined;
 }
-
-/** Total by type: a new obstacle does not compile until there are words for it. */
-const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> = {
-  "not-found": (program) => `program not found: ${program}`,
-  "not-executable": (program) => `program cannot be executed: ${program}`,
-  "too-long": () => "the arguments and the environment together are too long for this machine",
-  "no-directory": () => "the working directory cannot be entered",
-  "no-process": () => "this machine allows no more processes",
-  stopped: () => "it was stopped before it began",
-};

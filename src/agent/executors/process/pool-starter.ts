@@ -9,7 +9,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { LauncherLine } from "./launch-frame.ts";
 import { parseLauncherLine } from "./launch-frame.ts";
 import { Launcher } from "./launcher.ts";
-import type { Remover } from "./remover.ts";
+import type { Remover } from "../../runs/remover.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
 import { parseOutcomeLine } from "./wrapper.ts";
 

@@ -1,6 +1,6 @@
 import { unreachable } from "../../../lib/invariant.ts";
-import type { JournalEntry } from "./journal.ts";
-import type { KeptOutputs } from "./kept-outputs.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+import type { KeptOutputs } from "../../runs/kept-outputs.ts";
 import type { Run, RunTerms, Stop } from "./run.ts";
 
 /** A run as the journal tells it: what became of it since must be looked up. */

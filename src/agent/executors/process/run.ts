@@ -1,4 +1,3 @@
-import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import type { RunId, RunReport } from "../../../ports/executor.ts";
 import type { ProcessIdentity } from "../../proc.ts";
@@ -53,21 +52,6 @@ export interface Run {
 export interface Left {
   readonly outputBytes: readonly [stdout: number, stderr: number];
   readonly isClean: boolean;
-}
-
-/** Names a run in maps and as a directory. */
-export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
-
-export function parseRunKey(key: string): RunId | undefined {
-  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(key);
-  if (match === null) return undefined;
-  return { jobId: Number(match[1]), index: Number(match[2]), attempt: Number(match[3]) };
-}
-
-export function idOf(key: string): RunId {
-  const id = parseRunKey(key);
-  invariant(id !== undefined, `${key} is a run's key`);
-  return id;
 }
 
 /** For a run that is found alive after the journal was lost. */

@@ -9,20 +9,21 @@ import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../po
 import type { Logger } from "../../../ports/logger.ts";
 import { isAlive } from "../../proc.ts";
 import { endOf } from "./end.ts";
-import type { JournalEntry } from "./journal.ts";
-import { createJournal, readJournal } from "./journal.ts";
-import type { KeptBounds } from "./kept-outputs.ts";
-import { KeptOutputs } from "./kept-outputs.ts";
+import type { JournalEntry } from "./journal-entry.ts";
+import { createJournal, readJournal } from "../../runs/journal.ts";
+import type { KeptBounds } from "../../runs/kept-outputs.ts";
+import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import { launchOf, termsOf } from "./launch.ts";
-import { Ledger } from "./ledger.ts";
-import type { OutputSource } from "./output-reader.ts";
-import { OutputReader } from "./output-reader.ts";
-import { cutOutput, outputBytes } from "./output.ts";
+import { Ledger } from "../../runs/ledger.ts";
+import type { OutputSource } from "../../runs/output-reader.ts";
+import { OutputReader, readFrom } from "../../runs/output-reader.ts";
+import { cutOutput, outputBytes } from "../../runs/output.ts";
 import type { Memory } from "./recover.ts";
 import { recall, summarise } from "./recover.ts";
-import type { Remover } from "./remover.ts";
+import type { Remover } from "../../runs/remover.ts";
 import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
-import { idOf, parseRunKey, reportOf, runKey, STRAY_TERMS } from "./run.ts";
+import { reportOf, STRAY_TERMS } from "./run.ts";
+import { idOf, parseRunKey, runKey } from "../../runs/run-key.ts";
 import { linuxSessions } from "./sessions.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
@@ -55,14 +56,16 @@ export class Runs {
   readonly #outputs: OutputReader;
   readonly #watch: Watch;
   readonly #listeners: Listener[] = [];
-  readonly #ledger: Ledger;
+  readonly #ledger: Ledger<JournalEntry>;
   #closed = false;
 
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#ledger = new Ledger(options.logger);
     this.#kept = new KeptOutputs(options.keptBounds);
-    this.#outputs = new OutputReader(options.clock, (key) => this.#sourceOf(key));
+    this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
+      readFrom(this.#sourceOf(key), stream, how),
+    );
     this.#watch = new Watch({
       clock: options.clock,
       active: this.#active,
@@ -80,7 +83,7 @@ export class Runs {
     const { directory, spareDirectory, bootId, logger, remover } = this.#options;
     const { entries, damaged } = readJournal(directory);
     if (damaged > 0) logger.warn({ damaged }, "left out damaged lines of the journal");
-    const memory = recall(entries, this.#kept);
+    const memory = recall(entries as JournalEntry[], this.#kept);
     const isSameBoot = memory.bootId === undefined || memory.bootId === bootId;
     if (isSameBoot) await this.#awaitWrappers(memory);
     remover.remove(spareDirectory); // from here on no lane of an earlier life takes a run

@@ -4,7 +4,8 @@ import { join } from "node:path";
 
 import { describeChain } from "../../../lib/errors.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
-import { isKeptByShell, SHELLS, WRAPPER } from "./wrapper.ts";
+import { isKeptByShell, SHELLS } from "../../runs/shells.ts";
+import { WRAPPER } from "./wrapper.ts";
 
 /**
  * One shell per run by Node's own spawn: it needs nothing but a shell, and costs this process a

@@ -1,4 +1,4 @@
-import type { CommandOutcome } from "./wrapper.ts";
+import type { CommandOutcome } from "../../runs/command-outcome.ts";
 
 /** One command to start, complete. Nothing in it is ever part of a command string. */
 export interface Launch {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { endOf } from "./end.ts";
-import { parseWrapperState, signalName } from "./wrapper.ts";
+import { signalName } from "../../runs/command-outcome.ts";
+import { parseWrapperState } from "./wrapper.ts";
 
 const STAT = `42 (a) b\u0020(c) S 1 42 42 0 ${"0 ".repeat(14)}777 0 0`;
 const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;

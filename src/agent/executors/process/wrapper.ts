@@ -1,6 +1,8 @@
 import { constants } from "node:os";
 
 import type { ProcessIdentity } from "../../proc.ts";
+import type { CommandOutcome, Obstacle } from "../../runs/command-outcome.ts";
+import { signalName } from "../../runs/command-outcome.ts";
 import { parseProcessStat } from "../../proc.ts";
 
 /**
@@ -40,19 +42,6 @@ printf 'exit %s\\nend\\n' "$?" >&9
 [ -e "$0/stopping" ] || kill -KILL 0
 `;
 
-/**
- * In order of preference. bash tells of signals only under its own name, not as `sh`; dash starts
- * twice as fast.
- */
-export const SHELLS = ["/bin/dash", "/bin/bash", "/bin/sh"] as const;
-
-/**
- * What a shell would keep for itself, or fail on: such variables reach the command by env(1).
- * PWD is right as it is: the shell corrects it to the working directory.
- */
-export const isKeptByShell = (name: string): boolean =>
-  !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || ["IFS", "OPTIND", "PPID"].includes(name);
-
 /** What a wrapper, shell or lane, has written so far. */
 export interface WrapperState {
   /** undefined: it took the run and has not yet said who it is. */
@@ -65,20 +54,6 @@ export interface WrapperState {
   /** undefined: the command has not ended, or the wrapper died before it could say. */
   readonly outcome: CommandOutcome | undefined;
 }
-
-export type CommandOutcome =
-  | { readonly kind: "exited"; readonly exitCode: number }
-  | { readonly kind: "signalled"; readonly signal: string }
-  | { readonly kind: "not-executed"; readonly why: Obstacle };
-
-/** Why a command was not executed. */
-export type Obstacle =
-  | "not-found"
-  | "not-executable"
-  | "too-long"
-  | "no-directory"
-  | "no-process"
-  | "stopped"; // before it began
 
 export function parseWrapperState(text: string): WrapperState {
   const lines = text.split("\n");
@@ -144,10 +119,3 @@ const OBSTACLES: Readonly<Record<number, Obstacle>> = {
   [E2BIG]: "too-long",
   [EAGAIN]: "no-process",
 };
-
-export function signalName(number: number): string {
-  for (const [name, value] of Object.entries(constants.signals)) {
-    if (value === number) return name;
-  }
-  return `SIG${number}`; // real-time signals have no name in Node
-}

@@ -120,7 +120,8 @@ export const Job = object(
 
 const past = object({
   attempt: whole("Number of the attempt, from 1"),
-  node: text("Where it ran"),
+  node: optional(text("Where it ran")),
+  cluster: optional(text("That it was handed over to")),
   startedAtMs: optional(timeMs("When it started")),
   endedAtMs: timeMs("When it ended"),
   exitCode: optional(whole("Exit code")),
@@ -189,6 +190,9 @@ export const Node = object(
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
     agentVersion: text("Version of its agent"),
+    isClusterAgent: optional(
+      Type.Literal(true, { description: "It speaks for all of its cluster, which pulls" }),
+    ),
     facts: optional(nodeFacts),
     revision: revision(),
   },

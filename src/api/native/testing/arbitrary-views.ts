@@ -150,13 +150,14 @@ const pasts = record<PastAttemptView>(
   {
     attempt: count,
     node: name,
+    cluster: name,
     startedAtMs: wide,
     endedAtMs: wide,
     exitCode: int32,
     signal: text,
     reason: text,
   },
-  ["startedAtMs", "exitCode", "signal"],
+  ["node", "cluster", "startedAtMs", "exitCode", "signal"],
 );
 
 export const tasks = record<TaskView>(
@@ -206,6 +207,7 @@ export const nodes = record<NodeView>(
     disconnectedAtMs: wide,
     drainReason: text,
     agentVersion: text,
+    isClusterAgent: fc.constant(true as const),
     facts: record<NodeFacts>(
       {
         cores: count,
@@ -220,7 +222,7 @@ export const nodes = record<NodeView>(
     ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason", "facts"],
+  ["connectedAtMs", "disconnectedAtMs", "drainReason", "isClusterAgent", "facts"],
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());

@@ -171,6 +171,21 @@ function basics(): Operations {
       state: [{ key: "nodes_free", value: 20, setAtMs: 5 }],
       counters: [{ key: "nodes_free", by: "nodes" }],
     }),
+    async listOffered(cluster, max = 1) {
+      find(clusters, "cluster", cluster);
+      const { spec } = aJob();
+      const tasks = [{ id: "17", attempt: 1, spec, offeredAtMs: 5 }].slice(0, max);
+      return { tasks, total: 1, revision };
+    },
+    acceptTasks: async (_caller, _cluster, ids) => ({
+      accepted: ids.slice(0, 1),
+      refused: ids.slice(1).map((id) => ({ id, reason: "it is accepted already" })),
+      revision,
+    }),
+    reportTasks: async (_caller, _cluster, reports) => ({
+      unwanted: reports.filter(({ state }) => state === "running").map(({ id }) => id),
+      revision,
+    }),
     checkCredential: async () => false,
     getServerCredentials: async () => ({}),
     async rotateCredentials(_, cluster, which) {

@@ -132,3 +132,23 @@ tasks:
   resources: four_cores
   script: echo done
 `;
+
+/** Software is built by the first task and used by the second. */
+export const SPACK_IOR = `
+version: 1
+resources:
+  spack-resources: {type: node, count: 1, with: [{type: core, count: 10}]}
+tasks:
+- name: build
+  resources: spack-resources
+  command: [spack, install, ior]
+- name: ior
+  resources: spack-resources
+  depends_on: [build]
+  command:
+  - bash
+  - -c
+  - |
+    spack load ior
+    ior -b 10g -O summaryFormat=json
+`;

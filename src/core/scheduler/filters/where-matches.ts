@@ -7,6 +7,7 @@ const never = (reason: string): Verdict => ({ kind: "never", reason });
 export const whereMatches: Filter = {
   name: "where-matches",
   check({ where }, { node }) {
+    if (node.clusterAgent !== undefined) return never("speaks for a cluster that pulls");
     if (where.kind === "pulling") return never("only clusters that pull are asked for");
     if (where.cluster !== undefined && where.cluster !== node.cluster) {
       return never(`not in cluster ${where.cluster}`);

@@ -1,6 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import { hasIndex } from "../../model/array-range.ts";
 import type { ActiveState, Task } from "../../model/task.ts";
+import { ranBy } from "../../model/task.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { JobRecord } from "../job-record.ts";
@@ -31,7 +32,7 @@ function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[
     });
   }
   for (const task of record.taskRows()) {
-    const row = task.state.kind === "offered" ? cancelled(task, command) : stopped(task, reason);
+    const row = isNotOurs(task) ? cancelled(task, command) : stopped(task, reason);
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;
@@ -46,22 +47,27 @@ function cancelOne(record: JobRecord, index: number, command: CommandOf<"cancel-
   // What waited when the job was closed has ended with it.
   const isWaiting = task === undefined || task.state.kind === "waiting";
   if (record.job.closed !== undefined && isWaiting) return [];
-  if (isWaiting || task.state.kind === "offered") {
-    const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [] };
+  if (isWaiting || isNotOurs(task)) {
+    const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [], state: NEW };
     return [{ table: "task", row: cancelled(base, command) }];
   }
   const row = stopped(task, reason);
   return row === undefined ? [] : [{ table: "task", row }];
 }
 
-/** What nobody has begun ends at once. */
-const cancelled = (
-  task: Omit<Task, "state">,
-  { nowMs: endedAtMs, reason }: CommandOf<"cancel-job">,
-): Task => ({
-  ...task,
-  state: { kind: "cancelled", nodeId: undefined, startedAtMs: undefined, endedAtMs, reason },
-});
+const NEW: Task["state"] = { kind: "waiting", notBeforeMs: 0 };
+
+/** No agent of ours has it: a cluster that was handed it hears of the end when it next tells of it. */
+const isNotOurs = ({ state }: Task): boolean =>
+  state.kind === "offered" || state.kind === "accepted";
+
+/** What no agent has begun ends at once. */
+function cancelled(task: Task, { nowMs: endedAtMs, reason }: CommandOf<"cancel-job">): Task {
+  const { state } = task;
+  const ran = state.kind === "accepted" ? ranBy(state) : { nodeId: undefined };
+  const startedAtMs = state.kind === "accepted" ? state.startedAtMs : undefined;
+  return { ...task, state: { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } };
+}
 
 /** The task on its way to being stopped; undefined when there is nothing to stop. */
 function stopped(task: Task, reason: string): Task | undefined {

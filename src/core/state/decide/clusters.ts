@@ -10,7 +10,7 @@ import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
-import { withdrawn } from "./end-attempt.ts";
+import { failForGood, withdrawn } from "./end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
@@ -86,11 +86,16 @@ export function removeCluster(
 ): Decision<undefined> {
   const { kind } = requireCluster(state, id);
   const changes: Change[] = [];
+  const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
+  if (nodes.length > 0) {
+    const what = kind === "managed" ? `${nodes.length} nodes` : "agents";
+    const names = nodes.slice(0, 3).map(({ node }) => node.id);
+    throw new AppError(
+      "conflict",
+      `cluster ${id} has ${what} (${names.join(", ")}${nodes.length > 3 ? ", …" : ""}); remove them first`,
+    );
+  }
   if (kind === "managed") {
-    const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id).length;
-    if (nodes > 0) {
-      throw new AppError("conflict", `cluster ${id} has ${nodes} nodes; remove them first`);
-    }
     for (const name of state.clusters.declared(id).keys()) {
       changes.push({ table: "declared", removed: id, name });
     }
@@ -107,16 +112,25 @@ export function removeCluster(
   return { changes, answer: undefined };
 }
 
-/** What was offered to the cluster and not taken goes back into the queue. */
-function withdrawAll({ clusters }: State, id: ClusterId, nowMs: number): Change[] {
+/**
+ * What was offered to the cluster and not taken goes back into the queue. What was handed over to it
+ * ends: nobody is left to tell of it, and the next one to have the name has nothing to do with it.
+ */
+function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number): Change[] {
   const offered = clusters.loads.offeredTo(id);
-  if (offered.size > limits.changesPerBatchMax) {
+  const accepted = handed.of(id);
+  const count = offered.size + accepted.length;
+  if (count > limits.changesPerBatchMax) {
     throw new AppError(
       "conflict",
-      `${offered.size} tasks are offered to cluster ${id}; cancel some`,
+      `${count} tasks are offered to cluster ${id} or taken by it; cancel some`,
     );
   }
-  return Array.from(offered, (task) => ({ table: "task", row: withdrawn(task, nowMs) }));
+  const message = `cluster ${id} was deleted after it took it`;
+  return [
+    ...Array.from(offered, (task) => withdrawn(task, nowMs)),
+    ...accepted.map((task) => failForGood(task, message, nowMs)),
+  ].map((row) => ({ table: "task", row }));
 }
 
 export function putSubsystem(

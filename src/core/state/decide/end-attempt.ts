@@ -1,12 +1,14 @@
 import { limits } from "../../../limits.ts";
 import type { Job } from "../../model/job.ts";
 import { backoffMs } from "../../model/job.ts";
-import type { ActiveState, Failure, PastAttempt, Task } from "../../model/task.ts";
+import type { AcceptedState, ActiveState, Failure, PastAttempt, Task } from "../../model/task.ts";
+import { ranBy } from "../../model/task.ts";
 
 type ActiveTask = Task & { readonly state: ActiveState };
+export type AcceptedTask = Task & { readonly state: AcceptedState };
 
 /** What was reported first stays. */
-export const startOf = (state: ActiveState): number | undefined =>
+export const startOf = (state: ActiveState | AcceptedState): number | undefined =>
   state.kind === "assigned" ? undefined : state.startedAtMs;
 
 /**
@@ -16,27 +18,27 @@ export const startOf = (state: ActiveState): number | undefined =>
  */
 export function failAttempt(
   job: Job,
-  task: ActiveTask,
+  task: ActiveTask | AcceptedTask,
   failure: Failure,
   at: { readonly startedAtMs: number | undefined; readonly endedAtMs: number; nowMs: number },
 ): Task {
   const { state } = task;
-  const { nodeId } = state;
+  const ran = ranBy(state);
   const { endedAtMs, nowMs } = at;
   const startedAtMs = startOf(state) ?? at.startedAtMs;
   if (state.kind === "stopping") {
     const { reason } = state;
-    return { ...task, state: { kind: "cancelled", nodeId, startedAtMs, endedAtMs, reason } };
+    return { ...task, state: { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } };
   }
   const isLoss = failure.kind === "lost" || failure.kind === "vanished";
   const failures = task.failures + (isLoss ? 0 : 1);
   const losses = task.losses + (isLoss ? 1 : 0);
   const again = isLoss ? losses < limits.lossesMax : failures <= job.spec.retries.max;
   if (!again || job.closed !== undefined) {
-    const ended = { kind: "failed", nodeId, startedAtMs, endedAtMs, failure } as const;
+    const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
     return { ...task, failures, losses, state: ended };
   }
-  const past: PastAttempt = { attempt: task.attempt, nodeId, startedAtMs, endedAtMs, failure };
+  const past: PastAttempt = { attempt: task.attempt, ...ran, startedAtMs, endedAtMs, failure };
   return {
     ...task,
     failures,
@@ -57,6 +59,18 @@ function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
   return past.filter((_one, at) => at !== dropped);
 }
 
+/** The attempt failed for good: who was to run it is gone, and may have run it or not. */
+export function failForGood(task: ActiveTask | AcceptedTask, message: string, nowMs: number): Task {
+  const { state } = task;
+  const ran = ranBy(state);
+  const at = { ...ran, startedAtMs: startOf(state), endedAtMs: nowMs };
+  if (state.kind === "stopping") {
+    return { ...task, state: { kind: "cancelled", ...at, reason: state.reason } };
+  }
+  const losses = task.losses + 1;
+  return { ...task, losses, state: { kind: "failed", ...at, failure: { kind: "lost", message } } };
+}
+
 /** The attempt is gone with its node, or its node no longer knows it. */
 export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: number): Task =>
   failAttempt(
@@ -68,6 +82,8 @@ export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: 
 
 export const isActiveTask = (task: Task): task is ActiveTask =>
   task.state.kind === "assigned" || task.state.kind === "running" || task.state.kind === "stopping";
+
+export const isAcceptedTask = (task: Task): task is AcceptedTask => task.state.kind === "accepted";
 
 /** A task that was offered to a cluster and not taken, back in the queue. */
 export function withdrawn(task: Task, nowMs: number): Task {

@@ -7,7 +7,7 @@ import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, NodeHello, RunRef } from "../command.ts";
 import type { NodeRecord } from "../node-record.ts";
 import type { State } from "../state.ts";
-import { isActiveTask, loseAttempt } from "./end-attempt.ts";
+import { failForGood, isActiveTask, loseAttempt } from "./end-attempt.ts";
 import { changeFacts } from "./facts.ts";
 
 /** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
@@ -30,15 +30,17 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
 }
 
 function checkHello(state: State, hello: NodeHello, known: Node | undefined): void {
-  if (state.clusters.get(clusterId(hello.cluster))?.kind === "pulling") {
-    throw new AppError(
-      "permission_denied",
-      `cluster ${hello.cluster} was registered with a graph and takes no agents; ` +
-        `choose another name (--cluster), or delete it first (busbar cluster delete ${hello.cluster})`,
-    );
-  }
+  checkCluster(state, hello);
   if (known === undefined && state.nodes.size >= limits.nodesMax) {
     throw new AppError("exhausted", `there are ${limits.nodesMax} nodes already`);
+  }
+  const spoke = known?.clusterAgent !== undefined;
+  if (known !== undefined && spoke !== (hello.clusterAgent !== undefined)) {
+    const what = spoke ? "speaks for a cluster" : "is a node of its own";
+    throw new AppError(
+      "permission_denied",
+      `${hello.nodeId} ${what}; choose another name (--name)`,
+    );
   }
   if (known !== undefined && known.agentKeyHash !== hello.agentKeyHash) {
     throw new AppError(
@@ -46,6 +48,30 @@ function checkHello(state: State, hello: NodeHello, known: Node | undefined): vo
       `node ${hello.nodeId} belongs to another agent; choose another name, or remove the node ` +
         `first if that agent is gone for good (busbar nodes remove ${hello.nodeId})`,
     );
+  }
+}
+
+/** A cluster is spoken for as a whole, or by its nodes. */
+function checkCluster({ clusters }: State, { cluster, clusterAgent }: NodeHello): void {
+  const kind = clusters.get(clusterId(cluster))?.kind;
+  if (clusterAgent === undefined) {
+    if (kind !== "pulling") return;
+    throw new AppError(
+      "permission_denied",
+      `cluster ${cluster} was registered with a graph and takes no agents of nodes; speak for all ` +
+        "of it (--executor), choose another name (--cluster), or delete it first " +
+        `(busbar cluster delete ${cluster})`,
+    );
+  }
+  if (kind === "managed") {
+    throw new AppError(
+      "permission_denied",
+      `cluster ${cluster} has agents on its nodes and cannot be spoken for as a whole; ` +
+        "choose another name (--cluster)",
+    );
+  }
+  if (kind === undefined) {
+    throw new AppError("not_found", `cluster ${cluster} is not registered yet`);
   }
 }
 
@@ -60,6 +86,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   bootId: hello.bootId,
   agentVersion: hello.agentVersion,
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
+  ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
 });
 
 /**
@@ -146,12 +173,25 @@ export function removeNode(
   return { changes, answer: undefined };
 }
 
-/** The node was away too long: its tasks are placed again, with new attempts. */
+/**
+ * The node was away too long: its tasks are placed again, with new attempts, unless its agent speaks
+ * for a cluster and said otherwise.
+ */
 export function loseNode(state: State, record: NodeRecord, nowMs: number): Change[] {
   const { node } = record;
-  const changes = loseTasks(state, record, `node ${node.id} was lost`, nowMs);
+  const message = `node ${node.id} was lost`;
+  const changes =
+    node.clusterAgent?.onLost === "fail"
+      ? failTasks(record, message, nowMs)
+      : loseTasks(state, record, message, nowMs);
   changes.push({ table: "node", row: { ...node, link: { kind: "lost", sinceMs: nowMs } } });
   return changes;
+}
+
+function failTasks({ tasks }: NodeRecord, message: string, nowMs: number): Change[] {
+  return [...tasks]
+    .filter(isActiveTask)
+    .map((task) => ({ table: "task", row: failForGood(task, message, nowMs) }));
 }
 
 function loseTasks(state: State, record: NodeRecord, message: string, nowMs: number): Change[] {

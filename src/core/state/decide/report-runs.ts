@@ -1,6 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Job } from "../../model/job.ts";
-import type { Task } from "../../model/task.ts";
+import type { ActiveState, Task } from "../../model/task.ts";
+import { ranBy } from "../../model/task.ts";
 import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
 import type { State } from "../state.ts";
@@ -43,7 +44,7 @@ export function reportRuns(
 }
 
 /** A node's clock may be wrong: nothing happened before the task was assigned, nor after now. */
-function plausible(event: RunEvent, assignedAtMs: number, nowMs: number): RunEvent {
+export function plausible(event: RunEvent, assignedAtMs: number, nowMs: number): RunEvent {
   const within = (ms: number): number => Math.max(assignedAtMs, Math.min(ms, nowMs));
   if (event.kind === "started") return { ...event, startedAtMs: within(event.startedAtMs) };
   const startedAtMs = event.startedAtMs === undefined ? undefined : within(event.startedAtMs);
@@ -51,25 +52,27 @@ function plausible(event: RunEvent, assignedAtMs: number, nowMs: number): RunEve
   return { ...event, startedAtMs, endedAtMs };
 }
 
-type ActiveTask = Parameters<typeof failAttempt>[1];
-
-function started(task: ActiveTask, { startedAtMs }: RunEvent & { kind: "started" }): Task {
+function started(
+  task: Task & { readonly state: ActiveState },
+  { startedAtMs }: RunEvent & { kind: "started" },
+): Task {
   if (task.state.kind !== "assigned") return task;
   const { nodeId, assignedAtMs } = task.state;
   return { ...task, state: { kind: "running", nodeId, assignedAtMs, startedAtMs } };
 }
 
-function ended(
+export function ended(
   job: Job,
-  task: ActiveTask,
+  task: Parameters<typeof failAttempt>[1],
   event: RunEvent & { kind: "ended" },
   nowMs: number,
 ): Task {
-  const { outcome, endedAtMs } = event;
-  const { nodeId } = task.state;
+  const { outcome } = event;
+  const endedAtMs = Math.max(event.endedAtMs, startOf(task.state) ?? 0);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
-    return { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
+    const ran = ranBy(task.state);
+    return { ...task, state: { kind: "succeeded", ...ran, startedAtMs, endedAtMs } };
   }
   // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
   const failure =

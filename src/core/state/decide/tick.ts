@@ -7,7 +7,9 @@ import { condense } from "../dependencies/settle.ts";
 import type { JobRecord } from "../job-record.ts";
 import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
+import { lostAtMs } from "../../model/node.ts";
 import { withdrawn } from "./end-attempt.ts";
+import { failSilent, silentAtMs } from "./handed.ts";
 import { disconnected, loseNode } from "./nodes.ts";
 
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
@@ -23,11 +25,10 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
     }
   }
   for (const record of state.disconnected) {
-    const { link } = record.node;
-    if (link.kind === "disconnected" && link.sinceMs + settings.nodeLostAfterMs <= nowMs) {
-      changes.push(...loseNode(state, record, nowMs));
-    }
+    const lost = lostAtMs(record.node, settings.nodeLostAfterMs);
+    if (lost !== undefined && lost <= nowMs) changes.push(...loseNode(state, record, nowMs));
   }
+  changes.push(...failSilent(state, nowMs));
   const removal = new Removal(state, nowMs, new Set(expired.keys()));
   changes.push(...removal.removeEnded(settings));
   return { changes, answer: undefined };
@@ -37,7 +38,11 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
 export function nextTickMs(state: State, settings: TickSettings): number | undefined {
   let next = state.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY;
   for (const { node } of state.disconnected) {
-    next = Math.min(next, node.link.sinceMs + settings.nodeLostAfterMs);
+    next = Math.min(next, lostAtMs(node, settings.nodeLostAfterMs) ?? next);
+  }
+  for (const task of state.handed.inOrder()) {
+    next = Math.min(next, silentAtMs(task));
+    break; // the others were heard of later
   }
   const oldest = state.ended.oldest(0);
   if (oldest !== undefined) {

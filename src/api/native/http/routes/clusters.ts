@@ -21,6 +21,7 @@ import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
 import { Removed } from "../view-schemas.ts";
 import { failures } from "./answers.ts";
+import { handedRoutes } from "./handed.ts";
 
 const tags = ["clusters"];
 const params = NamePath;
@@ -82,6 +83,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   );
   subsystemRoutes(app, host);
   stateRoutes(app, host);
+  handedRoutes(app, host);
   credentialRoutes(app, host);
   satisfyRoute(app, host);
 }

@@ -1,0 +1,104 @@
+import type { RunEnd } from "../../ports/executor.ts";
+
+/** What the processes of a job get; 0: not spoken of. */
+export interface LowerShape {
+  /** undefined: anywhere. */
+  readonly nodes: number | undefined;
+  readonly processes: number;
+  readonly coresPerProcess: number;
+  readonly gpusPerProcess: number;
+  readonly memoryBytesPerProcess: number;
+  /** Whole nodes, used by nothing else. */
+  readonly isExclusive: boolean;
+}
+
+/** In `stdout` and `stderr` of an array: the index of the element. */
+export const INDEX = "{index}";
+
+/** One job for the scheduler below, or an array of jobs that differ in their index only. */
+export interface LowerJob {
+  /** Unique over time: kept by the scheduler with the job, in its comment or name; see `find`. */
+  readonly marker: string;
+  /** For people. Any text. */
+  readonly name: string;
+  /**
+   * Text with its `#!` line, run once, whatever the number of processes. Complete: it enters the
+   * working directory, sets the environment and starts the processes (`launcher`) by itself, so that
+   * nothing a user wrote passes through options of the scheduler.
+   */
+  readonly script: string;
+  /** Where the script begins; it exists. */
+  readonly directory: string;
+  /** The scheduler may round it up, never down. */
+  readonly timeLimitMs: number | undefined;
+  /** From the first signal to the kill, when it is cancelled or its time is over; a wish. */
+  readonly killGraceMs: number;
+  readonly shape: LowerShape;
+  /** undefined: one job. Else an array with these indexes, ascending, each once. */
+  readonly indexes: readonly number[] | undefined;
+  /**
+   * Ids of jobs that must have succeeded before it begins. When one of them has not, it ends by
+   * itself, never having begun.
+   */
+  readonly after: readonly string[];
+  /** Files to which all of what it writes is appended. Of an array they hold INDEX. */
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type LowerState =
+  | { readonly kind: "queued"; readonly reason?: string }
+  | { readonly kind: "running"; readonly startedAtMs: number }
+  | {
+      readonly kind: "ended";
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly end: LowerEnd;
+    }
+  | { readonly kind: "unknown" }; // the scheduler has no record of it
+
+/**
+ * As for runs. "skipped": it never began, because what it was to come after did not succeed.
+ * "vanished" only when the scheduler itself says that the job was lost.
+ */
+export type LowerEnd = RunEnd | { readonly kind: "skipped"; readonly message: string };
+
+/** Ids of a submitted job: one for each index, in their order; one alone when it is no array. */
+export type LowerIds = readonly string[];
+
+/** What `find` looks for. */
+export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
+
+/**
+ * A scheduler that runs jobs on a cluster: Slurm, Flux. Each call is a program or two with a limit on
+ * its time and output.
+ *
+ * - All throw AppError `unavailable` when the scheduler could not be asked (its controller is down,
+ *   the program hangs): nothing is known then, a submission may or may not have been taken.
+ * - `submit` throws any other AppError when the scheduler has refused the job for good; its message is
+ *   for people.
+ * - `find` and `poll` ask for many in one call. `find` leaves out what is not there; of an array it
+ *   gives `undefined` for elements that are not. It also finds jobs that have ended as long as the
+ *   scheduler, or its accounting, has a record of them.
+ * - `poll` answers for every id that it was asked.
+ * - `cancel` asks jobs to end, queued or running, and does not wait. Ids that are unknown or have ended
+ *   are ignored.
+ */
+export interface LowerScheduler {
+  readonly name: string;
+  /** What a job's script may ask its environment, as words of a POSIX shell, between double quotes. */
+  readonly inside: {
+    /** Its id, as `submit` gave it; in an array the element's own. */
+    readonly id: string;
+    /** The index of an element. */
+    readonly index: string;
+  };
+  /** Before a command, inside a job: has it run once for each process of the shape. */
+  launcher(shape: LowerShape): readonly string[];
+  submit(job: LowerJob): Promise<LowerIds>;
+  find(
+    queries: readonly LowerQuery[],
+  ): Promise<ReadonlyMap<string, readonly (string | undefined)[]>>;
+  poll(ids: readonly string[]): Promise<ReadonlyMap<string, LowerState>>;
+  cancel(ids: readonly string[]): Promise<void>;
+}

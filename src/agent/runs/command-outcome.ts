@@ -1,0 +1,33 @@
+import { constants } from "node:os";
+
+/** What became of a command, as the shell over it tells. */
+export type CommandOutcome =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "signalled"; readonly signal: string }
+  | { readonly kind: "not-executed"; readonly why: Obstacle };
+
+/** Why a command was not executed. */
+export type Obstacle =
+  | "not-found"
+  | "not-executable"
+  | "too-long"
+  | "no-directory"
+  | "no-process"
+  | "stopped"; // before it began
+
+/** Total by type: a new obstacle does not compile until there are words for it. */
+export const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> = {
+  "not-found": (program) => `program not found: ${program}`,
+  "not-executable": (program) => `program cannot be executed: ${program}`,
+  "too-long": () => "the arguments and the environment together are too long for this machine",
+  "no-directory": () => "the working directory cannot be entered",
+  "no-process": () => "this machine allows no more processes",
+  stopped: () => "it was stopped before it began",
+};
+
+export function signalName(number: number): string {
+  for (const [name, value] of Object.entries(constants.signals)) {
+    if (value === number) return name;
+  }
+  return `SIG${number}`; // real-time signals have no name in Node
+}

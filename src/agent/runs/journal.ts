@@ -1,0 +1,105 @@
+import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+
+/**
+ * Lines of JSON, appended. Not synced to the disk: the page cache survives a killed agent, and
+ * after a crash of the machine no process is left to know of.
+ */
+export interface Journal<Entry> {
+  /** Written with the next `flush`, before which nothing may be done that it tells of. */
+  append(entry: Entry): void;
+  /** Writes what was appended, in one go. Throws `unavailable`; what it could not write is lost. */
+  flush(): void;
+  /** Whether so much was appended that `rewrite` pays, when `live` entries would remain. */
+  isOvergrown(live: number): boolean;
+  /** Replaces everything by `entries`, atomically. */
+  rewrite(entries: Iterable<Entry>): void;
+  close(): void;
+}
+
+/**
+ * Entries of the journal in `directory`, oldest first, as whoever uses it wrote them; none when there
+ * is no journal yet. Damaged lines are counted and left out: an agent that refuses to start would look
+ * after nothing, and runs without an entry are found by their directories.
+ */
+export function readJournal(directory: string): { entries: unknown[]; damaged: number } {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, FILE), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return { entries: [], damaged: 0 };
+    }
+    throw new AppError("unavailable", "read the journal", { cause: error });
+  }
+  const lines = text.split("\n");
+  lines.pop(); // empty, or torn by a crash: its entry was not acted upon
+  const entries = lines.map(parseLine).filter((entry) => entry !== undefined);
+  return { entries, damaged: lines.length - entries.length };
+}
+
+/** Starts a new journal in `directory` that holds `entries`. */
+export function createJournal<Entry>(directory: string, entries: Iterable<Entry>): Journal<Entry> {
+  const path = join(directory, FILE);
+  let lines = 0;
+  let isTorn = false;
+  let pending = "";
+  let fd = replace(entries);
+
+  function replace(all: Iterable<Entry>): number {
+    const text = Array.from(all, (entry) => `${JSON.stringify(entry)}\n`);
+    const temporary = openSync(`${path}.new`, "w", 0o600);
+    writeWhole(temporary, text.join(""));
+    renameSync(`${path}.new`, path);
+    lines = text.length;
+    return temporary;
+  }
+
+  return {
+    append(entry) {
+      pending += `${JSON.stringify(entry)}\n`;
+      lines += 1;
+    },
+    flush() {
+      if (pending === "") return;
+      const text = `${isTorn ? "\n" : ""}${pending}`;
+      pending = "";
+      try {
+        writeWhole(fd, text);
+        isTorn = false;
+      } catch (cause) {
+        isTorn = true; // a full disk may have taken a part of the line
+        throw new AppError("unavailable", "write the journal", { cause });
+      }
+    },
+    isOvergrown: (live) => lines > limits.journalEntriesMin && lines > 4 * live,
+    rewrite(entries) {
+      const old = fd;
+      fd = replace(entries);
+      pending = ""; // told by the entries
+      closeSync(old);
+    },
+    close() {
+      closeSync(fd);
+    },
+  };
+}
+
+const FILE = "journal.ndjson";
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function writeWhole(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  while (written < bytes.length) written += writeSync(fd, bytes, written);
+}

@@ -1,0 +1,82 @@
+import { AppError, describeChain } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Journal } from "./journal.ts";
+
+/** Done once the journal holds the entries before it; `failure` when it could not be written. */
+export type Step = (failure: AppError | undefined) => void;
+
+/**
+ * Write first, then act, in batches: entries noted in one go are written together when it is over,
+ * then the steps that waited for them are taken, in order. Before `open` nothing is written: the
+ * journal that is opened then holds it all.
+ */
+export class Ledger<Entry> {
+  readonly #logger: Logger;
+  #journal: Journal<Entry> | undefined;
+  #steps: Step[] = [];
+  #isScheduled = false;
+  #isClosed = false;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Steps that wait are dropped: they were meant for listeners, and there are none yet. */
+  open(journal: Journal<Entry>): void {
+    this.#journal = journal;
+    this.#steps = [];
+  }
+
+  note(entry: Entry): void {
+    this.#journal?.append(entry);
+    this.#schedule();
+  }
+
+  after(step: Step): void {
+    this.#steps.push(step);
+    this.#schedule();
+  }
+
+  /** Writes what was noted, now; the steps still wait. */
+  write(): AppError | undefined {
+    try {
+      this.#journal?.flush();
+      return undefined;
+    } catch (error) {
+      this.#logger.error({ error: describeChain(error) }, "journal entries lost");
+      return AppError.from(error, "write the journal");
+    }
+  }
+
+  /** Replaces the journal by `entries` when it has grown far beyond the `live` ones. */
+  compact(live: number, entries: () => Iterable<Entry>): void {
+    if (this.#journal?.isOvergrown(live) !== true) return;
+    try {
+      this.#journal.rewrite(entries());
+    } catch (error) {
+      this.#logger.error({ error: describeChain(error) }, "could not rewrite the journal");
+    }
+  }
+
+  close(): void {
+    this.#settle();
+    this.#isClosed = true;
+    this.#journal?.close();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      if (!this.#isClosed) this.#settle();
+    });
+  }
+
+  #settle(): void {
+    const failure = this.write();
+    const steps = this.#steps;
+    this.#steps = [];
+    for (const step of steps) step(failure);
+  }
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync } from "node:fs";
+import { rm, rmdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describeChain } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
+
+/** Deletes in the background: a run may leave a million files, and a busy disk is slow. */
+export interface Remover {
+  /** `path` is free at once; what was there goes in time. */
+  remove(path: string): void;
+  /** The script of a run and the working directory of its own; its output stays. */
+  removeWork(directory: string): void;
+  /** Resolves when nothing is left to delete. */
+  idle(): Promise<void>;
+}
+
+/** Things go to `trash` first. What an earlier life left there is deleted too. */
+export function createRemover(trash: string, logger: Logger): Remover {
+  let tail: Promise<void> = Promise.resolve();
+  let count = 0;
+
+  function complain(error: unknown): void {
+    logger.warn({ error: describeChain(error) }, "could not delete what a run left");
+  }
+
+  function enqueue(path: string): void {
+    tail = tail.then(() => rm(path, { recursive: true, force: true })).catch(complain);
+  }
+
+  function remove(path: string): void {
+    count += 1;
+    const aside = join(bin, String(count));
+    try {
+      renameSync(path, aside);
+    } catch (error) {
+      if (!isMissing(error)) complain(error);
+      return;
+    }
+    enqueue(aside);
+  }
+
+  async function removeWork(directory: string): Promise<void> {
+    await unlink(join(directory, "script")).catch((error: unknown) => {
+      if (!isMissing(error)) complain(error);
+    });
+    const work = join(directory, "work");
+    await rmdir(work).catch(() => remove(work)); // usually it is empty
+  }
+
+  mkdirSync(trash, { recursive: true });
+  for (const left of readdirSync(trash)) enqueue(join(trash, left));
+  const bin = mkdtempSync(join(trash, "life-"));
+
+  return {
+    remove,
+    removeWork(directory) {
+      tail = Promise.all([tail, removeWork(directory)]).then(() => undefined, complain);
+    },
+    async idle() {
+      for (let seen: unknown; seen !== tail;) {
+        seen = tail;
+        await tail; // which may add to it
+      }
+    },
+  };
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOENT";

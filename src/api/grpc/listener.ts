@@ -1,0 +1,62 @@
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { formatAddress, parseAddress } from "../../lib/address.ts";
+import { limits } from "../../limits.ts";
+import { toListenError } from "./listen-error.ts";
+
+export interface Listener {
+  /** Where it listens in fact: with the port that was free when 0 was asked for. */
+  readonly address: string;
+  /** Takes no more connections; resolves when those there are have ended. */
+  stop(): Promise<void>;
+  /** Ends all connections at once. */
+  destroyConnections(): void;
+}
+
+/** Where to listen, and the flag that says it. */
+export interface ListenAt {
+  readonly address: string;
+  readonly flag: string;
+}
+
+/** Listens, and hands on every connection. */
+export async function listen(
+  { address, flag }: ListenAt,
+  onConnection: (socket: Socket) => void,
+): Promise<Listener> {
+  const { host, port } = parseAddress(address, flag);
+  const sockets = new Set<Socket>();
+  const listener = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    onConnection(socket);
+  });
+  listener.maxConnections = limits.connectionsMax;
+  await bound(listener, { host, port }, { address, flag });
+  return {
+    address: formatAddress({ host, port: boundPort(listener) ?? port }),
+    stop: () => new Promise((resolve) => listener.close(() => resolve())),
+    destroyConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+const bound = (
+  listener: NetServer,
+  at: { readonly host: string; readonly port: number },
+  { address, flag }: ListenAt,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    listener.once("error", (error) => reject(toListenError(error, address, flag)));
+    listener.listen(at, () => {
+      listener.removeAllListeners("error");
+      // An accept that fails later (no more file descriptors) must not end the process.
+      listener.on("error", () => undefined);
+      resolve();
+    });
+  });
+
+function boundPort(listener: NetServer): number | undefined {
+  const at = listener.address();
+  return typeof at === "object" && at !== null ? at.port : undefined;
+}

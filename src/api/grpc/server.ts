@@ -1,0 +1,183 @@
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Socket } from "node:net";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Logger } from "../../ports/logger.ts";
+import { GrpcCall } from "./call.ts";
+import { createExtras, type Extras } from "./extras.ts";
+import { listen, type Listener } from "./listener.ts";
+import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
+import type { GrpcService, Serve } from "./service.ts";
+import { GRPC } from "./status.ts";
+
+export interface GrpcServerOptions {
+  /** Where to listen: "127.0.0.1:7071"; port 0 takes any that is free. */
+  readonly address: string;
+  /** Which flag says so; left out: --grpc. */
+  readonly flag?: string;
+  readonly services: readonly GrpcService[];
+  /** Left out: without encryption. */
+  readonly tls?: TlsFiles & {
+    /** Whether callers may also speak without it, on the same port. */
+    readonly allowsPlaintext: boolean;
+  };
+  readonly logger: Logger;
+  /** How long streams may take to end before they are cut off. */
+  readonly drainMs?: number;
+  /** How often connections are asked for a sign of life, and how long it may take. */
+  readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
+}
+
+export interface GrpcServer {
+  readonly address: string;
+  /** What health checks answer; serving from the start. */
+  setServing(isServing: boolean): void;
+  /** Takes no more calls, lets calls finish, asks streams to end, and cuts off what does not. */
+  close(): Promise<void>;
+}
+
+const KEEPALIVE = {
+  intervalMs: limits.grpcKeepaliveIntervalMs,
+  timeoutMs: limits.grpcKeepaliveTimeoutMs,
+} as const;
+
+/** Serves services over gRPC, with health checks and reflection. */
+export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  const extras = createExtras(options.services);
+  const byPath = new Map<string, Serve>();
+  for (const service of options.services) {
+    for (const [path, serve] of service.byPath) byPath.set(path, serve);
+  }
+  const sessions = new Set<ServerHttp2Session>();
+  const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
+  const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
+    serveHttp2(http2, { find, sessions, keepalive: options.keepalive ?? KEEPALIVE });
+  const { address, flag = "--grpc" } = options;
+  const listener = await listen({ address, flag }, accepting(options.tls, serve));
+  let closed: Promise<void> | undefined;
+  return {
+    address: listener.address,
+    setServing: (isServing) => extras.setServing(isServing),
+    close: () => (closed ??= close({ ...options, sessions, extras, listener })),
+  };
+}
+
+type Find = (path: string) => Serve | undefined;
+
+const HTTP2 = {
+  settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
+  maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
+} as const;
+
+/** What takes new connections. Throws AppError when certificates cannot be used. */
+function accepting(
+  tls: GrpcServerOptions["tls"],
+  serve: (http2: Http2Server | Http2SecureServer) => Http2Server | Http2SecureServer,
+): (socket: Socket) => void {
+  if (tls === undefined) {
+    const plain = serve(createServer(HTTP2));
+    return (socket) => plain.emit("connection", socket);
+  }
+  const secure = serve(createSecureServer({ ...HTTP2, ...secureOptions(tls) }));
+  const plain = tls.allowsPlaintext ? serve(createServer(HTTP2)) : undefined;
+  return byFirstByte({
+    secure: (socket) => secure.emit("connection", socket),
+    plain: (socket) => (plain === undefined ? socket.destroy() : plain.emit("connection", socket)),
+  });
+}
+
+function serveHttp2<Server extends Http2Server | Http2SecureServer>(
+  http2: Server,
+  {
+    find,
+    sessions,
+    keepalive,
+  }: {
+    readonly find: Find;
+    readonly sessions: Set<ServerHttp2Session>;
+    readonly keepalive: NonNullable<GrpcServerOptions["keepalive"]>;
+  },
+): Server {
+  http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(find, stream, headers));
+  http2.on("session", (session) => {
+    sessions.add(session);
+    const stop = keepAlive(session, keepalive);
+    session.once("close", () => {
+      sessions.delete(session);
+      stop();
+    });
+  });
+  return http2;
+}
+
+function serveCall(find: Find, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  if (headers["content-type"]?.startsWith("application/grpc") !== true) {
+    stream.on("error", () => undefined);
+    stream.respond({ ":status": 415 }, { endStream: true });
+    stream.resume();
+    return;
+  }
+  const call = new GrpcCall(stream, headers);
+  const serve = find(headers[":path"] ?? "");
+  (serve ?? refuseUnknown)(call);
+}
+
+const nothing = (): void => undefined;
+
+function refuseUnknown(call: GrpcCall): void {
+  call.start({ message: nothing, finished: nothing, closed: nothing });
+  const details = `there is no method ${call.headers[":path"]}`;
+  call.refuse({ code: GRPC.UNIMPLEMENTED, details, metadata: {} });
+}
+
+/** Finds connections whose other end is gone without a word. */
+function keepAlive(
+  session: ServerHttp2Session,
+  { intervalMs, timeoutMs }: NonNullable<GrpcServerOptions["keepalive"]>,
+): () => void {
+  let late: NodeJS.Timeout | undefined;
+  const answered = (): void => {
+    clearTimeout(late);
+    late = undefined;
+  };
+  const timer = setInterval(() => {
+    if (session.destroyed || late !== undefined) return;
+    late = setTimeout(() => session.destroy(), timeoutMs).unref();
+    if (!session.ping(answered)) answered();
+  }, intervalMs).unref();
+  return () => {
+    clearInterval(timer);
+    clearTimeout(late);
+  };
+}
+
+interface Closing extends GrpcServerOptions {
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  readonly extras: Extras;
+  readonly listener: Listener;
+}
+
+async function close({ sessions, extras, listener, services, logger, ...rest }: Closing) {
+  const drainMs = rest.drainMs ?? limits.drainMsMax;
+  const stopped = listener.stop();
+  const late = setTimeout(() => {
+    logger.warn({ drainMs }, "gRPC streams did not end in time and are cut off");
+    for (const session of sessions) session.destroy();
+    listener.destroyConnections();
+  }, drainMs);
+  extras.setServing(false);
+  extras.endStreams();
+  const reason = new AppError("unavailable", "the server is stopping; try again soon");
+  for (const service of services) service.endStreams(reason);
+  for (const session of sessions) session.close();
+  await stopped;
+  clearTimeout(late);
+}

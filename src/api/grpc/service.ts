@@ -1,0 +1,135 @@
+import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
+import type { AppError } from "../../lib/errors.ts";
+import { unreachable } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
+import type { Logger } from "../../ports/logger.ts";
+import { bidiHandler, type Connect } from "./bidi.ts";
+import type { CallContext, GrpcCall } from "./call.ts";
+import { type Method, pathOf } from "./codec.ts";
+import type { OfBytes } from "./of-bytes.ts";
+import { streamHandler } from "./stream.ts";
+import { unaryHandler } from "./unary.ts";
+import { type GrpcStatus, toGrpcStatus } from "./status.ts";
+import type { Traffic } from "./traffic.ts";
+
+export interface StreamContext extends CallContext {
+  /** Aborts when the caller is gone or the server stops: a source must end then. */
+  readonly signal: AbortSignal;
+}
+
+interface AnyMethod {
+  readonly methodKind: Method["methodKind"];
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+}
+type Input<M extends AnyMethod> = MessageShape<M["input"]>;
+type Output<M extends AnyMethod> = MessageShape<M["output"]>;
+
+/**
+ * What answers a method, by its kind. Refusals are thrown as AppError.
+ * - one answer: a promise of it.
+ * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read.
+ * - both ways: see `Connect`.
+ */
+type Handler<M extends AnyMethod> = {
+  readonly unary:
+    | ((request: Input<M>, context: CallContext) => Promise<Output<M>>)
+    | OfBytes<M["output"]>;
+  readonly server_streaming: (
+    request: Input<M>,
+    context: StreamContext,
+  ) => AsyncIterable<Output<M>>;
+  readonly bidi_streaming: Connect<Input<M>, Output<M>>;
+  readonly client_streaming: never;
+}[M["methodKind"]];
+
+/** Total by type: a method of the proto does not compile until something answers it. */
+export type Handlers<Service extends { readonly method: Record<string, AnyMethod> }> = {
+  readonly [Name in keyof Service["method"]]: Handler<Service["method"][Name]>;
+};
+
+/** Answers one call. */
+export type Serve = (call: GrpcCall) => void;
+
+/** What answers the calls of a service, and how its streams end when the server does. */
+export interface GrpcService {
+  readonly descriptor: DescService;
+  readonly byPath: ReadonlyMap<string, Serve>;
+  /** Asks every open stream to end with this error. Calls with one answer are left to finish. */
+  endStreams(reason: AppError): void;
+}
+
+/** What the handlers of all methods of one service share. */
+export interface ServiceHost {
+  readonly logger: Logger;
+  readonly traffic: Traffic | undefined;
+  /** One entry for each open stream: ends it. */
+  readonly openStreams: Set<(reason: AppError) => void>;
+  /** Of a request and of an answer of this method, where there is one of each. */
+  readonly requestBytesMax: number;
+  readonly answerBytesMax: number;
+  /** What a failed call answers. */
+  readonly toStatus: (error: unknown) => GrpcStatus;
+}
+
+/** Methods whose messages may be as large as a document; those of all others are small. */
+interface LargeMessages<Name> {
+  readonly requests: readonly Name[];
+  readonly answers: readonly Name[];
+}
+
+/** A service of a generated descriptor, answered by our handlers. */
+export function defineService<
+  Service extends DescService & { readonly method: Record<string, AnyMethod> },
+>(
+  descriptor: Service,
+  handlers: Handlers<Service>,
+  options: {
+    readonly logger: Logger;
+    readonly traffic?: Traffic | undefined;
+    readonly large?: LargeMessages<keyof Service["method"]>;
+    /** Left out: as the native API does it. */
+    readonly toStatus?: ServiceHost["toStatus"];
+  },
+): GrpcService {
+  const { logger, traffic, large, toStatus = toGrpcStatus } = options;
+  const openStreams: ServiceHost["openStreams"] = new Set();
+  const bytesMax = (isLarge: boolean | undefined): number =>
+    isLarge === true ? limits.documentBytesMax : limits.messageBytesMax;
+  const byPath = new Map<string, Serve>();
+  for (const [name, described] of Object.entries(descriptor.method)) {
+    const method = described as Method;
+    const host: ServiceHost = {
+      logger,
+      traffic,
+      openStreams,
+      requestBytesMax: bytesMax(large?.requests.includes(name)),
+      answerBytesMax: bytesMax(large?.answers.includes(name)),
+      toStatus,
+    };
+    byPath.set(pathOf(method), implement(method, handlers[name as keyof Service["method"]], host));
+  }
+  return {
+    descriptor,
+    byPath,
+    endStreams(reason) {
+      for (const end of openStreams) end(reason);
+    },
+  };
+}
+
+/** The handler's type follows from the method's kind, which only `Handlers` can tell. */
+function implement(method: Method, handler: unknown, host: ServiceHost): Serve {
+  switch (method.methodKind) {
+    case "unary":
+      return unaryHandler(method, handler as Parameters<typeof unaryHandler>[1], host);
+    case "server_streaming":
+      return streamHandler(method, handler as Parameters<typeof streamHandler>[1], host);
+    case "bidi_streaming":
+      return bidiHandler(method, handler as Parameters<typeof bidiHandler>[1], host);
+    case "client_streaming":
+      throw new Error(`${method.name}: streams of requests with one answer are not supported`);
+    default:
+      return unreachable(method.methodKind);
+  }
+}

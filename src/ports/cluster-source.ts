@@ -1,0 +1,24 @@
+import type { JgfDocument } from "../core/graph/jgf.ts";
+
+/**
+ * What the cluster that an agent speaks for has, and how it does: asked of its own scheduler, with a
+ * limit on each wait. Both throw AppError `unavailable` when the scheduler does not answer; asking
+ * again later is safe and may succeed.
+ */
+export interface ClusterSource {
+  /** Its machines as a graph, and what is linked to them. The same cluster gives the same text. */
+  describe(): Promise<ClusterDescription>;
+  observe(): Promise<ClusterObservation>;
+}
+
+export interface ClusterDescription {
+  readonly graph: JgfDocument;
+  readonly subsystems: readonly { readonly name: string; readonly document: JgfDocument }[];
+}
+
+export interface ClusterObservation {
+  /** For the cluster's state: nodes_free, nodes_total, cores_free, queue_length, running … */
+  readonly state: Readonly<Record<string, number>>;
+  /** What a new task could take now, in base units (see Resources), nodes too. */
+  readonly free: Readonly<Record<string, number>>;
+}
