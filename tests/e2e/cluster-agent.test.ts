@@ -28,7 +28,9 @@ describe("a machine that speaks for itself as a cluster", () => {
     await site.startServer();
     await site.speakFor("blue", {}, "--cpu", "4", "--cost", "3.5", "--refresh", "1s");
     const cluster = await site.json<{ state: { key: string; value: unknown }[] }>(
-      ...["cluster", "show", "blue"],
+      "cluster",
+      "show",
+      "blue",
     );
     expect(cluster).toMatchObject({ kind: "pulling", vertices: { cluster: 1, node: 1, core: 4 } });
     expect(Object.fromEntries(cluster.state.map(({ key, value }) => [key, value]))).toMatchObject({
@@ -163,8 +165,15 @@ describe("kill -9", () => {
     await site.startServer();
     const count = 60;
     const id = await site.submit(
-      ...["--cluster", "blue", "--array", `0-${count - 1}`, "--allow-unsatisfiable", "--"],
-      ...["sh", "-c", `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.1`],
+      "--cluster",
+      "blue",
+      "--array",
+      `0-${count - 1}`,
+      "--allow-unsatisfiable",
+      "--",
+      "sh",
+      "-c",
+      `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.1`,
     );
     for (let round = 0; round < 12 && site.lines("ran").length < count; round++) {
       const agent = site.startSpeaker("blue", {}, "--cpu", "4", "--no-discovery");
