@@ -89,7 +89,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     finishedTasksMax: flags.keepEnded,
     finishedAgeMsMax: flags.keepEndedFor,
   };
-  const rainbowSecrets = rainbowSecretsOf(flags);
+  const rainbowSecrets = takeRainbowSecrets(flags);
   const parts = { settings, policies, rainbowSecrets, ...adapters };
   return runServer({ data: resolve(data), http, grpc, ...parts }, signal);
 }
@@ -102,9 +102,10 @@ function secretFileOf({
   return file === undefined ? {} : { rainbowSecretFile: file };
 }
 
-/** Undefined where nobody would show one. Jobs never see what is called BUSBAR_ in the environment. */
-function rainbowSecretsOf({ data, rainbowSecretFile, rainbowGlobalTokenFile }: ServerFlags) {
+/** Takes the text out of the environment: agents inherit it, and jobs from them. */
+function takeRainbowSecrets({ data, rainbowSecretFile, rainbowGlobalTokenFile }: ServerFlags) {
   const secret = process.env["BUSBAR_RAINBOW_SECRET"];
+  delete process.env["BUSBAR_RAINBOW_SECRET"];
   const given = { secretFile: rainbowSecretFile, globalTokenFile: rainbowGlobalTokenFile, secret };
   if (Object.values(given).every((each) => each === undefined)) return undefined;
   return { data: resolve(data), ...given };

@@ -103,11 +103,9 @@ function bytesIn(directory: string): Buffer {
 describe("no secret", () => {
   test("is in the log, the database, or what other commands show", async () => {
     const known = { register: "SECRET-of-registration", global: "TOKEN-for-everybody" };
-    const server = await site.startServer(
-      ...["--log-level", "debug"],
-      ...["--rainbow-secret-file", file("register", known.register)],
-      ...["--rainbow-global-token-file", file("global", known.global)],
-    );
+    const secrets = ["--rainbow-secret-file", file("register", known.register)];
+    const tokens = ["--rainbow-global-token-file", file("global", known.global)];
+    const server = await site.startServer("--log-level", "debug", ...secrets, ...tokens);
     const made = await register("blue");
     const rotated = await site.json<Issued>("cluster", "rotate", "blue");
     const rest = await fetch(`${site.http}/v1/clusters/blue/credentials/rotate`, {
