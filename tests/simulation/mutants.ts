@@ -271,6 +271,12 @@ export const MUTANTS: readonly Mutant[] = [
     "changes.push(...withdrawAll(state, id, nowMs));",
     "",
   ]),
+  edit(
+    "credentials-stay",
+    "indexes-agree-with-rows",
+    "a cluster that is deleted can be spoken for",
+    ["core/state/decide/clusters.ts", "changes.push(...removedWithCluster(state, id));", ""],
+  ),
   edit("nothing-counts", "counters-go-down", "what a cluster counts is not written", [
     PLACE,
     'return status === undefined ? [task] : [task, { table: "status", row: status }];',
