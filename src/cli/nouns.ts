@@ -151,7 +151,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "rainbow-config",
     group: MORE,
-    summary: "Take over the configuration of rainbow.",
+    summary: "Import the configuration of rainbow, or export one for its clients.",
     load: async () => (await import("./rainbow-config.ts")).declareRainbowConfig,
   },
   {

@@ -49,7 +49,7 @@ export function readRainbowConfig(content: string, file: string): RainbowConfig 
     scheduler: walk.inside({
       secret: text,
       name: text,
-      user: text,
+      user: (_, key) => texts.set(key, { key, text: "" }), // whatever it holds
       algorithms: walk.inside({
         selection: walk.inside(algorithm()),
         match: walk.inside(algorithm()),

@@ -15,7 +15,7 @@ afterEach(() => server.close());
 const CONFIG = `scheduler:
     secret: secret-of-registration
     name: keebler
-    user: ada
+    user: { name: ada }
     algorithms:
         selection:
             name: constraint
@@ -209,6 +209,65 @@ describe("rainbow-config import", () => {
       expect(server.asked.credentials).toEqual([]);
     });
   }
+});
+
+describe("rainbow-config export", () => {
+  test("prints a file for rainbow's clients, with new credentials", async () => {
+    await register("keebler");
+    const { code, stdout, stderr } = await busbar("rainbow-config export --rotate");
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "scheduler:
+        name: "keebler"
+        algorithms:
+          selection:
+            name: "random"
+          match:
+            name: "match"
+      cluster:
+        name: "keebler"
+        secret: "fresh-secret"
+      graphdatabase:
+        name: "memory"
+        host: "127.0.0.1:50051"
+        options:
+          host: "127.0.0.1:50051"
+      clusters:
+        - name: "keebler"
+          token: "fresh-token"
+      "
+    `);
+    expect(stderr).toContain("not shown again");
+    const read = readRainbowConfig(stdout, "x");
+    expect(read).toMatchObject({
+      cluster: { name: { text: "keebler" }, secret: { text: "fresh-secret" } },
+      clusters: [{ name: { text: "keebler" }, token: { text: "fresh-token" } }],
+      unknown: [],
+    });
+    const plan = planImport(read, new Set(["keebler"]));
+    expect(plan.request.clusters).toEqual([
+      { name: "keebler", secret: "fresh-secret", token: "fresh-token" },
+    ]);
+  });
+
+  test("for users it has no secret, and leaves it", async () => {
+    await register("keebler");
+    const line = "rainbow-config export --rotate --token-only --host a:1 --output json";
+    expect(JSON.parse((await busbar(line)).stdout)).toMatchObject({
+      cluster: { name: "keebler" },
+      graphdatabase: { host: "a:1", options: { host: "a:1" } },
+      clusters: [{ name: "keebler", token: "fresh-token" }],
+    });
+    expect((await busbar(line)).stdout).not.toContain("fresh-secret");
+  });
+
+  test("makes nothing unless it is told to", async () => {
+    await register("keebler");
+    for (const line of ["rainbow-config export", "rainbow-config export --rotate --host a"]) {
+      expect((await busbar(line)).code).toBe(2);
+    }
+    expect((await busbar("rainbow-config export")).stderr).toContain("--rotate: must be given");
+  });
 });
 
 describe("what rainbow's file says", () => {

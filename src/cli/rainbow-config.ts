@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { limits } from "../limits.ts";
+import { declareExport } from "./rainbow-export.ts";
 import { readRainbowConfig } from "./rainbow-config-file.ts";
 import { type ImportPlan, planImport } from "./rainbow-import.ts";
 import { renderImport } from "./render/rainbow-import.ts";
@@ -8,11 +9,12 @@ import type { Answer, Session, Shell } from "./session.ts";
 
 const HELP = `
 For people who come from rainbow: what its rainbow-config.yaml says, said here. Secrets and tokens are
-taken over, so that clients go on with the files they have; none is ever printed.
+taken over, so that clients go on with the files they have; import prints none. Export makes such a file.
 
 Examples:
   busbar rainbow-config import rainbow-config.yaml --dry-run
-  busbar rainbow-config import rainbow-config.yaml`;
+  busbar rainbow-config import rainbow-config.yaml
+  busbar rainbow-config export --cluster blue --rotate`;
 
 export function declareRainbowConfig(command: Command, shell: Shell): void {
   command.usage("[options] <command>").addHelpText("after", HELP);
@@ -25,6 +27,7 @@ export function declareRainbowConfig(command: Command, shell: Shell): void {
     .action((file: string, flags: { readonly dryRun?: true }) =>
       shell.run(imports, (session) => importConfig(session, file, flags.dryRun === true)),
     );
+  declareExport(command, shell);
 }
 
 async function importConfig(session: Session, file: string, isDry: boolean): Promise<Answer> {
