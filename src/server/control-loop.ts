@@ -10,7 +10,7 @@ import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import type { Progress } from "../core/state/progress.ts";
-import { checkMove } from "../core/state/state.ts";
+import { checkMove } from "../core/state/check-move.ts";
 import type { State } from "../core/state/state.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";

@@ -295,6 +295,11 @@ export const MUTANTS: readonly Mutant[] = [
       "if (after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
       "if (before === undefined && after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
     ],
+  edit(
+    "credentials-stay",
+    "indexes-agree-with-rows",
+    "a cluster that is deleted can be spoken for",
+    ["core/state/decide/clusters.ts", "changes.push(...removedWithCluster(state, id));", ""],
   ),
   edit("nothing-counts", "counters-go-down", "what a cluster counts is not written", [
     PLACE,
