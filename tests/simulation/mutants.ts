@@ -287,7 +287,7 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!isOurs) {",
   ]),
   edit(
-    "handed-not-sorted",
+    "handed-forgotten",
     "indexes-agree-with-rows",
     "what is handed over is not known by its row",
     [
@@ -295,6 +295,7 @@ export const MUTANTS: readonly Mutant[] = [
       "if (after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
       "if (before === undefined && after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
     ],
+  ),
   edit(
     "credentials-stay",
     "indexes-agree-with-rows",
