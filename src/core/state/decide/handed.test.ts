@@ -247,18 +247,23 @@ describe("an agent that speaks for a cluster", () => {
     expectSound(world);
   });
 
-  test("by a request nodes count too, and any alternative will do", () => {
+  test("by a request whole nodes count too, and any alternative will do", () => {
     const world = blueWorld();
     join(world);
     const node = (count: number) => ({
       type: "node",
       count,
+      isExclusive: true,
       with: [{ type: "core", count: 8 }],
     });
     offer(world, 1, { request: [[node(4)], [node(2)]] });
     expect(jobs(take(world, { tasks: 1, free: { nodes: 1 } }))).toEqual([]);
     const { taken, room } = take(world, { tasks: 1, free: { nodes: 3, cpu: 24_000 } });
     expect([taken.length, room.free]).toEqual([1, { nodes: 1, cpu: 8_000 }]);
+    // Of nodes that are shared only what is taken of them counts.
+    offer(world, 1, { request: [[{ ...node(2), isExclusive: false }]] });
+    const shared = take(world, { tasks: 1, free: { nodes: 0, cpu: 24_000 } });
+    expect([shared.taken.length, shared.room.free]).toEqual([1, { nodes: 0, cpu: 8_000 }]);
   });
 
   test("two of one cluster share the work, each task has one of them", () => {
