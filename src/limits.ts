@@ -79,6 +79,11 @@ export const limits = {
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   pastAttemptsKept: 10,
 
+  // Secrets that callers show.
+  secretLengthMax: 1_024,
+  secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
+  secretChecksWaitingMax: 1_000,
+
   // Graphs of clusters, what is asked of them, and what clusters say of themselves.
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways
@@ -133,6 +138,12 @@ export const limits = {
   messageBytesMax: 4 * MIB,
   documentBytesMax: 64 * MIB, // of a message or body that is a graph, and of answers about many clusters
   submitJobsMax: 20_000, // in one call
+  receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB
+  receivedJobsMax: 10_000, // in one such answer
+  guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
+  knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
+  knownJobspecsMax: 256, // that were read last
+  knownJobspecCharsMax: 32 * KIB, // longer ones are read each time
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
   listScanMax: 50_000, // rows looked at for one page
@@ -147,6 +158,7 @@ export const limits = {
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
   grpcKeepaliveTimeoutMs: 10_000,
+  firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   sseHeartbeatIntervalMs: 15_000,
   outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this
@@ -232,6 +244,7 @@ invariant(
 );
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
+invariant(limits.receivedBytesMax < limits.messageBytesMax, "received jobs must fit a message");
 invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
 invariant(
   limits.factTextLengthMax <= limits.graphTextLengthMax,

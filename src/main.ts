@@ -60,7 +60,8 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
     : aborted(agentSignal);
   try {
     const node = flags.agent ? { node: flags.name } : {};
-    await announce({ http: server.httpAddress, grpc, data: resolve(flags.data), ...node });
+    const { httpAddress: http } = server;
+    await announce({ http, grpc, data: resolve(flags.data), ...node, ...secretFileOf(server) });
     await Promise.race([agent, server.closed]);
   } finally {
     // The agent first, so that its last reports still find a server.
@@ -74,7 +75,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
-  await announce({ http, grpc, data: resolve(flags.data) });
+  await announce({ http, grpc, data: resolve(flags.data), ...secretFileOf(server) });
   await server.closed;
 }
 
@@ -88,7 +89,26 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     finishedTasksMax: flags.keepEnded,
     finishedAgeMsMax: flags.keepEndedFor,
   };
-  return runServer({ data: resolve(data), http, grpc, settings, policies, ...adapters }, signal);
+  const rainbowSecrets = takeRainbowSecrets(flags);
+  const parts = { settings, policies, rainbowSecrets, ...adapters };
+  return runServer({ data: resolve(data), http, grpc, ...parts }, signal);
+}
+
+function secretFileOf({
+  rainbowSecretFile: file,
+}: {
+  readonly rainbowSecretFile?: string | undefined;
+}) {
+  return file === undefined ? {} : { rainbowSecretFile: file };
+}
+
+/** Takes the text out of the environment: agents inherit it, and jobs from them. */
+function takeRainbowSecrets({ data, rainbowSecretFile, rainbowGlobalTokenFile }: ServerFlags) {
+  const secret = process.env["BUSBAR_RAINBOW_SECRET"];
+  delete process.env["BUSBAR_RAINBOW_SECRET"];
+  const given = { secretFile: rainbowSecretFile, globalTokenFile: rainbowGlobalTokenFile, secret };
+  if (Object.values(given).every((each) => each === undefined)) return undefined;
+  return { data: resolve(data), ...given };
 }
 
 /** What makes no sense is refused before anything is opened, by the name of its flag. */

@@ -1,9 +1,9 @@
 import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
-import { createGrpcServer } from "./api/native/grpc-server.ts";
+import { createGrpcServer } from "./api/grpc/server.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
-import { createTraffic } from "./api/native/traffic.ts";
+import { createTraffic } from "./api/grpc/traffic.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";
@@ -11,9 +11,11 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
+import { prepareRainbowSecrets, type RainbowSecretSources } from "./server/rainbow-secrets.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
+import { createScryptHasher } from "./system/scrypt-hasher.ts";
 
 export interface ServerOptions {
   readonly data: string;
@@ -21,6 +23,8 @@ export interface ServerOptions {
   readonly grpc: string;
   readonly settings: TickSettings;
   readonly policies: PolicyNames;
+  /** undefined: nobody is let in by them. */
+  readonly rainbowSecrets?: RainbowSecretSources | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -28,6 +32,8 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly httpAddress: string;
   readonly grpcAddress: string;
+  /** Where the register secret for clients of rainbow is found, if it is in a file. */
+  readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
   readonly closed: Promise<void>;
 }
@@ -41,7 +47,11 @@ export async function runServer(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
   const plane = await openPlane(options, broken.reject);
-  const doors = await openDoors(plane, options).catch(async (error: unknown) => {
+  const opened = async () => {
+    const rainbowSecretFile = await openSecrets(plane, options);
+    return { ...(await openDoors(plane, options)), rainbowSecretFile };
+  };
+  const doors = await opened().catch(async (error: unknown) => {
     await plane.close();
     throw error;
   });
@@ -62,7 +72,8 @@ export async function runServer(
   };
   const closed = serve();
   closed.catch(() => undefined);
-  return { httpAddress: doors.httpAddress, grpcAddress: doors.grpcAddress, closed };
+  const { httpAddress, grpcAddress, rainbowSecretFile } = doors;
+  return { httpAddress, grpcAddress, rainbowSecretFile, closed };
 }
 
 async function openPlane(
@@ -78,6 +89,7 @@ async function openPlane(
       version: manifest.version,
       policies,
       random: createSystemRandom(),
+      hasher: createScryptHasher(),
       settings,
       soon: (run) => setImmediate(run),
       onBroken,
@@ -86,6 +98,15 @@ async function openPlane(
     await store.close();
     throw error;
   }
+}
+
+/** Before anybody can show one. */
+async function openSecrets(
+  { operations }: ControlPlane,
+  { rainbowSecrets: sources, logger }: ServerOptions,
+): Promise<string | undefined> {
+  if (sources === undefined) return undefined;
+  return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
 }
 
 async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {

@@ -14,7 +14,7 @@ export type Stage =
 
 /** By the file a function stands in; the first that fits. */
 const FILES: readonly (readonly [RegExp, Stage])[] = [
-  [/native\/(decode-submit|wire-reader|translate)\.ts|agent-messages|from-binary/, "decode"],
+  [/native\/(decode-submit|translate)\.ts|wire-reader|agent-messages|from-binary/, "decode"],
   [
     /native\/(encode-submitted|translate-\w+)\.ts|state\/codec|agent-session\.ts|to-binary/,
     "encode",

@@ -130,6 +130,49 @@ describe("cluster", () => {
     });
   });
 
+  test("register --credentials and rotate print what is never shown again", async () => {
+    const registered = await busbar("cluster register blue --graph graph.json --credentials");
+    expect(registered.stdout).toMatchInlineSnapshot(`
+      "cluster blue registered: 36 core, 64 memory, 3 node
+      Secret:  fresh-secret
+      Token:   fresh-token
+      "
+    `);
+    expect(registered.stderr).toMatchInlineSnapshot(`
+      "busbar: these are not shown again; keep them where nobody else reads them
+      "
+    `);
+    const shown = await busbar("cluster show blue");
+    expect(shown.stdout).toMatchInlineSnapshot(`
+      "Cluster:  blue
+      Kind:     pulling
+      Since:    1970-01-01 00:16:30Z (10s ago)
+      Tasks:    0
+      Graph:    36 core, 64 memory, 3 node
+      Secret:   since 1970-01-01 00:16:30Z (10s ago)
+      Token:    since 1970-01-01 00:16:30Z (10s ago)
+      "
+    `);
+    expect(await json("cluster show blue")).toMatchObject({
+      credentials: { secretSinceMs: 990_000, tokenSinceMs: 990_000 },
+    });
+    expect((await busbar("cluster rotate blue")).stdout).toMatchInlineSnapshot(`
+      "Secret:  fresh-secret
+      Token:   fresh-token
+      "
+    `);
+    expect((await busbar("cluster rotate blue --token")).stdout).toBe("Token:  fresh-token\n");
+    const issued = { secret: "fresh-secret", token: "fresh-token" };
+    expect(await json("cluster rotate blue")).toEqual({ cluster: "blue", ...issued });
+    expect(await json("cluster rotate blue --secret")).toEqual({
+      cluster: "blue",
+      secret: "fresh-secret",
+    });
+    const made = await json("cluster register red --graph graph.json --credentials");
+    expect(made).toMatchObject({ name: "red", issued });
+    expect(await json("cluster rotate green")).toMatchObject({ error: { code: "not_found" } });
+  });
+
   test("delete forgets it", async () => {
     await register("blue");
     expect(await busbar("cluster delete blue")).toEqual(said("cluster blue deleted"));

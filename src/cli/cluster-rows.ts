@@ -1,4 +1,10 @@
-import type { Cluster, Node, SatisfyResponse, StateEntry } from "../client/messages.ts";
+import type {
+  Cluster,
+  IssuedCredentials,
+  Node,
+  SatisfyResponse,
+  StateEntry,
+} from "../client/messages.ts";
 import type * as Rows from "./rows.ts";
 
 /** What the wire says about clusters, as the rows that `--output json` promises and tables show. */
@@ -23,8 +29,28 @@ export function toClusterRow(cluster: Cluster): Rows.ClusterRow {
           counters: cluster.counters.map(({ key, by }) => ({ key, by })),
         }
       : {}),
+    ...credentialsOf(cluster),
   };
 }
+
+function credentialsOf({
+  credentials,
+  issued,
+}: Cluster): Pick<Rows.ClusterRow, "credentials" | "issued"> {
+  const times = {
+    ...(credentials?.secretSinceMs ? { secretSinceMs: Number(credentials.secretSinceMs) } : {}),
+    ...(credentials?.tokenSinceMs ? { tokenSinceMs: Number(credentials.tokenSinceMs) } : {}),
+  };
+  return {
+    ...(Object.keys(times).length === 0 ? {} : { credentials: times }),
+    ...(issued === undefined ? {} : { issued: toIssuedRow(issued) }),
+  };
+}
+
+export const toIssuedRow = ({ secret, token }: IssuedCredentials): Rows.IssuedRow => ({
+  ...(secret === "" ? {} : { secret }),
+  ...(token === "" ? {} : { token }),
+});
 
 /** Since when it is there, or away. */
 export function toAgentRow(node: Node): Rows.AgentRow {

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import type { BusbarClient } from "../client/client.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
-import { toAgentRow, toClusterRow } from "./cluster-rows.ts";
+import { toAgentRow, toClusterRow, toIssuedRow } from "./cluster-rows.ts";
 import { listClusters } from "./clusters.ts";
 import { notEmpty } from "./flags.ts";
-import { renderCluster, renderVertices } from "./render/clusters.ts";
+import { renderCluster, renderIssued, renderVertices } from "./render/clusters.ts";
 import type { ClusterRow } from "./rows.ts";
 import type { Answer, Session, Shell } from "./session.ts";
 
@@ -18,6 +18,7 @@ by itself.
 Examples:
   busbar cluster register --name blue --graph cluster-nodes.json
   busbar cluster show blue
+  busbar cluster rotate blue
   busbar cluster delete blue`;
 
 export function declareCluster(command: Command, shell: Shell): void {
@@ -26,6 +27,7 @@ export function declareCluster(command: Command, shell: Shell): void {
   const list = command.command("list").description("List clusters, as busbar clusters does.");
   list.action(() => shell.run(list, listClusters));
   declareShow(command, shell);
+  declareRotate(command, shell);
   const remove = command
     .command("delete")
     .description("Forget a cluster with all that is known of it.");
@@ -41,6 +43,7 @@ interface RegisterFlags {
   readonly name?: string;
   readonly graph: string;
   readonly update?: boolean;
+  readonly credentials?: boolean;
 }
 
 function declareRegister(command: Command, shell: Shell): void {
@@ -52,6 +55,7 @@ function declareRegister(command: Command, shell: Shell): void {
     .option("--name <name>", "its name", notEmpty("--name"))
     .requiredOption("--graph <file>", 'what it has, as JSON ("-": standard input)')
     .option("--update", "give a cluster that is registered another graph; subsystems stay")
+    .option("--credentials", "make a secret and a token for it, and print them once")
     .addHelpText(
       "after",
       `
@@ -67,7 +71,7 @@ Examples:
 async function registerCluster(
   session: Session,
   argument: string | undefined,
-  { name: flag, graph: file, update = false }: RegisterFlags,
+  { name: flag, graph: file, update = false, credentials = false }: RegisterFlags,
 ): Promise<Answer> {
   if (argument !== undefined && flag !== undefined && argument !== flag) {
     throw invalid("--name", `"${flag}" and "${argument}" are two names; give one`);
@@ -77,12 +81,40 @@ async function registerCluster(
   const content = await session.context.readInput(file, limits.documentBytesMax);
   const client = await session.client();
   const graph = content.toString("utf8");
-  const row = toClusterRow(await client.registerCluster({ name, graph, update }));
+  const request = { name, graph, update, withCredentials: credentials };
+  const row = toClusterRow(await client.registerCluster(request));
+  const { issued } = row;
+  if (issued !== undefined) await session.note(SHOWN_ONCE);
+  const done = `cluster ${row.name} ${update ? "updated" : "registered"}: ${renderVertices(row.vertices)}`;
   return {
     json: row,
-    text: () =>
-      `cluster ${row.name} ${update ? "updated" : "registered"}: ${renderVertices(row.vertices)}`,
+    text: (page) => (issued === undefined ? done : `${done}\n${renderIssued(issued, page)}`),
   };
+}
+
+const SHOWN_ONCE = "these are not shown again; keep them where nobody else reads them";
+
+function declareRotate(command: Command, shell: Shell): void {
+  const rotate = command
+    .command("rotate")
+    .description("Give a cluster a new secret and token; the old ones are refused from then on.");
+  rotate
+    .argument("<name>", "the cluster")
+    .option("--secret", "the secret, with which one speaks for the cluster")
+    .option("--token", "the token, with which one submits to it")
+    .addHelpText(
+      "after",
+      "\nWithout a flag it is both.\n\nExample:\n  busbar cluster rotate blue --token",
+    )
+    .action((cluster: string, flags: { readonly secret?: true; readonly token?: true }) =>
+      shell.run(rotate, async (session) => {
+        const client = await session.client();
+        const { issued } = await client.rotateClusterCredentials({ cluster, ...flags });
+        const row = issued === undefined ? {} : toIssuedRow(issued);
+        await session.note(SHOWN_ONCE);
+        return { json: { cluster, ...row }, text: (page) => renderIssued(row, page) };
+      }),
+    );
 }
 
 function declareShow(command: Command, shell: Shell): void {

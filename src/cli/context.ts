@@ -21,6 +21,9 @@ export interface ServerFlags {
     readonly strategy: string;
     readonly options: Readonly<Record<string, unknown>>;
   };
+  /** Files, because others on the machine see the arguments of a process. */
+  readonly rainbowSecretFile?: string;
+  readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
 }
 
@@ -86,6 +89,8 @@ export interface Listening {
   readonly grpc: string;
   readonly data: string;
   readonly node?: string;
+  /** Where the register secret for clients of rainbow is. */
+  readonly rainbowSecretFile?: string;
 }
 
 /**

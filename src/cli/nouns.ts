@@ -97,7 +97,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "cluster",
     group: PLACES,
-    summary: "Register, show or delete a cluster without agents.",
+    summary: "Register, show or delete a cluster without agents; rotate its credentials.",
     load: async () => (await import("./cluster.ts")).declareCluster,
   },
   {

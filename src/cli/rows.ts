@@ -212,8 +212,17 @@ export interface ClusterRow {
   readonly subsystems?: readonly SubsystemRow[];
   readonly state?: readonly StateRow[];
   readonly counters?: readonly { readonly key: string; readonly by: string }[];
+  /** Which it has, by when they were made; left out where it has none. */
+  readonly credentials?: { readonly secretSinceMs?: number; readonly tokenSinceMs?: number };
+  /** Only where they were just made. */
+  readonly issued?: IssuedRow;
   /** Where one that pulls is shown: who speaks for it. */
   readonly agents?: readonly AgentRow[];
+}
+
+export interface IssuedRow {
+  readonly secret?: string;
+  readonly token?: string;
 }
 
 export interface AgentRow {

@@ -107,7 +107,18 @@ function addServerFlags(command: Command): void {
         .argParser(oneOf("--policy", policies)),
     );
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
-  command.addOption(logLevelFlag());
+  command
+    .option(
+      "--rainbow-secret-file <file>",
+      "clients of rainbow register clusters with the secret in this file",
+      notEmpty("--rainbow-secret-file"),
+    )
+    .option(
+      "--rainbow-global-token-file <file>",
+      "and submit to every cluster with the token in this one (default: there is none)",
+      notEmpty("--rainbow-global-token-file"),
+    )
+    .addOption(logLevelFlag());
 }
 
 export const launcherFlag = (): Option =>

@@ -20,7 +20,12 @@ export type {
   TryJobsResponse,
   WatchEvent,
 } from "../gen/busbar/v1/busbar_pb.ts";
-export type { SatisfyResponse, Selection, StateEntry } from "../gen/busbar/v1/cluster_pb.ts";
+export type {
+  IssuedCredentials,
+  SatisfyResponse,
+  Selection,
+  StateEntry,
+} from "../gen/busbar/v1/cluster_pb.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   JobFilterSchema,

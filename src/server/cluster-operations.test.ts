@@ -34,8 +34,8 @@ const document = (nodes = 2) =>
     inside: times(nodes, { type: "node", inside: [{ type: "core", size: 8 }] }),
   });
 const io = (vertex = "1") => aDocument({ io0: "shm" }, [[vertex, "io0"]]);
-const register = (name = "blue", nodes = 2, isUpdate = false) =>
-  operations.registerCluster(me, { name, graph: document(nodes), isUpdate });
+const register = async (name = "blue", nodes = 2, isUpdate = false) =>
+  (await operations.registerCluster(me, { name, graph: document(nodes), isUpdate })).cluster;
 const addIo = (vertex?: string) =>
   operations.addSubsystem(me, { cluster: "blue", name: "io", document: io(vertex) });
 const ref = { cluster: "blue", name: "io" };
@@ -59,6 +59,7 @@ describe("registered clusters", () => {
       subsystems: [],
       state: [],
       counters: [],
+      credentials: {},
     });
     await register("azure");
     const { clusters } = await operations.listClusters();

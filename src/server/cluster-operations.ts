@@ -12,6 +12,7 @@ import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
+import { newSecret } from "./credentials.ts";
 import type { ClusterStateInput, Operations } from "./operations.ts";
 import { showCluster, showClusters } from "./show-clusters.ts";
 import type { ClusterView } from "./views.ts";
@@ -30,7 +31,12 @@ type ClusterOperations = Pick<
 >;
 
 /** Documents are read and checked here, outside of the loop: only what is right becomes a command. */
-export function createClusterOperations({ loop, clock }: OperationContext): ClusterOperations {
+export function createClusterOperations({
+  loop,
+  clock,
+  random,
+  credentials,
+}: OperationContext): ClusterOperations {
   const getCluster = (name: string): Promise<ClusterView> =>
     loop.read((state) => showCluster(state, requireCluster(state, clusterId(name))));
   return {
@@ -39,12 +45,22 @@ export function createClusterOperations({ loop, clock }: OperationContext): Clus
 
     getCluster,
 
-    async registerCluster(_caller, { name, graph, isUpdate = false }) {
+    async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
       const parsed = parseGraph(documentOf(graph));
-      const nowMs = clock.nowMs();
-      await loop.submit({ kind: "register-cluster", id, graph: parsed, isUpdate, nowMs });
-      return getCluster(name);
+      const command = { kind: "register-cluster", id, graph: parsed, isUpdate } as const;
+      if (!withCredentials) {
+        await loop.submit({ ...command, nowMs: clock.nowMs() });
+        return { cluster: await getCluster(name) };
+      }
+      const issued = { secret: newSecret(random), token: newSecret(random) };
+      const hashes = {
+        secret: await credentials.hash(issued.secret),
+        token: await credentials.hash(issued.token),
+      };
+      const told = { hashes, by: caller.name };
+      await loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() });
+      return { cluster: await getCluster(name), credentials: issued };
     },
 
     async deleteCluster(_caller, name) {

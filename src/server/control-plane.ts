@@ -9,10 +9,12 @@ import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
+import type { SecretHasher } from "../ports/secret-hasher.ts";
 import type { Store } from "../ports/store.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { ControlLoop } from "./control-loop.ts";
 import { createOperations } from "./create-operations.ts";
+import { Credentials } from "./credentials.ts";
 import type { Operations } from "./operations.ts";
 import { Ticker } from "./ticker.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -20,7 +22,8 @@ import { WatchHub } from "./watch-hub.ts";
 export interface ControlPlaneOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly random: Pick<Random, "fraction">;
+  readonly random: Random;
+  readonly hasher: SecretHasher;
   readonly logger: Logger;
   readonly version: string;
   /** How nodes and clusters are chosen. */
@@ -78,6 +81,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     clock,
     policy,
     random: options.random,
+    credentials: new Credentials({ hasher: options.hasher, state: () => state }),
     version: options.version,
     store: store.name,
   });

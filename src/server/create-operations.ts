@@ -9,6 +9,8 @@ import type { AgentSessions } from "./agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
 import type { ControlLoop } from "./control-loop.ts";
 import { createHandedOperations } from "./handed-operations.ts";
+import { createCredentialOperations } from "./credential-operations.ts";
+import type { Credentials } from "./credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNodeOperations, sum } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
@@ -25,7 +27,8 @@ export interface OperationContext {
   readonly sessions: AgentSessions;
   readonly clock: Clock;
   readonly policy: PlanPolicy;
-  readonly random: Pick<Random, "fraction">;
+  readonly random: Random;
+  readonly credentials: Credentials;
   readonly version: string;
   readonly store: string;
 }
@@ -39,6 +42,7 @@ export function createOperations(context: OperationContext): Operations {
     ...createNodeOperations(context),
     ...createClusterOperations(context),
     ...createHandedOperations(context),
+    ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (query, signal) => readOutput(context, query, signal),
     watch: (query, signal) => watchEvents(context, query, signal),

@@ -1,4 +1,5 @@
 import type { JgfDocument } from "../core/graph/jgf.ts";
+import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
@@ -7,6 +8,7 @@ import type {
   CountsView,
   ExplanationView,
   GroupView,
+  IssuedCredentialsView,
   JobView,
   NodeView,
   OfferedTaskView,
@@ -93,6 +95,27 @@ export interface ClusterInput {
   /** A JSON Graph Format document, or its text. */
   readonly graph: unknown;
   readonly isUpdate?: boolean | undefined;
+  /** A secret and a token for a new cluster, made in the same change. */
+  readonly withCredentials?: boolean | undefined;
+}
+
+/** What a caller shows to be let in; a global token, if there is one, is every cluster's token. */
+export type CredentialQuery =
+  | { readonly kind: "register" }
+  | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: string };
+
+/** Texts that come from elsewhere. What is absent stays as it is. */
+export interface CredentialsInput {
+  readonly registerSecret?: string | undefined;
+  /** null: none any more. */
+  readonly globalToken?: string | null | undefined;
+  readonly clusters?:
+    | readonly {
+        readonly name: string;
+        readonly secret?: string | undefined;
+        readonly token?: string | undefined;
+      }[]
+    | undefined;
 }
 
 export interface SubsystemRef {
@@ -115,13 +138,24 @@ export interface ClusterStateInput {
 }
 
 export interface SatisfyQuery {
-  /** The text of a jobspec of any dialect, or trees of resources as in core/graph/request.ts. */
+  /**
+   * The text of a jobspec of any dialect, trees of resources as in core/graph/request.ts, or what a
+   * door has read of a jobspec: no parts are met by every cluster.
+   */
   readonly ask:
     | { readonly kind: "jobspec"; readonly text: string }
-    | { readonly kind: "request"; readonly request: unknown };
+    | { readonly kind: "request"; readonly request: unknown }
+    | {
+        readonly kind: "parts";
+        readonly parts: readonly AskedPart[];
+        readonly parameters: unknown;
+      };
+  /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
+  readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
   readonly selection?:
     | {
-        readonly strategy: string;
+        /** Undefined: the server's. */
+        readonly strategy?: string | undefined;
         readonly options?: unknown;
         /** Beside those of the jobspec, before which they go. */
         readonly parameters?: Readonly<Record<string, unknown>> | undefined;
@@ -222,7 +256,10 @@ export interface Operations {
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
   /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
-  registerCluster(caller: Caller, cluster: ClusterInput): Promise<ClusterView>;
+  registerCluster(
+    caller: Caller,
+    cluster: ClusterInput,
+  ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
   /** A cluster with agents only when it has no nodes any more. */
   deleteCluster(caller: Caller, name: string): Promise<{ readonly revision: number }>;
   getClusterGraph(name: string): Promise<JgfDocument>;
@@ -257,6 +294,24 @@ export interface Operations {
     cluster: string,
     reports: readonly TaskReportInput[],
   ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
+  /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
+  checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
+  /** Since when the server has them; absent: it has none. */
+  getServerCredentials(): Promise<{
+    readonly registerSinceMs?: number;
+    readonly globalTokenSinceMs?: number;
+  }>;
+  /** New ones in the place of the old, which are refused from then on. */
+  rotateCredentials(
+    caller: Caller,
+    cluster: string,
+    which: { readonly secret: boolean; readonly token: boolean },
+  ): Promise<{ readonly credentials: IssuedCredentialsView; readonly revision: number }>;
+  /** All or none; those that are the same already stay as they are. */
+  setCredentials(
+    caller: Caller,
+    credentials: CredentialsInput,
+  ): Promise<{ readonly revision: number }>;
   /** Which clusters could run it, and why others could not. Nothing is changed. */
   satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 

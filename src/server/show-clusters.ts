@@ -1,11 +1,12 @@
 import { countsByType, type Graph } from "../core/graph/graph.ts";
 import type { Cluster } from "../core/model/cluster.ts";
+import type { ClusterId } from "../core/model/ids.ts";
 import type { Subsystem } from "../core/graph/subsystem.ts";
 import { managedGraph } from "../core/scheduler/managed-graph.ts";
 import type { NodeRecord } from "../core/state/node-record.ts";
 import type { State } from "../core/state/state.ts";
 import { sum } from "./node-operations.ts";
-import type { ClusterView, SubsystemView } from "./views.ts";
+import type { ClusterView, CredentialTimesView, SubsystemView } from "./views.ts";
 
 /** By name. Nodes are looked at once, however many clusters there are. */
 export function showClusters(state: State): ClusterView[] {
@@ -48,6 +49,16 @@ function show(
       kind === "pulling" ? showSubsystems(state.clusters.graphs.subsystems(id).values()) : [],
     state: told.map(([key, { value, setAtMs }]) => ({ key, value, setAtMs })),
     counters: status.counters,
+    credentials: showCredentials(state, id),
+  };
+}
+
+function showCredentials({ credentials }: State, cluster: ClusterId): CredentialTimesView {
+  const secret = credentials.get({ kind: "cluster-secret", cluster });
+  const token = credentials.get({ kind: "cluster-token", cluster });
+  return {
+    ...(secret && { secretSinceMs: secret.createdAtMs }),
+    ...(token && { tokenSinceMs: token.createdAtMs }),
   };
 }
 

@@ -153,6 +153,19 @@ export interface ClusterView {
   readonly state: readonly StateEntryView[];
   /** Keys that go down as jobs are assigned. */
   readonly counters: readonly Counter[];
+  /** Which it has, by when they were made; their texts are not known any more. */
+  readonly credentials: CredentialTimesView;
+}
+
+export interface CredentialTimesView {
+  readonly secretSinceMs?: number;
+  readonly tokenSinceMs?: number;
+}
+
+/** Texts that are told once, to whoever had them made. */
+export interface IssuedCredentialsView {
+  readonly secret?: string;
+  readonly token?: string;
 }
 
 export interface SubsystemView {

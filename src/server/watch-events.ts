@@ -132,6 +132,7 @@ function eventOf(
     case "status":
     case "facts":
     case "counter":
+    case "credential": // not even a hash leaves
       return undefined;
   }
 }

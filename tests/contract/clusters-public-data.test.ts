@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { createGrpcServer, type GrpcServer } from "../../src/api/native/grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../../src/api/grpc/server.ts";
 import { busbarService } from "../../src/api/native/service.ts";
 import { runHere } from "../../src/cli/testing/context.ts";
 import { createClient } from "../../src/client/client.ts";

@@ -27,8 +27,11 @@ describe("a machine that speaks for itself as a cluster", () => {
     site = new ClusterSite();
     await site.startServer();
     await site.speakFor("blue", {}, "--cpu", "4", "--cost", "3.5", "--refresh", "1s");
-    type Shown = { readonly state: { readonly key: string; readonly value: unknown }[] };
-    const cluster = await site.json<Shown>("cluster", "show", "blue");
+    const cluster = await site.json<{ state: { key: string; value: unknown }[] }>(
+      "cluster",
+      "show",
+      "blue",
+    );
     expect(cluster).toMatchObject({ kind: "pulling", vertices: { cluster: 1, node: 1, core: 4 } });
     expect(Object.fromEntries(cluster.state.map(({ key, value }) => [key, value]))).toMatchObject({
       nodes_free: 1,
@@ -161,9 +164,17 @@ describe("kill -9", () => {
     site = new ClusterSite();
     await site.startServer();
     const count = 60;
-    const flags = ["--cluster", "blue", "--array", `0-${count - 1}`, "--allow-unsatisfiable"];
-    const told = `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.1`;
-    const id = await site.submit(...flags, "--", "sh", "-c", told);
+    const id = await site.submit(
+      "--cluster",
+      "blue",
+      "--array",
+      `0-${count - 1}`,
+      "--allow-unsatisfiable",
+      "--",
+      "sh",
+      "-c",
+      `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.1`,
+    );
     for (let round = 0; round < 12 && site.lines("ran").length < count; round++) {
       const agent = site.startSpeaker("blue", {}, "--cpu", "4", "--no-discovery");
       const before = site.lines("ran").length;

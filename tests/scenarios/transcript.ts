@@ -1,3 +1,4 @@
+import { credentialKey } from "../../src/core/model/credential.ts";
 import type { DependencyInput } from "../../src/core/model/dependency.ts";
 import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
 import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
@@ -272,6 +273,10 @@ const told = (answer: {
 ];
 
 function describeChange(change: Change): string[] {
+  if (change.table === "credential") {
+    const id = "removed" in change ? change.removed : change.row.id;
+    return [`credential ${credentialKey(id)} ${"removed" in change ? "removed" : "written"}`];
+  }
   if ("removed" in change) return [`${change.table} ${change.removed} removed`];
   switch (change.table) {
     case "job": {

@@ -10,6 +10,7 @@ import { decodeRow } from "../../src/core/state/codec.ts";
 import { State } from "../../src/core/state/state.ts";
 import { firstDifference } from "./first-difference.ts";
 import { checkState, digest } from "../support/check-state.ts";
+import { QuickHasher } from "../support/quick-hasher.ts";
 import type { Disk } from "./disk.ts";
 import type { Seeded } from "./random.ts";
 import { ProcessClock } from "./timeline.ts";
@@ -79,6 +80,7 @@ export class Server {
       store: disk.open(clock),
       clock,
       random,
+      hasher: new QuickHasher(),
       logger,
       version: "simulated",
       policies: { policy: random.pick(["spread", "binpack"]) },

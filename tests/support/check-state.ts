@@ -135,6 +135,10 @@ function checkClusters(state: State): string[] {
       else if (isActive(at)) count(state.nodes.get(at.nodeId)?.node.cluster ?? "");
     }
   }
+  for (const { id } of state.credentials.inOrder) {
+    if ("cluster" in id && state.clusters.get(id.cluster) === undefined)
+      wrong.push(`there is a ${id.kind} of ${id.cluster}, which is no cluster`);
+  }
   for (const { id } of state.clusters.inOrder) {
     const { loads } = state.clusters;
     const want = tasks.get(id) ?? 0;
@@ -224,6 +228,7 @@ export const digest = (state: State): unknown => ({
     declared: [...state.clusters.declared(cluster.id).values()],
     graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
   })),
+  credentials: state.credentials.inOrder,
   facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,

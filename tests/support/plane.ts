@@ -1,21 +1,30 @@
+import { randomBytes } from "node:crypto";
 import { limits } from "../../src/limits.ts";
 import type { Logger } from "../../src/ports/logger.ts";
+import type { SecretHasher } from "../../src/ports/secret-hasher.ts";
 import type { Store } from "../../src/ports/store.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
 import { createMemoryStore } from "../../src/store/memory/memory-store.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { QuickHasher } from "./quick-hasher.ts";
 import { silentLogger } from "./silent-logger.ts";
 
 /** A control plane without wires, on a clock turned by hand. */
 export async function aPlane(
-  options: { readonly store?: Store; readonly clock?: FakeClock; readonly logger?: Logger } = {},
+  options: {
+    readonly store?: Store;
+    readonly clock?: FakeClock;
+    readonly logger?: Logger;
+    readonly hasher?: SecretHasher;
+  } = {},
 ): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
   const clock = options.clock ?? new FakeClock();
   const plane = await openControlPlane({
     store: options.store ?? createMemoryStore(),
     clock,
-    random: { fraction: () => 0 },
+    random: { fraction: () => 0, token: (bytes) => randomBytes(bytes).toString("hex") },
+    hasher: options.hasher ?? new QuickHasher(),
     logger: options.logger ?? silentLogger,
     version: "test",
     policies: { policy: "spread" },

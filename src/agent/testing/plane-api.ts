@@ -43,7 +43,7 @@ export class PlaneApi {
       registerCluster: (request) =>
         call(request.update === true ? "update" : "register", async () => {
           const input = wire.fromRegisterCluster(create(RegisterClusterRequestSchema, request));
-          return wire.toCluster(await operations.registerCluster(LOCAL_CALLER, input));
+          return wire.toCluster((await operations.registerCluster(LOCAL_CALLER, input)).cluster);
         }),
       addSubsystem: (request) =>
         call(`add ${request.name}`, async () => {

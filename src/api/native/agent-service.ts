@@ -1,8 +1,8 @@
 import { Agents } from "../../gen/busbar/v1/agent_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { AgentSessions } from "../../server/agent-sessions.ts";
-import { defineService, type GrpcService } from "./grpc-service.ts";
-import type { Traffic } from "./traffic.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
 
 /** The wire of Busbar's own agents: each stream is a session. */
 export const agentService = (

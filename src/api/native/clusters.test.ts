@@ -3,11 +3,11 @@ import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../limits.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { busbarService } from "./service.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
-import { call, connect, failure } from "./testing/grpc-client.ts";
+import { call, connect, failure } from "../grpc/testing/grpc-client.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
 import { aSatisfied } from "./testing/view-builders.ts";
 
@@ -62,7 +62,10 @@ describe("over gRPC", () => {
       createdAtMs: 1_700_000_000_000n,
       vertices: { node: 2 },
     });
-    expect(last()?.args).toEqual([local, { name: "blue", graph: "{}", isUpdate: true }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph: "{}", isUpdate: true, withCredentials: false },
+    ]);
     expect(await call(client, method.getCluster, { name: "blue" })).toEqual(shown);
     const listed = await call(client, method.listClusters);
     expect(listed.clusters.map(({ name, kind }) => [name, kind])).toEqual([
@@ -75,6 +78,38 @@ describe("over gRPC", () => {
     expect(last()).toEqual({ name: "deleteCluster", args: [local, "blue"] });
     const error = await failure(call(client, method.getCluster, { name: "blue" }));
     expect(error.code).toBe(status.NOT_FOUND);
+  });
+
+  test("credentials are told when they are made, and set", async () => {
+    const request = { name: "green", graph: "{}", withCredentials: true };
+    const { issued } = await call(client, method.registerCluster, request);
+    expect(last()?.args).toMatchObject([local, { name: "green", withCredentials: true }]);
+    expect(issued).toMatchObject({ secret: "fresh-secret", token: "fresh-token" });
+    expect((await call(client, method.getCluster, { name: "green" })).issued).toBeUndefined();
+    const rotate = async (which: object) => {
+      const request = { cluster: "green", ...which };
+      const { issued: told } = await call(client, method.rotateClusterCredentials, request);
+      expect(last()?.args.slice(0, 2)).toEqual([local, "green"]);
+      return [told?.secret, told?.token, last()?.args[2]];
+    };
+    const both = { secret: true, token: true };
+    expect(await rotate({})).toEqual(["fresh-secret", "fresh-token", both]);
+    expect(await rotate(both)).toEqual(["fresh-secret", "fresh-token", both]);
+    expect(await rotate({ token: true })).toEqual([
+      "",
+      "fresh-token",
+      { secret: false, token: true },
+    ]);
+    const clusters = [
+      { name: "green", secret: "s" },
+      { name: "local", token: "" },
+    ];
+    await call(client, method.setCredentials, { registerSecret: "r", clusters });
+    expect(last()).toEqual({
+      name: "setCredentials",
+      args: [local, { registerSecret: "r", clusters }],
+    });
+    await call(client, method.deleteCluster, { name: "green" });
   });
 
   test("subsystems are added, shown and removed", async () => {
@@ -248,10 +283,16 @@ describe("over REST", () => {
     const made = await http.send("POST", "/v1/clusters", { name: "blue", graph });
     expect([made.status, made.headers.get("location")]).toEqual([201, "/v1/clusters/blue"]);
     expect(made.json).toMatchObject({ name: "blue", kind: "pulling", vertices: { node: 2 } });
-    expect(last()?.args).toEqual([local, { name: "blue", graph, isUpdate: false }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph, isUpdate: false, withCredentials: false },
+    ]);
     const again = { name: "blue", graph: graph.graph, update: true };
     expect((await http.send("POST", "/v1/clusters", again)).status).toBe(200);
-    expect(last()?.args).toEqual([local, { name: "blue", graph, isUpdate: true }]);
+    expect(last()?.args).toEqual([
+      local,
+      { name: "blue", graph, isUpdate: true, withCredentials: false },
+    ]);
     expect((await http.get("/v1/clusters/blue")).json).toMatchObject({ name: "blue" });
     expect((await http.get("/v1/clusters")).json).toMatchObject({
       clusters: expect.arrayContaining([expect.objectContaining({ name: "blue" })]) as unknown,
@@ -273,6 +314,27 @@ describe("over REST", () => {
     expect(last()).toEqual({ name: "getSubsystem", args: [named] });
     expect((await http.send("DELETE", path)).status).toBe(200);
     expect(last()).toEqual({ name: "removeSubsystem", args: [local, named] });
+  });
+
+  test("credentials are told when they are made, never kept, and set", async () => {
+    const body = { name: "green", graph, withCredentials: true };
+    const issued = { secret: "fresh-secret", token: "fresh-token" };
+    const made = await http.send("POST", "/v1/clusters", body);
+    expect([made.status, made.headers.get("cache-control")]).toEqual([201, "no-store"]);
+    expect(made.json).toMatchObject({ issued });
+    expect((await http.get("/v1/clusters/green")).json).not.toHaveProperty("issued");
+    const path = "/v1/clusters/green/credentials/rotate";
+    const rotated = await http.send("POST", path, {});
+    expect(rotated.headers.get("cache-control")).toBe("no-store");
+    expect(rotated.json).toMatchObject({ issued });
+    expect((await http.send("POST", path, { secret: true })).json).toMatchObject({
+      issued: { secret: "fresh-secret" },
+    });
+    expect(last()?.args).toEqual([local, "green", { secret: true, token: false }]);
+    const set = { registerSecret: "r", clusters: [{ name: "green", token: "t" }] };
+    expect((await http.send("PUT", "/v1/credentials", set)).status).toBe(200);
+    expect(last()).toEqual({ name: "setCredentials", args: [local, set] });
+    expect((await http.send("DELETE", "/v1/clusters/green")).status).toBe(200);
   });
 
   test("state is patched, counters are put", async () => {

@@ -3,9 +3,9 @@ import type { DependencyInput } from "../../core/model/dependency.ts";
 import type { JobSpecInput } from "../../core/model/job-spec.ts";
 import { SubmitJobsRequestSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { SubmissionInput, Submissions } from "../../server/operations.ts";
-import { undecodable } from "./grpc-codec.ts";
+import { undecodable } from "../grpc/codec.ts";
 import { fromSubmission, given } from "./translate.ts";
-import { Unusual, unusual, WireReader } from "./wire-reader.ts";
+import { Unusual, unusual, WireReader } from "../grpc/wire-reader.ts";
 
 /**
  * Reads the jobs of a SubmitJobsRequest one by one, straight into what operations take: the

@@ -1,7 +1,7 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { SubmitJobsResponseSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { Operations, SubmittedView } from "../../server/operations.ts";
-import { message, wide } from "./wire-message.ts";
+import { message, wide } from "../grpc/wire-message.ts";
 
 type Answer = Awaited<ReturnType<Operations["submitJobs"]>>;
 

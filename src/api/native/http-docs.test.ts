@@ -67,6 +67,7 @@ const ROUTES = [
   "post /v1/clusters",
   "post /v1/clusters/{name}/accept",
   "post /v1/clusters/{name}/reports",
+  "post /v1/clusters/{name}/credentials/rotate",
   "post /v1/jobs",
   "post /v1/jobs/try",
   "post /v1/jobs/{id}/cancel",
@@ -77,6 +78,7 @@ const ROUTES = [
   "post /v1/satisfy",
   "put /v1/clusters/{name}/counters",
   "put /v1/clusters/{name}/subsystems/{subsystem}",
+  "put /v1/credentials",
   "put /v1/groups/{name}",
 ];
 

@@ -5,7 +5,7 @@ import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
 import { someStats } from "./testing/view-builders.ts";
-import { createTraffic } from "./traffic.ts";
+import { createTraffic } from "../grpc/traffic.ts";
 
 let isReady = true;
 const operations = createFakeOperations({

@@ -8,8 +8,8 @@ import type { Operations } from "../../server/operations.ts";
 import { answerNoRequest } from "./http/answer-no-request.ts";
 import { type HttpHost, OpenStreams } from "./http/host.ts";
 import type { App } from "./http/typebox-provider.ts";
-import { toListenError } from "./listen-error.ts";
-import { createTraffic, type Traffic } from "./traffic.ts";
+import { toListenError } from "../grpc/listen-error.ts";
+import { createTraffic, type Traffic } from "../grpc/traffic.ts";
 
 export interface HttpServerOptions {
   readonly operations: Operations;

@@ -5,7 +5,7 @@ import type { Operations } from "../../server/operations.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
-import { until, whenSettled } from "./testing/until.ts";
+import { until, whenSettled } from "../grpc/testing/until.ts";
 import { aJob } from "./testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];

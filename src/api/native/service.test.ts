@@ -8,7 +8,7 @@ import { Busbar, State, SubmitJobsRequestSchema } from "../../gen/busbar/v1/busb
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Operations } from "../../server/operations.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { busbarService } from "./service.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
 import {
@@ -20,9 +20,9 @@ import {
   pathOf,
   stream,
   streamRaw,
-} from "./testing/grpc-client.ts";
+} from "../grpc/testing/grpc-client.ts";
 import { aJob } from "./testing/view-builders.ts";
-import { createTraffic } from "./traffic.ts";
+import { createTraffic } from "../grpc/traffic.ts";
 
 const refuse = { next: undefined as unknown };
 const operations = createFakeOperations({
@@ -145,6 +145,8 @@ test("every method of the service was called by these tests", () => {
     "ListOfferedTasks",
     "AcceptTasks",
     "ReportTasks",
+    "RotateClusterCredentials",
+    "SetCredentials",
     "Satisfy",
   ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];

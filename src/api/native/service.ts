@@ -8,15 +8,15 @@ import type { Operations } from "../../server/operations.ts";
 import { LOCAL_CALLER } from "./caller.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
-import { OfBytes } from "./grpc-of-bytes.ts";
-import { defineService, type GrpcService } from "./grpc-service.ts";
-import type { Traffic } from "./traffic.ts";
+import { OfBytes } from "../grpc/of-bytes.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
 import * as from from "./translate.ts";
 import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
 import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
-import { message } from "./wire-message.ts";
+import { message } from "../grpc/wire-message.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
@@ -84,7 +84,7 @@ export const busbarService = (
       listClusters: async () => clusters.toClusters(await operations.listClusters()),
       getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
       registerCluster: async (request) =>
-        clusters.toCluster(
+        clusters.toRegistered(
           await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
         ),
       deleteCluster: async ({ name }) =>
@@ -112,6 +112,18 @@ export const busbarService = (
       reportTasks: async ({ cluster, reports }) =>
         handed.toReported(
           await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
+        ),
+      rotateClusterCredentials: async (request) =>
+        clusters.toRotated(
+          await operations.rotateCredentials(
+            LOCAL_CALLER,
+            request.cluster,
+            clusters.fromRotate(request),
+          ),
+        ),
+      setCredentials: async (request) =>
+        clusters.toCredentialsSet(
+          await operations.setCredentials(LOCAL_CALLER, clusters.fromSetCredentials(request)),
         ),
       satisfy: async (request) =>
         clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),

@@ -17,7 +17,7 @@ import { SelectionSchema } from "../../gen/busbar/v1/cluster_pb.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { fromSubmission } from "./translate.ts";
-import { message } from "./wire-message.ts";
+import { message } from "../grpc/wire-message.ts";
 
 // What is written by hand against what is generated from the proto.
 

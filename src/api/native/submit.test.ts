@@ -1,11 +1,11 @@
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
-import { createGrpcServer, type GrpcServer } from "./grpc-server.ts";
+import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { busbarService } from "./service.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
-import { call, connect, failure } from "./testing/grpc-client.ts";
+import { call, connect, failure } from "../grpc/testing/grpc-client.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
 
 const operations = createFakeOperations();

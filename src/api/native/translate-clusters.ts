@@ -4,12 +4,16 @@ import { ClusterSchema, ListClustersResponseSchema } from "../../gen/busbar/v1/b
 import type * as asked from "../../gen/busbar/v1/cluster_pb.ts";
 import {
   ClusterAnswerSchema,
+  CredentialTimesSchema,
   DeleteClusterResponseSchema,
   DroppedClusterSchema,
   GraphDocumentSchema,
+  IssuedCredentialsSchema,
   RemoveSubsystemResponseSchema,
+  RotateClusterCredentialsResponseSchema,
   SatisfyResponseSchema,
   SelectionAnswerSchema,
+  SetCredentialsResponseSchema,
   StateCounterSchema,
   StateEntrySchema,
   SubsystemSummarySchema,
@@ -19,12 +23,13 @@ import { invalid } from "../../lib/errors.ts";
 import type {
   ClusterInput,
   ClusterStateInput,
+  CredentialsInput,
   SatisfyQuery,
   SubsystemInput,
 } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
 import { fromJson, fromValues, toValue } from "./translate-values.ts";
-import { message, wide } from "./wire-message.ts";
+import { message, wide } from "../grpc/wire-message.ts";
 
 // What is asked and answered about clusters, from and to messages of the wire.
 
@@ -36,6 +41,20 @@ export const fromRegisterCluster = (request: asked.RegisterClusterRequest): Clus
   name: request.name,
   graph: request.graph,
   isUpdate: request.update,
+  withCredentials: request.withCredentials,
+});
+
+/** Neither: both. */
+export const fromRotate = ({ secret, token }: Rotated): Rotated => ({
+  secret: secret || !token,
+  token: token || !secret,
+});
+
+type Rotated = { readonly secret: boolean; readonly token: boolean };
+
+export const fromSetCredentials = (request: asked.SetCredentialsRequest): CredentialsInput => ({
+  registerSecret: request.registerSecret,
+  clusters: request.clusters.map(({ name, secret, token }) => ({ name, secret, token })),
 });
 
 export const fromAddSubsystem = (request: asked.AddSubsystemRequest): SubsystemInput => ({
@@ -66,7 +85,10 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
   };
 }
 
-export const toCluster = (view: views.ClusterView): wire.Cluster =>
+export const toCluster = (
+  view: views.ClusterView,
+  issued?: views.IssuedCredentialsView,
+): wire.Cluster =>
   message(ClusterSchema, {
     name: view.name,
     nodes: view.nodes,
@@ -84,13 +106,37 @@ export const toCluster = (view: views.ClusterView): wire.Cluster =>
       message(StateEntrySchema, { key, value: toValue(value), setAtMs: wide(setAtMs) }),
     ),
     counters: view.counters.map(({ key, by }) => message(StateCounterSchema, { key, by })),
+    credentials: message(CredentialTimesSchema, {
+      secretSinceMs: wide(view.credentials.secretSinceMs),
+      tokenSinceMs: wide(view.credentials.tokenSinceMs),
+    }),
+    issued: issued && toIssued(issued),
   });
+
+const toIssued = ({ secret, token }: views.IssuedCredentialsView): asked.IssuedCredentials =>
+  message(IssuedCredentialsSchema, { secret: secret ?? "", token: token ?? "" });
+
+export const toRegistered = (answer: {
+  readonly cluster: views.ClusterView;
+  readonly credentials?: views.IssuedCredentialsView;
+}): wire.Cluster => toCluster(answer.cluster, answer.credentials);
+
+export const toRotated = (
+  answer: At & { readonly credentials: views.IssuedCredentialsView },
+): asked.RotateClusterCredentialsResponse =>
+  message(RotateClusterCredentialsResponseSchema, {
+    issued: toIssued(answer.credentials),
+    revision: wide(answer.revision),
+  });
+
+export const toCredentialsSet = (answer: At): asked.SetCredentialsResponse =>
+  message(SetCredentialsResponseSchema, { revision: wide(answer.revision) });
 
 export const toClusters = (
   answer: At & { readonly clusters: readonly views.ClusterView[] },
 ): wire.ListClustersResponse =>
   message(ListClustersResponseSchema, {
-    clusters: answer.clusters.map(toCluster),
+    clusters: answer.clusters.map((view) => toCluster(view)),
     revision: wide(answer.revision),
   });
 

@@ -14,7 +14,7 @@ import {
 import { unreachable } from "../../lib/invariant.ts";
 import type * as views from "../../server/views.ts";
 import { toCounts, toJob, toTask } from "./translate-jobs.ts";
-import { message, wide, wideAll } from "./wire-message.ts";
+import { message, wide, wideAll } from "../grpc/wire-message.ts";
 
 // What Operations answers about nodes, groups and everything, to messages of the wire.
 

@@ -9,7 +9,7 @@ import {
 import type { Operations, TaskReportInput } from "../../server/operations.ts";
 import { toJobSpec } from "./translate-jobs.ts";
 import { given } from "./translate.ts";
-import { message, wide } from "./wire-message.ts";
+import { message, wide } from "../grpc/wire-message.ts";
 
 // What clusters that pull ask and are told about tasks, from and to messages of the wire.
 

@@ -26,7 +26,7 @@ import type { Operations } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
 import { stateOf } from "./state-names.ts";
 import { toSelect } from "./translate-values.ts";
-import { message, wide, wideAll } from "./wire-message.ts";
+import { message, wide, wideAll } from "../grpc/wire-message.ts";
 
 // What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
 // is a zero value.

@@ -4,7 +4,7 @@ import type * as wire from "../../gen/busbar/v1/cluster_pb.ts";
 import { SelectionSchema, ValueSchema } from "../../gen/busbar/v1/cluster_pb.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { SelectView } from "../../server/views.ts";
-import { message } from "./wire-message.ts";
+import { message } from "../grpc/wire-message.ts";
 
 // Values and JSON inside messages of the wire.
 

@@ -1,4 +1,4 @@
-import type { AgentRow, ClusterRow, StateRow, SubsystemRow } from "../rows.ts";
+import type { AgentRow, ClusterRow, IssuedRow, StateRow, SubsystemRow } from "../rows.ts";
 import { resourceColumns } from "./nodes.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
@@ -53,6 +53,8 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
       ["Tasks", String(cluster.tasks)],
       ...resources,
       ["Graph", renderVertices(cluster.vertices)],
+      ["Secret", since(cluster.credentials?.secretSinceMs, page)],
+      ["Token", since(cluster.credentials?.tokenSinceMs, page)],
     ],
     page,
   );
@@ -63,6 +65,19 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
     ...(state.length === 0 ? [] : [renderState(cluster, page)]),
   ].join("\n\n");
 }
+
+const since = (atMs: number | undefined, page: Page): string =>
+  atMs === undefined ? "" : `since ${moment(atMs)} (${ago(atMs, page.nowMs)})`;
+
+/** Texts that nobody will ever be shown again. */
+export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: Page): string =>
+  renderFields(
+    [
+      ["Secret", secret],
+      ["Token", token],
+    ],
+    page,
+  );
 
 function renderAgents(agents: readonly AgentRow[], page: Page): string {
   const columns: readonly Column<AgentRow>[] = [

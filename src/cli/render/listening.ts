@@ -3,13 +3,17 @@ import type { Page } from "./page.ts";
 import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
-export function renderListening({ http, grpc, data, node }: Listening, page: Page): string {
+export function renderListening(
+  { http, grpc, data, node, rainbowSecretFile = "" }: Listening,
+  page: Page,
+): string {
   const fields = renderFields(
     [
       ["REST", `http://${http} (docs: http://${http}/docs)`],
       ["gRPC", grpc],
       ["Data", data],
       ["Node", node ?? ""],
+      ["Register secret", rainbowSecretFile],
     ],
     page,
   );

@@ -24,12 +24,13 @@ export interface AskedOfClusters {
   }[];
   readonly state: unknown[];
   readonly satisfy: unknown[];
+  readonly credentials: unknown[];
 }
 
 /** Registered clusters that remember what they were told; one task's answer by its words. */
 export function fakeClusters(): { readonly handlers: Handlers; readonly asked: AskedOfClusters } {
   const clusters = new Map<string, FakeCluster>();
-  const asked: AskedOfClusters = { registered: [], state: [], satisfy: [] };
+  const asked: AskedOfClusters = { registered: [], state: [], satisfy: [], credentials: [] };
   const find = (name: string): FakeCluster => {
     const found = clusters.get(name);
     if (found === undefined) throw new Refusal("NOT_FOUND", `there is no cluster ${name}`);
@@ -38,7 +39,7 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
   const handlers: Handlers = {
     listClusters: () => ({ clusters: [MANAGED, ...clusters.values()] }),
     getCluster: ({ name }) => find(name),
-    registerCluster: ({ name, graph, update }) => {
+    registerCluster: ({ name, graph, update, withCredentials }) => {
       asked.registered.push({ name, graph, update });
       if (clusters.has(name) && !update) throw new Refusal("ALREADY_EXISTS", "there is one");
       const fresh = {
@@ -49,8 +50,12 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
       };
       const vertices = { node: 3, memory: 64, core: 36 };
       const cluster = { ...fresh, name, graph, kind: "pulling", createdAtMs: 990_000n, vertices };
-      clusters.set(name, cluster);
-      return cluster;
+      const credentials = { secretSinceMs: 990_000n, tokenSinceMs: 990_000n };
+      clusters.set(
+        name,
+        withCredentials ? { ...cluster, credentials: credentials as never } : cluster,
+      );
+      return withCredentials ? { ...cluster, credentials, issued: ISSUED } : cluster;
     },
     deleteCluster: ({ name }) => {
       find(name);
@@ -83,6 +88,23 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
       for (const { key, by } of counters?.counters ?? []) found.counters.push({ key, by });
       return found;
     },
+    rotateClusterCredentials: ({ cluster, secret, token }) => {
+      find(cluster);
+      const isBoth = secret === token;
+      return {
+        issued: {
+          secret: isBoth || secret ? ISSUED.secret : "",
+          token: isBoth || token ? ISSUED.token : "",
+        },
+      };
+    },
+    setCredentials: ({ registerSecret, clusters: named }) => {
+      asked.credentials.push({
+        registerSecret,
+        clusters: named.map(({ name, secret, token }) => ({ name, secret, token })),
+      });
+      return {};
+    },
     satisfy: ({ ask, selection }) => {
       asked.satisfy.push({
         ask: { case: ask.case, value: ask.value },
@@ -105,6 +127,8 @@ const given = ({
     Object.entries(parameters).map(([key, { value }]) => [key, value.value]),
   ),
 });
+
+const ISSUED = { secret: "fresh-secret", token: "fresh-token" };
 
 const MANAGED = { name: "default", kind: "managed", nodes: 2, nodesConnected: 1, tasks: 4 };
 

@@ -4,11 +4,13 @@ import type { State } from "../state/state.ts";
 import { candidateOf } from "./choose-cluster.ts";
 import type { ClusterAnswer } from "./satisfy.ts";
 import { strategyByName } from "./select/all.ts";
-import type { Candidate } from "./select/strategy.ts";
+import type { Candidate, Select } from "./select/strategy.ts";
 
 /** How one of several clusters is to be chosen. */
 export interface Choosing {
   readonly strategy: string;
+  /** What the strategy and its options come to, where that is known already. */
+  readonly select?: Select | undefined;
   readonly options: Readonly<Record<string, unknown>>;
   /** The job's own, for rules. */
   readonly parameters: StateValues;
@@ -25,10 +27,10 @@ export interface Chosen {
 export function chooseForAll(
   state: State,
   parts: readonly (readonly ClusterAnswer[])[],
-  { strategy, options, parameters }: Choosing,
+  { strategy, options, parameters, ...known }: Choosing,
   random: () => number,
 ): Chosen {
-  const select = strategyByName(strategy).prepare(options);
+  const select = known.select ?? strategyByName(strategy).prepare(options);
   const { ranked, dropped } = select(candidatesOf(state, parts), {
     parameters,
     random,

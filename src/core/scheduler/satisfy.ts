@@ -2,7 +2,7 @@ import type { CompiledRequest } from "../graph/compile-request.ts";
 import { graphRequest } from "../graph/graph-request.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { Cluster } from "../model/cluster.ts";
-import type { ClusterId } from "../model/ids.ts";
+import { clusterId, type ClusterId } from "../model/ids.ts";
 import { NO_RESOURCES } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { State } from "../state/state.ts";
@@ -37,29 +37,55 @@ export function satisfyChoice(
   return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
 }
 
-function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
-  const { graphs, inOrder } = state.clusters;
+/** The same of some clusters that pull, in this order; whoever is not there, or does not, is left out. */
+export function satisfyNamed(
+  state: State,
+  choice: ResourceChoice,
+  names: readonly string[],
+): readonly ClusterAnswer[] {
+  const { graphs } = state.clusters;
+  const request = graphRequest(choice, "resources").compiled;
+  const reasonsOf = explainerOf(state, request);
+  return pullingNamed(state, names).map(({ id, kind }) => {
+    const { fits, slots = 0, alternative } = graphs.match(id, request);
+    if (!fits) return refused(id, kind, reasonsOf(id));
+    return { cluster: id, kind, ever: true, now: true, slots, alternative, reasons: [] };
+  });
+}
+
+/** What clusters that pull say to who asks for nothing; undefined: all of them, by name. */
+export const satisfyNothing = (
+  state: State,
+  names: readonly string[] | undefined,
+): readonly ClusterAnswer[] =>
+  (names === undefined ? pullingOf(state) : pullingNamed(state, names)).map(({ id, kind }) => ({
+    ...refused(id, kind, []),
+    ever: true,
+    now: true,
+  }));
+
+const pullingOf = ({ clusters }: State): readonly Cluster[] =>
+  clusters.inOrder.filter(({ kind }) => kind === "pulling");
+
+const pullingNamed = ({ clusters }: State, names: readonly string[]): readonly Cluster[] =>
+  names.flatMap((name) => {
+    const cluster = clusters.get(clusterId(name));
+    return cluster?.kind === "pulling" ? [cluster] : [];
+  });
+
+export function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+  const { graphs } = state.clusters;
   const request = graphRequest(choice, "resources").compiled;
   const fitting = new Map(
     graphs.satisfy(request, "ever").matches.map((match) => [match.cluster, match]),
   );
   const reasonsOf = explainerOf(state, request);
-  return inOrder
-    .filter(({ kind }) => kind === "pulling")
-    .map(({ id, kind }) => {
-      const match = fitting.get(id);
-      return match === undefined
-        ? refused(id, kind, reasonsOf(id))
-        : {
-            cluster: id,
-            kind,
-            ever: true,
-            now: true,
-            slots: match.slots ?? 0,
-            alternative: match.alternative,
-            reasons: [],
-          };
-    });
+  return pullingOf(state).map(({ id, kind }) => {
+    const match = fitting.get(id);
+    if (match === undefined) return refused(id, kind, reasonsOf(id));
+    const { slots = 0, alternative } = match;
+    return { cluster: id, kind, ever: true, now: true, slots, alternative, reasons: [] };
+  });
 }
 
 /** Clusters that are laid out alike are refused alike: each kind of them is explained once. */

@@ -1,4 +1,5 @@
 import type { Cluster, ClusterGraph, ClusterStatus, ClusterSubsystem } from "../model/cluster.ts";
+import type { Credential, CredentialRef } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
@@ -11,7 +12,7 @@ import type { Task } from "../model/task.ts";
  * One row written or removed. Changes are the only way state moves: the same list is stored,
  * applied in memory, and sent to watchers and agents, so the four cannot disagree.
  *
- * config: group, job, counter. desired: task (a task row holds its assignment: node, attempt and
+ * config: group, job, counter, credential. desired: task (a task row holds its assignment: node, attempt and
  * their state). inventory: cluster, graph, subsystem, declared, status (all of clusters), node, facts (what a
  * node's agent says its machine has; those of one that says nothing follow from its capacity:
  * `State.factsOf`).
@@ -38,7 +39,9 @@ export type Change =
   | { readonly table: "node"; readonly removed: NodeId }
   | { readonly table: "facts"; readonly row: FactsRow }
   | { readonly table: "facts"; readonly removed: NodeId }
-  | { readonly table: "counter"; readonly row: Counter };
+  | { readonly table: "counter"; readonly row: Counter }
+  | { readonly table: "credential"; readonly row: Credential }
+  | { readonly table: "credential"; readonly removed: CredentialRef };
 
 /** Rows of their own: they are large, and nodes come and go more often than their machines change. */
 export interface FactsRow {

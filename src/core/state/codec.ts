@@ -7,6 +7,7 @@ import {
   encodeSubsystem,
 } from "../graph/rows.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
+import { type Credential, credentialKey } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, JobId } from "../model/ids.ts";
@@ -68,6 +69,10 @@ export function encodeChange(
       if ("removed" in change) write(`declared/${change.removed}/${change.name}`, undefined);
       else write(`declared/${change.row.id}/${change.row.name}`, JSON.stringify(change.row));
       return;
+    case "credential":
+      if ("removed" in change) write(`credential/${credentialKey(change.removed)}`, undefined);
+      else write(`credential/${credentialKey(change.row.id)}`, JSON.stringify(change.row));
+      return;
     case "group":
     case "cluster":
     case "status":
@@ -101,6 +106,8 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       const [id = ""] = idOf(key).split("/", 1);
       return { table, row: { id: clusterId(id), subsystem: decodeSubsystem(value) } };
     }
+    case "credential":
+      return { table, row: JSON.parse(value) as Credential };
     case "declared":
       return { table, row: JSON.parse(value) as DeclaredSoftware };
     case "status":

@@ -1,6 +1,7 @@
 import type { Counter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
+import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
@@ -146,6 +147,8 @@ export type Command =
       readonly graph: Graph;
       /** Whether one that is there already gets the new graph. */
       readonly isUpdate: boolean;
+      /** Of what the new cluster may show, and who may: in one change, or not at all. */
+      readonly credentials?: { readonly hashes: ClusterHashes; readonly by: string };
       readonly nowMs: number;
     }
   | { readonly kind: "remove-cluster"; readonly id: ClusterId; readonly nowMs: number }
@@ -165,6 +168,13 @@ export type Command =
       readonly patch: Readonly<Record<string, unknown>>;
       /** undefined: as they were. */
       readonly counters: readonly Counter[] | undefined;
+      readonly nowMs: number;
+    }
+  | {
+      readonly kind: "set-credentials";
+      readonly put: readonly HashedCredential[];
+      readonly remove: readonly CredentialRef[];
+      readonly by: string;
       readonly nowMs: number;
     }
   | { readonly kind: "tick"; readonly nowMs: number; readonly settings: TickSettings }

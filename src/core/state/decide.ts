@@ -9,6 +9,7 @@ import {
   removeSubsystem,
   setStatus,
 } from "./decide/clusters.ts";
+import { setCredentials } from "./decide/credentials.ts";
 import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { acceptTasks, reportTasks } from "./decide/handed.ts";
@@ -67,6 +68,8 @@ function decideAny(state: State, command: Command): Decision {
       return removeSubsystem(state, command);
     case "set-status":
       return setStatus(state, command);
+    case "set-credentials":
+      return setCredentials(state, command);
     case "tick":
       return tick(state, command);
     case "recover":

@@ -19,6 +19,7 @@ import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { isHeld } from "./dependencies/verdict.ts";
+import { CredentialTable } from "./credential-table.ts";
 import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
@@ -44,6 +45,7 @@ export class State {
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly clusters = new ClusterTable();
+  readonly credentials = new CredentialTable();
   /** Of nodes whose agents told them; ask `factsOf`. */
   readonly facts = new Map<NodeId, NodeFacts>();
   counter: Counter = { lastJobId: jobId(0) };
@@ -114,6 +116,9 @@ export class State {
         else this.facts.set(change.row.id, change.row.facts);
         this.#factsChanged("removed" in change ? change.removed : change.row.id);
         return;
+      case "credential":
+        this.credentials.apply(change);
+        return;
       case "counter":
         this.counter = change.row;
         return;
@@ -145,6 +150,8 @@ export class State {
       case "facts":
         if ("removed" in change) return !this.facts.has(change.removed);
         return this.facts.get(change.row.id) === change.row.facts;
+      case "credential":
+        return this.credentials.isNewest(change);
       case "counter":
         return this.counter === change.row;
       default:

@@ -33,6 +33,15 @@ const counter = object({
   by: oneOf(["nodes", "slots", "jobs"], "By the job's nodes, by its slots, or by one"),
 });
 
+const issued = () =>
+  object(
+    {
+      secret: optional(text("For whoever speaks for the cluster")),
+      token: optional(text("For those who may submit to it")),
+    },
+    { description: "Texts that are told once, when they are made" },
+  );
+
 export const Cluster = object(
   {
     name: text("Name"),
@@ -61,6 +70,14 @@ export const Cluster = object(
       { description: "What it says of itself, by key" },
     ),
     counters: list(counter, { description: "Keys that go down as jobs are assigned" }),
+    credentials: object(
+      {
+        secretSinceMs: optional(timeMs("When its secret was made; absent: it has none")),
+        tokenSinceMs: optional(timeMs("When its token was made; absent: it has none")),
+      },
+      { description: "Which it has; their texts are not known any more" },
+    ),
+    issued: optional(issued()),
   },
   { $id: "Cluster" },
 );
@@ -76,7 +93,27 @@ export const RegisterBody = object({
     description: `${DOCUMENT}, or what it has under \`graph\``,
   }),
   update: optional(flag("Give a cluster that is there another graph; its subsystems stay")),
+  withCredentials: optional(flag("Make a secret and a token for the new cluster")),
 });
+export const RotateBody = object({
+  secret: optional(flag("Make a new secret; neither: both")),
+  token: optional(flag("Make a new token; neither: both")),
+});
+export const Rotated = object({ issued: issued(), revision: revision() });
+export const CredentialsBody = object({
+  registerSecret: optional(text("For whoever registers clusters")),
+  clusters: optional(
+    list(
+      object({
+        name: text("Name of the cluster"),
+        secret: optional(text("For whoever speaks for it")),
+        token: optional(text("For those who may submit to it")),
+      }),
+      { description: "Those with other texts than before" },
+    ),
+  ),
+});
+export const CredentialsSet = object({ revision: revision() });
 export const DocumentBody = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: "object",
   description: DOCUMENT,

@@ -1,7 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { Operations } from "../../../server/operations.ts";
-import type { Traffic } from "../traffic.ts";
+import type { Traffic } from "../../grpc/traffic.ts";
 
 /** What the routes share. */
 export interface HttpHost {

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { StatsView } from "../../../server/views.ts";
-import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../traffic.ts";
+import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../../grpc/traffic.ts";
 import { counter, gauge, gauges, type MetricFamily, type Sample } from "./prometheus.ts";
 
 /** What the control plane holds and has done. */

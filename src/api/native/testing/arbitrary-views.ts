@@ -6,6 +6,7 @@ import type {
   ClusterAnswerView,
   ClusterReasonView,
   ClusterView,
+  CredentialTimesView,
   CountsView,
   DependencyReasonView,
   DependencyView,
@@ -243,6 +244,10 @@ export const clusters = record<ClusterView>(
       fc.record({ key: text, by: fc.constantFrom("nodes" as const, "slots", "jobs") }),
       { maxLength: 3 },
     ),
+    credentials: record<CredentialTimesView>({ secretSinceMs: wide, tokenSinceMs: wide }, [
+      "secretSinceMs",
+      "tokenSinceMs",
+    ]),
   },
   [],
 );

@@ -143,10 +143,10 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
-    async registerCluster(_, { name }) {
+    async registerCluster(_, { name, withCredentials }) {
       const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
       clusters.set(name, cluster);
-      return cluster;
+      return withCredentials === true ? { cluster, credentials: ISSUED } : { cluster };
     },
     async deleteCluster(_, name) {
       find(clusters, "cluster", name);
@@ -186,6 +186,15 @@ function basics(): Operations {
       unwanted: reports.filter(({ state }) => state === "running").map(({ id }) => id),
       revision,
     }),
+    checkCredential: async () => false,
+    getServerCredentials: async () => ({}),
+    async rotateCredentials(_, cluster, which) {
+      find(clusters, "cluster", cluster);
+      const { secret, token } = ISSUED;
+      const credentials = { ...(which.secret && { secret }), ...(which.token && { token }) };
+      return { credentials, revision };
+    },
+    setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup(_, { name, ...fields }) {
@@ -203,6 +212,8 @@ function basics(): Operations {
     isReady: () => true,
   };
 }
+
+const ISSUED = { secret: "fresh-secret", token: "fresh-token" };
 
 const aGraph = (id: string): JgfDocument => ({
   graph: {

@@ -77,6 +77,7 @@ export const aCluster = (fields: Partial<ClusterView> = {}): ClusterView => ({
   subsystems: [],
   state: [],
   counters: [],
+  credentials: {},
   ...fields,
 });
 

@@ -4,16 +4,18 @@ import { mergeState } from "../../graph/cluster-state.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../../graph/subsystem.ts";
 import type { Cluster } from "../../model/cluster.ts";
+import { toHashedCredentials } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
+import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
 import { failForGood, withdrawn } from "./end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
   state: State,
-  { id, graph, isUpdate, nowMs }: CommandOf<"register-cluster">,
+  { id, graph, isUpdate, credentials, nowMs }: CommandOf<"register-cluster">,
 ): Decision<undefined> {
   const known = state.clusters.get(id);
   if (known?.kind === "managed") {
@@ -28,6 +30,12 @@ export function registerCluster(
       `there is a cluster ${id} already; say --update to give it another graph`,
     );
   }
+  if (known !== undefined && credentials !== undefined) {
+    throw new AppError(
+      "already_exists",
+      `there is a cluster ${id} already; rotate its credentials to get new ones`,
+    );
+  }
   if (known === undefined && state.clusters.rows.size >= limits.clustersMax) {
     throw new AppError("exhausted", `there are ${limits.clustersMax} clusters already`);
   }
@@ -37,6 +45,10 @@ export function registerCluster(
   }
   changes.push({ table: "graph", row: { id, graph } });
   if (known !== undefined) changes.push(...relinked(state, id, graph));
+  if (credentials !== undefined) {
+    const { hashes, by } = credentials;
+    changes.push(...writtenCredentials(toHashedCredentials(id, hashes), { by, nowMs }));
+  }
   return { changes, answer: undefined };
 }
 
@@ -95,6 +107,7 @@ export function removeCluster(
     changes.push({ table: "graph", removed: id });
   }
   if (state.clusters.hasStatus(id)) changes.push({ table: "status", removed: id });
+  changes.push(...removedWithCluster(state, id));
   changes.push({ table: "cluster", removed: id });
   return { changes, answer: undefined };
 }

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/cluster.proto.
  */
 export const file_busbar_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("ChdidXNiYXIvdjEvY2x1c3Rlci5wcm90bxIJYnVzYmFyLnYxIkUKFlJlZ2lzdGVyQ2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVncmFwaBgCIAEoCRIOCgZ1cGRhdGUYAyABKAgiJAoURGVsZXRlQ2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCSIpChVEZWxldGVDbHVzdGVyUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMiIQoRR2V0Q2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCSImChZHZXRDbHVzdGVyR3JhcGhSZXF1ZXN0EgwKBG5hbWUYASABKAkiHgoNR3JhcGhEb2N1bWVudBINCgVncmFwaBgBIAEoCSJDChNBZGRTdWJzeXN0ZW1SZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDAoEbmFtZRgCIAEoCRINCgVncmFwaBgDIAEoCSI3ChZSZW1vdmVTdWJzeXN0ZW1SZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDAoEbmFtZRgCIAEoCSIrChdSZW1vdmVTdWJzeXN0ZW1SZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyI0ChNHZXRTdWJzeXN0ZW1SZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDAoEbmFtZRgCIAEoCSJCCgVWYWx1ZRIQCgZudW1iZXIYASABKAFIABIOCgR0ZXh0GAIgASgJSAASDgoEZmxhZxgDIAEoCEgAQgcKBXZhbHVlIuUBChZTZXRDbHVzdGVyU3RhdGVSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSPQoGdmFsdWVzGAIgAygLMi0uYnVzYmFyLnYxLlNldENsdXN0ZXJTdGF0ZVJlcXVlc3QuVmFsdWVzRW50cnkSDgoGcmVtb3ZlGAMgAygJEioKCGNvdW50ZXJzGAQgASgLMhguYnVzYmFyLnYxLlN0YXRlQ291bnRlcnMaPwoLVmFsdWVzRW50cnkSCwoDa2V5GAEgASgJEh8KBXZhbHVlGAIgASgLMhAuYnVzYmFyLnYxLlZhbHVlOgI4ASI6Cg1TdGF0ZUNvdW50ZXJzEikKCGNvdW50ZXJzGAEgAygLMhcuYnVzYmFyLnYxLlN0YXRlQ291bnRlciInCgxTdGF0ZUNvdW50ZXISCwoDa2V5GAEgASgJEgoKAmJ5GAIgASgJIk0KClN0YXRlRW50cnkSCwoDa2V5GAEgASgJEh8KBXZhbHVlGAIgASgLMhAuYnVzYmFyLnYxLlZhbHVlEhEKCXNldF9hdF9tcxgDIAEoAyJBChBTdWJzeXN0ZW1TdW1tYXJ5EgwKBG5hbWUYASABKAkSEAoIdmVydGljZXMYAiABKAMSDQoFbGlua3MYAyABKAMiZgoOU2F0aXNmeVJlcXVlc3QSEQoHam9ic3BlYxgBIAEoCUgAEhEKB3JlcXVlc3QYAiABKAlIABInCglzZWxlY3Rpb24YAyABKAsyFC5idXNiYXIudjEuU2VsZWN0aW9uQgUKA2FzayKtAQoJU2VsZWN0aW9uEhAKCHN0cmF0ZWd5GAEgASgJEg8KB29wdGlvbnMYAiABKAkSOAoKcGFyYW1ldGVycxgDIAMoCzIkLmJ1c2Jhci52MS5TZWxlY3Rpb24uUGFyYW1ldGVyc0VudHJ5GkMKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWU6AjgBIpMBCg9TYXRpc2Z5UmVzcG9uc2USDAoEZXZlchgBIAMoCRILCgNub3cYAiADKAkSJAoFdGFza3MYAyADKAsyFS5idXNiYXIudjEuVGFza0Fuc3dlchItCglzZWxlY3Rpb24YBCABKAsyGi5idXNiYXIudjEuU2VsZWN0aW9uQW5zd2VyEhAKCHJldmlzaW9uGAUgASgDIkYKClRhc2tBbnN3ZXISDAoEbmFtZRgBIAEoCRIqCghjbHVzdGVycxgCIAMoCzIYLmJ1c2Jhci52MS5DbHVzdGVyQW5zd2VyIn4KDUNsdXN0ZXJBbnN3ZXISDwoHY2x1c3RlchgBIAEoCRIMCgRraW5kGAIgASgJEgwKBGV2ZXIYAyABKAgSCwoDbm93GAQgASgIEg0KBXNsb3RzGAUgASgDEhMKC2FsdGVybmF0aXZlGAYgASgFEg8KB3JlYXNvbnMYByADKAkibwoPU2VsZWN0aW9uQW5zd2VyEhAKCHN0cmF0ZWd5GAEgASgJEg4KBmNob3NlbhgCIAEoCRIOCgZyYW5rZWQYAyADKAkSKgoHZHJvcHBlZBgEIAMoCzIZLmJ1c2Jhci52MS5Ecm9wcGVkQ2x1c3RlciIuCg5Ecm9wcGVkQ2x1c3RlchIMCgRuYW1lGAEgASgJEg4KBnJlYXNvbhgCIAEoCWIGcHJvdG8z");
+  fileDesc("ChdidXNiYXIvdjEvY2x1c3Rlci5wcm90bxIJYnVzYmFyLnYxIl8KFlJlZ2lzdGVyQ2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVncmFwaBgCIAEoCRIOCgZ1cGRhdGUYAyABKAgSGAoQd2l0aF9jcmVkZW50aWFscxgEIAEoCCIkChREZWxldGVDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIikKFURlbGV0ZUNsdXN0ZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIhChFHZXRDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIiYKFkdldENsdXN0ZXJHcmFwaFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIeCg1HcmFwaERvY3VtZW50Eg0KBWdyYXBoGAEgASgJIkMKE0FkZFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBWdyYXBoGAMgASgJIjcKFlJlbW92ZVN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIisKF1JlbW92ZVN1YnN5c3RlbVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIjQKE0dldFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIkIKBVZhbHVlEhAKBm51bWJlchgBIAEoAUgAEg4KBHRleHQYAiABKAlIABIOCgRmbGFnGAMgASgISABCBwoFdmFsdWUi5QEKFlNldENsdXN0ZXJTdGF0ZVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRI9CgZ2YWx1ZXMYAiADKAsyLS5idXNiYXIudjEuU2V0Q2x1c3RlclN0YXRlUmVxdWVzdC5WYWx1ZXNFbnRyeRIOCgZyZW1vdmUYAyADKAkSKgoIY291bnRlcnMYBCABKAsyGC5idXNiYXIudjEuU3RhdGVDb3VudGVycxo/CgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWU6AjgBIjoKDVN0YXRlQ291bnRlcnMSKQoIY291bnRlcnMYASADKAsyFy5idXNiYXIudjEuU3RhdGVDb3VudGVyIicKDFN0YXRlQ291bnRlchILCgNrZXkYASABKAkSCgoCYnkYAiABKAkiTQoKU3RhdGVFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWUSEQoJc2V0X2F0X21zGAMgASgDIkEKEFN1YnN5c3RlbVN1bW1hcnkSDAoEbmFtZRgBIAEoCRIQCgh2ZXJ0aWNlcxgCIAEoAxINCgVsaW5rcxgDIAEoAyJCCg9DcmVkZW50aWFsVGltZXMSFwoPc2VjcmV0X3NpbmNlX21zGAEgASgDEhYKDnRva2VuX3NpbmNlX21zGAIgASgDIjIKEUlzc3VlZENyZWRlbnRpYWxzEg4KBnNlY3JldBgBIAEoCRINCgV0b2tlbhgCIAEoCSJRCh9Sb3RhdGVDbHVzdGVyQ3JlZGVudGlhbHNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDgoGc2VjcmV0GAIgASgIEg0KBXRva2VuGAMgASgIImIKIFJvdGF0ZUNsdXN0ZXJDcmVkZW50aWFsc1Jlc3BvbnNlEiwKBmlzc3VlZBgBIAEoCzIcLmJ1c2Jhci52MS5Jc3N1ZWRDcmVkZW50aWFscxIQCghyZXZpc2lvbhgCIAEoAyJ6ChVTZXRDcmVkZW50aWFsc1JlcXVlc3QSHAoPcmVnaXN0ZXJfc2VjcmV0GAEgASgJSACIAQESLwoIY2x1c3RlcnMYAiADKAsyHS5idXNiYXIudjEuQ2x1c3RlckNyZWRlbnRpYWxzQhIKEF9yZWdpc3Rlcl9zZWNyZXQiYAoSQ2x1c3RlckNyZWRlbnRpYWxzEgwKBG5hbWUYASABKAkSEwoGc2VjcmV0GAIgASgJSACIAQESEgoFdG9rZW4YAyABKAlIAYgBAUIJCgdfc2VjcmV0QggKBl90b2tlbiIqChZTZXRDcmVkZW50aWFsc1Jlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDImYKDlNhdGlzZnlSZXF1ZXN0EhEKB2pvYnNwZWMYASABKAlIABIRCgdyZXF1ZXN0GAIgASgJSAASJwoJc2VsZWN0aW9uGAMgASgLMhQuYnVzYmFyLnYxLlNlbGVjdGlvbkIFCgNhc2sirQEKCVNlbGVjdGlvbhIQCghzdHJhdGVneRgBIAEoCRIPCgdvcHRpb25zGAIgASgJEjgKCnBhcmFtZXRlcnMYAyADKAsyJC5idXNiYXIudjEuU2VsZWN0aW9uLlBhcmFtZXRlcnNFbnRyeRpDCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEh8KBXZhbHVlGAIgASgLMhAuYnVzYmFyLnYxLlZhbHVlOgI4ASKTAQoPU2F0aXNmeVJlc3BvbnNlEgwKBGV2ZXIYASADKAkSCwoDbm93GAIgAygJEiQKBXRhc2tzGAMgAygLMhUuYnVzYmFyLnYxLlRhc2tBbnN3ZXISLQoJc2VsZWN0aW9uGAQgASgLMhouYnVzYmFyLnYxLlNlbGVjdGlvbkFuc3dlchIQCghyZXZpc2lvbhgFIAEoAyJGCgpUYXNrQW5zd2VyEgwKBG5hbWUYASABKAkSKgoIY2x1c3RlcnMYAiADKAsyGC5idXNiYXIudjEuQ2x1c3RlckFuc3dlciJ+Cg1DbHVzdGVyQW5zd2VyEg8KB2NsdXN0ZXIYASABKAkSDAoEa2luZBgCIAEoCRIMCgRldmVyGAMgASgIEgsKA25vdxgEIAEoCBINCgVzbG90cxgFIAEoAxITCgthbHRlcm5hdGl2ZRgGIAEoBRIPCgdyZWFzb25zGAcgAygJIm8KD1NlbGVjdGlvbkFuc3dlchIQCghzdHJhdGVneRgBIAEoCRIOCgZjaG9zZW4YAiABKAkSDgoGcmFua2VkGAMgAygJEioKB2Ryb3BwZWQYBCADKAsyGS5idXNiYXIudjEuRHJvcHBlZENsdXN0ZXIiLgoORHJvcHBlZENsdXN0ZXISDAoEbmFtZRgBIAEoCRIOCgZyZWFzb24YAiABKAliBnByb3RvMw");
 
 /**
  * @generated from message busbar.v1.RegisterClusterRequest
@@ -37,6 +37,13 @@ export type RegisterClusterRequest = Message<"busbar.v1.RegisterClusterRequest">
    * @generated from field: bool update = 3;
    */
   update: boolean;
+
+  /**
+   * a secret and a token for a new cluster, told in the answer and never again
+   *
+   * @generated from field: bool with_credentials = 4;
+   */
+  withCredentials: boolean;
 };
 
 /**
@@ -396,6 +403,177 @@ export const SubsystemSummarySchema: GenMessage<SubsystemSummary> = /*@__PURE__*
   messageDesc(file_busbar_v1_cluster, 15);
 
 /**
+ * When each was made; 0: there is none.
+ *
+ * @generated from message busbar.v1.CredentialTimes
+ */
+export type CredentialTimes = Message<"busbar.v1.CredentialTimes"> & {
+  /**
+   * @generated from field: int64 secret_since_ms = 1;
+   */
+  secretSinceMs: bigint;
+
+  /**
+   * @generated from field: int64 token_since_ms = 2;
+   */
+  tokenSinceMs: bigint;
+};
+
+/**
+ * Describes the message busbar.v1.CredentialTimes.
+ * Use `create(CredentialTimesSchema)` to create a new message.
+ */
+export const CredentialTimesSchema: GenMessage<CredentialTimes> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 16);
+
+/**
+ * Texts that are told once. Empty: was not made.
+ *
+ * @generated from message busbar.v1.IssuedCredentials
+ */
+export type IssuedCredentials = Message<"busbar.v1.IssuedCredentials"> & {
+  /**
+   * for whoever speaks for the cluster
+   *
+   * @generated from field: string secret = 1;
+   */
+  secret: string;
+
+  /**
+   * for those who may submit to it
+   *
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message busbar.v1.IssuedCredentials.
+ * Use `create(IssuedCredentialsSchema)` to create a new message.
+ */
+export const IssuedCredentialsSchema: GenMessage<IssuedCredentials> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 17);
+
+/**
+ * @generated from message busbar.v1.RotateClusterCredentialsRequest
+ */
+export type RotateClusterCredentialsRequest = Message<"busbar.v1.RotateClusterCredentialsRequest"> & {
+  /**
+   * @generated from field: string cluster = 1;
+   */
+  cluster: string;
+
+  /**
+   * neither: both
+   *
+   * @generated from field: bool secret = 2;
+   */
+  secret: boolean;
+
+  /**
+   * @generated from field: bool token = 3;
+   */
+  token: boolean;
+};
+
+/**
+ * Describes the message busbar.v1.RotateClusterCredentialsRequest.
+ * Use `create(RotateClusterCredentialsRequestSchema)` to create a new message.
+ */
+export const RotateClusterCredentialsRequestSchema: GenMessage<RotateClusterCredentialsRequest> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 18);
+
+/**
+ * @generated from message busbar.v1.RotateClusterCredentialsResponse
+ */
+export type RotateClusterCredentialsResponse = Message<"busbar.v1.RotateClusterCredentialsResponse"> & {
+  /**
+   * @generated from field: busbar.v1.IssuedCredentials issued = 1;
+   */
+  issued?: IssuedCredentials | undefined;
+
+  /**
+   * @generated from field: int64 revision = 2;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message busbar.v1.RotateClusterCredentialsResponse.
+ * Use `create(RotateClusterCredentialsResponseSchema)` to create a new message.
+ */
+export const RotateClusterCredentialsResponseSchema: GenMessage<RotateClusterCredentialsResponse> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 19);
+
+/**
+ * @generated from message busbar.v1.SetCredentialsRequest
+ */
+export type SetCredentialsRequest = Message<"busbar.v1.SetCredentialsRequest"> & {
+  /**
+   * for whoever registers clusters
+   *
+   * @generated from field: optional string register_secret = 1;
+   */
+  registerSecret?: string | undefined;
+
+  /**
+   * @generated from field: repeated busbar.v1.ClusterCredentials clusters = 2;
+   */
+  clusters: ClusterCredentials[];
+};
+
+/**
+ * Describes the message busbar.v1.SetCredentialsRequest.
+ * Use `create(SetCredentialsRequestSchema)` to create a new message.
+ */
+export const SetCredentialsRequestSchema: GenMessage<SetCredentialsRequest> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 20);
+
+/**
+ * @generated from message busbar.v1.ClusterCredentials
+ */
+export type ClusterCredentials = Message<"busbar.v1.ClusterCredentials"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: optional string secret = 2;
+   */
+  secret?: string | undefined;
+
+  /**
+   * @generated from field: optional string token = 3;
+   */
+  token?: string | undefined;
+};
+
+/**
+ * Describes the message busbar.v1.ClusterCredentials.
+ * Use `create(ClusterCredentialsSchema)` to create a new message.
+ */
+export const ClusterCredentialsSchema: GenMessage<ClusterCredentials> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 21);
+
+/**
+ * @generated from message busbar.v1.SetCredentialsResponse
+ */
+export type SetCredentialsResponse = Message<"busbar.v1.SetCredentialsResponse"> & {
+  /**
+   * @generated from field: int64 revision = 1;
+   */
+  revision: bigint;
+};
+
+/**
+ * Describes the message busbar.v1.SetCredentialsResponse.
+ * Use `create(SetCredentialsResponseSchema)` to create a new message.
+ */
+export const SetCredentialsResponseSchema: GenMessage<SetCredentialsResponse> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_cluster, 22);
+
+/**
  * @generated from message busbar.v1.SatisfyRequest
  */
 export type SatisfyRequest = Message<"busbar.v1.SatisfyRequest"> & {
@@ -433,7 +611,7 @@ export type SatisfyRequest = Message<"busbar.v1.SatisfyRequest"> & {
  * Use `create(SatisfyRequestSchema)` to create a new message.
  */
 export const SatisfyRequestSchema: GenMessage<SatisfyRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 16);
+  messageDesc(file_busbar_v1_cluster, 23);
 
 /**
  * @generated from message busbar.v1.Selection
@@ -464,7 +642,7 @@ export type Selection = Message<"busbar.v1.Selection"> & {
  * Use `create(SelectionSchema)` to create a new message.
  */
 export const SelectionSchema: GenMessage<Selection> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 17);
+  messageDesc(file_busbar_v1_cluster, 24);
 
 /**
  * @generated from message busbar.v1.SatisfyResponse
@@ -507,7 +685,7 @@ export type SatisfyResponse = Message<"busbar.v1.SatisfyResponse"> & {
  * Use `create(SatisfyResponseSchema)` to create a new message.
  */
 export const SatisfyResponseSchema: GenMessage<SatisfyResponse> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 18);
+  messageDesc(file_busbar_v1_cluster, 25);
 
 /**
  * @generated from message busbar.v1.TaskAnswer
@@ -531,7 +709,7 @@ export type TaskAnswer = Message<"busbar.v1.TaskAnswer"> & {
  * Use `create(TaskAnswerSchema)` to create a new message.
  */
 export const TaskAnswerSchema: GenMessage<TaskAnswer> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 19);
+  messageDesc(file_busbar_v1_cluster, 26);
 
 /**
  * @generated from message busbar.v1.ClusterAnswer
@@ -586,7 +764,7 @@ export type ClusterAnswer = Message<"busbar.v1.ClusterAnswer"> & {
  * Use `create(ClusterAnswerSchema)` to create a new message.
  */
 export const ClusterAnswerSchema: GenMessage<ClusterAnswer> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 20);
+  messageDesc(file_busbar_v1_cluster, 27);
 
 /**
  * @generated from message busbar.v1.SelectionAnswer
@@ -622,7 +800,7 @@ export type SelectionAnswer = Message<"busbar.v1.SelectionAnswer"> & {
  * Use `create(SelectionAnswerSchema)` to create a new message.
  */
 export const SelectionAnswerSchema: GenMessage<SelectionAnswer> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 21);
+  messageDesc(file_busbar_v1_cluster, 28);
 
 /**
  * @generated from message busbar.v1.DroppedCluster
@@ -644,5 +822,5 @@ export type DroppedCluster = Message<"busbar.v1.DroppedCluster"> & {
  * Use `create(DroppedClusterSchema)` to create a new message.
  */
 export const DroppedClusterSchema: GenMessage<DroppedCluster> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_cluster, 22);
+  messageDesc(file_busbar_v1_cluster, 29);
 

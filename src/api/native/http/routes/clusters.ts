@@ -14,6 +14,7 @@ import {
   StateBody,
   SubsystemPath,
 } from "../cluster-schemas.ts";
+import { credentialRoutes } from "./credentials.ts";
 import type { HttpHost } from "../host.ts";
 import { NamePath } from "../request-schemas.ts";
 import { named } from "../schema.ts";
@@ -48,11 +49,13 @@ export function clusterRoutes(app: App, host: HttpHost): void {
       },
     },
     async ({ body }, reply) => {
-      const { name, graph, update = false } = body;
-      const input = { name, graph: wholeDocument(graph), isUpdate: update };
-      const view = await operations.registerCluster(LOCAL_CALLER, input);
-      reply.code(update ? 200 : 201).header("location", `/v1/clusters/${view.name}`);
-      return view;
+      const { name, graph, update = false, withCredentials = false } = body;
+      const input = { name, graph: wholeDocument(graph), isUpdate: update, withCredentials };
+      const answer = await operations.registerCluster(LOCAL_CALLER, input);
+      reply.code(update ? 200 : 201).header("location", `/v1/clusters/${answer.cluster.name}`);
+      if (answer.credentials === undefined) return answer.cluster;
+      reply.header("cache-control", "no-store");
+      return { ...answer.cluster, issued: answer.credentials };
     },
   );
   app.get(
@@ -81,6 +84,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   subsystemRoutes(app, host);
   stateRoutes(app, host);
   handedRoutes(app, host);
+  credentialRoutes(app, host);
   satisfyRoute(app, host);
 }
 

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import type { GrpcCall } from "./grpc-call.ts";
-import type { Serve } from "./grpc-service.ts";
-import { receiveOne } from "./grpc-unary.ts";
+import type { GrpcCall } from "./call.ts";
+import type { Serve } from "./service.ts";
+import { receiveOne } from "./unary.ts";
 import { GRPC, type GrpcStatus } from "./status.ts";
 
 /** Services that were written for grpc-js: health checks and reflection. */

@@ -6,12 +6,12 @@ import { afterEach, expect, test } from "vitest";
 import { Busbar, GetJobRequestSchema, JobSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../limits.ts";
 import type { Operations } from "../../server/operations.ts";
-import { frameMessage } from "./grpc-frames.ts";
-import { createGrpcServer, type GrpcServerOptions } from "./grpc-server.ts";
-import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "./testing/fake-operations.ts";
+import { frameMessage } from "./frames.ts";
+import { createGrpcServer, type GrpcServerOptions } from "./server.ts";
+import { busbarService } from "../native/service.ts";
+import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
 import { pathOf } from "./testing/grpc-client.ts";
-import { aJob } from "./testing/view-builders.ts";
+import { aJob } from "../native/testing/view-builders.ts";
 
 // What a call does on the wire, seen by Node's own HTTP/2 client: well-made clients of gRPC send
 // little of this.

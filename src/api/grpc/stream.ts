@@ -1,9 +1,9 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError } from "../../lib/errors.ts";
-import type { GrpcCall } from "./grpc-call.ts";
-import { decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
-import type { Serve, ServiceHost, StreamContext } from "./grpc-service.ts";
-import { receiveOne, recordEnd, reportFailure } from "./grpc-unary.ts";
+import type { GrpcCall } from "./call.ts";
+import { decodeRequest, encodeAnswer, type Method } from "./codec.ts";
+import type { Serve, ServiceHost, StreamContext } from "./service.ts";
+import { receiveOne, recordEnd, reportFailure } from "./unary.ts";
 
 type Message = MessageShape<DescMessage>;
 
@@ -27,7 +27,7 @@ export function streamHandler(
         call.end();
       } catch (error) {
         recordEnd(host, method, { code: reportFailure(host, method, error), startedMs });
-        call.fail(error);
+        call.refuse(host.toStatus(error));
       } finally {
         host.openStreams.delete(end);
       }

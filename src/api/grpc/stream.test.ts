@@ -11,14 +11,14 @@ import {
 import { Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Operations } from "../../server/operations.ts";
-import type { BidiPeer, BidiReceiver } from "./grpc-bidi.ts";
-import { createGrpcServer } from "./grpc-server.ts";
-import { defineService, type GrpcService } from "./grpc-service.ts";
-import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "./testing/fake-operations.ts";
+import type { BidiPeer, BidiReceiver } from "./bidi.ts";
+import { createGrpcServer } from "./server.ts";
+import { defineService, type GrpcService } from "./service.ts";
+import { busbarService } from "../native/service.ts";
+import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
 import { collect, connect, failure, openBidi, openUnread, stream } from "./testing/grpc-client.ts";
 import { settle, until, whenSettled } from "./testing/until.ts";
-import { aJob } from "./testing/view-builders.ts";
+import { aJob } from "../native/testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { frameMessage, MessageReader } from "./grpc-frames.ts";
+import { frameMessage, MessageReader } from "./frames.ts";
 import { GRPC, type GrpcStatus, toGrpcStatus } from "./status.ts";
 
 /** Who calls, and what came beside the request. */

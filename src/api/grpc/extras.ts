@@ -3,8 +3,8 @@ import { type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type * as reflectionLibrary from "@grpc/reflection";
 import type * as healthLibrary from "grpc-health-check";
-import { createForeignServices, type ForeignServices } from "./grpc-foreign.ts";
-import type { GrpcService, Serve } from "./grpc-service.ts";
+import { createForeignServices, type ForeignServices } from "./foreign.ts";
+import type { GrpcService, Serve } from "./service.ts";
 
 /** What every gRPC server has besides its own services, for tools that know none of them. */
 export interface Extras {

@@ -12,12 +12,18 @@ export interface Listener {
   destroyConnections(): void;
 }
 
+/** Where to listen, and the flag that says it. */
+export interface ListenAt {
+  readonly address: string;
+  readonly flag: string;
+}
+
 /** Listens, and hands on every connection. */
 export async function listen(
-  address: string,
+  { address, flag }: ListenAt,
   onConnection: (socket: Socket) => void,
 ): Promise<Listener> {
-  const { host, port } = parseAddress(address, "--grpc");
+  const { host, port } = parseAddress(address, flag);
   const sockets = new Set<Socket>();
   const listener = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
@@ -25,7 +31,7 @@ export async function listen(
     onConnection(socket);
   });
   listener.maxConnections = limits.connectionsMax;
-  await bound(listener, { host, port }, address);
+  await bound(listener, { host, port }, { address, flag });
   return {
     address: formatAddress({ host, port: boundPort(listener) ?? port }),
     stop: () => new Promise((resolve) => listener.close(() => resolve())),
@@ -38,10 +44,10 @@ export async function listen(
 const bound = (
   listener: NetServer,
   at: { readonly host: string; readonly port: number },
-  address: string,
+  { address, flag }: ListenAt,
 ): Promise<void> =>
   new Promise((resolve, reject) => {
-    listener.once("error", (error) => reject(toListenError(error, address, "--grpc")));
+    listener.once("error", (error) => reject(toListenError(error, address, flag)));
     listener.listen(at, () => {
       listener.removeAllListeners("error");
       // An accept that fails later (no more file descriptors) must not end the process.

@@ -3,12 +3,13 @@ import type { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { bidiHandler, type Connect } from "./grpc-bidi.ts";
-import type { CallContext, GrpcCall } from "./grpc-call.ts";
-import { type Method, pathOf } from "./grpc-codec.ts";
-import type { OfBytes } from "./grpc-of-bytes.ts";
-import { streamHandler } from "./grpc-stream.ts";
-import { unaryHandler } from "./grpc-unary.ts";
+import { bidiHandler, type Connect } from "./bidi.ts";
+import type { CallContext, GrpcCall } from "./call.ts";
+import { type Method, pathOf } from "./codec.ts";
+import type { OfBytes } from "./of-bytes.ts";
+import { streamHandler } from "./stream.ts";
+import { unaryHandler } from "./unary.ts";
+import { type GrpcStatus, toGrpcStatus } from "./status.ts";
 import type { Traffic } from "./traffic.ts";
 
 export interface StreamContext extends CallContext {
@@ -67,6 +68,8 @@ export interface ServiceHost {
   /** Of a request and of an answer of this method, where there is one of each. */
   readonly requestBytesMax: number;
   readonly answerBytesMax: number;
+  /** What a failed call answers. */
+  readonly toStatus: (error: unknown) => GrpcStatus;
 }
 
 /** Methods whose messages may be as large as a document; those of all others are small. */
@@ -85,9 +88,11 @@ export function defineService<
     readonly logger: Logger;
     readonly traffic?: Traffic | undefined;
     readonly large?: LargeMessages<keyof Service["method"]>;
+    /** Left out: as the native API does it. */
+    readonly toStatus?: ServiceHost["toStatus"];
   },
 ): GrpcService {
-  const { logger, traffic, large } = options;
+  const { logger, traffic, large, toStatus = toGrpcStatus } = options;
   const openStreams: ServiceHost["openStreams"] = new Set();
   const bytesMax = (isLarge: boolean | undefined): number =>
     isLarge === true ? limits.documentBytesMax : limits.messageBytesMax;
@@ -100,6 +105,7 @@ export function defineService<
       openStreams,
       requestBytesMax: bytesMax(large?.requests.includes(name)),
       answerBytesMax: bytesMax(large?.answers.includes(name)),
+      toStatus,
     };
     byPath.set(pathOf(method), implement(method, handlers[name as keyof Service["method"]], host));
   }

@@ -1,23 +1,34 @@
 import {
+  createSecureServer,
   createServer,
+  type Http2SecureServer,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { GrpcCall } from "./grpc-call.ts";
-import { createExtras, type Extras } from "./grpc-extras.ts";
-import { listen, type Listener } from "./grpc-listener.ts";
-import type { GrpcService, Serve } from "./grpc-service.ts";
+import { GrpcCall } from "./call.ts";
+import { createExtras, type Extras } from "./extras.ts";
+import { listen, type Listener } from "./listener.ts";
+import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
+import type { GrpcService, Serve } from "./service.ts";
 import { GRPC } from "./status.ts";
 
 export interface GrpcServerOptions {
   /** Where to listen: "127.0.0.1:7071"; port 0 takes any that is free. */
   readonly address: string;
+  /** Which flag says so; left out: --grpc. */
+  readonly flag?: string;
   readonly services: readonly GrpcService[];
+  /** Left out: without encryption. */
+  readonly tls?: TlsFiles & {
+    /** Whether callers may also speak without it, on the same port. */
+    readonly allowsPlaintext: boolean;
+  };
   readonly logger: Logger;
   /** How long streams may take to end before they are cut off. */
   readonly drainMs?: number;
@@ -47,8 +58,10 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   }
   const sessions = new Set<ServerHttp2Session>();
   const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
-  const http2 = createHttp2(find, sessions, options.keepalive ?? KEEPALIVE);
-  const listener = await listen(options.address, (socket) => http2.emit("connection", socket));
+  const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
+    serveHttp2(http2, { find, sessions, keepalive: options.keepalive ?? KEEPALIVE });
+  const { address, flag = "--grpc" } = options;
+  const listener = await listen({ address, flag }, accepting(options.tls, serve));
   let closed: Promise<void> | undefined;
   return {
     address: listener.address,
@@ -59,15 +72,40 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
 
 type Find = (path: string) => Serve | undefined;
 
-function createHttp2(
-  find: Find,
-  sessions: Set<ServerHttp2Session>,
-  keepalive: typeof KEEPALIVE | NonNullable<GrpcServerOptions["keepalive"]>,
-): Http2Server {
-  const http2 = createServer({
-    settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
-    maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
+const HTTP2 = {
+  settings: { maxConcurrentStreams: limits.grpcStreamsPerConnectionMax },
+  maxSessionMemory: limits.grpcSessionBytesMax / 1_000_000,
+} as const;
+
+/** What takes new connections. Throws AppError when certificates cannot be used. */
+function accepting(
+  tls: GrpcServerOptions["tls"],
+  serve: (http2: Http2Server | Http2SecureServer) => Http2Server | Http2SecureServer,
+): (socket: Socket) => void {
+  if (tls === undefined) {
+    const plain = serve(createServer(HTTP2));
+    return (socket) => plain.emit("connection", socket);
+  }
+  const secure = serve(createSecureServer({ ...HTTP2, ...secureOptions(tls) }));
+  const plain = tls.allowsPlaintext ? serve(createServer(HTTP2)) : undefined;
+  return byFirstByte({
+    secure: (socket) => secure.emit("connection", socket),
+    plain: (socket) => (plain === undefined ? socket.destroy() : plain.emit("connection", socket)),
   });
+}
+
+function serveHttp2<Server extends Http2Server | Http2SecureServer>(
+  http2: Server,
+  {
+    find,
+    sessions,
+    keepalive,
+  }: {
+    readonly find: Find;
+    readonly sessions: Set<ServerHttp2Session>;
+    readonly keepalive: NonNullable<GrpcServerOptions["keepalive"]>;
+  },
+): Server {
   http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(find, stream, headers));
   http2.on("session", (session) => {
     sessions.add(session);

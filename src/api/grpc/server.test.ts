@@ -8,10 +8,10 @@ import { createServer } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { Agents } from "../../gen/busbar/v1/agent_pb.ts";
 import { Busbar, file_busbar_v1_busbar } from "../../gen/busbar/v1/busbar_pb.ts";
-import { createGrpcServer } from "./grpc-server.ts";
-import { defineService } from "./grpc-service.ts";
-import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "./testing/fake-operations.ts";
+import { createGrpcServer } from "./server.ts";
+import { defineService } from "./service.ts";
+import { busbarService } from "../native/service.ts";
+import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
 import { call, connect, failure } from "./testing/grpc-client.ts";
 
 const closers: (() => Promise<void> | void)[] = [];

@@ -1,10 +1,10 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { CallContext, GrpcCall } from "./grpc-call.ts";
-import { decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
-import type { Serve, ServiceHost } from "./grpc-service.ts";
-import { recordEnd, reportFailure } from "./grpc-unary.ts";
+import type { CallContext, GrpcCall } from "./call.ts";
+import { decodeRequest, encodeAnswer, type Method } from "./codec.ts";
+import type { Serve, ServiceHost } from "./service.ts";
+import { recordEnd, reportFailure } from "./unary.ts";
 
 /**
  * Our end of a two-way stream. After its end, whatever ended it, sending does nothing.
@@ -101,7 +101,7 @@ class BidiCall implements BidiPeer<Message> {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#code = reportFailure(this.#host, this.#method, error);
-    this.#call.fail(error);
+    this.#call.refuse(this.#host.toStatus(error));
     // A peer that does not read would never let the stream come to its end.
     this.#over();
   }

@@ -1,5 +1,5 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { CallContext } from "./grpc-call.ts";
+import type { CallContext } from "./call.ts";
 
 /** Answers bytes with bytes, where messages would cost more than the work: those of `output`. */
 export class OfBytes<Output extends DescMessage> {

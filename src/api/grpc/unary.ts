@@ -1,9 +1,9 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
-import type { CallContext, CallListener, GrpcCall } from "./grpc-call.ts";
-import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./grpc-codec.ts";
-import { OfBytes } from "./grpc-of-bytes.ts";
-import type { Serve, ServiceHost } from "./grpc-service.ts";
+import type { CallContext, CallListener, GrpcCall } from "./call.ts";
+import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./codec.ts";
+import { OfBytes } from "./of-bytes.ts";
+import type { Serve, ServiceHost } from "./service.ts";
 import { GRPC } from "./status.ts";
 
 type Message = MessageShape<DescMessage>;
@@ -27,7 +27,7 @@ export function unaryHandler(
       call.answer(bytes);
     } catch (error) {
       recordEnd(host, method, { code: reportFailure(host, method, error), startedMs });
-      call.fail(error);
+      call.refuse(host.toStatus(error));
     }
   };
   return (call) =>

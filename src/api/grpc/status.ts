@@ -1,0 +1,67 @@
+import { AppError, type ErrorCode } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+
+/** Those codes of gRPC that we say. */
+export const GRPC = {
+  OK: 0,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+} as const;
+
+/** Total by type: a new code does not compile until gRPC has a word for it. */
+const CODES: Readonly<Record<ErrorCode, number>> = {
+  invalid_argument: GRPC.INVALID_ARGUMENT,
+  not_found: GRPC.NOT_FOUND,
+  already_exists: GRPC.ALREADY_EXISTS,
+  permission_denied: GRPC.PERMISSION_DENIED,
+  conflict: GRPC.FAILED_PRECONDITION,
+  unschedulable: GRPC.FAILED_PRECONDITION,
+  compacted: GRPC.OUT_OF_RANGE,
+  exhausted: GRPC.RESOURCE_EXHAUSTED,
+  unavailable: GRPC.UNAVAILABLE,
+  internal: GRPC.INTERNAL,
+};
+
+/**
+ * Trailing metadata of a refused call: our own code, of which there are more than gRPC can tell
+ * apart, and the field at fault. Its presence tells an answer of ours from one that a library made
+ * up because nobody answered.
+ */
+const CODE_KEY = "busbar-code";
+const FIELD_KEY = "busbar-field";
+
+export interface GrpcStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What a failed call answers. Only the message goes out: causes and stacks are for the log. */
+export function toGrpcStatus(error: unknown): GrpcStatus {
+  const known = AppError.from(error, "internal error");
+  const metadata: Record<string, string> = { [CODE_KEY]: known.code };
+  if (known.field !== undefined) metadata[FIELD_KEY] = toHeader(known.field);
+  return { code: CODES[known.code], details: toMessage(known), metadata };
+}
+
+/**
+ * Bounded, because messages quote what callers sent, and without halves of characters, which no
+ * trailer can hold.
+ */
+export function toMessage({ message }: AppError): string {
+  const { errorMessageCharsMax: max } = limits;
+  return (message.length > max ? `${message.slice(0, max)}…` : message).toWellFormed();
+}
+
+/** Metadata takes printable ASCII only, and field names may hold whatever a caller wrote. */
+const toHeader = (text: string): string => text.slice(0, 256).replace(/[^\x20-\x7e]/g, "?");

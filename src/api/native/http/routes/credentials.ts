@@ -1,0 +1,42 @@
+import { LOCAL_CALLER } from "../../caller.ts";
+import { fromRotate } from "../../translate-clusters.ts";
+import { CredentialsBody, CredentialsSet, RotateBody, Rotated } from "../cluster-schemas.ts";
+import type { HttpHost } from "../host.ts";
+import { NamePath } from "../request-schemas.ts";
+import type { App } from "../typebox-provider.ts";
+import { failures } from "./answers.ts";
+
+const tags = ["clusters"];
+
+export function credentialRoutes(app: App, { operations }: HttpHost): void {
+  app.post(
+    "/v1/clusters/:name/credentials/rotate",
+    {
+      schema: {
+        tags,
+        summary: "Give a cluster a new secret and token; the old ones are refused from then on",
+        params: NamePath,
+        body: RotateBody,
+        response: { 200: Rotated, ...failures },
+      },
+    },
+    async ({ params: { name }, body: { secret = false, token = false } }, reply) => {
+      const which = fromRotate({ secret, token });
+      const answer = await operations.rotateCredentials(LOCAL_CALLER, name, which);
+      reply.header("cache-control", "no-store");
+      return { issued: answer.credentials, revision: answer.revision };
+    },
+  );
+  app.put(
+    "/v1/credentials",
+    {
+      schema: {
+        tags,
+        summary: "Set secrets and tokens that come from elsewhere; only their hashes are kept",
+        body: CredentialsBody,
+        response: { 200: CredentialsSet, ...failures },
+      },
+    },
+    ({ body }) => operations.setCredentials(LOCAL_CALLER, body),
+  );
+}

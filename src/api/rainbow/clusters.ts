@@ -1,0 +1,124 @@
+import { AppError } from "../../lib/errors.ts";
+import type { RegisterRequest } from "./decode.ts";
+import { nameAlone, readClusterNodes, readNodes, readState } from "./documents.ts";
+import { REGISTER, type RegisterAnswer } from "./encode.ts";
+import type { RainbowOperations } from "./operations.ts";
+import { refuse } from "./status.ts";
+
+/** A cluster, as whoever has its secret may speak for it. */
+export interface ClusterSpeaker {
+  readonly cluster: string;
+  readonly secret: string;
+}
+
+export const speaksFor = (cluster: string) => ({ name: `cluster:${cluster}` });
+
+/** Throws unless the secret is the cluster's: a cluster that is not there is denied alike. */
+export async function checkSecret(
+  operations: Pick<RainbowOperations, "checkCredential">,
+  { cluster, secret }: ClusterSpeaker,
+): Promise<void> {
+  const isValid = await operations.checkCredential({ kind: "cluster-secret", cluster }, secret);
+  if (!isValid) throw refuse.denied();
+}
+
+export async function checkRegisterSecret(
+  operations: Pick<RainbowOperations, "checkCredential">,
+  secret: string,
+): Promise<void> {
+  const isValid = secret !== "" && (await operations.checkCredential({ kind: "register" }, secret));
+  if (!isValid) throw refuse.denied();
+}
+
+const REGISTRAR = { name: "registrar" } as const;
+
+/** A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials. */
+export async function register(
+  operations: RainbowOperations,
+  { name, secret, nodes, subsystem }: RegisterRequest,
+): Promise<RegisterAnswer> {
+  await checkRegisterSecret(operations, secret);
+  if (nodes === "") throw refuse.noNodes();
+  const graph = nodes === undefined ? nameAlone() : readClusterNodes(nodes);
+  if (subsystem !== "" && subsystem !== "cluster") throw refuse.unknownDominant(subsystem);
+  try {
+    const { credentials } = await operations.registerCluster(REGISTRAR, {
+      name,
+      graph,
+      withCredentials: true,
+    });
+    const { token = "", secret: own = "" } = credentials ?? {};
+    return { status: REGISTER.SUCCESS, token, secret: own };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "already_exists") throw error;
+    return { status: REGISTER.EXISTS, token: "", secret: "" };
+  }
+}
+
+/** Only the graph, as the memory backend takes it: for who may register. */
+export async function registerGraph(
+  operations: RainbowOperations,
+  { name, payload, secret }: { readonly name: string; readonly payload: string; secret: string },
+): Promise<void> {
+  await checkRegisterSecret(operations, secret);
+  const graph = readClusterNodes(payload);
+  try {
+    await operations.registerCluster(REGISTRAR, { name, graph });
+  } catch (error) {
+    if (error instanceof AppError && error.code === "already_exists")
+      throw refuse.graphExists(name);
+    throw error;
+  }
+}
+
+export async function registerSubsystem(
+  operations: RainbowOperations,
+  { name: cluster, secret, nodes = "", subsystem }: RegisterRequest,
+): Promise<RegisterAnswer> {
+  if (cluster === "" || secret === "" || nodes === "" || subsystem === "") {
+    throw refuse.incompleteSubsystem();
+  }
+  await checkSecret(operations, { cluster, secret });
+  const document = readNodes(nodes);
+  const { subsystems } = await operations.getCluster(cluster);
+  if (subsystem === "cluster" || subsystems.some(({ name }) => name === subsystem)) {
+    throw refuse.subsystemExists(subsystem, cluster);
+  }
+  await operations.addSubsystem(speaksFor(cluster), { cluster, name: subsystem, document });
+  return { status: REGISTER.SUCCESS, token: "", secret: "" };
+}
+
+export async function updateState(
+  operations: RainbowOperations,
+  { cluster, secret, payload }: ClusterSpeaker & { readonly payload: string },
+): Promise<void> {
+  if (cluster === "" || secret === "" || payload === "") throw refuse.incompleteState();
+  await checkSecret(operations, { cluster, secret });
+  const values = readState(payload);
+  if (values === undefined) return;
+  await operations.setClusterState(speaksFor(cluster), { cluster, values });
+}
+
+export async function deleteCluster(
+  operations: RainbowOperations,
+  { cluster, secret }: ClusterSpeaker,
+): Promise<void> {
+  if (cluster === "" || secret === "") throw refuse.incompleteDelete();
+  await checkSecret(operations, { cluster, secret });
+  await operations.deleteCluster(speaksFor(cluster), cluster);
+}
+
+/** What the cluster itself has is no subsystem: without it nothing would match any more. */
+export async function deleteSubsystem(
+  operations: RainbowOperations,
+  { cluster, secret, subsystem }: ClusterSpeaker & { readonly subsystem: string },
+): Promise<void> {
+  if (cluster === "" || secret === "") throw refuse.incompleteDelete();
+  await checkSecret(operations, { cluster, secret });
+  if (subsystem === "cluster") throw refuse.dominantSubsystem(cluster);
+  const { subsystems } = await operations.getCluster(cluster);
+  if (!subsystems.some(({ name }) => name === subsystem)) {
+    throw refuse.noSubsystem(subsystem, cluster);
+  }
+  await operations.removeSubsystem(speaksFor(cluster), { cluster, name: subsystem });
+}

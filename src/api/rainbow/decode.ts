@@ -1,0 +1,108 @@
+import { bytesOf, numberOf, readFields, textOf, toText, type WireField } from "./fields.ts";
+
+/**
+ * Which form of an answer a client reads: that of the first generation, that of the newest, or (when
+ * a request does not tell) one that all of them read.
+ */
+export type AnswerForm = "first" | "newest" | "any";
+
+/** A request to submit, whichever generation of client wrote it. */
+export type SubmitRequest = CommandRequest | JobspecRequest;
+
+/** Generations A0, A and B: one cluster, and a line to run. */
+export interface CommandRequest {
+  readonly kind: "command";
+  readonly name: string;
+  readonly cluster: string;
+  readonly token: string;
+  readonly nodes: number;
+  readonly tasks: number;
+  readonly command: string;
+}
+
+/** Generations C, D and E: clusters that match, and a jobspec. */
+export interface JobspecRequest {
+  readonly kind: "jobspec";
+  readonly name: string;
+  readonly clusters: readonly { readonly name: string; readonly token: string }[];
+  readonly jobspec: string;
+  /** Empty: the server's. */
+  readonly algorithm: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly satisfyOnly: boolean;
+  readonly form: AnswerForm;
+}
+
+/** Numbers are counts of nodes and tasks, or a text is the command: only the first clients say so. */
+const isFirst = ({ number, kind }: WireField): boolean =>
+  ((number === 4 || number === 5) && kind === "varint") || (number === 6 && kind === "bytes");
+
+export function decodeSubmit(bytes: Uint8Array): SubmitRequest {
+  const fields = readFields(bytes);
+  const name = textOf(fields, 1);
+  if (fields.some(isFirst)) {
+    return {
+      kind: "command",
+      name,
+      cluster: textOf(fields, 2),
+      token: textOf(fields, 3),
+      nodes: numberOf(fields, 4) ?? 0,
+      tasks: numberOf(fields, 5) ?? 0,
+      command: textOf(fields, 6),
+    };
+  }
+  const algorithms = bytesOf(fields, 4).filter((value) => !isTimestamp(value));
+  const options = bytesOf(fields, 5).filter((value) => !isTimestamp(value));
+  // Generation C has no field above 4, and in field 4 the time. D has the time in 5.
+  const isNew = algorithms.length > 0 || fields.some(({ number }) => number > 4);
+  return {
+    kind: "jobspec",
+    name,
+    clusters: bytesOf(fields, 2).map(readPair).map(toCluster),
+    jobspec: textOf(fields, 3),
+    algorithm: toText(algorithms.at(-1) ?? Buffer.alloc(0)),
+    options: Object.fromEntries(options.map(readPair)),
+    satisfyOnly: (numberOf(fields, 6) ?? 0) !== 0,
+    form: isNew ? "newest" : "any",
+  };
+}
+
+/** A message of two texts: a cluster, or an entry of a map. */
+function readPair(bytes: Buffer): readonly [string, string] {
+  const fields = readFields(bytes);
+  return [textOf(fields, 1), textOf(fields, 2)];
+}
+
+const toCluster = ([name, token]: readonly [string, string]) => ({ name, token });
+
+/** A Timestamp begins with the tag of its seconds, which no text and no entry of a map does. */
+const isTimestamp = (bytes: Buffer): boolean => bytes[0] === 0x08;
+
+export interface RegisterRequest {
+  readonly name: string;
+  readonly secret: string;
+  /** Undefined: its generation has none. Empty: it should have some. */
+  readonly nodes: string | undefined;
+  readonly subsystem: string;
+  readonly form: AnswerForm;
+}
+
+/**
+ * Until the end of February 2024 clusters were registered by name alone, with the time in field 3.
+ * Clients in Python leave the time out: a request with nothing but a name and a secret is theirs.
+ */
+export function decodeRegister(bytes: Uint8Array): RegisterRequest {
+  const fields = readFields(bytes);
+  const third = bytesOf(fields, 3).at(-1);
+  const fourth = bytesOf(fields, 4).at(-1);
+  const isNameAlone = third === undefined ? !hasMore(fields) : isTimestamp(third);
+  return {
+    name: textOf(fields, 1),
+    secret: textOf(fields, 2),
+    nodes: isNameAlone ? undefined : toText(third ?? Buffer.alloc(0)),
+    subsystem: fourth === undefined || isTimestamp(fourth) ? "" : toText(fourth),
+    form: isNameAlone ? "any" : "newest",
+  };
+}
+
+const hasMore = (fields: readonly WireField[]): boolean => fields.some(({ number }) => number > 3);

@@ -1,0 +1,77 @@
+import type { AnswerForm } from "./decode.ts";
+
+/** Values of rainbow's enums that we say. */
+export const REGISTER = { SUCCESS: 1, EXISTS: 4 } as const;
+export const SUBMIT_SUCCESS = 1;
+
+export interface SubmitAnswer {
+  readonly jobId: number;
+  readonly cluster: string;
+  /** Those that were selected, when nothing else was asked for. */
+  readonly clusters: readonly string[];
+}
+
+/**
+ * A SubmitJobResponse. Its status was field 3 until that became the cluster and the status field 4:
+ * written both ways it is read by everyone, because decoders put aside a field whose form is not
+ * the one they know. Clients that print what they put aside show it, so only those get it that do
+ * not tell which one they are.
+ */
+export function encodeSubmitted(
+  { jobId, cluster, clusters }: SubmitAnswer,
+  form: AnswerForm,
+): Buffer {
+  const message = new Message().number(2, jobId);
+  if (form !== "newest") message.number(3, SUBMIT_SUCCESS);
+  if (form === "first") return message.end();
+  message.text(3, cluster).number(4, SUBMIT_SUCCESS);
+  for (const name of clusters) message.text(5, name);
+  return message.end();
+}
+
+export interface RegisterAnswer {
+  readonly status: (typeof REGISTER)[keyof typeof REGISTER];
+  readonly token: string;
+  readonly secret: string;
+}
+
+/** A RegisterResponse. In the very first version the status was field 3: the same trick. */
+export function encodeRegistered(
+  { status, token, secret }: RegisterAnswer,
+  form: AnswerForm,
+): Buffer {
+  const message = new Message().text(2, token);
+  if (form !== "newest") message.number(3, status);
+  return message.text(3, secret).number(4, status).end();
+}
+
+/** Guards the bytes of one message while it is put together. Empty fields are left out. */
+class Message {
+  readonly #parts: Buffer[] = [];
+
+  number(field: number, value: number): this {
+    if (value !== 0) this.#parts.push(varint(field * 8), varint(value));
+    return this;
+  }
+
+  text(field: number, value: string): this {
+    if (value === "") return this;
+    const bytes = Buffer.from(value);
+    this.#parts.push(varint(field * 8 + 2), varint(bytes.length), bytes);
+    return this;
+  }
+
+  end(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  return Buffer.from([...bytes, rest]);
+}

@@ -1,0 +1,81 @@
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { checkSecret, type ClusterSpeaker, speaksFor } from "./clusters.ts";
+import type { JobNumbers } from "./job-numbers.ts";
+import type { ReadText } from "./jobspecs.ts";
+import type { RainbowOperations } from "./operations.ts";
+import { toRecord } from "./record.ts";
+import { refuse } from "./status.ts";
+
+/** What it takes to tell tasks to rainbow's clients. */
+export interface Receiving {
+  readonly operations: RainbowOperations;
+  readonly numbers: JobNumbers;
+  readonly read: ReadText;
+}
+
+// Beside its text: tags, lengths and the number of an entry.
+const ENTRY_BYTES = 24;
+
+/**
+ * What waits for a cluster, oldest first, and goes on waiting: nothing is taken before it is accepted.
+ * `jobsMax` of 0 or less means all; what does not fit one answer comes when these are accepted.
+ */
+export async function receive(
+  { operations, numbers, read }: Receiving,
+  { cluster, secret, jobsMax }: ClusterSpeaker & { readonly jobsMax: number },
+): Promise<Readonly<Record<number, string>>> {
+  if (secret === "") throw refuse.noSecret();
+  await checkSecret(operations, { cluster, secret });
+  const most = jobsMax > 0 ? Math.min(jobsMax, limits.receivedJobsMax) : limits.receivedJobsMax;
+  const { tasks } = await operations.listOffered(cluster, most);
+  const jobs: Record<number, string> = {};
+  let bytes = 0;
+  for (const task of tasks) {
+    const id = numbers.numberOf(task.id);
+    const record = toRecord(task, { id, cluster }, read);
+    bytes += Buffer.byteLength(record) + ENTRY_BYTES;
+    if (bytes > limits.receivedBytesMax && id !== numbers.numberOf(tasks[0]?.id ?? "")) break;
+    jobs[id] = record;
+  }
+  return jobs;
+}
+
+/**
+ * Takes jobs for a cluster: of several that want the same one, one gets it. True: all of them were
+ * got; of which they were not nothing can be said on this wire.
+ */
+export async function accept(
+  { operations, numbers }: Receiving,
+  { cluster, secret, jobs }: ClusterSpeaker & { readonly jobs: readonly number[] },
+): Promise<boolean> {
+  if (secret === "") throw refuse.noSecret();
+  if (jobs.length === 0) throw refuse.noJobs();
+  await checkSecret(operations, { cluster, secret });
+  const taskIds = new Set<string>();
+  for (const job of jobs) {
+    const taskId = numbers.taskOf(job);
+    if (taskId !== undefined) taskIds.add(taskId);
+  }
+  if (taskIds.size === 0) return false;
+  const ids = [...taskIds];
+  let accepted = 0;
+  for (let at = 0; at < ids.length; at += limits.receivedJobsMax) {
+    accepted += await acceptSome(operations, cluster, ids.slice(at, at + limits.receivedJobsMax));
+  }
+  return accepted === jobs.length;
+}
+
+/** How many were got. A number that is no task's was never handed out, and gets nothing. */
+async function acceptSome(
+  operations: RainbowOperations,
+  cluster: string,
+  ids: readonly string[],
+): Promise<number> {
+  try {
+    return (await operations.acceptTasks(speaksFor(cluster), cluster, ids)).accepted.length;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "invalid_argument") return 0;
+    throw error;
+  }
+}

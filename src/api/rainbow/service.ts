@@ -1,0 +1,158 @@
+import {
+  MemoryGraph,
+  ResponseSchema,
+  SatisfyResponseSchema,
+} from "../../gen/rainbow/v1/memory_pb.ts";
+import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
+import * as wire from "../../gen/rainbow/v1/rainbow_pb.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { CallContext } from "../grpc/call.ts";
+import { OfBytes } from "../grpc/of-bytes.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
+import { message } from "../grpc/wire-message.ts";
+import * as clusters from "./clusters.ts";
+import { decodeRegister, decodeSubmit } from "./decode.ts";
+import { encodeRegistered, encodeSubmitted } from "./encode.ts";
+import { JobNumbers } from "./job-numbers.ts";
+import { createJobspecReader, type ReadText } from "./jobspecs.ts";
+import type { RainbowOperations } from "./operations.ts";
+import { accept, receive, type Receiving } from "./receive.ts";
+import { satisfy, type Shown } from "./satisfy.ts";
+import { toStatus } from "./status.ts";
+import { submit } from "./submit.ts";
+
+export interface RainbowOptions {
+  readonly operations: RainbowOperations;
+  readonly logger: Logger;
+  readonly traffic?: Traffic | undefined;
+  /** From 0 up to, not including, 1; another one for each start. */
+  readonly fraction: number;
+}
+
+/** Both services of rainbow, for clients of every generation. */
+export function rainbowServices(options: RainbowOptions): readonly GrpcService[] {
+  const read = createJobspecReader();
+  return [schedulerService(options, read), memoryGraphService(options, read)];
+}
+
+function schedulerService(options: RainbowOptions, read: ReadText): GrpcService {
+  const { operations, logger, traffic } = options;
+  const receiving: Receiving = { operations, read, numbers: new JobNumbers(options.fraction) };
+  return defineService(
+    wire.RainbowScheduler,
+    {
+      register: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
+        const request = decodeRegister(bytes);
+        return encodeRegistered(await clusters.register(operations, request), request.form);
+      }),
+      registerSubsystem: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
+        const request = decodeRegister(bytes);
+        return encodeRegistered(await clusters.registerSubsystem(operations, request), "newest");
+      }),
+      delete: async ({ name, secret }) => {
+        await clusters.deleteCluster(operations, { cluster: name, secret });
+        return message(wire.DeleteResponseSchema, { status: DELETED });
+      },
+      deleteSubsystem: async ({ name, secret, subsytem }) => {
+        const which = { cluster: name, secret, subsystem: subsytem };
+        await clusters.deleteSubsystem(operations, which);
+        return message(wire.DeleteResponseSchema, { status: DELETED });
+      },
+      submitJob: new OfBytes(wire.SubmitJobResponseSchema, async (bytes) => {
+        const request = decodeSubmit(bytes);
+        const form = request.kind === "command" ? "first" : request.form;
+        return encodeSubmitted(await submit(operations, request, read), form);
+      }),
+      updateState: async (request) => {
+        await clusters.updateState(operations, request);
+        const status = wire.UpdateStateResponse_ResultType.UPDATE_STATE_SUCCESS;
+        return message(wire.UpdateStateResponseSchema, { status });
+      },
+      receiveJobs: (request) => received(receiving, request),
+      requestJobs: (request) => received(receiving, request),
+      acceptJobs: async ({ cluster, secret, jobids }) => {
+        const isAll = await accept(receiving, { cluster, secret, jobs: jobids });
+        const { SUCCESS, PARTIAL } = wire.AcceptJobsResponse_ResultType;
+        const status = isAll ? SUCCESS : PARTIAL;
+        return message(wire.AcceptJobsResponseSchema, { status });
+      },
+      serial: async (request) => processed(request, 0),
+      stream: (peer) => {
+        let count = 0;
+        return {
+          message: (request) => peer.send(processed(request, ++count)),
+          closed: () => undefined,
+        };
+      },
+    },
+    {
+      logger,
+      traffic,
+      toStatus,
+      large: { requests: ["register", "registerSubsystem", "submitJob"], answers: [] },
+    },
+  );
+}
+
+const DELETED = wire.DeleteResponse_ResultType.DELETE_SUCCESS;
+
+async function received(
+  receiving: Receiving,
+  { cluster, secret, maxJobs: jobsMax }: wire.ReceiveJobsRequest,
+): Promise<wire.ReceiveJobsResponse> {
+  const jobs = await receive(receiving, { cluster, secret, jobsMax });
+  const { REQUEST_JOBS_SUCCESS, REQUEST_JOBS_NORESULTS } = wire.ReceiveJobsResponse_ResultType;
+  const status = Object.keys(jobs).length > 0 ? REQUEST_JOBS_SUCCESS : REQUEST_JOBS_NORESULTS;
+  return message(wire.ReceiveJobsResponseSchema, { requestId: "", jobs, status });
+}
+
+const processed = ({ content }: wire.Request, count: number): wire.Response =>
+  message(wire.ResponseSchema, {
+    requestId: content?.id ?? "",
+    messageCount: BigInt(count),
+    messagesProcessed: BigInt(count),
+    processingDetails: "processed successfully",
+  });
+
+function memoryGraphService(
+  { operations, logger, traffic }: RainbowOptions,
+  read: ReadText,
+): GrpcService {
+  return defineService(
+    MemoryGraph,
+    {
+      satisfy: async (request, context) => {
+        const shown = shownBy(context);
+        const { clusters: names, total } = await satisfy(operations, request, { read, shown });
+        return message(SatisfyResponseSchema, {
+          clusters: [...names],
+          status: memory.SatisfyResponse_ResultType.SUCCESS,
+          totalClusters: total,
+          totalMatches: names.length,
+          totalMismatches: total - names.length,
+        });
+      },
+      register: async ({ name, payload }, context) => {
+        const secret = shownBy(context)?.credential ?? "";
+        await clusters.registerGraph(operations, { name, payload, secret });
+        const status = memory.Response_ResultType.UNSPECIFIED; // as ever
+        return message(ResponseSchema, { status });
+      },
+    },
+    {
+      logger,
+      traffic,
+      toStatus,
+      large: { requests: ["satisfy", "register"], answers: ["satisfy"] },
+    },
+  );
+}
+
+/** `authorization: Bearer TEXT`, and `busbar-clusters: blue,green` where it is told what it is of. */
+function shownBy({ headers }: CallContext): Shown | undefined {
+  const [, credential] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
+  if (credential === undefined) return undefined;
+  const names = String(headers["busbar-clusters"] ?? "").split(",");
+  return { credential, clusters: names.map((name) => name.trim()).filter((name) => name !== "") };
+}

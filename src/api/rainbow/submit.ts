@@ -1,0 +1,104 @@
+import { strategyNames } from "../../core/scheduler/select/all.ts";
+import type { SatisfyView } from "../../server/views.ts";
+import type { CommandRequest, JobspecRequest, SubmitRequest } from "./decode.ts";
+import type { SubmitAnswer } from "./encode.ts";
+import type { ReadJobspec, ReadText } from "./jobspecs.ts";
+import type { RainbowOperations } from "./operations.ts";
+import { refuse } from "./status.ts";
+import { toJobspecText, toSubmission } from "./translate.ts";
+
+export async function submit(
+  operations: RainbowOperations,
+  request: SubmitRequest,
+  read: ReadText,
+): Promise<SubmitAnswer> {
+  return request.kind === "command"
+    ? submitCommand(operations, request, read)
+    : submitJobspec(operations, request, read);
+}
+
+/** As that server did it: nothing is matched, the cluster that is named gets it. */
+async function submitCommand(
+  operations: RainbowOperations,
+  request: CommandRequest,
+  read: ReadText,
+): Promise<SubmitAnswer> {
+  const { cluster, token, name, command } = request;
+  if (token === "") throw refuse.noToken();
+  await checkToken(operations, { name: cluster, token });
+  const text = toJobspecText(request);
+  const { jobspec } = read(text);
+  const [word = ""] = command.trim().split(/\s+/);
+  const job = toSubmission(
+    { jobspec, request: undefined },
+    { name: name === "" ? word : name, text, cluster },
+  );
+  return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
+}
+
+async function submitJobspec(
+  operations: RainbowOperations,
+  request: JobspecRequest,
+  read: ReadText,
+): Promise<SubmitAnswer> {
+  const names = await checkTokens(operations, request.clusters);
+  const { algorithm, jobspec: text, name, satisfyOnly } = request;
+  if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
+  const asked = read(text);
+  const view = await operations.satisfy(selecting(request, asked, names));
+  const ranked = view.selection?.ranked ?? [];
+  if (satisfyOnly) return { jobId: 0, cluster: "", clusters: ranked };
+  const [cluster] = ranked;
+  if (cluster === undefined) throw refuse.noneSelected(whyNone(view));
+  const job = toSubmission(asked, { name, text, cluster });
+  return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
+}
+
+const selecting = (
+  { algorithm, options }: JobspecRequest,
+  { parts, parameters }: ReadJobspec,
+  names: readonly string[],
+): Parameters<RainbowOperations["satisfy"]>[0] => ({
+  ask: { kind: "parts", parts, parameters },
+  pulling: { names },
+  selection: algorithm === "" ? {} : { strategy: algorithm, options },
+});
+
+/** All or nothing: whoever sends a wrong token with right ones is denied. Without a name or token: left out. */
+async function checkTokens(
+  operations: RainbowOperations,
+  clusters: JobspecRequest["clusters"],
+): Promise<readonly string[]> {
+  const given = clusters.filter(({ name, token }) => name !== "" && token !== "");
+  await Promise.all(given.map((cluster) => checkToken(operations, cluster)));
+  if (given.length === 0) throw refuse.noClusters();
+  return [...new Set(given.map(({ name }) => name))];
+}
+
+async function checkToken(
+  operations: RainbowOperations,
+  { name, token }: JobspecRequest["clusters"][number],
+): Promise<void> {
+  const which = { kind: "cluster-token", cluster: name } as const;
+  if (!(await operations.checkCredential(which, token))) throw refuse.denied();
+}
+
+async function hand(
+  operations: RainbowOperations,
+  job: ReturnType<typeof toSubmission>,
+  cluster: string,
+): Promise<number> {
+  const { jobs } = await operations.submitJobs({ name: `submitter:${cluster}` }, [job]);
+  return Number(jobs[0]?.id ?? 0);
+}
+
+/** What the first cluster said, or why the rules left none. */
+function whyNone({ selection, tasks }: SatisfyView): string | undefined {
+  const [dropped] = selection?.dropped ?? [];
+  if (dropped !== undefined) return `${dropped.name}: ${dropped.reason}`;
+  for (const { clusters } of tasks) {
+    const refusing = clusters.find(({ reasons }) => reasons.length > 0);
+    if (refusing !== undefined) return `${refusing.cluster}: ${refusing.reasons.join("; ")}`;
+  }
+  return undefined;
+}

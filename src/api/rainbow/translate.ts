@@ -1,0 +1,74 @@
+import type { Plain } from "../../core/jobspec/model.ts";
+import { joinShell, splitShell } from "../../lib/shell.ts";
+import { limits } from "../../limits.ts";
+import type { SubmissionInput } from "../../server/operations.ts";
+import type { CommandRequest } from "./decode.ts";
+import type { ReadJobspec } from "./jobspecs.ts";
+
+/** One job, which goes to the chosen cluster as a whole: its text, as it was sent. */
+export const toSubmission = (
+  { jobspec, request }: Pick<ReadJobspec, "jobspec" | "request">,
+  sent: { readonly name: string; readonly text: string; readonly cluster: string },
+): SubmissionInput => ({
+  spec: {
+    name: nameOf(sent.name) ?? nameOf(jobspec.name ?? ""),
+    jobspec: sent.text,
+    ...(request === undefined ? {} : { request }),
+    placement: { kind: "pulling", cluster: sent.cluster },
+  },
+});
+
+/** Names are for people: too long a one is no reason to refuse a job. */
+const nameOf = (name: string): string | undefined => {
+  const text = name.replaceAll("\0", "").slice(0, limits.nameLengthMax).toWellFormed();
+  return text === "" ? undefined : text;
+};
+
+/** Where a jobspec made of a first generation's request keeps what was sent: `attributes.user`. */
+const SENT = "rainbow";
+
+/** What clients of the first generation send, and read. */
+export interface CommandLine {
+  readonly command: string;
+  readonly nodes: number;
+  readonly tasks: number;
+}
+
+/** The jobspec that later clients make of a command; what was sent stands in it as it was. */
+export function toJobspecText({ name, command, nodes, tasks }: CommandRequest): string {
+  const core = tasks < 1 ? {} : { with: [{ type: "core", count: tasks }] };
+  const node = { type: "node", count: Math.max(1, nodes), ...core };
+  return JSON.stringify({
+    version: 1,
+    ...(name === "" ? {} : { name }),
+    attributes: { user: { [SENT]: { command, nodes, tasks } } },
+    resources: { "task-resources": { type: "rack", replicas: 1, with: [node] } },
+    // Half a quotation is a matter of the shell's.
+    tasks: [{ command: wordsOf(command), resources: "task-resources" }],
+  });
+}
+
+function wordsOf(command: string): readonly string[] {
+  const words = splitShell(command) ?? [];
+  return words.length === 0 ? ["/bin/sh", "-c", command] : words;
+}
+
+/** What was sent with it, where a first generation's request has become this. */
+export function sentWith({ attributes }: ReadJobspec["jobspec"]): CommandLine | undefined {
+  const { command, nodes, tasks } = within(within(attributes.extras, "user"), SENT);
+  if (typeof command !== "string") return undefined;
+  return { command, nodes: Number(nodes ?? 0), tasks: Number(tasks ?? 0) };
+}
+
+function within(
+  map: Readonly<Record<string, Plain>>,
+  key: string,
+): Readonly<Record<string, Plain>> {
+  const value = map[key];
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isMap ? (value as Readonly<Record<string, Plain>>) : {};
+}
+
+/** A line that says the same, for a job that is one plain command; else nothing. */
+export const lineOf = (argv: readonly string[] | undefined): string =>
+  argv === undefined ? "" : joinShell(argv);

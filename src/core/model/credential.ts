@@ -1,0 +1,57 @@
+import type { ClusterId } from "./ids.ts";
+
+/**
+ * What a secret text opens. `register`: registering clusters. `cluster-secret`: speaking for one
+ * cluster. `cluster-token`: submitting to one cluster. `global-token`: submitting to every cluster.
+ */
+export type CredentialRef =
+  | { readonly kind: "register" | "global-token" }
+  | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: ClusterId };
+
+/** Of the text itself only a hash is known: what is stored or copied opens nothing. */
+export interface Credential {
+  readonly id: CredentialRef;
+  /** Opaque here: whoever made it knows how to check a text against it. */
+  readonly hash: string;
+  readonly createdAtMs: number;
+  readonly by: string;
+}
+
+export type HashedCredential = Pick<Credential, "id" | "hash">;
+
+/** What a new cluster is registered with. */
+export interface ClusterHashes {
+  readonly secret: string;
+  readonly token: string;
+}
+
+/** A cluster's name has no slash. */
+export const credentialKey = (id: CredentialRef): string =>
+  "cluster" in id ? `${id.kind}/${id.cluster}` : id.kind;
+
+export const toHashedCredentials = (
+  cluster: ClusterId,
+  { secret, token }: ClusterHashes,
+): readonly HashedCredential[] => [
+  { id: { kind: "cluster-secret", cluster }, hash: secret },
+  { id: { kind: "cluster-token", cluster }, hash: token },
+];
+
+export const clusterCredentialRefs = (cluster: ClusterId): readonly CredentialRef[] => [
+  { kind: "cluster-secret", cluster },
+  { kind: "cluster-token", cluster },
+];
+
+/** Who one is that has shown a credential: what is written beside the changes that follow. */
+export function principalOf(id: CredentialRef): string {
+  switch (id.kind) {
+    case "register":
+      return "registrar";
+    case "global-token":
+      return "submitter";
+    case "cluster-token":
+      return `submitter:${id.cluster}`;
+    case "cluster-secret":
+      return `cluster:${id.cluster}`;
+  }
+}

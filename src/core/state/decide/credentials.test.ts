@@ -1,0 +1,134 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
+import { aHello } from "../../../../tests/support/builders.ts";
+import { World } from "../../../../tests/support/world.ts";
+import { parseGraph } from "../../graph/jgf.ts";
+import { documentOf } from "../../graph/testing/documents.ts";
+import { type CredentialRef, credentialKey, principalOf } from "../../model/credential.ts";
+import { clusterId, nodeId } from "../../model/ids.ts";
+
+const BLUE = clusterId("blue");
+const SECRET: CredentialRef = { kind: "cluster-secret", cluster: BLUE };
+const TOKEN: CredentialRef = { kind: "cluster-token", cluster: BLUE };
+const graph = parseGraph(documentOf({ type: "cluster", inside: [{ type: "node" }] }));
+
+function register(
+  world: World,
+  hashes?: { secret: string; token: string },
+  isUpdate = false,
+): void {
+  const credentials = hashes && { hashes, by: "registrar" };
+  const command = { id: BLUE, graph, isUpdate, nowMs: world.nowMs };
+  world.do({ kind: "register-cluster", ...command, ...(credentials && { credentials }) });
+}
+
+const set = (
+  world: World,
+  put: readonly (readonly [CredentialRef, string])[],
+  remove: readonly CredentialRef[] = [],
+): unknown =>
+  world.do({
+    kind: "set-credentials",
+    put: put.map(([id, hash]) => ({ id, hash })),
+    remove,
+    by: "me",
+    nowMs: world.nowMs,
+  });
+
+const hashes = ({ state }: World): Record<string, string> =>
+  Object.fromEntries(state.credentials.inOrder.map(({ id, hash }) => [credentialKey(id), hash]));
+
+describe("credentials", () => {
+  test("of a new cluster come with it, and go with it", () => {
+    const world = new World();
+    register(world, { secret: "s1", token: "t1" });
+    expect(world.state.credentials.get(SECRET)).toEqual({
+      id: SECRET,
+      hash: "s1",
+      createdAtMs: 1_000,
+      by: "registrar",
+    });
+    expect(hashes(world)).toEqual({ "cluster-secret/blue": "s1", "cluster-token/blue": "t1" });
+    world.restart();
+    expect(hashes(world)).toEqual({ "cluster-secret/blue": "s1", "cluster-token/blue": "t1" });
+    world.do({ kind: "remove-cluster", id: BLUE, nowMs: 2 });
+    expect(hashes(world)).toEqual({});
+    register(world);
+    expect(hashes(world)).toEqual({});
+  });
+
+  test("a registration that is refused makes none", () => {
+    const world = new World();
+    register(world, { secret: "s1", token: "t1" });
+    const before = world.changes.length;
+    expect(() => register(world, { secret: "s2", token: "t2" })).toThrow("is a cluster blue");
+    expect(() => register(world, { secret: "s2", token: "t2" }, true)).toThrow(/rotate/);
+    expect(world.changes.length).toBe(before);
+    register(world, undefined, true); // another graph leaves them
+    expect(hashes(world)).toEqual({ "cluster-secret/blue": "s1", "cluster-token/blue": "t1" });
+  });
+
+  test("are set together or not at all", () => {
+    const world = new World();
+    const red: CredentialRef = { kind: "cluster-token", cluster: clusterId("red") };
+    const both = [[{ kind: "register" }, "r"] as const, [red, "x"] as const];
+    expect(() => set(world, both)).toThrow("there is no cluster red");
+    expect(hashes(world)).toEqual({});
+  });
+
+  test("a cluster with agents may have them, and forgets them", () => {
+    const world = new World();
+    world.do({ kind: "connect-node", ...aHello("n1", { cluster: "blue" }) });
+    set(world, [[TOKEN, "t"]]);
+    world.do({ kind: "disconnect-node", nodeId: nodeId("n1"), session: 1, nowMs: 2 });
+    world.do({ kind: "remove-node", nodeId: nodeId("n1"), nowMs: 3 });
+    world.do({ kind: "remove-cluster", id: BLUE, nowMs: 4 });
+    expect(hashes(world)).toEqual({});
+  });
+
+  test("whatever is set and removed, the rows say the same after a restart", () => {
+    const ref = fc.constantFrom<CredentialRef>(
+      { kind: "register" },
+      { kind: "global-token" },
+      SECRET,
+      TOKEN,
+    );
+    const step = fc.record({
+      put: fc.array(fc.tuple(ref, fc.string()), { maxLength: 3 }),
+      remove: fc.array(ref, { maxLength: 2 }),
+      forgets: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
+        const world = new World();
+        for (const { put, remove, forgets } of steps) {
+          if (world.state.clusters.get(BLUE) === undefined) register(world);
+          set(world, put, remove);
+          const want = Object.fromEntries(put.map(([id, hash]) => [credentialKey(id), hash]));
+          for (const id of remove) delete want[credentialKey(id)];
+          expect(hashes(world)).toMatchObject(want);
+          if (forgets) world.do({ kind: "remove-cluster", id: BLUE, nowMs: 1 });
+          expect(checkState(world.state)).toEqual([]);
+        }
+        expect(digest(readBack(world.changes))).toEqual(digest(world.state));
+      }),
+    );
+  });
+});
+
+test("who shows one is known by it", () => {
+  const all: readonly CredentialRef[] = [
+    { kind: "register" },
+    { kind: "global-token" },
+    SECRET,
+    TOKEN,
+  ];
+  expect(all.map(principalOf)).toEqual([
+    "registrar",
+    "submitter",
+    "cluster:blue",
+    "submitter:blue",
+  ]);
+});

@@ -1,0 +1,19 @@
+import type { CommandOf, Decision } from "../command.ts";
+import type { State } from "../state.ts";
+import { requireCluster } from "./clusters.ts";
+import { removedCredentials, writtenCredentials } from "./credential-rows.ts";
+
+/** All of them or none. What was there before opens nothing any more; what is not there stays away. */
+export function setCredentials(
+  state: State,
+  command: CommandOf<"set-credentials">,
+): Decision<undefined> {
+  for (const { id } of command.put) if ("cluster" in id) requireCluster(state, id.cluster);
+  return {
+    changes: [
+      ...writtenCredentials(command.put, command),
+      ...removedCredentials(state, command.remove),
+    ],
+    answer: undefined,
+  };
+}
