@@ -324,6 +324,32 @@ describe("an agent that speaks for a cluster", () => {
     expectSound(world);
   });
 
+  test("what a cluster without agents was offered or had goes elsewhere if it can", () => {
+    const world = blueWorld();
+    const graph = parseGraph(documentOf({ type: "cluster", inside: [{ type: "core", size: 8 }] }));
+    const red = clusterId("red");
+    join(world, "agent", { leaseMs: 3_000, onLost: "requeue" });
+    const request = [[{ type: "core", count: 2 }]];
+    offer(world, 2, { request, placement: { kind: "pulling" } });
+    offer(world);
+    expect(jobs(take(world, { tasks: 1, free: {} }))).toEqual([1]);
+    world.do({ kind: "register-cluster", id: red, graph, isUpdate: false, nowMs: 5 });
+    const away = { kind: "disconnect-node", nodeId: nodeId("agent"), session: 1 } as const;
+    world.do({ ...away, nowMs: 1_000 });
+    offer(world, 1, { request, placement: { kind: "pulling" } });
+    expect(stateOf(world, 4)).toMatchObject({ kind: "offered", cluster: "red" });
+    expect(stateOf(world, 2)).toMatchObject({ kind: "offered", cluster: "blue" }); // it may come back
+    world.nowMs = 5_000;
+    world.do({ kind: "tick", nowMs: 5_000, settings: SETTINGS });
+    world.plan();
+    expect([1, 2, 3].map((job) => world.state.task(ref(job)))).toMatchObject([
+      { attempt: 2, state: { kind: "offered", cluster: "red" } },
+      { attempt: 2, state: { kind: "offered", cluster: "red" } },
+      { attempt: 2, state: { kind: "offered", cluster: "blue" } }, // which it asked for
+    ]);
+    expectSound(world);
+  });
+
   test("a cluster is spoken for as a whole or by its nodes, and a name stays what it was", () => {
     const world = blueWorld();
     const hello = (name: string, cluster: string, isWhole: boolean) => {
