@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { AppError } from "../../lib/errors.ts";
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import type { Executor } from "../../ports/executor.ts";
@@ -22,10 +24,16 @@ export interface OpenedExecutor {
 export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions,
 ): Promise<OpenedExecutor> {
-  const { directory, clock, logger, launcher = "pool" } = options;
-  if (options.executor === "process") {
-    const executor = await openExecutor(directory, { clock, logger, launcher });
+  const { executor: kind, cluster, clock, logger, launcher = "pool" } = options;
+  if (kind === "process") {
+    const executor = await openExecutor(options.directory, { clock, logger, launcher });
     return { executor, source: undefined };
   }
-  throw new AppError("unavailable", `there is no executor for ${options.executor} yet`);
+  const { partition, account, schedulerArgs: extraArgs } = options;
+  const common = { directory: join(options.directory, kind), cluster, clock, logger };
+  if (kind === "slurm") {
+    const { createSlurm } = await import("../executors/slurm/slurm.ts");
+    return createSlurm({ ...common, partition, account, extraArgs });
+  }
+  throw new AppError("unavailable", `there is no executor for ${kind} yet`);
 }
