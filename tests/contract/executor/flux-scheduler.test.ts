@@ -99,7 +99,7 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       const own = join(bed.directory, "array");
       for (const index of indexes) mkdirSync(join(own, String(index)), { recursive: true });
       const { job, ids } = await submit(
-        `echo ${'"'}${scheduler.inside.index}${'"'}; exit "${scheduler.inside.index}"`,
+        `echo "${scheduler.inside.index}"; exit "${scheduler.inside.index}"`,
         {
           indexes,
           stdout: join(own, INDEX, "out"),
