@@ -276,6 +276,8 @@ invariant(
 invariant(
   limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
   "waits must grow",
+);
+invariant(
   limits.takenRunsMax < limits.runsPerAgentMax,
   "an agent of a cluster must be able to tell of all that it took",
 );

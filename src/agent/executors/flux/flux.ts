@@ -1,4 +1,3 @@
-import { parseJobspec } from "../../../core/jobspec/parse.ts";
 import { toFluxSteps } from "../../../core/jobspec/to-flux-steps.ts";
 import { invalid } from "../../../lib/errors.ts";
 import type { Clock } from "../../../ports/clock.ts";
@@ -31,7 +30,7 @@ export async function createFlux(
   const executor = await createLowerExecutor({
     directory,
     scheduler: createFluxScheduler(flux, options),
-    stepsOf: (text) => toFluxSteps(parseJobspec(text)),
+    toSteps: toFluxSteps,
     clock,
     logger,
   });

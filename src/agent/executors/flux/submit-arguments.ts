@@ -4,9 +4,11 @@ import { jobNameOf } from "./job-name.ts";
 
 /** What a site wants to be said of every job. */
 export interface FluxSite {
-  readonly partition?: string;
-  readonly account?: string;
-  readonly extraArgs?: readonly string[];
+  /** Flux calls it a queue. */
+  readonly partition?: string | undefined;
+  /** Flux calls it a bank. */
+  readonly account?: string | undefined;
+  readonly extraArgs?: readonly string[] | undefined;
 }
 
 /** A script that starts processes by itself needs an instance of Flux of its own to do so. */
