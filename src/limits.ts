@@ -217,6 +217,8 @@ export const limits = {
   lowerMissingMsMax: 15_000, // from the scheduler's last word on a job to giving it up
   lowerCancelRepeatMs: 10_000,
   lowerCloseMsMax: 5_000, // for an answer that is on its way when the agent ends
+  fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
+  fluxJobsListedMax: 100_000, // among which markers are looked for
 
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
@@ -272,12 +274,12 @@ invariant(
   "an agent must say hello though its machine is slow to describe itself",
 );
 invariant(
-  limits.takenRunsMax < limits.runsPerAgentMax,
-  "an agent of a cluster must be able to tell of all that it took",
-);
-invariant(
   limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
   "waits must grow",
+);
+invariant(
+  limits.takenRunsMax < limits.runsPerAgentMax,
+  "an agent of a cluster must be able to tell of all that it took",
 );
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 
-import { AppError } from "../../lib/errors.ts";
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import type { Executor } from "../../ports/executor.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
@@ -30,10 +29,12 @@ export async function openClusterExecutor(
     return { executor, source: undefined };
   }
   const { partition, account, schedulerArgs: extraArgs } = options;
-  const common = { directory: join(options.directory, kind), cluster, clock, logger };
+  const directory = join(options.directory, kind);
+  const how = { directory, cluster, clock, logger, partition, account, extraArgs };
   if (kind === "slurm") {
     const { createSlurm } = await import("../executors/slurm/slurm.ts");
-    return createSlurm({ ...common, partition, account, extraArgs });
+    return createSlurm(how);
   }
-  throw new AppError("unavailable", `there is no executor for ${kind} yet`);
+  const { createFlux } = await import("../executors/flux/flux.ts");
+  return createFlux(how);
 }
