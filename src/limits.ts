@@ -195,6 +195,10 @@ export const limits = {
   spackOutputBytesMax: 32 * MIB, // also of its database
   spackPackagesMax: 4_000, // that are told
   machineFileBytesMax: 4 * MIB, // of one file in /proc, /sys or /etc
+  clusterRefreshMs: 15_000, // until an agent of a cluster tells its state again
+  clusterRefreshMsMin: 1_000, // and at least so long, however much happens
+  leaseMsMin: 1_000,
+  takenRunsMax: 20_000, // of one agent of a cluster, that have not ended
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
   // Executors over another scheduler.
@@ -270,6 +274,10 @@ invariant(
 invariant(
   limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
   "waits must grow",
+);
+invariant(
+  limits.takenRunsMax < limits.runsPerAgentMax,
+  "an agent of a cluster must be able to tell of all that it took",
 );
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,

@@ -142,7 +142,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { machine, hardware } = await looking;
   const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
-  const { server, name, cluster, labels, launcher } = flags;
+  const { server, name, cluster, labels, launcher, speaksFor } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
   const kept = createKeptSoftware(directory);
@@ -151,8 +151,11 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
       ? undefined
       : new Discovery({ machine, hardware, capacity, kept, ...adapters });
   if (discovery !== undefined) refreshOnHangup(discovery);
+  const signal = AbortSignal.any(signals);
   const parts = { capacity, labels, launcher, directory, version, discovery, ...adapters };
-  await runAgent({ server, name, cluster, ...parts }, AbortSignal.any(signals));
+  if (speaksFor === undefined) return runAgent({ server, name, cluster, ...parts }, signal);
+  const { runClusterAgent } = await import("./agent/cluster/run-cluster-agent.ts");
+  await runClusterAgent({ server, name, cluster, ...parts, ...speaksFor }, signal);
 }
 
 /** What is found before the agent says hello; nothing where it is told not to look. */

@@ -26,6 +26,8 @@ export interface Agent {
   run(signal: AbortSignal): Promise<void>;
   /** The machine is no longer what it was: tells the server, now or in the next session. */
   factsChanged(): void;
+  /** What it would take now is no longer what it was; only for agents of clusters. */
+  roomChanged(): void;
 }
 
 export function createAgent(options: AgentOptions): Agent {
@@ -50,6 +52,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   return {
     factsChanged: () => session?.tellFacts(),
+    roomChanged: () => session?.tellRoom(),
 
     async run(signal) {
       for (let failures = 0; !signal.aborted; failures += 1) {

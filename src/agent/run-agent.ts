@@ -60,7 +60,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
 }
 
 /** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
-async function openExecutor(
+export async function openExecutor(
   directory: string,
   how: { readonly clock: Clock; readonly logger: Logger; readonly launcher: LauncherKind },
 ): Promise<Executor> {

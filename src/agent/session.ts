@@ -1,9 +1,12 @@
 import type { RunSpec, ServerMessage, Work } from "../gen/busbar/v1/agent_pb.ts";
 import { describeChain, invalid } from "../lib/errors.ts";
+import { isDeepEqual } from "../lib/is-deep-equal.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Executor, RunId } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
+import type { Room } from "./cluster/room.ts";
+import { NO_ROOM } from "./cluster/room.ts";
 import type { KnownRuns } from "./known-runs.ts";
 import { runKey } from "./known-runs.ts";
 import type { Connect, Link } from "./link.ts";
@@ -24,6 +27,16 @@ export interface AgentFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** What the machine has, as JSON of NodeFacts; the newest each time it is asked. */
   readonly machineFacts?: () => string;
+  /** It speaks for a whole cluster that pulls. */
+  readonly clusterAgent?: ClusterAgentFacts;
+}
+
+export interface ClusterAgentFacts {
+  /** How long it may be away before what it took is lost; 0: the server's own time. */
+  readonly leaseMs: number;
+  readonly onLost: "requeue" | "keep" | "fail";
+  /** What it would take now; the newest each time it is asked. */
+  readonly room: () => Room;
 }
 
 export type SessionEnd =
@@ -66,6 +79,11 @@ export class Session {
   #cancelHeartbeat: (() => void) | undefined;
   /** What the server was told of the machine. */
   #factsJson = "";
+  /** What it was told would be taken; undefined: it has used some of that since. */
+  #room: Room | undefined = NO_ROOM;
+  #cancelRoom: (() => void) | undefined;
+  /** Of this session: the server compares it with what it has sent. */
+  #startsSeen = 0;
 
   constructor(options: SessionOptions) {
     const { clock } = options;
@@ -102,12 +120,24 @@ export class Session {
     this.#link.send(toAgentMessage({ case: "facts", value: { json } }));
   }
 
+  /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
+  tellRoom(): void {
+    const { clusterAgent } = this.#options.facts;
+    if (clusterAgent === undefined || this.#phase !== "open") return;
+    this.#cancelRoom ??= this.#options.clock.after(limits.reportCoalesceMs, () => {
+      this.#cancelRoom = undefined;
+      if (this.#queue.isEmpty) this.#sendTake(clusterAgent.room());
+      else this.tellRoom(); // what is about to be started takes some of it
+    });
+  }
+
   /** Ends it from our side; onEnd is not called. */
   close(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
     this.#cancelSilence();
     this.#cancelHeartbeat?.();
+    this.#cancelRoom?.();
     this.#outbox.close();
     this.#queue.clear();
     this.#link.close();
@@ -136,6 +166,9 @@ export class Session {
       labels: { ...facts.labels },
       runs: Array.from(runs.entries(), ([, { id }]) => toWireId(id)),
       factsJson: this.#factsJson,
+      ...(facts.clusterAgent && {
+        clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
+      }),
     };
     this.#link.send(toAgentMessage({ case: "hello", value }));
   }
@@ -183,6 +216,7 @@ export class Session {
     this.#beat(Math.min(heartbeatIntervalMs, limits.sessionSilenceMs / 2));
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
     this.tellFacts();
+    this.tellRoom();
   }
 
   #beat(intervalMs: number): void {
@@ -216,6 +250,10 @@ export class Session {
       return () => this.#options.executor.stop(id);
     });
     this.#queue.push([...starts, ...stops]);
+    if (work.starts.length === 0) return;
+    this.#startsSeen += work.starts.length;
+    this.#room = undefined;
+    this.tellRoom();
   }
 
   #start(cached: CachedSpec, id: RunId): void {
@@ -227,6 +265,13 @@ export class Session {
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it
     }
+  }
+
+  #sendTake(room: Room): void {
+    if (isDeepEqual(room, this.#room)) return;
+    this.#room = room;
+    const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };
+    this.#link.send(toAgentMessage({ case: "take", value }));
   }
 
   #sendReports(seq: number, events: readonly Reported[]): void {

@@ -19,6 +19,10 @@ export class WorkQueue {
     if (this.#resume === undefined) this.#run();
   }
 
+  get isEmpty(): boolean {
+    return this.#items.length === 0;
+  }
+
   clear(): void {
     this.#items = [];
     this.#resume?.();

@@ -1,4 +1,8 @@
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ClusterSchema, NodeSchema } from "../gen/busbar/v1/busbar_pb.ts";
+import { toAgentRow, toClusterRow } from "./cluster-rows.ts";
+import { renderCluster, renderClusters } from "./render/clusters.ts";
 import { runHere } from "./testing/context.ts";
 import { startFakeServer } from "./testing/fake-server.ts";
 
@@ -41,6 +45,31 @@ const json = async (line: string): Promise<unknown> => {
 };
 const said = (stdout: string) => ({ code: 0, stdout: `${stdout}\n`, stderr: "" });
 const register = (name: string) => busbar(`cluster register ${name} --graph graph.json`);
+
+describe("a cluster that is spoken for", () => {
+  test("show tells by whom and since when", async () => {
+    const row = toClusterRow(
+      create(ClusterSchema, { name: "blue", kind: "pulling", nodes: 2, nodesConnected: 1 }),
+    );
+    const nodes = [
+      { name: "b1", state: "connected", tasks: 3, connectedAtMs: 940_000n },
+      { name: "b2", state: "lost", connectedAtMs: 1n, disconnectedAtMs: 700_000n },
+    ];
+    const agents = nodes.map((node) => toAgentRow(create(NodeSchema, node)));
+    const page = { nowMs: 1_000_000, width: undefined, colour: false };
+    expect(
+      renderCluster({ ...row, agents }, page)
+        .split("\n")
+        .slice(-3),
+    ).toEqual([
+      "AGENT  STATE      TASKS  SINCE",
+      "b1     connected      3  1m ago",
+      "b2     lost           0  5m ago",
+    ]);
+    expect(renderCluster(row, page)).toMatch(/Agents connected: +1\/2/);
+    expect(renderClusters([row], page)).toMatch(/blue +pulling +1\/2/);
+  });
+});
 
 describe("cluster", () => {
   test("register takes the name either way and the graph from a file or standard input", async () => {

@@ -1,6 +1,7 @@
 import type {
   Cluster,
   IssuedCredentials,
+  Node,
   SatisfyResponse,
   StateEntry,
 } from "../client/messages.ts";
@@ -50,6 +51,14 @@ export const toIssuedRow = ({ secret, token }: IssuedCredentials): Rows.IssuedRo
   ...(secret === "" ? {} : { secret }),
   ...(token === "" ? {} : { token }),
 });
+
+/** Since when it is there, or away. */
+export function toAgentRow(node: Node): Rows.AgentRow {
+  const isAway = node.state === "disconnected" || node.state === "lost";
+  const sinceMs = Number(isAway ? node.disconnectedAtMs : node.connectedAtMs);
+  const { name, state, tasks } = node;
+  return { name, state, tasks, ...(sinceMs === 0 ? {} : { sinceMs }) };
+}
 
 const toSubsystemRow = ({
   name,

@@ -1,16 +1,19 @@
 import type { Command } from "commander";
+import type { BusbarClient } from "../client/client.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
-import { toClusterRow, toIssuedRow } from "./cluster-rows.ts";
+import { toAgentRow, toClusterRow, toIssuedRow } from "./cluster-rows.ts";
 import { listClusters } from "./clusters.ts";
 import { notEmpty } from "./flags.ts";
 import { renderCluster, renderIssued, renderVertices } from "./render/clusters.ts";
+import type { ClusterRow } from "./rows.ts";
 import type { Answer, Session, Shell } from "./session.ts";
 
 const HELP = `
 A cluster without agents is registered with a graph of what it has: a JSON Graph Format document with
 vertices (cluster, rack, node, core, gpu, memory, ...) and who contains whom. Its own scheduler runs
-what it is given.
+what it is given. An agent that speaks for it (busbar agent --cluster blue --executor slurm) registers it
+by itself.
 
 Examples:
   busbar cluster register --name blue --graph cluster-nodes.json
@@ -123,10 +126,16 @@ function declareShow(command: Command, shell: Shell): void {
       shell.run(show, async (session) => {
         const client = await session.client();
         if (graph === true) return shownDocument(await client.getClusterGraph({ name }));
-        const row = toClusterRow(await client.getCluster({ name }));
+        const row = await withAgents(client, toClusterRow(await client.getCluster({ name })));
         return { json: row, text: (page) => renderCluster(row, page) };
       }),
     );
+}
+
+async function withAgents(client: BusbarClient, row: ClusterRow): Promise<ClusterRow> {
+  if (row.kind !== "pulling" || row.nodes === 0) return row;
+  const { nodes } = await client.listNodes({ cluster: row.name, pageSize: limits.pageSizeMax });
+  return { ...row, agents: nodes.map(toAgentRow) };
 }
 
 /** A document is JSON for people too, only with more room. */

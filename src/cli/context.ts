@@ -46,7 +46,35 @@ export interface AgentFlags {
   readonly launcher: LauncherKind;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
+  /** It speaks for a whole cluster that pulls; left out: for this machine, a node of its cluster. */
+  readonly speaksFor?: ClusterFlags;
 }
+
+export interface ClusterFlags {
+  readonly executor: ExecutorKind;
+  /** The name of this machine, where the cluster is this machine. */
+  readonly machine: string;
+  readonly take: { readonly kind: "now" } | { readonly kind: "queue"; readonly tasksMax: number };
+  readonly refreshMs: number;
+  readonly costPerNodeHour?: number;
+  /** 0: as long as the server waits for nodes. */
+  readonly leaseMs: number;
+  readonly onLost: OnLost;
+  /** A document to register instead of what is found. */
+  readonly graph?: string;
+  readonly updatesGraph: boolean;
+  readonly partition?: string;
+  readonly account?: string;
+  readonly schedulerArgs: readonly string[];
+}
+
+/** What runs the tasks of a cluster that pulls. */
+export const executorKinds = ["process", "slurm", "flux"] as const;
+export type ExecutorKind = (typeof executorKinds)[number];
+
+/** What becomes of tasks whose agent does not come back. */
+export const lostPolicies = ["requeue", "keep", "fail"] as const;
+export type OnLost = (typeof lostPolicies)[number];
 
 /** How an agent starts processes. */
 export const launcherKinds = ["pool", "spawn"] as const;

@@ -139,8 +139,8 @@ export const nouns: readonly Noun[] = [
   {
     name: "agent",
     group: SERVICES,
-    summary: "Start an agent that runs tasks on this machine.",
-    load: async () => (await import("./services.ts")).declareAgent,
+    summary: "Start an agent that runs tasks on this machine, or for a whole cluster.",
+    load: async () => (await import("./agent.ts")).declareAgent,
   },
   {
     name: "stats",

@@ -216,11 +216,20 @@ export interface ClusterRow {
   readonly credentials?: { readonly secretSinceMs?: number; readonly tokenSinceMs?: number };
   /** Only where they were just made. */
   readonly issued?: IssuedRow;
+  /** Where one that pulls is shown: who speaks for it. */
+  readonly agents?: readonly AgentRow[];
 }
 
 export interface IssuedRow {
   readonly secret?: string;
   readonly token?: string;
+}
+
+export interface AgentRow {
+  readonly name: string;
+  readonly state: string;
+  readonly tasks: number;
+  readonly sinceMs?: number;
 }
 
 export interface SubsystemRow {

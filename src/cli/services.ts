@@ -4,26 +4,14 @@ import { invalid } from "../lib/errors.ts";
 import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
 import {
-  type AgentFlags,
   type Context,
   launcherKinds,
-  type LauncherKind,
   type Listening,
   logLevels,
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
-import {
-  duration,
-  keyValue,
-  notEmpty,
-  oneOf,
-  positiveNumber,
-  resource,
-  size,
-  wholeNumber,
-} from "./flags.ts";
-import { resourcesOf } from "./job-flags.ts";
+import { duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
@@ -133,88 +121,7 @@ function addServerFlags(command: Command): void {
     .addOption(logLevelFlag());
 }
 
-interface AgentOptions {
-  readonly name: string;
-  readonly cluster: string;
-  readonly data?: string;
-  readonly cpu?: number;
-  readonly memory?: number;
-  readonly gpu?: number;
-  readonly resource?: Readonly<Record<string, number>>;
-  readonly label?: Readonly<Record<string, string>>;
-  readonly discovery: boolean;
-  readonly launcher: LauncherKind;
-  readonly exitWithParent?: true;
-  readonly logLevel?: (typeof logLevels)[number];
-}
-
-export function declareAgent(command: Command, shell: Shell): void {
-  command
-    .option("--name <node>", "name this node", nodeName("--name"), nodeNameOf(shell.context))
-    .option("--cluster <name>", "join this cluster", nodeName("--cluster"), "default")
-    .option(
-      "--data <dir>",
-      "keep the journal and outputs here (default: ./busbar-agent-<name>)",
-      notEmpty("--data"),
-    )
-    .option("--cpu <n>", "offer this many cpus (default: all)", positiveNumber("--cpu"))
-    .option("--memory <size>", "offer this much memory (default: all)", size("--memory"))
-    .option(
-      "--gpu <n>",
-      "offer this many gpus (default: those found)",
-      wholeNumber("--gpu", { min: 0, max: 1_000_000 }),
-    )
-    .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
-    .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
-    .option(
-      "--no-discovery",
-      "look for nothing: offer all cpus and memory, tell nothing else",
-      true,
-    )
-    .addOption(launcherFlag())
-    .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
-    .addOption(logLevelFlag())
-    .addHelpText(
-      "after",
-      `
-Calls the server given by --server; needs no open port of its own.
-
-Examples:
-  busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
-  busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1`,
-    )
-    .action((flags: AgentOptions) =>
-      shell.run(command, async (session) => {
-        const given = toAgentFlags(session.server, flags);
-        await announceAgent(session, given);
-        await session.context.services.agent(given);
-        return 0;
-      }),
-    );
-}
-
-/** It goes on trying when the server is away, so this says what it is, not that it is connected. */
-async function announceAgent({ context, format }: Session, flags: AgentFlags): Promise<void> {
-  const { name, cluster, server, data } = flags;
-  const text = `node ${name} of cluster ${cluster} works for ${server}; stop it with Ctrl-C.`;
-  const json = JSON.stringify({ name, cluster, server, data });
-  await context.stdout.write(`${format === "json" ? json : text}\n`);
-}
-
-const toAgentFlags = (server: string, flags: AgentOptions): AgentFlags => ({
-  server,
-  name: flags.name,
-  cluster: flags.cluster,
-  data: flags.data ?? `./busbar-agent-${flags.name}`,
-  resources: resourcesOf(flags),
-  labels: { ...flags.label },
-  discovery: flags.discovery,
-  launcher: flags.launcher,
-  exitWithParent: flags.exitWithParent === true,
-  ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
-});
-
-const launcherFlag = (): Option =>
+export const launcherFlag = (): Option =>
   new Option(
     "--launcher <kind>",
     "start processes by a few helpers, or by forking the agent itself",
@@ -223,7 +130,7 @@ const launcherFlag = (): Option =>
     .default("pool")
     .argParser(oneOf("--launcher", launcherKinds));
 
-const logLevelFlag = (): Option =>
+export const logLevelFlag = (): Option =>
   new Option(
     "--log-level <level>",
     "log this and worse to standard error (default: info; warn for `up` on a terminal)",

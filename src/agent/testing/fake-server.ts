@@ -8,6 +8,7 @@ import type {
   OutputChunk,
   Reports,
   ServerMessage,
+  Take,
 } from "../../gen/busbar/v1/agent_pb.ts";
 import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import type { Connect, LinkEvents } from "../link.ts";
@@ -22,6 +23,7 @@ interface MessageByCase {
   readonly output: OutputChunk;
   readonly heartbeat: Heartbeat;
   readonly facts: Facts;
+  readonly take: Take;
 }
 
 /** One dialled link, seen from the other end. */

@@ -1,8 +1,8 @@
-import type { ClusterRow, IssuedRow, StateRow, SubsystemRow } from "../rows.ts";
+import type { AgentRow, ClusterRow, IssuedRow, StateRow, SubsystemRow } from "../rows.ts";
 import { resourceColumns } from "./nodes.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, amount, moment } from "./values.ts";
+import { ago, amount, moment, stateStyle } from "./values.ts";
 
 export function renderClusters(clusters: readonly ClusterRow[], page: Page): string {
   const columns: readonly Column<ClusterRow>[] = [
@@ -22,8 +22,9 @@ export function renderClusters(clusters: readonly ClusterRow[], page: Page): str
   return renderTable(columns, clusters, page);
 }
 
+/** Nodes, or agents that speak for one that pulls: it may have none. */
 const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
-  kind === "pulling" ? "" : `${nodesConnected}/${nodes}`;
+  kind === "pulling" && nodes === 0 ? "" : `${nodesConnected}/${nodes}`;
 
 const names = ({ subsystems = [] }: ClusterRow): string =>
   subsystems.map(({ name }) => name).join(", ");
@@ -36,7 +37,7 @@ export const renderVertices = (vertices: Readonly<Record<string, number>> = {}):
     .join(", ");
 
 export function renderCluster(cluster: ClusterRow, page: Page): string {
-  const { createdAtMs, subsystems = [], state = [] } = cluster;
+  const { createdAtMs, agents = [], subsystems = [], state = [] } = cluster;
   const resources = Object.keys(cluster.capacity)
     .sort()
     .map((name): [string, string] => [
@@ -48,7 +49,7 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
       ["Cluster", cluster.name],
       ["Kind", cluster.kind],
       ["Since", `${moment(createdAtMs)} (${ago(createdAtMs, page.nowMs)})`],
-      ["Nodes connected", connected(cluster)],
+      [cluster.kind === "pulling" ? "Agents connected" : "Nodes connected", connected(cluster)],
       ["Tasks", String(cluster.tasks)],
       ...resources,
       ["Graph", renderVertices(cluster.vertices)],
@@ -59,6 +60,7 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
   );
   return [
     fields,
+    ...(agents.length === 0 ? [] : [renderAgents(agents, page)]),
     ...(subsystems.length === 0 ? [] : [renderSubsystems(subsystems, page)]),
     ...(state.length === 0 ? [] : [renderState(cluster, page)]),
   ].join("\n\n");
@@ -76,6 +78,16 @@ export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: Page)
     ],
     page,
   );
+
+function renderAgents(agents: readonly AgentRow[], page: Page): string {
+  const columns: readonly Column<AgentRow>[] = [
+    { title: "AGENT", value: ({ name }) => name },
+    { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+    { title: "TASKS", align: "right", value: ({ tasks }) => String(tasks) },
+    { title: "SINCE", value: ({ sinceMs }) => ago(sinceMs, page.nowMs) },
+  ];
+  return renderTable(columns, agents, page);
+}
 
 const subsystemColumns: readonly Column<SubsystemRow>[] = [
   { title: "SUBSYSTEM", value: ({ name }) => name },

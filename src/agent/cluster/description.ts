@@ -1,0 +1,110 @@
+import { clusterGraph } from "../../core/graph/facts.ts";
+import type { JgfDocument } from "../../core/graph/jgf.ts";
+import { parseGraph, toJgf } from "../../core/graph/jgf.ts";
+import { subsystemsOf } from "../../core/graph/node-subsystems.ts";
+import { parseSubsystem, toSubsystemJgf } from "../../core/graph/subsystem.ts";
+import type { NodeFacts } from "../../core/model/node-facts.ts";
+import { isDeepEqual } from "../../lib/is-deep-equal.ts";
+import type { ClusterDescription } from "../../ports/cluster-source.ts";
+
+/**
+ * In the metadata of the first vertex that nothing contains: which agent told the graph, and which
+ * subsystems with it. A graph that someone else registered does not have it.
+ */
+const MARK = "busbar_agent";
+
+export interface Mark {
+  readonly name: string;
+  readonly subsystems: readonly string[];
+}
+
+/** A description in the form in which the server gives it back, so that the two can be compared. */
+export function canonical({ graph: document, subsystems }: ClusterDescription): ClusterDescription {
+  const graph = parseGraph(document);
+  const sorted = [...subsystems].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    graph: toJgf(graph),
+    subsystems: sorted.map(({ name, document }) => ({
+      name,
+      document: toSubsystemJgf(parseSubsystem(name, document, graph), graph),
+    })),
+  };
+}
+
+/** The graph with the name of the agent that tells it. */
+export function marked({ graph, subsystems }: ClusterDescription, name: string): JgfDocument {
+  const mark: Mark = { name, subsystems: subsystems.map((each) => each.name) };
+  return withRoot(graph, (metadata) => ({ ...metadata, [MARK]: mark }));
+}
+
+/** Whose graph it is; undefined: not an agent's. */
+export function markOf(graph: JgfDocument): Mark | undefined {
+  const [root] = rootsOf(graph);
+  const mark = root === undefined ? undefined : graph.graph.nodes[root]?.metadata[MARK];
+  if (typeof mark !== "object" || mark === null) return undefined;
+  const { name, subsystems } = mark as Readonly<Record<string, unknown>>;
+  if (typeof name !== "string") return undefined;
+  const names = Array.isArray(subsystems) ? (subsystems as readonly unknown[]) : [];
+  return { name, subsystems: names.filter((each) => typeof each === "string") };
+}
+
+/** Whether both say the same of the cluster, whoever says it. */
+export const isSameGraph = (one: JgfDocument, other: JgfDocument): boolean =>
+  isDeepEqual(withoutMark(one), withoutMark(other));
+
+const withoutMark = (graph: JgfDocument): JgfDocument =>
+  withRoot(graph, ({ [MARK]: _mark, ...metadata }) => metadata);
+
+function withRoot(
+  { graph }: JgfDocument,
+  change: (metadata: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+): JgfDocument {
+  const [root] = rootsOf({ graph });
+  const vertex = root === undefined ? undefined : graph.nodes[root];
+  if (root === undefined || vertex === undefined) return { graph };
+  const nodes = { ...graph.nodes, [root]: { ...vertex, metadata: change(vertex.metadata) } };
+  return { graph: { ...graph, nodes } };
+}
+
+/** Ids of vertices that nothing contains, in the order of the document. */
+export function rootsOf({ graph: { nodes, edges } }: JgfDocument): readonly string[] {
+  const contained = new Set(edges.map(({ target }) => target));
+  return Object.keys(nodes).filter((id) => !contained.has(id));
+}
+
+/** This machine alone as a cluster. */
+export function describeMachine(
+  cluster: string,
+  machine: string,
+  facts: NodeFacts,
+): ClusterDescription {
+  const node = { name: machine, ...facts };
+  const graph = clusterGraph(cluster, [node]);
+  const subsystems = subsystemsOf(cluster, [node], graph).map((each) => ({
+    name: each.name,
+    document: toSubsystemJgf(each, graph),
+  }));
+  return { graph: toJgf(graph), subsystems };
+}
+
+/**
+ * What a scheduler says of its cluster, and what this machine, which is one of it or its front end, is
+ * like: as far as the scheduler does not say it, that holds for the whole cluster.
+ */
+export function withMachine(
+  described: ClusterDescription,
+  { software }: NodeFacts,
+): ClusterDescription {
+  const roots = rootsOf(described.graph);
+  const told = new Set(described.subsystems.map(({ name }) => name));
+  const machine = describeMachine("cluster", "machine", { ...NOTHING_COUNTED, software });
+  const added = machine.subsystems
+    .filter(({ name }) => !told.has(name))
+    .map(({ name, document: { graph } }) => {
+      const edges = graph.edges.flatMap((edge) => roots.map((source) => ({ ...edge, source })));
+      return { name, document: { graph: { ...graph, edges } } };
+    });
+  return { graph: described.graph, subsystems: [...described.subsystems, ...added] };
+}
+
+const NOTHING_COUNTED = { cores: 0, sockets: 0, numa: 0, memoryBytes: 0, gpus: 0, others: {} };

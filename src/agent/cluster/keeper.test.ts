@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { aPlane } from "../../../tests/support/plane.ts";
+import { LOCAL_CALLER } from "../../api/native/caller.ts";
+import type { NodeFacts } from "../../core/model/node-facts.ts";
+import { NO_FACTS } from "../../core/model/node-facts.ts";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { ClusterDescription, ClusterObservation } from "../../ports/cluster-source.ts";
+import type { ControlPlane } from "../../server/control-plane.ts";
+import { FakeClock } from "../testing/fake-clock.ts";
+import { PlaneApi } from "../testing/plane-api.ts";
+import { describeMachine, markOf, withMachine } from "./description.ts";
+import type { KeeperOptions } from "./keeper.ts";
+import { ClusterKeeper } from "./keeper.ts";
+
+const machine = (cores: number, software: NodeFacts["software"] = {}): ClusterDescription =>
+  describeMachine("blue", "m1", { ...NO_FACTS, cores, software });
+
+let plane: ControlPlane;
+let server: PlaneApi;
+let clock: FakeClock;
+let described: ClusterDescription | Error;
+let observed: ClusterObservation | Error;
+let warnings: string[];
+let rooms: number;
+let stop: AbortController;
+let running: Promise<unknown>;
+
+const value = <T>(given: T | Error): T => {
+  if (given instanceof Error) throw given;
+  return given;
+};
+
+function start(options: Partial<KeeperOptions> = {}): ClusterKeeper {
+  const keeper = new ClusterKeeper({
+    cluster: "blue",
+    agent: "blue-agent",
+    replaces: "own",
+    api: server.api,
+    source: { describe: async () => value(described), observe: async () => value(observed) },
+    taken: { observing: () => () => undefined, notObserved: () => undefined },
+    refreshMs: 15_000,
+    costPerNodeHour: undefined,
+    clock,
+    random: { fraction: () => 0.5, token: () => "" },
+    logger: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: (fields, message) => warnings.push(`${message} ${JSON.stringify(fields)}`),
+      error: () => undefined,
+    },
+    onRoom: () => (rooms += 1),
+    ...options,
+  });
+  running = keeper.run(stop.signal);
+  return keeper;
+}
+
+/** The control plane answers in real time, which is a few turns of the loop. */
+async function pass(ms: number): Promise<void> {
+  for (let turn = 0; turn < 60; turn++) await clock.pass(0);
+  await clock.pass(ms);
+  for (let turn = 0; turn < 60; turn++) await clock.pass(0);
+}
+
+const changes = (): string[] => server.changes.splice(0);
+
+beforeEach(async () => {
+  ({ plane } = await aPlane());
+  server = new PlaneApi(plane.operations);
+  clock = new FakeClock();
+  described = machine(4, { os: [{ name: "debian" }] });
+  observed = { state: { nodes_free: 1, running: 0 }, free: {} };
+  warnings = [];
+  rooms = 0;
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  expect(clock.timers).toBe(0);
+  await plane.close();
+});
+
+describe("a cluster is registered", () => {
+  test("with its graph, what is linked to it, and its state that counts down", async () => {
+    const keeper = start({ costPerNodeHour: 3.5 });
+    await keeper.known;
+    await pass(0);
+    expect(changes()).toEqual([
+      "register",
+      "add os",
+      "state cost_per_node_hour=3.5 nodes_free=1 running=0",
+    ]);
+    expect(await plane.operations.getCluster("blue")).toMatchObject({
+      kind: "pulling",
+      vertices: { core: 4 },
+      subsystems: [{ name: "os" }],
+      counters: [{ key: "nodes_free", by: "nodes" }],
+    });
+    expect(rooms).toBeGreaterThan(0);
+  });
+
+  test("once: the next agent of its name changes nothing", async () => {
+    start();
+    await pass(0);
+    stop.abort();
+    await running;
+    changes();
+    stop = new AbortController();
+    start();
+    await pass(0);
+    expect(changes()).toEqual([]);
+  });
+
+  test("anew when the machine is another one, without what is gone", async () => {
+    described = machine(4, { os: [{ name: "debian" }], mpi: [{ name: "openmpi" }] });
+    const keeper = start();
+    await pass(0);
+    changes();
+    described = machine(8, { os: [{ name: "debian" }], spack: [{ name: "ior" }] });
+    keeper.describeAgain();
+    await pass(limits.clusterRefreshMsMin);
+    expect(changes()).toEqual(["remove mpi", "update", "add spack"]);
+    const { vertices, subsystems } = await plane.operations.getCluster("blue");
+    expect([vertices["core"], subsystems.map(({ name }) => name)]).toEqual([8, ["os", "spack"]]);
+    expect(markOf(await plane.operations.getClusterGraph("blue"))).toEqual({
+      name: "blue-agent",
+      subsystems: ["os", "spack"],
+    });
+  });
+
+  test("also when what is linked hangs on nodes that are gone", async () => {
+    const keeper = start();
+    await pass(0);
+    changes();
+    described = describeMachine("blue", "m2", {
+      ...NO_FACTS,
+      cores: 4,
+      software: { os: [{ name: "debian" }] },
+    });
+    keeper.describeAgain();
+    await pass(limits.clusterRefreshMsMin);
+    expect(changes()).toEqual(["remove os", "update", "add os"]);
+  });
+
+  test("again when it was deleted meanwhile", async () => {
+    start();
+    await pass(0);
+    changes();
+    await plane.operations.deleteCluster(LOCAL_CALLER, "blue");
+    await pass(15_000);
+    expect(changes()).toEqual(["register", "add os", "state nodes_free=1 running=0"]);
+  });
+});
+
+describe("a cluster that someone else registered", () => {
+  const foreign = { graph: { nodes: { "0": { metadata: { type: "cluster" } } }, edges: [] } };
+  beforeEach(async () => {
+    await plane.operations.registerCluster(LOCAL_CALLER, { name: "blue", graph: foreign });
+  });
+
+  test("keeps its graph, which is said once; its state is told", async () => {
+    await start().known;
+    await pass(60_000);
+    expect(changes()).toEqual(["state nodes_free=1 running=0"]);
+    expect(warnings).toEqual([expect.stringMatching(/keeps another graph.*--update-graph/)]);
+  });
+
+  test("gets this one when that is wanted", async () => {
+    start({ replaces: "all" });
+    await pass(0);
+    expect(changes()).toEqual(["update", "add os", "state nodes_free=1 running=0"]);
+  });
+
+  test("is left alone by an agent for which the agent of another machine is someone else", async () => {
+    start({ replaces: "all" });
+    await pass(0);
+    stop.abort();
+    await running;
+    changes();
+    stop = new AbortController();
+    described = machine(2);
+    start({ agent: "other", replaces: "own" });
+    await pass(0);
+    expect(changes()).toEqual([]);
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    start({ agent: "other", replaces: "agents" }); // of a scheduler, which knows all of it
+    await pass(0);
+    expect(changes()).toEqual(["remove os", "update"]);
+  });
+
+  test("with nodes that have agents: that is an error at once", async () => {
+    const { FakeAgent } = await import("../../../tests/support/fake-agent.ts");
+    new FakeAgent(plane).hello("n1", { cluster: "green" });
+    await pass(0);
+    await expect(start({ cluster: "green" }).known).rejects.toThrow(
+      /cluster green has nodes with agents of their own/,
+    );
+  });
+});
+
+describe("its state", () => {
+  test("is told when it is different, whoever changed it", async () => {
+    const keeper = start();
+    await pass(0);
+    changes();
+    await pass(45_000);
+    expect(changes()).toEqual([]);
+    observed = { state: { nodes_free: 1, running: 3 }, free: {} };
+    await pass(15_000);
+    expect(changes()).toEqual(["state running=3"]);
+    const counted = { cluster: "blue", values: { nodes_free: 0, zone: "north" } };
+    await plane.operations.setClusterState(LOCAL_CALLER, counted);
+    keeper.changed();
+    keeper.changed();
+    await pass(limits.clusterRefreshMsMin);
+    expect(changes()).toEqual(["state nodes_free=1"]);
+    const { state } = await plane.operations.getCluster("blue");
+    expect(state.map(({ key }) => key).sort()).toEqual(["nodes_free", "running", "zone"]);
+  });
+
+  test("a server that is away is waited for, however long, and told when it is back", async () => {
+    server.isAway = true;
+    const keeper = start();
+    await pass(120_000);
+    expect(warnings).toEqual([expect.stringContaining("cannot tell of the cluster; trying again")]);
+    server.isAway = false;
+    await pass(limits.reconnectDelayMsMax);
+    await keeper.known;
+    expect(changes()).toHaveLength(3);
+  });
+
+  test("a scheduler that does not answer keeps nobody: nothing is taken until it does", async () => {
+    let lost = 0;
+    observed = new AppError("unavailable", "no controller");
+    described = new AppError("unavailable", "no controller");
+    await plane.operations.registerCluster(LOCAL_CALLER, {
+      name: "blue",
+      graph: machine(1).graph,
+    });
+    const taken = { observing: () => () => undefined, notObserved: () => void (lost += 1) };
+    await start({ taken }).known; // it is registered: its runs can be told of
+    expect(lost).toBeGreaterThan(0);
+    expect(changes()).toEqual([]);
+    observed = { state: { nodes_free: 2 }, free: {} };
+    described = machine(1);
+    await pass(limits.reconnectDelayMsMax);
+    expect(changes()).toEqual(["state nodes_free=2"]);
+  });
+});
+
+test("what this machine has holds for a scheduler's cluster, as far as that does not say it", () => {
+  const own = machine(4, { os: [{ name: "debian" }] });
+  const both = withMachine(own, {
+    ...NO_FACTS,
+    software: { os: [{ name: "suse" }], spack: [{ name: "ior" }] },
+  });
+  expect(both.graph).toBe(own.graph);
+  expect(both.subsystems.map(({ name }) => name)).toEqual(["os", "spack"]);
+  expect(both.subsystems[0]).toBe(own.subsystems[0]);
+  expect(both.subsystems[1]?.document.graph.edges).toEqual([
+    { source: "/blue", target: "spack/ior", relation: "contains" },
+  ]);
+});

@@ -1,0 +1,54 @@
+import type { NodeFacts } from "../../core/model/node-facts.ts";
+import type { Resources } from "../../core/model/resources.ts";
+import type { ClusterSource } from "../../ports/cluster-source.ts";
+import { describeMachine } from "./description.ts";
+import type { TakenRuns } from "./taken-runs.ts";
+
+const CPU = 1_000;
+
+export interface ProcessSourceOptions {
+  readonly cluster: string;
+  /** The name of its one node. */
+  readonly machine: string;
+  /** The newest of what is known of the machine. */
+  readonly facts: () => NodeFacts;
+  /** What the agent offers. */
+  readonly capacity: Resources;
+  readonly taken: Pick<TakenRuns, "used" | "waiting">;
+}
+
+/** This machine as a cluster of one node: what is free is what its runs were not given. */
+export function createProcessSource(options: ProcessSourceOptions): ClusterSource {
+  const { cluster, machine, facts, capacity, taken } = options;
+  return {
+    describe: async () => describeMachine(cluster, machine, facts()),
+
+    observe: async () => {
+      const { runs, amounts } = taken.used;
+      const free = freeOf(capacity, amounts);
+      const nodesFree = runs === 0 ? 1 : 0;
+      const state = {
+        nodes_total: 1,
+        nodes_free: nodesFree,
+        cores_total: coresOf(capacity),
+        cores_free: coresOf(free),
+        running: runs,
+        queue_length: taken.waiting,
+      };
+      return { state, free: { ...free, nodes: nodesFree } };
+    },
+  };
+}
+
+/** A run that has the node for itself leaves nothing. */
+function freeOf(capacity: Resources, used: Resources): Resources {
+  const isWhole = (used["nodes"] ?? 0) > 0;
+  return Object.fromEntries(
+    Object.entries(capacity).map(([name, amount]) => [
+      name,
+      isWhole ? 0 : Math.max(0, amount - (used[name] ?? 0)),
+    ]),
+  );
+}
+
+const coresOf = ({ cpu = 0 }: Resources): number => Math.floor(cpu / CPU);

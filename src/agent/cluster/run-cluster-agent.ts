@@ -1,0 +1,147 @@
+import { createClient } from "../../client/client.ts";
+import { parseGraphText, toJgf } from "../../core/graph/jgf.ts";
+import type { NodeFacts } from "../../core/model/node-facts.ts";
+import { factsOfCapacity, parseNodeFacts } from "../../core/model/node-facts.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
+import type { ClusterDescription, ClusterSource } from "../../ports/cluster-source.ts";
+import { createAgent } from "../agent.ts";
+import { createGrpcConnect } from "../grpc-link.ts";
+import { readAgentKey } from "../identity.ts";
+import { readBootId } from "../proc.ts";
+import type { RunAgentOptions } from "../run-agent.ts";
+import type { ClusterAgentFacts } from "../session.ts";
+import { withMachine } from "./description.ts";
+import { ClusterKeeper } from "./keeper.ts";
+import { NeedsJournal } from "./needs-journal.ts";
+import type { SchedulerOptions } from "./open-executor.ts";
+import { openClusterExecutor } from "./open-executor.ts";
+import { createProcessSource } from "./process-source.ts";
+import type { TakeRule } from "./room.ts";
+import { TakenRuns } from "./taken-runs.ts";
+
+export interface RunClusterAgentOptions
+  extends RunAgentOptions, SchedulerOptions, Pick<ClusterAgentFacts, "leaseMs" | "onLost"> {
+  /** The name of this machine, where the cluster is this machine. */
+  readonly machine: string;
+  readonly take: TakeRule;
+  readonly refreshMs: number;
+  readonly costPerNodeHour?: number;
+  /** A document to register instead of what is found. */
+  readonly graph?: string;
+  /** Whether the graph is replaced though someone else registered it. */
+  readonly updatesGraph: boolean;
+}
+
+/**
+ * Runs an agent that speaks for a whole cluster until `signal` fires: registers it, then takes what is
+ * offered to it and tells how it does. What it took goes on without it, and the next agent over the
+ * same directory finds it.
+ */
+export async function runClusterAgent(
+  options: RunClusterAgentOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { directory, clock, random, logger, discovery, server, take } = options;
+  const graph = options.graph === undefined ? undefined : readGraph(options.graph);
+  const agentKey = readAgentKey(directory, random);
+  const opened = await openClusterExecutor(options);
+  const api = createClient({ server });
+  try {
+    const changed = (): void => {
+      agent.roomChanged();
+      keeper.changed();
+    };
+    const taken = new TakenRuns(opened.executor, new NeedsJournal(directory), changed);
+    const { executor: _kind, ...rest } = options;
+    const agent = createAgent({
+      ...rest,
+      capacity: {}, // it is the cluster that has some
+      version: options.version ?? "unknown",
+      executor: taken,
+      agentKey,
+      // What a scheduler runs goes on when this machine is restarted.
+      bootId: options.executor === "process" ? readBootId() : options.executor,
+      connect: createGrpcConnect(server),
+      clusterAgent: {
+        leaseMs: options.leaseMs,
+        onLost: options.onLost,
+        room: () => taken.room(take),
+      },
+    });
+    const facts = (): NodeFacts =>
+      discovery === undefined
+        ? factsOfCapacity(options.capacity)
+        : parseNodeFacts(discovery.json, "facts");
+    const own = opened.source ?? createProcessSource({ ...options, facts, taken });
+    const keeper = new ClusterKeeper({
+      cluster: options.cluster,
+      agent: options.name,
+      replaces: replacesOf(options),
+      api,
+      source: { observe: () => own.observe(), describe: describerOf(own, graph, facts) },
+      taken,
+      refreshMs: options.refreshMs,
+      costPerNodeHour: options.costPerNodeHour,
+      clock,
+      random,
+      logger,
+      onRoom: () => agent.roomChanged(),
+    });
+    discovery?.start(() => keeper.describeAgain());
+    await runBoth(keeper, agent, signal);
+  } finally {
+    discovery?.close();
+    api.close();
+    await opened.executor.close();
+  }
+}
+
+/** The session begins when the server knows the cluster; the end of either is the end of both. */
+async function runBoth(
+  keeper: Pick<ClusterKeeper, "known" | "run">,
+  agent: { run(signal: AbortSignal): Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const keeping = keeper.run(either);
+  const stopped = new Promise<void>((resolve) => {
+    if (either.aborted) resolve();
+    else either.addEventListener("abort", () => resolve(), { once: true });
+  });
+  try {
+    await Promise.race([keeper.known, stopped]);
+    if (!either.aborted) await agent.run(either);
+  } finally {
+    over.abort();
+    await keeping;
+  }
+}
+
+/** A scheduler knows the whole cluster, whichever agent asks it; a machine knows itself. */
+function replacesOf({
+  executor,
+  updatesGraph,
+  graph,
+}: RunClusterAgentOptions): "own" | "agents" | "all" {
+  if (updatesGraph) return "all";
+  return executor === "process" && graph === undefined ? "own" : "agents";
+}
+
+function describerOf(
+  source: ClusterSource,
+  graph: ClusterDescription["graph"] | undefined,
+  facts: () => NodeFacts,
+): () => Promise<ClusterDescription> {
+  if (graph !== undefined) return async () => withMachine({ graph, subsystems: [] }, facts());
+  return async () => withMachine(await source.describe(), facts());
+}
+
+function readGraph(text: string): ClusterDescription["graph"] {
+  try {
+    return toJgf(parseGraphText(text));
+  } catch (error) {
+    const message = `--graph: ${describeChain(error).replace(/^graph: /, "")}`;
+    throw new AppError("invalid_argument", message, { field: "--graph" });
+  }
+}

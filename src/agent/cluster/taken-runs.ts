@@ -1,0 +1,130 @@
+import type { Resources } from "../../core/model/resources.ts";
+import { addInto } from "../../core/model/resources.ts";
+import type { Executor, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import { runKey } from "../known-runs.ts";
+import type { NeedsJournal } from "./needs-journal.ts";
+import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
+import { roomOf } from "./room.ts";
+import { takenBy } from "./whole-nodes.ts";
+
+/**
+ * An executor that is watched: what was given to it, what was heard of it, and hence what more may be
+ * taken. It changes nothing of what the executor does.
+ */
+export class TakenRuns implements Executor {
+  readonly name: string;
+  readonly #executor: Executor;
+  readonly #journal: NeedsJournal;
+  readonly #onChange: () => void;
+  readonly #runs = new Map<string, TakenRun>();
+  #moment = 0;
+  #seen: Seen | undefined;
+
+  /** `onChange` hears of each start and each report, after it was noted. */
+  constructor(executor: Executor, journal: NeedsJournal, onChange: () => void) {
+    this.name = executor.name;
+    this.#executor = executor;
+    this.#journal = journal;
+    this.#onChange = onChange;
+    const keys = new Set<string>();
+    for (const { id, report } of executor.known()) {
+      keys.add(runKey(id));
+      if (report.kind === "running") this.#note(runKey(id), { runsSince: this.#moment });
+    }
+    journal.keepOnly(keys);
+    this.#moment += 1;
+  }
+
+  /** What runs that are heard to run were given. */
+  get used(): { readonly runs: number; readonly amounts: Resources } {
+    const amounts: Record<string, number> = {};
+    let runs = 0;
+    for (const { needs, runsSince, endedAt } of this.#runs.values()) {
+      if (runsSince === undefined || endedAt !== undefined) continue;
+      runs += 1;
+      addInto(amounts, needs);
+    }
+    return { runs, amounts };
+  }
+
+  /** How many were taken and have neither begun nor ended. */
+  get waiting(): number {
+    const isWaiting = ({ runsSince, endedAt }: TakenRun): boolean =>
+      runsSince === undefined && endedAt === undefined;
+    return [...this.#runs.values()].filter(isWaiting).length;
+  }
+
+  /** To be called when the observation is begun; gives what to say of it when it is made. */
+  observing(): (free: Resources) => void {
+    const askedAt = (this.#moment += 1);
+    return (free) => {
+      this.#seen = { free, askedAt };
+      for (const [key, { endedAt }] of this.#runs) {
+        if (endedAt !== undefined && endedAt < askedAt) this.#runs.delete(key);
+      }
+    };
+  }
+
+  /** It could not be made: as long as nobody knows what is free, nothing is taken. */
+  notObserved(): void {
+    this.#seen = undefined;
+  }
+
+  room(rule: TakeRule): Room {
+    return roomOf(rule, this.#seen, this.#runs.values());
+  }
+
+  start(request: RunRequest): void {
+    const key = runKey(request.id);
+    if (!this.#runs.has(key)) {
+      this.#journal.add(key, takenBy(request));
+      this.#note(key, {});
+    }
+    this.#executor.start(request);
+    this.#onChange();
+  }
+
+  stop(id: RunId): void {
+    this.#executor.stop(id);
+  }
+
+  forget(id: RunId): void {
+    this.#journal.remove(runKey(id));
+    this.#executor.forget(id);
+  }
+
+  known(): ReturnType<Executor["known"]> {
+    return this.#executor.known();
+  }
+
+  readOutput(...args: Parameters<Executor["readOutput"]>): ReturnType<Executor["readOutput"]> {
+    return this.#executor.readOutput(...args);
+  }
+
+  onReport(listener: (id: RunId, report: RunReport) => void): void {
+    this.#executor.onReport((id, report) => {
+      this.#hear(runKey(id), report);
+      listener(id, report);
+      this.#onChange();
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#executor.close();
+  }
+
+  #hear(key: string, report: RunReport): void {
+    const known = this.#runs.get(key);
+    this.#moment += 1;
+    if (report.kind === "running") {
+      this.#note(key, { runsSince: known?.runsSince ?? this.#moment });
+    } else if (known !== undefined && known.endedAt === undefined) {
+      this.#runs.set(key, { ...known, endedAt: this.#moment });
+    }
+  }
+
+  #note(key: string, heard: { readonly runsSince?: number }): void {
+    const needs = this.#journal.get(key) ?? {};
+    this.#runs.set(key, { needs, runsSince: heard.runsSince, endedAt: undefined });
+  }
+}

@@ -1,0 +1,114 @@
+import { type Command, Option } from "commander";
+import { limits } from "../limits.ts";
+import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cluster.ts";
+import type { AgentFlags, LauncherKind, logLevels } from "./context.ts";
+import { keyValue, notEmpty, positiveNumber, resource, size, wholeNumber } from "./flags.ts";
+import { resourcesOf } from "./job-flags.ts";
+import { launcherFlag, logLevelFlag, nodeName, nodeNameOf } from "./services.ts";
+import type { Session, Shell } from "./session.ts";
+
+interface AgentOptions extends ClusterOptions {
+  readonly name?: string;
+  readonly cluster: string;
+  readonly data?: string;
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly gpu?: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly discovery: boolean;
+  readonly launcher: LauncherKind;
+  readonly exitWithParent?: true;
+  readonly logLevel?: (typeof logLevels)[number];
+}
+
+const HELP = `
+Calls the server given by --server; needs no open port of its own.
+
+With --executor it speaks for a whole cluster that pulls: it registers the cluster with what it has,
+takes the tasks that are offered to it, runs them, and tells how the cluster does.
+
+Examples:
+  busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
+  busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1
+  busbar agent --cluster blue --executor slurm --partition batch --cost 3.5`;
+
+export function declareAgent(command: Command, shell: Shell): void {
+  command
+    .option(
+      "--name <node>",
+      "name this node (default: this machine's name; <cluster>-agent for a cluster)",
+      nodeName("--name"),
+    )
+    .option("--cluster <name>", "join this cluster", nodeName("--cluster"), "default")
+    .option(
+      "--data <dir>",
+      "keep the journal and outputs here (default: ./busbar-agent-<name>)",
+      notEmpty("--data"),
+    )
+    .option("--cpu <n>", "offer this many cpus (default: all)", positiveNumber("--cpu"))
+    .option("--memory <size>", "offer this much memory (default: all)", size("--memory"))
+    .option(
+      "--gpu <n>",
+      "offer this many gpus (default: those found)",
+      wholeNumber("--gpu", { min: 0, max: 1_000_000 }),
+    )
+    .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
+    .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
+    .option(
+      "--no-discovery",
+      "look for nothing: offer all cpus and memory, tell nothing else",
+      true,
+    )
+    .addOption(launcherFlag())
+    .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
+    .addOption(logLevelFlag());
+  addClusterFlags(command);
+  command.addHelpText("after", HELP).action((flags: AgentOptions) =>
+    shell.run(command, async (session) => {
+      const given = await toAgentFlags(session, flags, command);
+      await announceAgent(session, given);
+      await session.context.services.agent(given);
+      return 0;
+    }),
+  );
+}
+
+/** It goes on trying when the server is away, so this says what it is, not that it is connected. */
+async function announceAgent({ context, format }: Session, flags: AgentFlags): Promise<void> {
+  const { name, cluster, server, data, speaksFor } = flags;
+  const who =
+    speaksFor === undefined
+      ? `node ${name} of cluster ${cluster}`
+      : `agent ${name} of cluster ${cluster} (${speaksFor.executor})`;
+  const text = `${who} works for ${server}; stop it with Ctrl-C.`;
+  const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
+  const json = JSON.stringify({ name, cluster, server, data, ...executor });
+  await context.stdout.write(`${format === "json" ? json : text}\n`);
+}
+
+async function toAgentFlags(
+  { server, context }: Session,
+  flags: AgentOptions,
+  command: Command,
+): Promise<AgentFlags> {
+  const speaksFor = await toClusterFlags(context, flags, command);
+  const machine = nodeNameOf(context);
+  const name = flags.name ?? (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
+  return {
+    server,
+    name,
+    cluster: flags.cluster,
+    data: flags.data ?? `./busbar-agent-${name}`,
+    resources: resourcesOf(flags),
+    labels: { ...flags.label },
+    discovery: flags.discovery,
+    launcher: flags.launcher,
+    exitWithParent: flags.exitWithParent === true,
+    ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
+    ...(speaksFor === undefined ? {} : { speaksFor: { ...speaksFor, machine } }),
+  };
+}
+
+const agentNameOf = (cluster: string): string =>
+  `${cluster.slice(0, limits.nameLengthMax - "-agent".length)}-agent`;
