@@ -201,6 +201,25 @@ export const limits = {
   takenRunsMax: 20_000, // of one agent of a cluster, that have not ended
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
+  // Executors over another scheduler.
+  lowerCommandMsMax: 30_000, // for one command of the scheduler
+  lowerOutputBytesMax: 64 * MIB, // of one command
+  lowerGatherMs: 20, // starts that come together become one array
+  lowerArrayTasksMax: 1_000, // of one submission; Slurm's own limit is 1001 if not set otherwise
+  lowerSubmissionsPerRoundMax: 20, // before jobs are looked after again
+  lowerStepCopiesMax: 10_000,
+  lowerStepsMax: 1_000, // of one jobspec
+  lowerPollMsMin: 250, // while something changes
+  lowerPollMsMax: 10_000, // while nothing does
+  lowerRetryMsMin: 1_000, // after the scheduler could not be asked
+  lowerRetryMsMax: 60_000,
+  lowerSettleMs: 3_000, // until a submission of which no answer came must be seen by the scheduler
+  lowerMissingMsMax: 15_000, // from the scheduler's last word on a job to giving it up
+  lowerCancelRepeatMs: 10_000,
+  lowerCloseMsMax: 5_000, // for an answer that is on its way when the agent ends
+  fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
+  fluxJobsListedMax: 100_000, // among which markers are looked for
+
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
   outputBytesMax: 16 * 1_024 * MIB,
@@ -253,6 +272,10 @@ invariant(
 invariant(
   limits.discoveryMsMax < limits.helloTimeoutMs,
   "an agent must say hello though its machine is slow to describe itself",
+);
+invariant(
+  limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
+  "waits must grow",
 );
 invariant(
   limits.takenRunsMax < limits.runsPerAgentMax,

@@ -48,9 +48,8 @@ export class Credentials {
     if (secret.length > limits.secretLengthMax) return false;
     const rows = this.#rowsFor(id);
     if (rows.some((row) => row !== undefined && this.#isKnown(row, secret))) return true;
-    let isValid = false;
-    for (const row of rows) if (await this.#isOf(row, secret)) isValid = true;
-    return isValid;
+    for (const row of rows) if (await this.#isOf(row, secret)) return true;
+    return false;
   }
 
   /** Whether this and no other credential has this text. */
@@ -67,7 +66,8 @@ export class Credentials {
     if (id.kind !== "cluster-token") return [own];
     const global = credentials.get({ kind: "global-token" });
     if (global === undefined) return [own];
-    return [own, clusters.get(id.cluster) === undefined ? undefined : global];
+    // The global one first: who has it often shows it for many clusters at once.
+    return [clusters.get(id.cluster) === undefined ? undefined : global, own];
   }
 
   #digest(row: Credential, secret: string): Buffer {

@@ -5,7 +5,7 @@ import { runKey } from "../known-runs.ts";
 import type { NeedsJournal } from "./needs-journal.ts";
 import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
 import { roomOf } from "./room.ts";
-import { takenBy } from "./whole-nodes.ts";
+import { takenBy } from "./taken-by.ts";
 
 /**
  * An executor that is watched: what was given to it, what was heard of it, and hence what more may be
@@ -30,6 +30,10 @@ export class TakenRuns implements Executor {
     for (const { id, report } of executor.known()) {
       keys.add(runKey(id));
       if (report.kind === "running") this.#note(runKey(id), { runsSince: this.#moment });
+    }
+    for (const id of executor.queued()) {
+      keys.add(runKey(id));
+      this.#note(runKey(id), {});
     }
     journal.keepOnly(keys);
     this.#moment += 1;
@@ -95,6 +99,10 @@ export class TakenRuns implements Executor {
 
   known(): ReturnType<Executor["known"]> {
     return this.#executor.known();
+  }
+
+  queued(): readonly RunId[] {
+    return this.#executor.queued();
   }
 
   readOutput(...args: Parameters<Executor["readOutput"]>): ReturnType<Executor["readOutput"]> {

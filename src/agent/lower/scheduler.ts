@@ -1,16 +1,8 @@
+import type { StepShape } from "../../core/jobspec/to-steps.ts";
 import type { RunEnd } from "../../ports/executor.ts";
 
-/** What the processes of a job get; 0: not spoken of. */
-export interface LowerShape {
-  /** undefined: anywhere. */
-  readonly nodes: number | undefined;
-  readonly processes: number;
-  readonly coresPerProcess: number;
-  readonly gpusPerProcess: number;
-  readonly memoryBytesPerProcess: number;
-  /** Whole nodes, used by nothing else. */
-  readonly isExclusive: boolean;
-}
+/** What the processes of a job get. */
+export type LowerShape = StepShape;
 
 /** In `stdout` and `stderr` of an array: the index of the element. */
 export const INDEX = "{index}";
@@ -31,14 +23,14 @@ export interface LowerJob {
   readonly directory: string;
   /** The scheduler may round it up, never down. */
   readonly timeLimitMs: number | undefined;
-  /** From the first signal to the kill, when it is cancelled or its time is over; a wish. */
-  readonly killGraceMs: number;
   readonly shape: LowerShape;
+  /** Whether its script starts processes of its own kind, which some schedulers must be told. */
+  readonly launch: "each-process" | "once";
   /** undefined: one job. Else an array with these indexes, ascending, each once. */
   readonly indexes: readonly number[] | undefined;
   /**
-   * Ids of jobs that must have succeeded before it begins. When one of them has not, it ends by
-   * itself, never having begun.
+   * Ids of jobs that must have succeeded before it begins, of an array all. When one of them has not,
+   * it ends by itself, never having begun.
    */
   readonly after: readonly string[];
   /** Files to which all of what it writes is appended. Of an array they hold INDEX. */
@@ -58,10 +50,16 @@ export type LowerState =
   | { readonly kind: "unknown" }; // the scheduler has no record of it
 
 /**
- * As for runs. "skipped": it never began, because what it was to come after did not succeed.
- * "vanished" only when the scheduler itself says that the job was lost.
+ * As for runs.
+ *
+ * - skipped: it never began, because what it was to come after did not succeed.
+ * - cancelled: somebody asked the scheduler to end it; whether that was us the scheduler cannot tell.
+ * - vanished: the scheduler lost it (a node failed, it was preempted) and does not run it again.
  */
-export type LowerEnd = RunEnd | { readonly kind: "skipped"; readonly message: string };
+export type LowerEnd =
+  | Exclude<RunEnd, { readonly kind: "stopped" }>
+  | { readonly kind: "skipped"; readonly message: string }
+  | { readonly kind: "cancelled" };
 
 /** Ids of a submitted job: one for each index, in their order; one alone when it is no array. */
 export type LowerIds = readonly string[];
@@ -76,13 +74,13 @@ export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
  * - All throw AppError `unavailable` when the scheduler could not be asked (its controller is down,
  *   the program hangs): nothing is known then, a submission may or may not have been taken.
  * - `submit` throws any other AppError when the scheduler has refused the job for good; its message is
- *   for people.
+ *   for people. `exhausted`: the array is more than it takes at once, its elements may be tried alone.
  * - `find` and `poll` ask for many in one call. `find` leaves out what is not there; of an array it
  *   gives `undefined` for elements that are not. It also finds jobs that have ended as long as the
  *   scheduler, or its accounting, has a record of them.
  * - `poll` answers for every id that it was asked.
- * - `cancel` asks jobs to end, queued or running, and does not wait. Ids that are unknown or have ended
- *   are ignored.
+ * - `cancel` asks jobs to end, queued or running (TERM, KILL after the scheduler's own grace period), or
+ *   kills them at once, and does not wait. Ids that are unknown or have ended are ignored.
  */
 export interface LowerScheduler {
   readonly name: string;
@@ -100,5 +98,5 @@ export interface LowerScheduler {
     queries: readonly LowerQuery[],
   ): Promise<ReadonlyMap<string, readonly (string | undefined)[]>>;
   poll(ids: readonly string[]): Promise<ReadonlyMap<string, LowerState>>;
-  cancel(ids: readonly string[]): Promise<void>;
+  cancel(ids: readonly string[], how: "ask" | "kill"): Promise<void>;
 }

@@ -9,6 +9,7 @@ import {
   variableNames,
   variablesOf,
 } from "./plan-lines.ts";
+import { slurmShapeFlags, slurmTime } from "./slurm-flags.ts";
 import { stepShapeOf } from "./to-steps.ts";
 
 /**
@@ -41,17 +42,9 @@ const waitLine = (after: readonly string[]): string => `srun --ntasks=1 ${after.
 function submitLine({ task, attributes }: FlatTask, after: readonly string[]): string {
   const { durationMs, cwd, environment } = attributes;
   const shape = stepShapeOf(task);
-  const { nodes, processes, coresPerProcess, gpusPerProcess, memoryBytesPerProcess } = shape;
   const flags = [
     `--job-name=${quoteShell(task.path)}`,
-    ...(nodes === undefined ? [] : [`--nodes=${nodes}`]),
-    `--ntasks=${processes}`,
-    ...(coresPerProcess > 0 ? [`--cpus-per-task=${coresPerProcess}`] : []),
-    ...(gpusPerProcess > 0 ? [`--gpus-per-task=${gpusPerProcess}`] : []),
-    ...(memoryBytesPerProcess > 0
-      ? [memoryFlag(memoryBytesPerProcess, Math.max(1, coresPerProcess))]
-      : []),
-    ...(shape.isExclusive ? ["--exclusive"] : []),
+    ...slurmShapeFlags(shape),
     ...(durationMs === undefined || durationMs === 0 ? [] : [`--time=${slurmTime(durationMs)}`]),
     ...(cwd === undefined ? [] : [`--chdir=${quoteShell(cwd)}`]),
     ...(task.replicas === 1 ? [] : [`--array=0-${task.replicas - 1}`]),
@@ -61,17 +54,6 @@ function submitLine({ task, attributes }: FlatTask, after: readonly string[]): s
   const variables = variablesOf(environment);
   const env = variables.length === 0 ? "" : `${joinShell(["env", ...variables])} `;
   const command = commandLine(argvOfTask(task));
-  const wrapped = quoteShell(processes > 1 ? `srun ${command}` : command);
+  const wrapped = quoteShell(shape.processes > 1 ? `srun ${command}` : command);
   return `${env}sbatch --parsable ${flags.join(" ")} --wrap=${wrapped}`;
-}
-
-const memoryFlag = (bytes: number, cores: number): string =>
-  `--mem-per-cpu=${Math.ceil(bytes / cores / 1_024)}K`;
-
-/** Hours, minutes and seconds, rounded up. */
-function slurmTime(ms: number): string {
-  const seconds = Math.ceil(ms / 1_000);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
-  return `${two(hours)}:${two(minutes)}:${two(seconds % 60)}`;
 }

@@ -63,7 +63,11 @@ export function stepOf({ task, attributes, dependsOn }: FlatTask): WorkloadStep 
 }
 
 /** Of a local task one process that asks for nothing: there is no other place to run it. */
-export function stepShapeOf({ isLocal, processes, resources }: JobspecTask): StepShape {
+export function stepShapeOf({
+  isLocal,
+  processes,
+  resources,
+}: Pick<JobspecTask, "isLocal" | "processes" | "resources">): StepShape {
   // The first choice: a submitted job cannot hold alternatives.
   const shape = shapeOf(isLocal ? [] : (resources[0] ?? []));
   return partOf(shape, isLocal ? ONE : processes);

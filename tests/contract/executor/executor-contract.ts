@@ -50,13 +50,13 @@ export function reportFor(executor: Executor, id: RunId): RunReport | undefined 
   return executor.known().find((run) => sameRun(run.id, id))?.report;
 }
 
-export function endOfRun(executor: Executor, id: RunId): Promise<Ended> {
+export function endOfRun(executor: Executor, id: RunId, timeoutMs = 60_000): Promise<Ended> {
   return eventually(
     () => {
       const report = reportFor(executor, id);
       return report?.kind === "ended" ? report : undefined;
     },
-    { what: `the end of run ${JSON.stringify(id)}` },
+    { what: `the end of run ${JSON.stringify(id)}`, timeoutMs },
   );
 }
 
@@ -175,7 +175,7 @@ export function describeExecutorContract(
       await first.close();
       await first.close();
       const second = await open();
-      expect(reportFor(second, ID)?.kind).toBe("running");
+      await running(second);
       second.stop(ID);
       expect((await endOfRun(second, ID)).end.kind).toBe("stopped");
     });
@@ -191,7 +191,9 @@ export function describeExecutorContract(
       const executor = await open();
       executor.start(aRequest(work.endless()));
       executor.forget(ID);
-      expect(reportFor(executor, ID)?.kind).toBe("running");
+      await running(executor);
+      executor.forget(ID);
+      await running(executor);
       executor.stop(ID);
       await endOfRun(executor, ID);
     });
@@ -255,6 +257,12 @@ export function describeExecutorContract(
       const read = executor.readOutput(UNKNOWN, "stdout", { offset: 0, maxBytes: 1, waitMs: 0 });
       await expect(read).rejects.toMatchObject({ code: "not_found" });
     });
+
+    /** Where there is a queue, not at once. */
+    async function running(executor: Executor): Promise<void> {
+      const isRunning = (): boolean => reportFor(executor, ID)?.kind === "running";
+      await eventually(isRunning, { what: "the run to run" });
+    }
 
     async function firstOutput(executor: Executor): Promise<string> {
       const how = { offset: 0, maxBytes: 100, waitMs: 10_000 };

@@ -1,0 +1,73 @@
+import type { SlurmJob } from "./states.ts";
+
+/** With a bar behind each; what may hold one comes last. */
+const FIELDS = ["JobArrayID", "State", "Reason", "exit_code", "StartTime", "EndTime", "Comment"];
+
+/** All jobs of this user that Slurm remembers, elements of arrays one by one. */
+export const SQUEUE: readonly string[] = [
+  "--me",
+  "--noheader",
+  "--array",
+  "--states=all",
+  `--Format=${FIELDS.map((name) => `${name}:|`).join(",")}`,
+];
+
+export interface QueuedJob extends SlurmJob {
+  readonly comment: string;
+}
+
+export function parseSqueue(output: string): readonly QueuedJob[] {
+  return output.split("\n").flatMap((line) => {
+    const [id = "", state = "", reason = "", status = "", start = "", end = "", ...rest] = line
+      .split("|")
+      .map((text) => text.trim());
+    if (!/^\d+(?:_\d+)?$/.test(id)) return [];
+    const wait = Number(status) || 0; // as wait(2) has it
+    return [
+      {
+        id,
+        state,
+        reason,
+        exitCode: (wait >> 8) & 0xff,
+        signal: wait & 0x7f,
+        startedAtMs: toMs(start),
+        endedAtMs: toMs(end),
+        comment: rest.slice(0, -1).join("|"),
+      },
+    ];
+  });
+}
+
+export const sacctFor = (ids: readonly string[]): readonly string[] => [
+  ...SACCT,
+  `--jobs=${ids.join(",")}`,
+];
+
+/** For jobs of which squeue knows no more. */
+export const sacctSince = (start: string): readonly string[] => [
+  ...SACCT,
+  `--user=${process.getuid?.() ?? 0}`,
+  `--starttime=${start}`,
+];
+
+const SACCT: readonly string[] = [
+  "--noheader",
+  "--parsable2",
+  "--allocations",
+  "--format=JobID,State,ExitCode,Start,End,Comment",
+];
+
+export function parseSacct(output: string): readonly QueuedJob[] {
+  return output.split("\n").flatMap((line) => {
+    const [id = "", words = "", code = "", start = "", end = "", ...rest] = line.split("|");
+    if (!/^\d+(?:_\d+)?$/.test(id)) return [];
+    const [state = ""] = words.split(" "); // "CANCELLED by 1000"
+    const [exitCode = 0, signal = 0] = code.split(":").map((text) => Number(text) || 0);
+    const times = { startedAtMs: toMs(start), endedAtMs: toMs(end) };
+    return [{ id, state, reason: "", exitCode, signal, ...times, comment: rest.join("|") }];
+  });
+}
+
+/** With SLURM_TIME_FORMAT=%s; "NONE", "N/A", "Unknown": none. */
+const toMs = (seconds: string): number | undefined =>
+  /^\d+$/.test(seconds) && seconds !== "0" ? Number(seconds) * 1_000 : undefined;

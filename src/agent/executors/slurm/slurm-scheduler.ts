@@ -1,0 +1,140 @@
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import { runCommand } from "../../lower/command.ts";
+import type { LowerScheduler, LowerState } from "../../lower/scheduler.ts";
+import type { QueuedJob } from "./queue.ts";
+import { parseSacct, parseSqueue, sacctFor, sacctSince, SQUEUE } from "./queue.ts";
+import type { SlurmChoices } from "./sbatch.ts";
+import { parseSbatch, sbatchArgs, slurmError } from "./sbatch.ts";
+import { toLowerState } from "./states.ts";
+
+export interface SlurmOptions extends SlurmChoices {
+  /** With which its commands are run and jobs begin. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+}
+
+/** Runs one of Slurm's commands; throws AppError when it fails, see slurmError. */
+export type RunSlurm = (
+  program: string,
+  args: readonly string[],
+  input?: string,
+) => Promise<string>;
+
+export function createRunSlurm(env: Readonly<Record<string, string>>): RunSlurm {
+  const all = { ...env, SLURM_TIME_FORMAT: "%s" }; // else in the zone of whoever asks
+  return async (program, args, input) => {
+    // Jobs get sbatch's own environment.
+    const own = program === "sbatch" ? env : all;
+    const options = input === undefined ? { env: own } : { env: own, input };
+    const result = await runCommand(program, args, options);
+    if (result.exitCode !== 0) throw slurmError(program, result);
+    return result.stdout;
+  };
+}
+
+/** Slurm, by its own commands. */
+export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
+  const { clock } = options;
+  const run = createRunSlurm(options.env);
+  const accounting = createAccounting(run);
+  const queue = async (): Promise<readonly QueuedJob[]> => parseSqueue(await run("squeue", SQUEUE));
+
+  /** Some of them may have ended: of that it complains. */
+  const scancel = async (args: readonly string[]): Promise<void> => {
+    await run("scancel", ["--quiet", ...args]).catch((error: unknown) => {
+      if (!(error instanceof AppError) || error.code === "unavailable") throw error;
+    });
+  };
+
+  return {
+    name: "slurm",
+    inside: {
+      id: "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
+      index: "$SLURM_ARRAY_TASK_ID",
+    },
+
+    // What one process gets is not handed on to srun by itself in every version.
+    launcher: ({ processes, coresPerProcess }) => [
+      "srun",
+      `--ntasks=${processes}`,
+      ...(coresPerProcess > 0 ? [`--cpus-per-task=${coresPerProcess}`] : []),
+    ],
+
+    async submit(job) {
+      const id = parseSbatch(await run("sbatch", sbatchArgs(job, options), job.script));
+      return job.indexes === undefined ? [id] : job.indexes.map((index) => `${id}_${index}`);
+    },
+
+    async find(queries) {
+      const found = new Map<string, (string | undefined)[]>();
+      const jobs = [...(await queue()), ...((await accounting(sacctSince("now-30days"))) ?? [])];
+      const byComment = Map.groupBy(jobs, ({ comment }) => comment);
+      for (const { marker, indexes } of queries) {
+        const ids = new Set(byComment.get(marker)?.map(({ id }) => id));
+        if (ids.size === 0) continue;
+        const ofIndex = (index: number): string | undefined =>
+          ids.values().find((id) => id.endsWith(`_${index}`));
+        found.set(marker, indexes?.map(ofIndex) ?? [...ids].slice(0, 1));
+      }
+      return found;
+    },
+
+    async poll(ids) {
+      const nowMs = clock.nowMs();
+      const states = new Map<string, LowerState>();
+      const note = (jobs: readonly QueuedJob[]): void => {
+        const byId = new Map(jobs.map((job) => [job.id, job]));
+        for (const id of ids) {
+          // An array that was cancelled before it began is one job again.
+          const job = byId.get(id) ?? byId.get(id.split("_")[0] ?? "");
+          if (job !== undefined && !states.has(id)) states.set(id, toLowerState(job, nowMs));
+        }
+      };
+      note(await queue());
+      const missing = ids.filter((id) => !states.has(id));
+      for (let at = 0; at < missing.length; at += IDS_PER_CALL) {
+        const some = missing.slice(at, at + IDS_PER_CALL);
+        const answer = await accounting(sacctFor(some)).catch((error: unknown) => {
+          // Others are known, and these may be once it answers.
+          const reason = describeChain(error);
+          for (const id of some) states.set(id, { kind: "queued", reason });
+          return undefined;
+        });
+        note(answer ?? []);
+      }
+      for (const id of ids) if (!states.has(id)) states.set(id, { kind: "unknown" });
+      return states;
+    },
+
+    async cancel(ids, how) {
+      for (let at = 0; at < ids.length; at += IDS_PER_CALL) {
+        const some = ids.slice(at, at + IDS_PER_CALL);
+        // What is queued minds no signal; what is being cancelled minds the second.
+        if (how === "kill") await scancel(["--signal=KILL", "--full", ...some]);
+        await scancel(some);
+      }
+    },
+  };
+}
+
+const IDS_PER_CALL = 500;
+
+/**
+ * Asks sacct. undefined: this Slurm keeps no accounting, or none for us, which is remembered. Where there
+ * is some and it does not answer, nobody knows what became of a job: that is no end.
+ */
+function createAccounting(run: RunSlurm) {
+  let isThere = true;
+  return async (args: readonly string[]): Promise<readonly QueuedJob[] | undefined> => {
+    if (!isThere) return undefined;
+    try {
+      return parseSacct(await run("sacct", args));
+    } catch (error) {
+      const isAway = error instanceof AppError && error.code === "unavailable";
+      if (isAway && !/disabled|cannot be run/.test(error.message)) throw error;
+      isThere = false;
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+
+/** What a command of a scheduler said. */
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Given on its stdin; undefined: nothing. */
+  readonly input?: string;
+  readonly timeoutMs?: number;
+  readonly outputBytesMax?: number;
+}
+
+/**
+ * Runs a program, no shell, in a group of its own, so that nothing of it is left when its time is over.
+ * Throws `unavailable` when it is not there, takes too long, says too much or dies by a signal: what it
+ * did until then is not known.
+ */
+export function runCommand(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions,
+): Promise<CommandResult> {
+  const { env, input, timeoutMs = limits.lowerCommandMsMax } = options;
+  const { outputBytesMax = limits.lowerOutputBytesMax } = options;
+  return new Promise((resolve, reject) => {
+    const fail = (why: string, cause?: unknown): void => {
+      clearTimeout(timer);
+      reject(new AppError("unavailable", `${program} ${why}`, { cause }));
+    };
+    const child = spawn(program, args, { cwd: "/", env, stdio: "pipe", detached: true });
+    const giveUp = (why: string): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      } catch {
+        // It has ended already.
+      }
+      fail(why);
+    };
+    const timer = setTimeout(() => giveUp(`did not answer in ${timeoutMs} ms`), timeoutMs);
+    const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    let left = outputBytesMax;
+    for (const name of ["stdout", "stderr"] as const) {
+      child[name].on("data", (data: Buffer) => {
+        left -= data.length;
+        if (left < 0) giveUp(`said more than ${outputBytesMax} bytes`);
+        else chunks[name].push(data);
+      });
+    }
+    child.on("error", (cause) => fail("cannot be run", cause));
+    child.on("close", (exitCode, signal) => {
+      clearTimeout(timer);
+      if (exitCode === null) return fail(`was ended by ${signal ?? "a signal"}`);
+      const text = (name: "stdout" | "stderr"): string => Buffer.concat(chunks[name]).toString();
+      resolve({ exitCode, stdout: text("stdout"), stderr: text("stderr") });
+    });
+    child.stdin.on("error", () => undefined); // it need not read to the end
+    child.stdin.end(input ?? "");
+  });
+}

@@ -1,0 +1,263 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { AppError, describeChain } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Executor, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import type { Logger } from "../../ports/logger.ts";
+import { readBootId } from "../proc.ts";
+import type { KeptBounds } from "../runs/kept-outputs.ts";
+import { KEPT_BOUNDS } from "../runs/kept-outputs.ts";
+import { lockDirectory } from "../runs/lock.ts";
+import { OutputReader } from "../runs/output-reader.ts";
+import { cutOutput, outputBytes } from "../runs/output.ts";
+import type { Remover } from "../runs/remover.ts";
+import { createRemover } from "../runs/remover.ts";
+import { runKey } from "../runs/run-key.ts";
+import { checkWorkingDirectory } from "../runs/surroundings.ts";
+import { Book } from "./book.ts";
+import type { Piece } from "./joined-output.ts";
+import { readJoined } from "./joined-output.ts";
+import { readOwner } from "./owner.ts";
+import { PartFiles } from "./part-files.ts";
+import type { ToSteps } from "./plan-run.ts";
+import { planRun, termsOf } from "./plan-run.ts";
+import type { Part, Run } from "./run.ts";
+import { makeRun, reportOf } from "./run.ts";
+import type { LowerScheduler } from "./scheduler.ts";
+import { Upkeep } from "./upkeep.ts";
+
+export interface LowerExecutorOptions {
+  /**
+   * Holds the journal, the runs and their output. One executor at a time. The nodes of the cluster
+   * must see it under the same path.
+   */
+  readonly directory: string;
+  readonly scheduler: LowerScheduler;
+  /** How a jobspec becomes jobs. */
+  readonly toSteps: ToSteps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly bootId?: string;
+  readonly keptBounds?: KeptBounds;
+}
+
+/** Runs work through a scheduler that has a queue of its own. */
+export async function createLowerExecutor(options: LowerExecutorOptions): Promise<Executor> {
+  const { directory, scheduler } = options;
+  const files = new PartFiles(directory);
+  const unlock = lockDirectory(directory, options.bootId ?? readBootId());
+  try {
+    const remover = createRemover(join(directory, "trash"), options.logger);
+    const runs = new LowerRuns({ ...options, files, remover, owner: readOwner(directory) });
+    return {
+      name: scheduler.name,
+      start: (request) => runs.start(request),
+      stop: (id) => runs.stop(id),
+      forget: (id) => runs.forget(id),
+      known: () => runs.known(),
+      queued: () => runs.queued(),
+      readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
+      onReport: (listener) => runs.onReport(listener),
+      async close() {
+        if (!(await runs.close())) return;
+        unlock();
+        await remover.idle();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+type Listener = Parameters<Executor["onReport"]>[0];
+
+interface Options extends LowerExecutorOptions {
+  readonly files: PartFiles;
+  readonly remover: Remover;
+  readonly owner: string;
+}
+
+class LowerRuns {
+  readonly #options: Options;
+  readonly #book: Book;
+  readonly #upkeep: Upkeep;
+  readonly #outputs: OutputReader;
+  readonly #listeners: Listener[] = [];
+  #nextCutAtMs = 0;
+  #isClosed = false;
+
+  constructor(options: Options) {
+    const { directory, clock, logger, files, keptBounds = KEPT_BOUNDS } = options;
+    this.#options = options;
+    this.#book = new Book({
+      directory,
+      clock,
+      logger,
+      keptBounds,
+      onReport: (run, report) => this.#tell(run, report),
+      onRemoved: (key) => options.remover.remove(files.of(key)),
+    });
+    this.#outputs = new OutputReader(clock, (key, stream, range) => {
+      const { pieces, limitBytes } = this.#outputOf(key);
+      return readJoined(pieces, stream, range, limitBytes);
+    });
+    this.#upkeep = new Upkeep({ ...options, book: this.#book, alsoAt: (at) => this.#tidy(at) });
+    this.#removeStrays();
+    this.#upkeep.wake();
+  }
+
+  start(request: RunRequest): void {
+    const key = runKey(request.id);
+    if (this.#book.runs.has(key) || this.#isClosed) return;
+    const { clock, files, toSteps } = this.#options;
+    const nowMs = clock.nowMs();
+    try {
+      if (this.#book.isFull) throw new Error("the agent has too many runs");
+      if (request.cwd !== undefined) checkWorkingDirectory(request.cwd);
+      const steps = planRun(request, toSteps);
+      files.writeRequest(key, request);
+      this.#book.accept(request.id, termsOf(request, steps, nowMs));
+      this.#upkeep.wake(limits.lowerGatherMs);
+    } catch (error) {
+      this.#refuse(request, describeChain(error));
+    }
+  }
+
+  #refuse(request: RunRequest, message: string): void {
+    const { clock } = this.#options;
+    const step = { name: request.name, program: "", after: [], copies: undefined };
+    const terms = { ...termsOf(request, [], clock.nowMs()), steps: [step] };
+    const run = this.#book.accept(request.id, terms);
+    for (const part of run.parts.flat()) {
+      this.#book.endPart(part, { kind: "could-not-start", message });
+    }
+  }
+
+  stop(id: RunId): void {
+    const run = this.#book.runs.get(runKey(id));
+    if (run === undefined || run.ended !== undefined || run.stop !== undefined) return;
+    // What has already ended by itself is not stopped: we are about to hear of it.
+    const { files } = this.#options;
+    const hasEnded = (part: Part): boolean =>
+      part.state.kind === "ended" || files.exitOf(part.key) !== undefined;
+    if (run.parts.flat().every(hasEnded)) return;
+    this.#book.beginStop(run, "stopped");
+    this.#upkeep.wake();
+  }
+
+  forget(id: RunId): void {
+    const run = this.#book.runs.get(runKey(id));
+    if (run?.ended === undefined) return;
+    const { files, remover } = this.#options;
+    const bytes = partDirectories(run, files).reduce((sum, each) => sum + outputBytes(each), 0);
+    this.#book.forget(run, bytes);
+    remover.removeWork(files.of(run.key));
+    this.#upkeep.wake(); // outputs get old
+  }
+
+  known(): ReturnType<Executor["known"]> {
+    return Array.from(this.#book.runs.values(), (run) => {
+      const report = reportOf(run);
+      return report === undefined ? [] : [{ id: run.id, report }];
+    }).flat();
+  }
+
+  queued(): readonly RunId[] {
+    const waiting = [...this.#book.active].filter((run) => reportOf(run) === undefined);
+    return waiting.map(({ id }) => id);
+  }
+
+  onReport(listener: Listener): void {
+    this.#listeners.push(listener);
+  }
+
+  readOutput: Executor["readOutput"] = (id, stream, how) =>
+    this.#outputs.read(runKey(id), stream, how);
+
+  /** False when it had been called before. */
+  async close(): Promise<boolean> {
+    if (this.#isClosed) return false;
+    this.#isClosed = true;
+    await this.#upkeep.close();
+    this.#book.close();
+    this.#outputs.close();
+    return true;
+  }
+
+  #tell(run: Run, report: RunReport): void {
+    const { files } = this.#options;
+    if (report.kind === "ended") {
+      for (const directory of partDirectories(run, files)) {
+        cutOutput(directory, run.terms.outputLimitBytes);
+      }
+      this.#outputs.ended(run.key);
+    }
+    for (const listener of this.#listeners) listener(run.id, report);
+  }
+
+  #outputOf(key: string): { pieces: readonly Piece[]; limitBytes: number } {
+    const terms = this.#book.termsOf(key);
+    if (terms === undefined)
+      throw new AppError("not_found", `no output of run ${key} on this node`);
+    const known = this.#book.runs.get(key);
+    const run = known ?? makeRun({ jobId: 0, index: 0, attempt: 0 }, key, terms);
+    const parts = run.parts.flat();
+    const { files } = this.#options;
+    const pieces = parts.map((part) => ({
+      directory: files.of(part.key),
+      title: parts.length === 1 ? "" : `== ${titleOf(part)}\n`,
+      state: pieceState(part, files),
+    }));
+    return { pieces, limitBytes: terms.outputLimitBytes };
+  }
+
+  /** Cuts what writes too much, and removes what was kept for too long. */
+  #tidy(nowMs: number): number | undefined {
+    const surplusAtMs = this.#book.removeSurplus(nowMs);
+    if (this.#book.active.size === 0) return surplusAtMs;
+    if (nowMs >= this.#nextCutAtMs) {
+      this.#nextCutAtMs = nowMs + limits.outputCheckIntervalMs;
+      for (const run of this.#book.active) this.#cut(run);
+    }
+    return Math.min(surplusAtMs ?? Number.POSITIVE_INFINITY, this.#nextCutAtMs);
+  }
+
+  #cut(run: Run): void {
+    for (const { key, state } of run.parts.flat()) {
+      if (state.kind !== "submitted" || !state.isRunning) continue;
+      cutOutput(this.#options.files.of(key), run.terms.outputLimitBytes);
+    }
+  }
+
+  /** What an earlier life left and nobody knows of. */
+  #removeStrays(): void {
+    const { files, remover } = this.#options;
+    for (const name of readdirSync(files.of(""))) {
+      if (this.#book.termsOf(name) === undefined) remover.remove(files.of(name));
+    }
+    if (this.#book.active.size > 0) return; // links may be in use
+    for (const name of readdirSync(files.arrayOf(""))) remover.remove(files.arrayOf(name));
+  }
+}
+
+const partDirectories = (run: Run, files: PartFiles): string[] =>
+  run.parts.flat().map(({ key }) => files.of(key));
+
+function titleOf({ run, step, copy }: Part): string {
+  const name = run.terms.steps[step]?.name ?? "";
+  return copy === undefined ? name : `${name}[${copy}]`;
+}
+
+/** Of runs that were forgotten nothing is known but what is on disk: those that ran have claims. */
+function pieceState(part: Part, files: PartFiles): Piece["state"] {
+  const { state, run } = part;
+  const hasEnded = run.ended !== undefined || run.id.jobId === 0 || state.kind === "ended";
+  if (hasEnded) {
+    const isAlone = run.parts.flat().length === 1; // the scheduler itself may have written there
+    return isAlone || files.ownerOf(part.key) !== undefined ? "ended" : "never";
+  }
+  return state.kind === "submitted" && part.startedAtMs !== undefined ? "running" : "waiting";
+}

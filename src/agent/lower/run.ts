@@ -1,0 +1,119 @@
+import type { RunEnd, RunId, RunReport } from "../../ports/executor.ts";
+import type { LowerEnd } from "./scheduler.ts";
+
+/** What must be known of a run without reading what was asked for. */
+export interface RunTerms {
+  readonly acceptedAtMs: number;
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  readonly outputLimitBytes: number;
+  readonly steps: readonly StepTerms[];
+}
+
+export interface StepTerms {
+  readonly name: string;
+  readonly program: string; // for messages
+  /** Places of earlier steps in the list, all of whose copies must have succeeded. */
+  readonly after: readonly number[];
+  /** undefined: it runs once. */
+  readonly copies: number | undefined;
+}
+
+export type StopCause = "stopped" | "time-limit";
+
+/** The intention to end a run. Written down before anybody is asked to. */
+export interface Stop {
+  readonly cause: StopCause;
+  readonly killAtMs: number;
+  /** When the scheduler was last asked by this agent, and how. */
+  readonly asked: { readonly how: "ask" | "kill"; readonly atMs: number } | undefined;
+}
+
+export type Ended = Extract<RunReport, { kind: "ended" }>;
+
+export interface Run {
+  readonly id: RunId;
+  readonly key: string;
+  readonly terms: RunTerms;
+  /** By steps, copies in order. */
+  readonly parts: readonly (readonly Part[])[];
+  stop: Stop | undefined;
+  ended: Ended | undefined;
+  /** Whether it was told to run. */
+  isTold: boolean;
+}
+
+/**
+ * One job of the scheduler, or one element of an array: all of a run, or a copy of one of its steps.
+ *
+ *   waiting --intention is on disk--> submitting --taken--> submitted --polled--> ended
+ *      ^                                  |                                         ^
+ *      +------the scheduler has none------+------refused, or never to run-----------+
+ */
+export interface Part {
+  /** "17.3.1", or of several steps "17.0.1/2" and "17.0.1/2/5": its directory below runs/. */
+  readonly key: string;
+  readonly run: Run;
+  readonly step: number;
+  readonly copy: number | undefined;
+  state: PartState;
+  /** When it was first heard to run; also of one that is queued again. */
+  startedAtMs: number | undefined;
+}
+
+export type PartState =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "submitting"; readonly marker: string }
+  | {
+      readonly kind: "submitted";
+      readonly id: string;
+      readonly isRunning: boolean;
+      /** Since when the scheduler knows nothing of it. */
+      readonly missingSinceMs: number | undefined;
+    }
+  | { readonly kind: "ended"; readonly endedAtMs: number; readonly end: PartEnd };
+
+export type PartEnd = RunEnd | Extract<LowerEnd, { kind: "skipped" }>;
+
+/** A run with its parts, none of which was submitted. */
+export function makeRun(id: RunId, key: string, terms: RunTerms): Run {
+  const parts: Part[][] = [];
+  const run: Run = { id, key, terms, parts, stop: undefined, ended: undefined, isTold: false };
+  const isSeveral = terms.steps.length > 1;
+  terms.steps.forEach(({ copies }, step) => {
+    const stepKey = isSeveral || copies !== undefined ? `${key}/${step}` : key;
+    const part = (copy: number | undefined): Part => ({
+      key: copy === undefined ? stepKey : `${stepKey}/${copy}`,
+      run,
+      step,
+      copy,
+      state: { kind: "waiting" },
+      startedAtMs: undefined,
+    });
+    parts.push(
+      copies === undefined
+        ? [part(undefined)]
+        : Array.from({ length: copies }, (_, at) => part(at)),
+    );
+  });
+  return run;
+}
+
+export const isSuccess = ({ state }: Part): boolean =>
+  state.kind === "ended" && state.end.kind === "exited" && state.end.exitCode === 0;
+
+/** When the first of its parts began. */
+export function startOf({ parts }: Run): number | undefined {
+  let first: number | undefined;
+  for (const { startedAtMs } of parts.flat()) {
+    if (startedAtMs !== undefined) first = Math.min(first ?? startedAtMs, startedAtMs);
+  }
+  return first;
+}
+
+/** undefined: it waits for its turn. */
+export function reportOf(run: Run): RunReport | undefined {
+  if (run.ended !== undefined) return run.ended;
+  const startedAtMs = startOf(run);
+  return startedAtMs === undefined ? undefined : { kind: "running", startedAtMs };
+}

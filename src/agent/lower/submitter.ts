@@ -1,0 +1,175 @@
+import { AppError, describeChain } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Book } from "./book.ts";
+import type { PartFiles } from "./part-files.ts";
+import type { Step, ToSteps } from "./plan-run.ts";
+import { planRun } from "./plan-run.ts";
+import type { Part, Run } from "./run.ts";
+import type { LowerScheduler } from "./scheduler.ts";
+import type { Ready, Submission } from "./submission.ts";
+import { gather, prepare, readinessOf, toSubmission } from "./submission.ts";
+
+export interface SubmitterOptions {
+  readonly book: Book;
+  readonly files: PartFiles;
+  readonly scheduler: LowerScheduler;
+  readonly toSteps: ToSteps;
+  /** Tells agents apart that use the same scheduler. */
+  readonly owner: string;
+  readonly clock: Clock;
+}
+
+interface Plan {
+  readonly name: string;
+  readonly arrayIndex: number | undefined;
+  readonly steps: readonly Step[];
+}
+
+/**
+ * Hands parts to the scheduler, each once: the intention is on disk before it is asked, and when no
+ * answer came it is asked what it has before it is asked again.
+ */
+export class Submitter {
+  readonly #options: SubmitterOptions;
+  /** Of runs that wait; read again from disk when they are not here. */
+  readonly #plans = new Map<string, Plan>();
+  /** Parts of arrays that were more than the scheduler takes at once. */
+  readonly #alone = new Set<string>();
+
+  constructor(options: SubmitterOptions) {
+    this.#options = options;
+  }
+
+  /** When something is to be looked up; undefined: nothing is. */
+  get lookUpAtMs(): number | undefined {
+    let atMs: number | undefined;
+    for (const { sinceMs } of this.#options.book.submissions.values()) {
+      atMs = Math.min(atMs ?? Number.POSITIVE_INFINITY, sinceMs + limits.lowerSettleMs);
+    }
+    return atMs;
+  }
+
+  /** Submissions of which no answer came: the scheduler is asked whether it has them. */
+  async lookUp(): Promise<void> {
+    const { book, files, scheduler, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const due = [...book.submissions.values()].filter(
+      ({ sinceMs }) => nowMs >= sinceMs + limits.lowerSettleMs,
+    );
+    if (due.length === 0) return;
+    const found = await scheduler.find(due);
+    for (const submission of due) {
+      const ids = found.get(submission.marker) ?? [];
+      // The scheduler may have forgotten a job that has ended since; what it left has not.
+      const known = submission.parts.map(({ key }, at) => ids[at] ?? files.ownerOf(key));
+      book.settleSubmission(submission, known);
+    }
+  }
+
+  /** Ends parts that wait and need not any more: their run is stopped, or another step has failed. */
+  endIdle(): void {
+    const { book, files } = this.#options;
+    for (const { part, run } of this.#waiting()) {
+      const readiness = readinessOf(part);
+      if (run.stop !== undefined) {
+        files.takePart(part.key); // a submission that nobody knows of may be on its way
+        book.endPart(part, { kind: run.stop.cause, signal: undefined });
+      } else if (readiness.kind === "never") {
+        book.endPart(part, { kind: "skipped", message: readiness.message });
+      }
+    }
+  }
+
+  /** Submits what may go, a bounded number of jobs. Whether there may be more. */
+  async submit(): Promise<boolean> {
+    const { book } = this.#options;
+    this.endIdle();
+    for (const key of this.#plans.keys()) {
+      if (book.runs.get(key)?.ended !== undefined) this.#plans.delete(key);
+    }
+    const ready = this.#waiting().flatMap(({ part, run }) => this.#ready(part, run));
+    const groups = gather(ready);
+    for (const members of groups.slice(0, limits.lowerSubmissionsPerRoundMax)) {
+      await this.#submitOne(members);
+    }
+    return groups.length > 0; // also what comes after what was submitted just now
+  }
+
+  #waiting(): { readonly part: Part; readonly run: Run }[] {
+    return Array.from(this.#options.book.active, (run) =>
+      run.parts.flat().map((part) => ({ part, run })),
+    )
+      .flat()
+      .filter(({ part }) => part.state.kind === "waiting");
+  }
+
+  #ready(part: Part, run: Run): readonly Ready[] {
+    if (readinessOf(part).kind !== "ready") return [];
+    try {
+      const plan = this.#planOf(run);
+      const step = plan.steps[part.step];
+      if (step === undefined) throw new Error("what was asked for has changed");
+      const isAlone = run.terms.steps.length === 1;
+      const name = isAlone ? plan.name : `${plan.name}/${step.terms.name}`;
+      const index = this.#alone.has(part.key) ? undefined : (part.copy ?? plan.arrayIndex);
+      return [{ part, step, index, name }];
+    } catch (error) {
+      this.#refuse([part], error);
+      return [];
+    }
+  }
+
+  #planOf(run: Run): Plan {
+    const { files, toSteps } = this.#options;
+    let plan = this.#plans.get(run.key);
+    if (plan === undefined) {
+      const request = files.readRequest(run.key);
+      const { name, arrayIndex } = request;
+      plan = { name, arrayIndex, steps: planRun(request, toSteps) };
+      this.#plans.set(run.key, plan);
+    }
+    return plan;
+  }
+
+  async #submitOne(members: readonly Ready[]): Promise<void> {
+    const { book, scheduler, owner } = this.#options;
+    const submission = toSubmission(members, owner);
+    const failure = book.beginSubmission(submission);
+    if (failure !== undefined) throw failure;
+    try {
+      const ids = await scheduler.submit(this.#prepare(submission, members));
+      book.settleSubmission(submission, ids);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "unavailable") {
+        book.doubtSubmission(submission);
+        throw error;
+      }
+      this.#refused(submission, error);
+    }
+  }
+
+  #prepare(submission: Submission, members: readonly Ready[]) {
+    const { files, scheduler } = this.#options;
+    const after = members.flatMap(({ part }) => {
+      const readiness = readinessOf(part);
+      return readiness.kind === "ready" ? readiness.after : [];
+    });
+    return prepare(submission, members, { files, scheduler, after: [...new Set(after)] });
+  }
+
+  #refused(submission: Submission, error: unknown): void {
+    const { book } = this.#options;
+    const { parts } = submission;
+    const isTooMany = error instanceof AppError && error.code === "exhausted" && parts.length > 1;
+    if (isTooMany) for (const { key } of parts) this.#alone.add(key);
+    else this.#refuse(parts, error);
+    book.settleSubmission(submission, []);
+  }
+
+  #refuse(parts: readonly Part[], error: unknown): void {
+    const message = describeChain(error);
+    for (const part of parts)
+      this.#options.book.endPart(part, { kind: "could-not-start", message });
+  }
+}

@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { createSlurm } from "../../src/agent/executors/slurm/slurm.ts";
+import type { Executor } from "../../src/ports/executor.ts";
+import type { ExecutorBed } from "../contract/executor/executor-contract.ts";
+import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
+import type { Slurm } from "./slurm.ts";
+
+export interface SlurmBed extends ExecutorBed {
+  readonly directory: string;
+  open(): Promise<Executor>;
+}
+
+/** A directory of runs over a real Slurm, on which nothing else runs. */
+export function makeSlurmBed(slurm: Slurm, extraArgs: readonly string[] = []): SlurmBed {
+  const directory = mkdtempSync(join(tmpdir(), "busbar-slurm-runs-"));
+  return {
+    directory,
+    async open() {
+      const env = { ...process.env, ...slurm.env };
+      const how = { clock: realClock, logger: silentLogger, env, extraArgs };
+      return (await createSlurm({ directory, cluster: "blue", ...how })).executor;
+    },
+    // Within one process the nearest thing to kill -9; slurm-restart.test.ts has the real one.
+    abandon: (executor) => executor.close(),
+    async dispose() {
+      slurm.run("scancel", "--me", "--signal=KILL", "--full", "--quiet");
+      slurm.run("scancel", "--me", "--quiet");
+      rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
