@@ -1,4 +1,6 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AppError } from "../../lib/errors.ts";
 import { decodeRegister, decodeSubmit } from "./decode.ts";
 import { bytesOf, type Field, SENT } from "./testing/wire.ts";
 
@@ -133,4 +135,26 @@ describe("a registration", () => {
       expect(decodeRegister(bytesOf(...fields))).toEqual(expected);
     });
   }
+});
+
+test("any bytes are read or refused, never anything else", () => {
+  const field = fc.tuple(
+    fc.integer({ min: 1, max: 9 }),
+    fc.oneof(fc.nat(), fc.string(), fc.uint8Array({ maxLength: 20 })),
+  );
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }),
+    fc.array(field, { maxLength: 8 }).map((fields) => bytesOf(...fields)),
+  );
+  fc.assert(
+    fc.property(bytes, (given) => {
+      for (const decode of [decodeSubmit, decodeRegister]) {
+        try {
+          decode(given);
+        } catch (error) {
+          expect(error).toBeInstanceOf(AppError);
+        }
+      }
+    }),
+  );
 });

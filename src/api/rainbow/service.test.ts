@@ -556,6 +556,13 @@ describe("jobs that wait", () => {
     expect(await accept("blue", [3, 4])).toBe(2);
   });
 
+  test("of several that want the same ones, one gets them all", async () => {
+    for (let count = 0; count < 20; count++) await submit(simple(1, 1), ["blue"]);
+    const all = Array.from({ length: 20 }, (_, at) => at + 1);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => accept("blue", all)));
+    expect(answers.toSorted((a, b) => a - b)).toEqual([1, 1, 1, 2]);
+  });
+
   test("come in parts where one answer would be too large for a client", async () => {
     const text = simple(1, 1, ["echo", "x".repeat(1_000_000)]);
     for (let count = 0; count < 5; count++) await submit(text, ["blue"]);
