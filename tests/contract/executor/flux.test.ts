@@ -127,6 +127,7 @@ groups:
     expect(end).toEqual({ kind: "exited", exitCode: 5 });
     expect(stdout).toContain("== g/c\nc\n");
     expect(existsSync(join(tools, "b"))).toBe(false);
+    expect(standIn.calls().filter(([command]) => command === "batch")).toHaveLength(1);
   });
 
   test("copies are an array; processes are started in an instance", async () => {
