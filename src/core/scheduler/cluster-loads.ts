@@ -41,12 +41,10 @@ export class ClusterLoads {
     load.tasks--;
   }
 
-  offered(cluster: ClusterId, task: Task): void {
-    this.#of(cluster).offered.add(task);
-  }
-
-  withdrawn(cluster: ClusterId, task: Task): void {
-    this.#of(cluster).offered.delete(task);
+  /** Keeps what is offered in step with the task's state. */
+  moved(before: Task | undefined, after: Task | undefined): void {
+    if (before?.state.kind === "offered") this.#of(before.state.cluster).offered.delete(before);
+    if (after?.state.kind === "offered") this.#of(after.state.cluster).offered.add(after);
   }
 
   offeredTo(cluster: ClusterId): ReadonlySet<Task> {

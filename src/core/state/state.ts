@@ -283,7 +283,7 @@ export class State {
 
   /** Keeps what nodes and groups hold in step with the task's state. */
   #bind(group: GroupRecord, record: JobRecord, before: Task | undefined, after: Task): void {
-    this.#offer(before, after);
+    this.clusters.loads.moved(before, after);
     this.handed.moved(before, after);
     const { needs } = record.job.spec;
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
@@ -310,12 +310,6 @@ export class State {
     node.bind(after, takes);
     this.clusters.loads.bound(node.node.cluster, takes);
     this.fleet.usageChanged(node, false);
-  }
-
-  #offer(before: Task | undefined, after: Task): void {
-    const { loads } = this.clusters;
-    if (before?.state.kind === "offered") loads.withdrawn(before.state.cluster, before);
-    if (after.state.kind === "offered") loads.offered(after.state.cluster, after);
   }
 
   #progressed(group: GroupRecord, record: JobRecord, after: Progress): void {
