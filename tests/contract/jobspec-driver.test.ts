@@ -200,6 +200,19 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     expect(stdout).toMatch(/== files\nit's work\.\w+\nb\nb\n/);
   });
 
+  test("processes that share a directory write the same file, and all can run it", async () => {
+    const { code, stdout } = await run(`${HEAD}tasks:
+- name: t
+  resources: r
+  replicas: 40
+  attributes: {cwd: ${directory}}
+  scripts: [{name: a.sh, content: "#!/bin/sh\\necho ran"}]
+  steps: [{name: write, filename: a.sh, executable: true}, {name: submit, filename: a.sh}]`);
+    expect(code).toBe(0);
+    expect(stdout.match(/^ran$/gm)).toHaveLength(40);
+    expect(readdirSync(directory).sort()).toEqual(["a.sh", "script"]);
+  });
+
   test("TERM to all of it ends all of it, and nothing more begins", async () => {
     const wait = `echo started; touch $HERE/$0; trap 'echo stopped; exit 3' TERM; while :; do sleep 0.05; done`;
     const { pid, ended } = begin(
