@@ -217,6 +217,8 @@ export const limits = {
   lowerMissingMsMax: 15_000, // from the scheduler's last word on a job to giving it up
   lowerCancelRepeatMs: 10_000,
   lowerCloseMsMax: 5_000, // for an answer that is on its way when the agent ends
+  fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
+  fluxJobsListedMax: 100_000, // among which markers are looked for
 
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt

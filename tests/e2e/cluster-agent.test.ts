@@ -15,6 +15,7 @@ const waiting = (code = 0): string[] => [
    echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT $BUSBAR_NODE" >>"${site.path("ended")}"
    exit ${code}`,
 ];
+const CORE = JSON.stringify([[{ type: "core", count: 1 }]]);
 const go = (): void => writeFileSync(site.path("go"), "");
 const began = (count: number): Promise<unknown> =>
   eventually(() => site.lines("began").length >= count, {
@@ -139,6 +140,26 @@ describe("two agents of one cluster", () => {
     // When it is back after all, nobody wants what it still has.
     await site.speakFor("blue", { name: "b1" }, "--cpu", "1");
     expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "b2" });
+  });
+
+  test("nor does a job wait for a cluster whose last agent is lost, when another could run it", async () => {
+    site = new ClusterSite();
+    await site.startServer();
+    await site.speakFor("red", {}, "--cpu", "2");
+    await site.json("nodes", "drain", "red-agent"); // so that blue gets both
+    const blue = await site.speakFor("blue", {}, "--cpu", "1", "--lease", "1s");
+    const spec = { command: waiting(), request: CORE, placement: { kind: "pulling" } };
+    const jobs = (await site.client.submitJobs({ jobs: [{ spec }, { spec }] })).jobs;
+    await began(1); // the other one is offered to blue, which has no room for it
+    await site.json("nodes", "undrain", "red-agent");
+    expect(site.lines("began")).toHaveLength(1);
+    await blue.end("SIGKILL");
+    await began(3);
+    go();
+    for (const { id } of jobs) {
+      await site.jobIs(id, "succeeded");
+      expect(await site.json("job", `${id}.0`)).toMatchObject({ attempt: 2, node: "red-agent" });
+    }
   });
 
   test("one that asked to be waited for keeps its job, however long", async () => {

@@ -2,7 +2,7 @@ import { toJgf } from "../../src/core/graph/jgf.ts";
 import { toSubsystemJgf } from "../../src/core/graph/subsystem.ts";
 import type { ClusterId } from "../../src/core/model/ids.ts";
 import { taskTotalOf } from "../../src/core/model/job.ts";
-import { isSchedulable } from "../../src/core/model/node.ts";
+import { isSchedulable, isTaking } from "../../src/core/model/node.ts";
 import { addInto, dominantShare } from "../../src/core/model/resources.ts";
 import { isActive } from "../../src/core/model/task.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
@@ -147,6 +147,10 @@ function checkClusters(state: State): string[] {
     const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
     const capacity = {};
     const used = {};
+    const agents = nodes.filter(({ node }) => node.clusterAgent !== undefined);
+    const isForsaken = agents.length > 0 && !agents.some(({ node }) => isTaking(node));
+    if (loads.isForsaken(id) !== isForsaken)
+      wrong.push(`cluster ${id} is ${isForsaken ? "" : "not "}forsaken by its agents`);
     for (const record of nodes) {
       if (isSchedulable(record.node)) addInto(capacity, record.node.capacity);
       addInto(used, record.used);

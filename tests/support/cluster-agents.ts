@@ -13,7 +13,7 @@ export class ClusterSite extends Site {
     this.#env = {
       ...env,
       BUSBAR_TEST: this.directory,
-      PATH: `${this.path("bin")}:${process.env["PATH"] ?? ""}`,
+      PATH: `${this.path("bin")}:${env["PATH"] ?? process.env["PATH"] ?? ""}`,
     };
   }
 

@@ -1,4 +1,5 @@
-import { AppError } from "../../lib/errors.ts";
+import { join } from "node:path";
+
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import type { Executor } from "../../ports/executor.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
@@ -22,10 +23,18 @@ export interface OpenedExecutor {
 export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions,
 ): Promise<OpenedExecutor> {
-  const { directory, clock, logger, launcher = "pool" } = options;
-  if (options.executor === "process") {
-    const executor = await openExecutor(directory, { clock, logger, launcher });
+  const { executor: kind, cluster, clock, logger, launcher = "pool" } = options;
+  if (kind === "process") {
+    const executor = await openExecutor(options.directory, { clock, logger, launcher });
     return { executor, source: undefined };
   }
-  throw new AppError("unavailable", `there is no executor for ${options.executor} yet`);
+  const { partition, account, schedulerArgs: extraArgs } = options;
+  const directory = join(options.directory, kind);
+  const how = { directory, cluster, clock, logger, partition, account, extraArgs };
+  if (kind === "slurm") {
+    const { createSlurm } = await import("../executors/slurm/slurm.ts");
+    return createSlurm(how);
+  }
+  const { createFlux } = await import("../executors/flux/flux.ts");
+  return createFlux(how);
 }

@@ -91,10 +91,10 @@ const cases: readonly Case[] = [
     want: { tasks: 30, free: { cpu: 30_000, nodes: 3 } },
   },
   {
-    name: "a part of a cpu is no room for a task that may want all of one",
+    name: "a part of a cpu is room for a task that wants no more",
     free: { cpu: 1_500 },
     runs: [],
-    want: { tasks: 1, free: { cpu: 1_500 } },
+    want: { tasks: 2, free: { cpu: 1_500 } },
   },
   {
     name: "a queue below: so many may wait, whatever is free",

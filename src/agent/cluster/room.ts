@@ -75,9 +75,12 @@ function takenOf(needs: Resources, free: Resources): Resources {
   };
 }
 
-/** Each task takes a cpu or more; some take less, and are counted again once they are there. */
+/**
+ * A bound for tasks that ask for nothing; for others the amounts are one. A part of a cpu may be all
+ * that a task wants.
+ */
 const tasksIn = ({ cpu, nodes = 0 }: Resources): number =>
-  cpu === undefined ? nodes : Math.floor(cpu / CPU);
+  cpu === undefined ? nodes : Math.ceil(cpu / CPU);
 
 const negated = (amounts: Resources): Resources =>
   Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, -amount]));

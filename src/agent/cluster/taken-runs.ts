@@ -5,7 +5,7 @@ import { runKey } from "../known-runs.ts";
 import type { NeedsJournal } from "./needs-journal.ts";
 import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
 import { roomOf } from "./room.ts";
-import { takenBy } from "./whole-nodes.ts";
+import { takenBy } from "./taken-by.ts";
 
 /**
  * An executor that is watched: what was given to it, what was heard of it, and hence what more may be

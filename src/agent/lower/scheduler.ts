@@ -24,6 +24,8 @@ export interface LowerJob {
   /** The scheduler may round it up, never down. */
   readonly timeLimitMs: number | undefined;
   readonly shape: LowerShape;
+  /** Whether its script starts processes of its own kind, which some schedulers must be told. */
+  readonly launch: "each-process" | "once";
   /** undefined: one job. Else an array with these indexes, ascending, each once. */
   readonly indexes: readonly number[] | undefined;
   /**

@@ -93,6 +93,7 @@ export function prepare(
     directory: files.of(first.part.run.key),
     timeLimitMs: first.step.timeLimitMs,
     shape: first.step.shape,
+    launch: first.step.launch,
     indexes,
     after,
     stdout: join(base, "stdout"),

@@ -62,7 +62,10 @@ export function toTaken(leaves: Iterable<readonly [type: string, amount: number]
 export const needsOf = ({ compiled }: GraphRequest): Resources =>
   amountsOf(compiled.alternatives[0]).amounts;
 
-/** What an alternative comes to, with all copies of it, and on how many nodes. */
+/**
+ * What an alternative comes to, with all copies of it, and how many nodes it has for itself: those
+ * that are exclusive, or of which nothing is asked. Others it shares: there only amounts count.
+ */
 export function amountsOf(alternative: Alternative | undefined): {
   readonly amounts: Resources;
   readonly nodes: number;
@@ -72,7 +75,7 @@ export function amountsOf(alternative: Alternative | undefined): {
   const walk = (need: Need, copies: number): void => {
     const count = copies * need.count;
     for (const inner of need.inside) walk(inner, count);
-    if (need.type === "node") nodes += count;
+    if (need.type === "node" && (need.isExclusive || need.inside.length === 0)) nodes += count;
     if (need.inside.length > 0 || need.type === undefined || need.type === "node") return;
     const factor = need.type === "memory" ? conversion(need.unit ?? "", "B") : 1;
     if (factor !== undefined && isResource(need.type)) leaves.push([need.type, count * factor]);

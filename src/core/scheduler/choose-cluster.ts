@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import { valuesOf } from "../graph/cluster-state.ts";
 import type { ClusterMatch } from "../graph/cluster-graphs.ts";
 import type { ClusterId } from "../model/ids.ts";
@@ -30,7 +31,7 @@ type Asked = Request & Pick<RequestClass, "chooseCluster">;
 /**
  * Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull.
  * Those that can meet what is preferred go first; others are chosen from when none of these is good
- * enough.
+ * enough, and last of all those that agents spoke for who are all away.
  */
 export function chooseCluster(
   clusters: ClusterTable,
@@ -50,7 +51,9 @@ export function chooseCluster(
   for (const [id, node] of nodes) add({ kind: "node", node }, id, preferenceNow(request, node));
   for (const { cluster, alternative, slots } of pullingFor(clusters, request)) {
     const id = clusterId(cluster);
-    add({ kind: "cluster", cluster: id }, id, alternative, slots);
+    // One whose agents are all away is better than none.
+    const later = clusters.loads.isForsaken(id) ? limits.requestAlternativesMax : 0;
+    add({ kind: "cluster", cluster: id }, id, alternative + later, slots);
   }
   const select = request.chooseCluster ?? policy.select;
   const context = {

@@ -1,6 +1,6 @@
 import type { ClusterId } from "../model/ids.ts";
 import type { Node } from "../model/node.ts";
-import { isSchedulable } from "../model/node.ts";
+import { isSchedulable, isTaking } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
 import { addInto, dominantShare, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
@@ -10,6 +10,9 @@ interface Load {
   readonly used: Record<string, number>;
   tasks: number;
   readonly offered: Set<Task>;
+  /** Agents that speak for it, and how many of them take work. */
+  agents: number;
+  agentsTaking: number;
 }
 
 /** What each cluster was given and has not ended, for choosing between them. Follows State.apply. */
@@ -22,11 +25,19 @@ export class ClusterLoads {
       const load = this.#of(before.cluster);
       if (isSchedulable(before)) subtractFrom(load.capacity, before.capacity);
       subtractFrom(load.used, used);
+      countAgent(load, before, -1);
     }
     if (after === undefined) return;
     const load = this.#of(after.cluster);
     if (isSchedulable(after)) addInto(load.capacity, after.capacity);
     addInto(load.used, used);
+    countAgent(load, after, 1);
+  }
+
+  /** Agents spoke for it, and none of them is there now: what is offered to it may wait for long. */
+  isForsaken(cluster: ClusterId): boolean {
+    const { agents, agentsTaking } = this.#of(cluster);
+    return agents > 0 && agentsTaking === 0;
   }
 
   bound(cluster: ClusterId, takes: Resources): void {
@@ -41,12 +52,10 @@ export class ClusterLoads {
     load.tasks--;
   }
 
-  offered(cluster: ClusterId, task: Task): void {
-    this.#of(cluster).offered.add(task);
-  }
-
-  withdrawn(cluster: ClusterId, task: Task): void {
-    this.#of(cluster).offered.delete(task);
+  /** Keeps what is offered in step with the task's state. */
+  moved(before: Task | undefined, after: Task | undefined): void {
+    if (before?.state.kind === "offered") this.#of(before.state.cluster).offered.delete(before);
+    if (after?.state.kind === "offered") this.#of(after.state.cluster).offered.add(after);
   }
 
   offeredTo(cluster: ClusterId): ReadonlySet<Task> {
@@ -73,9 +82,15 @@ export class ClusterLoads {
   #of(cluster: ClusterId): Load {
     let load = this.#loads.get(cluster);
     if (load === undefined) {
-      load = { capacity: {}, used: {}, tasks: 0, offered: new Set() };
+      load = { capacity: {}, used: {}, tasks: 0, offered: new Set(), agents: 0, agentsTaking: 0 };
       this.#loads.set(cluster, load);
     }
     return load;
   }
+}
+
+function countAgent(load: Load, node: Node, by: 1 | -1): void {
+  if (node.clusterAgent === undefined) return;
+  load.agents += by;
+  if (isTaking(node)) load.agentsTaking += by;
 }

@@ -107,8 +107,8 @@ function take({ state, spec, undo }: Attempt, index: number, target: Target): vo
   }
   const { cluster } = target;
   const task = aTask(index, { kind: "offered", cluster, offeredAtMs: 0 });
-  clusters.loads.offered(cluster, task);
-  undo.push(() => clusters.loads.withdrawn(cluster, task));
+  clusters.loads.moved(undefined, task);
+  undo.push(() => clusters.loads.moved(task, undefined));
   const status = countedDown(clusters, cluster, spec);
   if (status === undefined) return;
   const before = clusters.statusOf(cluster);

@@ -12,7 +12,7 @@ import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
-import { canMove, isActive } from "../model/task.ts";
+import { isActive } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
@@ -283,7 +283,7 @@ export class State {
 
   /** Keeps what nodes and groups hold in step with the task's state. */
   #bind(group: GroupRecord, record: JobRecord, before: Task | undefined, after: Task): void {
-    this.#offer(before, after);
+    this.clusters.loads.moved(before, after);
     this.handed.moved(before, after);
     const { needs } = record.job.spec;
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
@@ -310,12 +310,6 @@ export class State {
     node.bind(after, takes);
     this.clusters.loads.bound(node.node.cluster, takes);
     this.fleet.usageChanged(node, false);
-  }
-
-  #offer(before: Task | undefined, after: Task): void {
-    const { loads } = this.clusters;
-    if (before?.state.kind === "offered") loads.withdrawn(before.state.cluster, before);
-    if (after.state.kind === "offered") loads.offered(after.state.cluster, after);
   }
 
   #progressed(group: GroupRecord, record: JobRecord, after: Progress): void {
@@ -388,13 +382,4 @@ export class State {
     this.disconnected.delete(record);
     this.nodes.delete(id);
   }
-}
-
-/** Asserts that a change is one the tables of transitions allow; called for what `decide` made. */
-export function checkMove(state: State, row: Task): void {
-  const before = state.task(row)?.state;
-  invariant(
-    canMove(before, row.state),
-    `task ${row.jobId}.${row.index} moves from ${before?.kind ?? "pending"} to ${row.state.kind}`,
-  );
 }

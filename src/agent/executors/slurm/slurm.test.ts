@@ -24,6 +24,7 @@ const aJob = (over: Partial<LowerJob> = {}): LowerJob => ({
     memoryBytesPerProcess: 0,
     isExclusive: false,
   },
+  launch: "each-process",
   indexes: undefined,
   after: [],
   stdout: "/d/runs/1.0.1/stdout",

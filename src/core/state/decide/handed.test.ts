@@ -161,6 +161,14 @@ describe("a cluster that runs by itself what it takes", () => {
     expect([stateOf(world, 1)?.kind, jobState(world, 1)]).toEqual(["waiting", "pending"]);
     world.plan();
     expect(world.state.task(ref(1))).toMatchObject({ attempt: 2, state: { kind: "offered" } });
+    accept(world, 1);
+    report(world, { kind: "started", task: ref(1), startedAtMs: 1_500 });
+    report(world, { kind: "returned", task: ref(1) });
+    expect([stateOf(world, 1)?.kind, jobState(world, 1)]).toEqual(["waiting", "running"]);
+    expect(world.state.task(ref(1))).toMatchObject({
+      losses: 1,
+      past: [{ attempt: 2, cluster: "blue", failure: { message: "cluster blue gave it back" } }],
+    });
     expectSound(world);
   });
 
@@ -247,18 +255,23 @@ describe("an agent that speaks for a cluster", () => {
     expectSound(world);
   });
 
-  test("by a request nodes count too, and any alternative will do", () => {
+  test("by a request whole nodes count too, and any alternative will do", () => {
     const world = blueWorld();
     join(world);
     const node = (count: number) => ({
       type: "node",
       count,
+      isExclusive: true,
       with: [{ type: "core", count: 8 }],
     });
     offer(world, 1, { request: [[node(4)], [node(2)]] });
     expect(jobs(take(world, { tasks: 1, free: { nodes: 1 } }))).toEqual([]);
     const { taken, room } = take(world, { tasks: 1, free: { nodes: 3, cpu: 24_000 } });
     expect([taken.length, room.free]).toEqual([1, { nodes: 1, cpu: 8_000 }]);
+    // Of nodes that are shared only what is taken of them counts.
+    offer(world, 1, { request: [[{ ...node(2), isExclusive: false }]] });
+    const shared = take(world, { tasks: 1, free: { nodes: 0, cpu: 24_000 } });
+    expect([shared.taken.length, shared.room.free]).toEqual([1, { nodes: 0, cpu: 8_000 }]);
   });
 
   test("two of one cluster share the work, each task has one of them", () => {
@@ -316,6 +329,32 @@ describe("an agent that speaks for a cluster", () => {
     expect(stateOf(world, 1)?.kind).toBe("running");
     world.do({ kind: "tick", nowMs: 1e9, settings: SETTINGS });
     expect(stateOf(world, 1)?.kind).toBe(then);
+    expectSound(world);
+  });
+
+  test("what a cluster without agents was offered or had goes elsewhere if it can", () => {
+    const world = blueWorld();
+    const graph = parseGraph(documentOf({ type: "cluster", inside: [{ type: "core", size: 8 }] }));
+    const red = clusterId("red");
+    join(world, "agent", { leaseMs: 3_000, onLost: "requeue" });
+    const request = [[{ type: "core", count: 2 }]];
+    offer(world, 2, { request, placement: { kind: "pulling" } });
+    offer(world);
+    expect(jobs(take(world, { tasks: 1, free: {} }))).toEqual([1]);
+    world.do({ kind: "register-cluster", id: red, graph, isUpdate: false, nowMs: 5 });
+    const away = { kind: "disconnect-node", nodeId: nodeId("agent"), session: 1 } as const;
+    world.do({ ...away, nowMs: 1_000 });
+    offer(world, 1, { request, placement: { kind: "pulling" } });
+    expect(stateOf(world, 4)).toMatchObject({ kind: "offered", cluster: "red" });
+    expect(stateOf(world, 2)).toMatchObject({ kind: "offered", cluster: "blue" }); // it may come back
+    world.nowMs = 5_000;
+    world.do({ kind: "tick", nowMs: 5_000, settings: SETTINGS });
+    world.plan();
+    expect([1, 2, 3].map((job) => world.state.task(ref(job)))).toMatchObject([
+      { attempt: 2, state: { kind: "offered", cluster: "red" } },
+      { attempt: 2, state: { kind: "offered", cluster: "red" } },
+      { attempt: 2, state: { kind: "offered", cluster: "blue" } }, // which it asked for
+    ]);
     expectSound(world);
   });
 

@@ -9,6 +9,7 @@ import { endOf, isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node.ts";
 import { withdrawn } from "./end-attempt.ts";
+import { withdrawForsaken } from "./forsaken.ts";
 import { failSilent, silentAtMs } from "./handed.ts";
 import { disconnected, loseNode } from "./nodes.ts";
 
@@ -24,10 +25,11 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
         changes.push({ table: "task", row: withdrawn(task, nowMs) });
     }
   }
-  for (const record of state.disconnected) {
-    const lost = lostAtMs(record.node, settings.nodeLostAfterMs);
-    if (lost !== undefined && lost <= nowMs) changes.push(...loseNode(state, record, nowMs));
-  }
+  const lost = [...state.disconnected].filter(
+    ({ node }) => (lostAtMs(node, settings.nodeLostAfterMs) ?? Number.POSITIVE_INFINITY) <= nowMs,
+  );
+  for (const record of lost) changes.push(...loseNode(state, record, nowMs));
+  changes.push(...withdrawForsaken(state, lost, expired, nowMs));
   changes.push(...failSilent(state, nowMs));
   const removal = new Removal(state, nowMs, new Set(expired.keys()));
   changes.push(...removal.removeEnded(settings));

@@ -1,0 +1,14 @@
+import { amountsOf, graphRequest } from "../../core/graph/graph-request.ts";
+import type { Resources } from "../../core/model/resources.ts";
+import type { RunRequest } from "../../ports/executor.ts";
+
+/**
+ * What a run takes of its cluster, by the alternative it prefers. Of nodes that it has for itself the
+ * cpus are no matter of the amounts.
+ */
+export function takenBy({ needs, request }: Pick<RunRequest, "needs" | "request">): Resources {
+  if (request === undefined) return needs;
+  const { amounts, nodes } = amountsOf(graphRequest(request).compiled.alternatives[0]);
+  const { cpu: _cpu, ...others } = amounts;
+  return nodes === 0 ? amounts : { ...others, nodes };
+}

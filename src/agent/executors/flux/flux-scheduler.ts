@@ -1,0 +1,156 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type {
+  LowerIds,
+  LowerJob,
+  LowerQuery,
+  LowerScheduler,
+  LowerState,
+} from "../../lower/scheduler.ts";
+import type { FluxAnswer, FluxCommand } from "./flux-command.ts";
+import { asciiId, OWN_ID } from "./job-id.ts";
+import { JOB_FORMAT, parseJobLine } from "./job-line.ts";
+import { markedBy } from "./job-name.ts";
+import type { FluxSite } from "./submit-arguments.ts";
+import { needsInstance, shapeArguments, submitArguments } from "./submit-arguments.ts";
+
+/** Jobs of a Flux instance, by its own commands. Never a line for a shell: words only. */
+export function createFluxScheduler(flux: FluxCommand, site: FluxSite = {}): LowerScheduler {
+  return {
+    name: "flux",
+    inside: { id: OWN_ID, index: "$FLUX_JOB_CC" },
+    launcher: (shape) => ["flux", "run", ...shapeArguments(shape, "task")],
+    submit: (job) => submit(flux, job, site),
+    find: (queries) => find(flux, queries),
+    poll: (ids) => poll(flux, ids),
+    cancel: (ids, how) => cancel(flux, ids, how),
+  };
+}
+
+async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise<LowerIds> {
+  if (job.indexes !== undefined && needsInstance(job)) {
+    throw new AppError("exhausted", "flux batch takes no arrays");
+  }
+  const path = join(job.directory, `flux-${encodeURIComponent(job.marker)}`);
+  writeFileSync(path, job.script);
+  chmodSync(path, 0o700);
+  const answer = await flux(submitArguments(job, path, site));
+  const ids = linesOf(answer.stdout).map(asciiId);
+  if (answer.exitCode !== 0) {
+    const refusal = refusalOf(answer, "submitting");
+    // Of an array some may have been taken before one was refused.
+    if (ids.length > 0 && refusal.code !== "unavailable") await cancel(flux, ids, "kill");
+    throw refusal;
+  }
+  const wanted = job.indexes?.length ?? 1;
+  if (ids.length !== wanted) {
+    throw new AppError("unavailable", `flux answered ${ids.length} ids for ${wanted} jobs`);
+  }
+  return job.indexes === undefined ? ids : sortByIndex(flux, ids, job.indexes);
+}
+
+/** Ids of an array come in the order in which Flux took them: their names tell which is which. */
+async function sortByIndex(
+  flux: FluxCommand,
+  ids: LowerIds,
+  indexes: readonly number[],
+): Promise<LowerIds> {
+  const byIndex = new Map<number | undefined, string>();
+  for (const { id, name } of await namesOf(flux, ids)) byIndex.set(markedBy(name)?.index, id);
+  return indexes.map((index) => {
+    const id = byIndex.get(index);
+    if (id === undefined) throw new AppError("unavailable", `flux does not list element ${index}`);
+    return id;
+  });
+}
+
+async function namesOf(flux: FluxCommand, which: readonly string[]) {
+  const answer = await flux(["jobs", "--color=never", "-n", "-o", "{id.f58}|{name}", ...which]);
+  if (answer.exitCode !== 0) throw unavailable(answer, "listing jobs");
+  return linesOf(answer.stdout).map((line) => {
+    const at = line.indexOf("|");
+    return { id: asciiId(line.slice(0, at)), name: line.slice(at + 1) };
+  });
+}
+
+async function find(
+  flux: FluxCommand,
+  queries: readonly LowerQuery[],
+): Promise<ReadonlyMap<string, readonly (string | undefined)[]>> {
+  if (queries.length === 0) return new Map();
+  const idOf = new Map<string, string>();
+  const keyOf = (marker: string, index: number | undefined): string => `${index ?? ""} ${marker}`;
+  // Newest first: of jobs submitted twice the first one is meant, which comes last.
+  for (const { id, name } of await namesOf(flux, ["-a", `--count=${limits.fluxJobsListedMax}`])) {
+    const marked = markedBy(name);
+    if (marked !== undefined) idOf.set(keyOf(marked.marker, marked.index), id);
+  }
+  const found = new Map<string, readonly (string | undefined)[]>();
+  for (const { marker, indexes } of queries) {
+    const ids = (indexes ?? [undefined]).map((index) => idOf.get(keyOf(marker, index)));
+    if (ids.some((id) => id !== undefined)) found.set(marker, ids);
+  }
+  return found;
+}
+
+async function poll(
+  flux: FluxCommand,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, LowerState>> {
+  const states = new Map<string, LowerState>(ids.map((id) => [id, { kind: "unknown" }]));
+  for (let at = 0; at < ids.length; at += limits.fluxIdsPerCommandMax) {
+    const some = ids.slice(at, at + limits.fluxIdsPerCommandMax);
+    const answer = await flux(["jobs", "--color=never", "-n", "-o", JOB_FORMAT, ...some]);
+    const jobs = linesOf(answer.stdout).flatMap((line) => parseJobLine(line) ?? []);
+    // It may complain of ids that it does not know, and still tell of the others.
+    if (answer.exitCode !== 0 && jobs.length === 0 && !isUnknownOnly(answer)) {
+      throw unavailable(answer, "listing jobs");
+    }
+    for (const { id, state } of jobs) if (states.has(id)) states.set(id, state);
+  }
+  return states;
+}
+
+async function cancel(
+  flux: FluxCommand,
+  ids: readonly string[],
+  how: "ask" | "kill",
+): Promise<void> {
+  for (let at = 0; at < ids.length; at += limits.fluxIdsPerCommandMax) {
+    const some = ids.slice(at, at + limits.fluxIdsPerCommandMax);
+    const answers = [await flux(["cancel", ...some])];
+    // Cancelled jobs are killed too, some seconds later.
+    if (how === "kill") answers.push(await flux(["job", "kill", "--signal=SIGKILL", ...some]));
+    const failure = answers.find((answer) => answer.exitCode !== 0 && isUnreachable(answer));
+    if (failure !== undefined) throw unavailable(failure, "cancelling jobs");
+  }
+}
+
+const linesOf = (text: string): readonly string[] =>
+  text.split("\n").filter((line) => line.trim() !== "");
+
+const isUnknownOnly = ({ stderr }: FluxAnswer): boolean =>
+  linesOf(stderr).length > 0 &&
+  linesOf(stderr).every((line) => /unknown|not found|no such job|invalid jobid/i.test(line));
+
+/** The broker is not there, or is not able to answer now. */
+const isUnreachable = ({ stderr }: FluxAnswer): boolean => UNREACHABLE.test(stderr);
+
+const UNREACHABLE =
+  /unable to connect|connection (?:refused|reset)|unreachable|timed out|no such file|function not implemented|shutting down|temporarily unavailable/i;
+
+const saidBy = ({ exitCode, stderr }: FluxAnswer): string =>
+  linesOf(stderr).join("; ").slice(0, MESSAGE_LENGTH_MAX) || `exit code ${exitCode}`;
+
+const MESSAGE_LENGTH_MAX = 1_000;
+
+const unavailable = (answer: FluxAnswer, doing: string): AppError =>
+  new AppError("unavailable", `${doing}: ${saidBy(answer)}`);
+
+const refusalOf = (answer: FluxAnswer, doing: string): AppError =>
+  isUnreachable(answer)
+    ? unavailable(answer, doing)
+    : new AppError("invalid_argument", `Flux refused it: ${saidBy(answer)}`);
