@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["tests/{e2e,crash,soak}/**/*.test.ts"],
+          include: ["tests/{e2e,crash,soak,conformance}/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,

@@ -7,6 +7,7 @@ import type {
   AgentFlags,
   Listening,
   LogLevel,
+  RainbowFlags,
   ServerFlags,
   Services,
   UpFlags,
@@ -61,7 +62,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   try {
     const node = flags.agent ? { node: flags.name } : {};
     const { httpAddress: http } = server;
-    await announce({ http, grpc, data: resolve(flags.data), ...node, ...secretFileOf(server) });
+    await announce({ http, grpc, data: resolve(flags.data), ...node, ...rainbowOf(server) });
     await Promise.race([agent, server.closed]);
   } finally {
     // The agent first, so that its last reports still find a server.
@@ -75,7 +76,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
-  await announce({ http, grpc, data: resolve(flags.data), ...secretFileOf(server) });
+  await announce({ http, grpc, data: resolve(flags.data), ...rainbowOf(server) });
   await server.closed;
 }
 
@@ -90,24 +91,46 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     finishedAgeMsMax: flags.keepEndedFor,
   };
   const rainbowSecrets = takeRainbowSecrets(flags);
-  const parts = { settings, policies, rainbowSecrets, ...adapters };
+  const rainbow = flags.rainbow && (await readRainbow(flags.rainbow));
+  const parts = { settings, policies, rainbowSecrets, rainbow, ...adapters };
   return runServer({ data: resolve(data), http, grpc, ...parts }, signal);
 }
 
-function secretFileOf({
+function rainbowOf({
   rainbowSecretFile: file,
+  rainbowAddress: address,
 }: {
-  readonly rainbowSecretFile?: string | undefined;
+  readonly rainbowSecretFile: string | undefined;
+  readonly rainbowAddress: string | undefined;
 }) {
-  return file === undefined ? {} : { rainbowSecretFile: file };
+  return {
+    ...(address === undefined ? {} : { rainbow: address }),
+    ...(file === undefined ? {} : { rainbowSecretFile: file }),
+  };
+}
+
+async function readRainbow({ address, tls, allowsPlaintext }: RainbowFlags) {
+  const { readFile } = await import("node:fs/promises");
+  const { invalid } = await import("./lib/errors.ts");
+  if (tls === undefined) return { address };
+  const read = (path: string, flag: string): Promise<Buffer> =>
+    readFile(path).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : "unreadable";
+      throw invalid(flag, `cannot be read: ${why}`);
+    });
+  const cert = await read(tls.cert, "--rainbow-cert");
+  const key = await read(tls.key, "--rainbow-key");
+  const ca = tls.ca === undefined ? undefined : await read(tls.ca, "--rainbow-ca");
+  return { address, tls: { cert, key, ca, allowsPlaintext } };
 }
 
 /** Takes the text out of the environment: agents inherit it, and jobs from them. */
-function takeRainbowSecrets({ data, rainbowSecretFile, rainbowGlobalTokenFile }: ServerFlags) {
+function takeRainbowSecrets(flags: ServerFlags) {
+  const { data, rainbow, rainbowSecretFile, rainbowGlobalTokenFile } = flags;
   const secret = process.env["BUSBAR_RAINBOW_SECRET"];
   delete process.env["BUSBAR_RAINBOW_SECRET"];
   const given = { secretFile: rainbowSecretFile, globalTokenFile: rainbowGlobalTokenFile, secret };
-  if (Object.values(given).every((each) => each === undefined)) return undefined;
+  if ([...Object.values(given), rainbow].every((each) => each === undefined)) return undefined;
   return { data: resolve(data), ...given };
 }
 

@@ -1,9 +1,11 @@
 import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
-import { createGrpcServer } from "./api/grpc/server.ts";
+import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
+import type { GrpcService } from "./api/grpc/service.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic } from "./api/grpc/traffic.ts";
+import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import type { AppError } from "./lib/errors.ts";
@@ -25,6 +27,8 @@ export interface ServerOptions {
   readonly policies: PolicyNames;
   /** undefined: nobody is let in by them. */
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
+  /** A port for clients of rainbow, which are served on `grpc` too; undefined: none. */
+  readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,6 +36,7 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly httpAddress: string;
   readonly grpcAddress: string;
+  readonly rainbowAddress: string | undefined;
   /** Where the register secret for clients of rainbow is found, if it is in a file. */
   readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
@@ -72,8 +77,8 @@ export async function runServer(
   };
   const closed = serve();
   closed.catch(() => undefined);
-  const { httpAddress, grpcAddress, rainbowSecretFile } = doors;
-  return { httpAddress, grpcAddress, rainbowSecretFile, closed };
+  const { close: _, ...told } = doors;
+  return { ...told, closed };
 }
 
 async function openPlane(
@@ -112,28 +117,46 @@ async function openSecrets(
 async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
   const { logger } = options;
   const traffic = createTraffic();
-  const grpc = await createGrpcServer({
-    address: options.grpc,
-    services: [busbarService(operations, logger, traffic), agentService(sessions, logger, traffic)],
-    logger,
-  });
+  const fraction = createSystemRandom().fraction();
+  const rainbow = rainbowServices({ operations, logger, traffic, fraction });
+  const native = [
+    busbarService(operations, logger, traffic),
+    agentService(sessions, logger, traffic),
+  ];
+  const opened: { close(): Promise<void> }[] = [];
+  const open = async <Server extends { close(): Promise<void> }>(
+    opening: Promise<Server>,
+  ): Promise<Server> => {
+    const server = await opening;
+    opened.push(server);
+    return server;
+  };
+  const close = async (): Promise<void> => {
+    // Agents are told first that the server stops, so that they come back soon.
+    sessions.close();
+    await Promise.all(opened.map((server) => server.close()));
+  };
   try {
+    const services = [...native, ...rainbow];
+    const grpc = await open(createGrpcServer({ address: options.grpc, services, logger }));
+    const old = options.rainbow && (await open(openRainbow(options.rainbow, rainbow, logger)));
     const { version } = manifest;
-    const http = await createHttpServer({
-      operations,
-      address: options.http,
-      logger,
-      version,
-      traffic,
-    });
-    const close = async (): Promise<void> => {
-      // Agents are told first that the server stops, so that they come back soon.
-      sessions.close();
-      await Promise.all([http.close(), grpc.close()]);
+    const address = options.http;
+    const http = await open(createHttpServer({ operations, address, logger, version, traffic }));
+    return {
+      httpAddress: http.address,
+      grpcAddress: grpc.address,
+      rainbowAddress: old?.address,
+      close,
     };
-    return { httpAddress: http.address, grpcAddress: grpc.address, close };
   } catch (error) {
-    await grpc.close();
+    await close();
     throw error;
   }
 }
+
+const openRainbow = (
+  options: NonNullable<ServerOptions["rainbow"]>,
+  services: readonly GrpcService[],
+  logger: Logger,
+): Promise<GrpcServer> => createGrpcServer({ ...options, flag: "--rainbow", services, logger });

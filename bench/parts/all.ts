@@ -9,6 +9,7 @@ import { arrayMemory, backlog } from "./e-backlog.ts";
 import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
+import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -26,6 +27,9 @@ const cases: readonly Case[] = [
   placement,
   satisfy,
   largeGraph,
+  oneCluster,
+  manyClusters,
+  handingOver,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

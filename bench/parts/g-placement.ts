@@ -7,7 +7,8 @@ import type { Task } from "../../src/core/model/task.ts";
 import type { Command, CommandOf } from "../../src/core/state/command.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
-import { checkMove, State } from "../../src/core/state/state.ts";
+import { checkMove } from "../../src/core/state/check-move.ts";
+import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
 import { atLeast, type Bench, type Case, type Measure } from "../support/part.ts";
 

@@ -51,17 +51,34 @@ interface Call {
 }
 
 /** One connection that carries prepared requests, each at most one frame long. */
+export interface Frames {
+  call(path: string, request: Buffer): Promise<Buffer>;
+  close(): void;
+}
+
 export function openFrameWire(server: string): Wire {
+  const frames = openFrames(server);
+  return { submit: (request) => frames.call(SUBMIT, request), close: () => frames.close() };
+}
+
+export function openFrames(server: string): Frames {
   const socket = connect(parseAddress(server, "server"));
   socket.setNoDelay(true);
-  const headers = headerBlock([
-    [":method", "POST"],
-    [":scheme", "http"],
-    [":path", SUBMIT],
-    [":authority", server],
-    ["content-type", "application/grpc"],
-    ["te", "trailers"],
-  ]);
+  const blocks = new Map<string, Buffer>();
+  const headersOf = (path: string): Buffer => {
+    const known = blocks.get(path);
+    if (known !== undefined) return known;
+    const block = headerBlock([
+      [":method", "POST"],
+      [":scheme", "http"],
+      [":path", path],
+      [":authority", server],
+      ["content-type", "application/grpc"],
+      ["te", "trailers"],
+    ]);
+    blocks.set(path, block);
+    return block;
+  };
   // Windows that never close spare us the counting.
   const openWindow = Buffer.concat([Buffer.from([0, 4]), uint32(WINDOW_MAX)]);
   socket.write(PREFACE);
@@ -112,7 +129,7 @@ export function openFrameWire(server: string): Wire {
   socket.on("close", () => fail("the connection was closed"));
 
   return {
-    submit: (request) =>
+    call: (path, request) =>
       new Promise((resolve, reject) => {
         const stream = nextStream;
         nextStream += 2;
@@ -120,7 +137,7 @@ export function openFrameWire(server: string): Wire {
         const message = Buffer.concat([Buffer.from([0]), uint32(request.length), request]);
         socket.write(
           Buffer.concat([
-            frame(HEADERS, END_HEADERS, stream, headers),
+            frame(HEADERS, END_HEADERS, stream, headersOf(path)),
             frame(DATA, END_STREAM, stream, message),
           ]),
         );

@@ -58,9 +58,10 @@ export class Site {
   }
 
   /** Returns when it serves. `data` names its directory: the same one twice is a restart. */
-  async startServer(data = "data"): Promise<Server> {
+  async startServer(data = "data", flags: readonly string[] = []): Promise<Server> {
     const listen = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"];
     const args = ["server", "--data", this.path(data), ...listen, "--log-level", "warn"];
+    args.push(...flags);
     const process = this.#startBusbar("server", args);
     const grpc = await process.prints(/gRPC:\s+(\S+:\d+)/);
     const client = createClient({ server: grpc, timeoutMs: CALL_MS_MAX });

@@ -93,6 +93,19 @@ describe("hello", () => {
     });
   });
 
+  test("names what waits in the executor's queue, of an earlier life and of this one", async () => {
+    executor.hasQueue = true;
+    executor.inQueue.push(run(1));
+    await welcomed();
+    expect(server.last.all("hello")[0]?.runs).toMatchObject([wire(run(1))]);
+    sendStarts(2, [run(2)]);
+    await settle();
+    executor.report(run(1), { kind: "running", startedAtMs: 1 });
+    server.last.drop();
+    await clock.pass(limits.reconnectDelayMsMax);
+    expect(server.last.all("hello")[0]?.runs).toMatchObject([wire(run(1)), wire(run(2))]);
+  });
+
   test("without Welcome in time the agent dials again", async () => {
     startAgent();
     await clock.pass(limits.helloTimeoutMs + limits.reconnectDelayMsMax);
@@ -187,6 +200,18 @@ describe("work", () => {
     server.last.send({ case: "work", value: { starts: [wire(run(1, 2))] } });
     expect(executor.started.length).toBe(2);
     expect(server.last.isClosed).toBe(true);
+  });
+
+  test("a spec is kept while a run of its job waits in the executor's queue", async () => {
+    executor.hasQueue = true;
+    await welcomed();
+    sendStarts(1, [run(1, 0), run(1, 1)], 3);
+    executor.end(run(1, 0));
+    await clock.pass(10);
+    server.last.send({ case: "ack", value: { seq: server.last.all("reports").at(-1)!.seq } });
+    server.last.send({ case: "work", value: { starts: [wire(run(1, 2))] } });
+    expect(server.last.isClosed).toBe(false);
+    expect(executor.started.length).toBe(3);
   });
 
   test("many starts leave the link its turn, and a stop keeps its place behind them", async () => {

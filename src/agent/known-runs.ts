@@ -1,4 +1,4 @@
-import type { Executor, RunId } from "../ports/executor.ts";
+import type { Executor, RunId, RunRequest } from "../ports/executor.ts";
 import type { Reported } from "./outbox.ts";
 
 export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
@@ -7,15 +7,19 @@ export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attem
 export class KnownRuns {
   readonly #executor: Executor;
   readonly #runs = new Map<string, Reported>();
+  /** Handed to the executor, of which nothing was heard yet: it may have a queue of its own. */
+  readonly #waiting = new Map<string, RunId>();
   readonly #countByJob = new Map<number, number>();
 
   /** `onChange` hears each report after it was noted. */
   constructor(executor: Executor, onChange: (key: string, reported: Reported) => void) {
     this.#executor = executor;
     for (const run of executor.known()) this.#note(run);
+    for (const id of executor.queued()) this.#wait(id);
     executor.onReport((id, report) => onChange(this.#note({ id, report }), { id, report }));
   }
 
+  /** undefined: nothing was reported of it. */
   get(id: RunId): Reported | undefined {
     return this.#runs.get(runKey(id));
   }
@@ -24,8 +28,18 @@ export class KnownRuns {
     return this.#runs.entries();
   }
 
+  /** All of them, also those of which nothing was reported yet. */
+  ids(): RunId[] {
+    return [...Array.from(this.#runs.values(), ({ id }) => id), ...this.#waiting.values()];
+  }
+
   hasJob(jobId: number): boolean {
     return this.#countByJob.has(jobId);
+  }
+
+  start(request: RunRequest): void {
+    this.#wait(request.id);
+    this.#executor.start(request);
   }
 
   /** The server has it for good. */
@@ -37,12 +51,22 @@ export class KnownRuns {
     else this.#countByJob.delete(id.jobId);
   }
 
+  #wait(id: RunId): void {
+    const key = runKey(id);
+    if (this.#runs.has(key) || this.#waiting.has(key)) return;
+    this.#waiting.set(key, id);
+    this.#count(id);
+  }
+
   #note(run: Reported): string {
     const key = runKey(run.id);
-    if (!this.#runs.has(key)) {
-      this.#countByJob.set(run.id.jobId, (this.#countByJob.get(run.id.jobId) ?? 0) + 1);
-    }
+    const isCounted = this.#waiting.delete(key) || this.#runs.has(key);
+    if (!isCounted) this.#count(run.id);
     this.#runs.set(key, run);
     return key;
+  }
+
+  #count({ jobId }: RunId): void {
+    this.#countByJob.set(jobId, (this.#countByJob.get(jobId) ?? 0) + 1);
   }
 }

@@ -164,7 +164,7 @@ export class Session {
       version: facts.version,
       capacity: { ...facts.capacity },
       labels: { ...facts.labels },
-      runs: Array.from(runs.entries(), ([, { id }]) => toWireId(id)),
+      runs: runs.ids().map(toWireId),
       factsJson: this.#factsJson,
       ...(facts.clusterAgent && {
         clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
@@ -257,11 +257,11 @@ export class Session {
   }
 
   #start(cached: CachedSpec, id: RunId): void {
-    const { executor, runs, facts } = this.#options;
+    const { runs, facts } = this.#options;
     cached.queued -= 1;
     const known = runs.get(id);
     if (known === undefined) {
-      executor.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
+      runs.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it
     }

@@ -21,10 +21,20 @@ export interface ServerFlags {
     readonly strategy: string;
     readonly options: Readonly<Record<string, unknown>>;
   };
+  /** Left out: rainbow's clients have no port of their own. */
+  readonly rainbow?: RainbowFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
   readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
+}
+
+/** Where rainbow's clients are served, and with which files. */
+export interface RainbowFlags {
+  readonly address: string;
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+  /** Whether callers may speak without encryption. */
+  readonly allowsPlaintext: boolean;
 }
 
 export interface UpFlags extends ServerFlags {
@@ -87,6 +97,8 @@ export type LogLevel = (typeof logLevels)[number];
 export interface Listening {
   readonly http: string;
   readonly grpc: string;
+  /** Where rainbow's clients are served. */
+  readonly rainbow?: string;
   readonly data: string;
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */

@@ -1,3 +1,4 @@
+import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
 import { parseDurationMs, parseSizeBytes } from "../lib/units.ts";
@@ -107,4 +108,12 @@ export const jobOrTaskId =
   (text: string): string => {
     if (/^[\w-]+(\.\d+)?$/.test(text)) return text;
     throw invalid(argument, `"${text}" is not an id like 17 or 17.3`);
+  };
+
+/** An address with a port; the text itself, because it is told as it was written. */
+export const address =
+  (flag: string) =>
+  (text: string): string => {
+    parseAddress(text, flag);
+    return text;
   };

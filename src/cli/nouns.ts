@@ -149,6 +149,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./stats.ts")).declareStats,
   },
   {
+    name: "rainbow-config",
+    group: MORE,
+    summary: "Import the configuration of rainbow, or export one for its clients.",
+    load: async () => (await import("./rainbow-config.ts")).declareRainbowConfig,
+  },
+  {
     name: "completion",
     group: MORE,
     summary: "Print a completion script for a shell.",

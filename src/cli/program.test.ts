@@ -195,6 +195,33 @@ describe("services", () => {
     expect(started).not.toHaveProperty("selectOptions");
   });
 
+  test("rainbow's clients get a port, with TLS or where nobody else listens", async () => {
+    const given = async (line: string) => {
+      const { code, started, stderr } = await runHere(line.split(" "));
+      return code === 0 ? (started[0] as { rainbow?: unknown }).rainbow : stderr;
+    };
+    const usual = { address: "127.0.0.1:50051", allowsPlaintext: true };
+    expect(await given("server")).toBeUndefined();
+    expect(await given("up --rainbow")).toEqual(usual);
+    expect(await given("server --rainbow [::1]:9")).toEqual({ ...usual, address: "[::1]:9" });
+    const open = "server --rainbow 0.0.0.0:9";
+    expect(await given(open)).toContain("or allow it with --rainbow-plaintext");
+    expect(await given(`${open} --rainbow-plaintext`)).toEqual({ ...usual, address: "0.0.0.0:9" });
+    expect(await given(`${open} --rainbow-cert c --rainbow-key k --rainbow-ca a`)).toEqual({
+      address: "0.0.0.0:9",
+      allowsPlaintext: false,
+      tls: { cert: "c", key: "k", ca: "a" },
+    });
+    expect(await given(`${open} --rainbow-cert c`)).toContain(
+      "--rainbow-cert: needs --rainbow-key",
+    );
+    expect(await given(`${open} --rainbow-key k`)).toContain("--rainbow-key: needs --rainbow-cert");
+    expect(await given("up --rainbow --rainbow-ca a")).toContain("--rainbow-ca: needs");
+    expect(await given("up --rainbow-plaintext")).toContain(
+      "--rainbow-plaintext: is about --rainbow",
+    );
+  });
+
   test("up --output json tells it as one value", async () => {
     const { stdout } = await runHere(["up", "--no-agent", "-o", "json"]);
     expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });

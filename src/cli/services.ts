@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
@@ -11,7 +10,8 @@ import {
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
-import { duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
+import { address, duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
+import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
@@ -61,12 +61,23 @@ export function declareServer(command: Command, shell: Shell): void {
 }
 
 /** As they are written: the options of a strategy are in a file. */
-type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select"> & StrategyFlags;
+type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow"> &
+  StrategyFlags &
+  RainbowOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
   context: Context,
-  { select: strategy, selectOptions, ...others }: ServerOptions<Flags>,
+  flags: ServerOptions<Flags>,
 ) {
+  const { select: strategy, selectOptions, ...rest } = flags;
+  const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
+  const rainbow = rainbowOf({
+    rainbow: at,
+    rainbowCert,
+    rainbowKey,
+    rainbowCa,
+    rainbowPlaintext,
+  });
   const select = await strategyOf(
     {
       ...(strategy === undefined ? {} : { select: strategy }),
@@ -74,7 +85,11 @@ async function toServerFlags<Flags extends ServerFlags>(
     },
     context,
   );
-  return { ...others, ...(select === undefined ? {} : { select }) };
+  return {
+    ...others,
+    ...(select === undefined ? {} : { select }),
+    ...(rainbow === undefined ? {} : { rainbow }),
+  };
 }
 
 function addServerFlags(command: Command): void {
@@ -106,6 +121,7 @@ function addServerFlags(command: Command): void {
         .default("spread")
         .argParser(oneOf("--policy", policies)),
     );
+  addRainbowFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command
     .option(
@@ -146,13 +162,6 @@ const announce =
         ? `${JSON.stringify(listening)}\n`
         : `${renderListening(listening, pageOf(context))}\n`,
     );
-
-const address =
-  (flag: string) =>
-  (text: string): string => {
-    parseAddress(text, flag);
-    return text;
-  };
 
 const atLeastASecond =
   (flag: string) =>

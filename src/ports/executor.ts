@@ -69,7 +69,8 @@ export interface OutputPart {
  * - `onReport` is called for each change of each run, in order per run: running (may be left out
  *   when the end follows at once), then ended, exactly once per executor life.
  * - `known` lists every run that is running, or has ended and was not forgotten, with its last
- *   report.
+ *   report. `queued` lists those that it has taken and that wait for their turn: where there is a
+ *   queue, of an earlier life too.
  * - `stop` asks a run to end (TERM, after its grace period KILL, to the whole group). The end is
  *   reported. A run it does not know is ignored.
  * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
@@ -83,6 +84,7 @@ export interface Executor {
   stop(id: RunId): void;
   forget(id: RunId): void;
   known(): readonly { readonly id: RunId; readonly report: RunReport }[];
+  queued(): readonly RunId[];
   readOutput(
     id: RunId,
     stream: "stdout" | "stderr",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../tests/support/builders.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { silentLogger } from "../../tests/support/silent-logger.ts";
-import { jobId } from "../core/model/ids.ts";
+import { groupId, jobId } from "../core/model/ids.ts";
 import { createPolicy } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
@@ -179,5 +179,14 @@ describe("control loop", () => {
     gates[0]?.open();
     expect((await first)[0]?.id).toBe(1);
     await stopped;
+  });
+
+  test("stops though all that waits is refused", async () => {
+    const { loop, gates } = aLoop();
+    const refused = loop.submit({ kind: "remove-group", id: groupId("none") });
+    refused.catch(() => undefined);
+    await loop.stop();
+    await expect(refused).rejects.toThrow("none");
+    expect(gates).toEqual([]);
   });
 });

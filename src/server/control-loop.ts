@@ -10,7 +10,7 @@ import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import type { Progress } from "../core/state/progress.ts";
-import { checkMove } from "../core/state/state.ts";
+import { checkMove } from "../core/state/check-move.ts";
 import type { State } from "../core/state/state.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";
@@ -171,10 +171,11 @@ export class ControlLoop {
     this.#stopping = true;
     while (this.#broken === undefined && !this.#isIdle) {
       await new Promise<void>((resolve) => {
-        const batch = this.#flushing[0] ?? this.#open;
-        batch.done.push(() => resolve());
+        // What waits may be refused: then nothing is stored, and no batch ends.
+        const batch = this.#flushing[0];
+        if (batch === undefined) this.#options.soon(resolve);
+        else batch.done.push(() => resolve());
         this.#schedule();
-        if (this.#isIdle) resolve();
       });
     }
     this.#folder.close();

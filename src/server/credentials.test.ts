@@ -192,6 +192,15 @@ describe("the price of a check", () => {
     expect(await costOf(tokenOf("red"), "wrong")).toBe(await costOf(tokenOf("blue"), "wrong"));
   });
 
+  test("a global token that is shown for many clusters is computed once", async () => {
+    for (let at = 0; at < 20; at++) await register(`c${at}`);
+    await operations.setCredentials(me, { globalToken: "rainbow" });
+    const before = hasher.computed;
+    const asked = Array.from({ length: 20 }, (_, at) => check(tokenOf(`c${at}`), "rainbow"));
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, () => true));
+    expect(hasher.computed - before).toBe(1);
+  });
+
   test("what is too long to be right costs nothing", async () => {
     expect(await costOf(REGISTER, "x".repeat(limits.secretLengthMax + 1))).toBe(0);
   });

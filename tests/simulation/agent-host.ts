@@ -13,6 +13,14 @@ interface Life {
   readonly abort: AbortController;
 }
 
+interface SpeaksFor {
+  readonly cluster: string;
+  readonly leaseMs: number;
+  readonly onLost: "requeue" | "keep" | "fail";
+}
+
+const RUNS_MAX = 4;
+
 /** Starts, kills and stops the real agent on one machine. */
 export class AgentHost {
   readonly machine: Machine;
@@ -22,6 +30,7 @@ export class AgentHost {
   readonly #witness: Witness;
   readonly #trace: Trace;
   readonly #logger: Logger;
+  readonly #speaksFor: SpeaksFor | undefined;
   #life: Life | undefined = undefined;
   startedAtMs = 0;
 
@@ -33,6 +42,8 @@ export class AgentHost {
     readonly witness: Witness;
     readonly trace: Trace;
     readonly logger: Logger;
+    /** Of one that speaks for a whole cluster. */
+    readonly speaksFor?: SpeaksFor;
   }) {
     this.machine = options.machine;
     this.#network = options.network;
@@ -41,6 +52,7 @@ export class AgentHost {
     this.#witness = options.witness;
     this.#trace = options.trace;
     this.#logger = options.logger;
+    this.#speaksFor = options.speaksFor;
   }
 
   get name(): string {
@@ -57,9 +69,16 @@ export class AgentHost {
     const life: Life = { clock: this.machine.newClock(), abort: new AbortController() };
     this.#life = life;
     this.startedAtMs = this.#timeline.nowMs;
+    const { machine } = this;
     const agent = createAgent({
       name: this.name,
-      cluster: "default",
+      cluster: this.#speaksFor?.cluster ?? "default",
+      ...(this.#speaksFor && {
+        clusterAgent: {
+          ...this.#speaksFor,
+          room: () => ({ tasks: Math.max(0, RUNS_MAX - machine.running.length), free: {} }),
+        },
+      }),
       agentKey: `key-of-${this.name}`.padEnd(32, "x"),
       bootId: this.machine.bootId,
       version: "simulated",
@@ -76,6 +95,11 @@ export class AgentHost {
       random: this.#random,
       logger: this.#logger,
     });
+    const beat = (): void => {
+      agent.roomChanged();
+      life.clock.after(1_000, beat);
+    };
+    if (this.#speaksFor !== undefined) beat();
     agent.run(life.abort.signal).catch((error: unknown) => {
       const text = `agent of ${this.name} gave up: ${describeChain(error)}`;
       this.#witness.judge("server-stays-sound", text);

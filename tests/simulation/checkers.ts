@@ -29,7 +29,9 @@ export type CheckerName =
   | "whole-nodes-are-alone"
   | "offered-as-asked"
   | "offers-have-clusters"
-  | "counters-go-down";
+  | "counters-go-down"
+  | "one-taker-each"
+  | "handed-ends-were-told";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
@@ -89,7 +91,7 @@ export function nodesHoldWhatFits(durable: Durable): Verdict {
   const { tasks, nodes } = durable;
   const usedByNode = new Map<string, Record<string, number>>();
   for (const task of tasks.values()) {
-    if (!isActive(task.state)) continue;
+    if (!isActive(task.state) || isOfCluster(durable, task.state.nodeId)) continue;
     const used = usedByNode.get(task.state.nodeId) ?? {};
     usedByNode.set(task.state.nodeId, used);
     add(used, takenBy(durable, task));
@@ -103,12 +105,17 @@ export function nodesHoldWhatFits(durable: Durable): Verdict {
   return undefined;
 }
 
+/** An agent that speaks for a cluster takes what it has room for, which is its own business. */
+const isOfCluster = ({ nodes }: Durable, id: string): boolean =>
+  nodes.get(id)?.clusterAgent !== undefined;
+
 /** On the machine, what really runs and is wanted fits it. */
 export function machineRunsWhatFits(
   durable: Durable,
   machine: { readonly name: string; readonly capacity: Readonly<Record<string, number>> },
   wanted: readonly Run[],
 ): Verdict {
+  if (isOfCluster(durable, machine.name)) return undefined;
   const used: Record<string, number> = {};
   for (const run of wanted) {
     const task = durable.task(run);

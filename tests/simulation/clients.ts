@@ -83,6 +83,11 @@ export class Clients {
       const isElsewhere = PULLING.some((name) => name === spec.where.cluster);
       if (isElsewhere) void this.#insist((to) => to.cancelJob(CALLER, String(id), "no such place"));
     }
+    // Whoever took it may never say more, and a cluster with an agent is not deleted.
+    for (const { jobId, state } of this.#witness.durable.tasks.values()) {
+      if (state.kind !== "accepted") continue;
+      void this.#insist((to) => to.cancelJob(CALLER, String(jobId), "never heard of again"));
+    }
   }
 
   #tryWanted(): void {

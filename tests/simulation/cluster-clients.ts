@@ -59,7 +59,9 @@ export class ClusterClients {
     };
     this.#asked.shapes.set(root, shape);
     const isUpdate = random.chance(0.3);
-    const cluster = { name, graph: toDocument(root, shape), isUpdate };
+    // Every other one, without a draw: seeds stay what they were.
+    const withCredentials = !isUpdate && this.#graphs % 2 === 0;
+    const cluster = { name, graph: toDocument(root, shape), isUpdate, withCredentials };
     const what = `register ${name} ${root} ${JSON.stringify(shape)}${isUpdate ? ", update" : ""}`;
     const register: Wanted["ask"] = (to) => to.registerCluster(CALLER, cluster);
     if (random.chance(0.5)) return { what, ask: register };

@@ -83,6 +83,7 @@ export class Machine {
         }
       },
       known: () => Array.from(this.#journal.values(), ({ id, report }) => ({ id, report })),
+      queued: () => [],
       readOutput: () => Promise.reject(new AppError("not_found", "machines keep no output here")),
       onReport: (listener) => {
         this.#listener = listener;

@@ -271,6 +271,37 @@ export const MUTANTS: readonly Mutant[] = [
     "changes.push(...withdrawAll(state, id, nowMs));",
     "",
   ]),
+  edit("accepts-others", "one-taker-each", "a cluster takes what is offered to another", [
+    "core/state/decide/handed.ts",
+    "|| task.state.cluster !== cluster || taken.has(task)",
+    "|| taken.has(task)",
+  ]),
+  edit("accepted-stay", "offers-have-clusters", "what a cluster took outlives it", [
+    "core/state/decide/clusters.ts",
+    "...accepted.map((task) => failForGood(task, message, nowMs)),",
+    "",
+  ]),
+  edit("old-news-counts", "handed-ends-were-told", "news of an old attempt ends the new one", [
+    "core/state/decide/handed.ts",
+    "if (!isOurs || (event.attempt !== undefined && event.attempt !== task.attempt)) {",
+    "if (!isOurs) {",
+  ]),
+  edit(
+    "handed-forgotten",
+    "indexes-agree-with-rows",
+    "what is handed over is not known by its row",
+    [
+      "core/state/handed-tasks.ts",
+      "if (after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
+      "if (before === undefined && after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
+    ],
+  ),
+  edit(
+    "credentials-stay",
+    "indexes-agree-with-rows",
+    "a cluster that is deleted can be spoken for",
+    ["core/state/decide/clusters.ts", "changes.push(...removedWithCluster(state, id));", ""],
+  ),
   edit("nothing-counts", "counters-go-down", "what a cluster counts is not written", [
     PLACE,
     'return status === undefined ? [task] : [task, { table: "status", row: status }];',

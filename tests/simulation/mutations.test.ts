@@ -26,6 +26,8 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "fates-are-written": true,
   "placed-as-asked": true,
   "whole-nodes-are-alone": true,
+  "one-taker-each": true,
+  "handed-ends-were-told": true,
   "offered-as-asked": true,
   "offers-have-clusters": true,
   "counters-go-down": true,

@@ -52,6 +52,7 @@ function placedWrongly(scene: Scene, task: Task, id: string): Verdict {
   const node = durable.nodes.get(id);
   const ask = askOf(scene, task);
   if (node === undefined || ask === undefined) return `is on ${id}: who is it, who asked for it?`;
+  if (node.clusterAgent !== undefined) return offeredWrongly(scene, ask, node.cluster);
   if (id !== (ask.node ?? id)) return `is on ${id}, and wants ${ask.node}`;
   if (node.cluster !== (ask.cluster ?? node.cluster)) return `is on ${id}, not in ${ask.cluster}`;
   if (ask.wantsFree && isFull(scene, node.cluster)) return `is on ${id}, which says it is full`;
@@ -87,6 +88,7 @@ export function wholeNodesAreAlone(scene: Scene): Verdict {
   for (const task of durable.tasks.values()) {
     if (!isActive(task.state)) continue;
     const { nodeId } = task.state;
+    if (durable.nodes.get(nodeId)?.clusterAgent !== undefined) continue;
     byNode.set(nodeId, [...(byNode.get(nodeId) ?? []), task]);
   }
   for (const [id, tasks] of byNode) {
@@ -159,12 +161,13 @@ function isFull({ durable, moves }: Scene, cluster: string): boolean {
 const freeOf = (status: ClusterStatus | undefined): ClusterStatus["state"][string] | undefined =>
   status?.state["nodes_free"];
 
-/** Whoever is offered somewhere is offered to a cluster that is there. */
+/** Whoever is offered somewhere, or was taken there, is so by a cluster that is there. */
 export function offersHaveClusters({ tasks, clusters }: Durable): Verdict {
   for (const task of tasks.values()) {
     const { state } = task;
-    if (state.kind !== "offered" || clusters.isPulling(state.cluster)) continue;
-    return `${formatRun(task)} is offered to ${state.cluster}, which is not there`;
+    if (state.kind !== "offered" && state.kind !== "accepted") continue;
+    if (clusters.isPulling(state.cluster)) continue;
+    return `${formatRun(task)} is ${state.kind} by ${state.cluster}, which is not there`;
   }
   return undefined;
 }

@@ -12,7 +12,7 @@ import { firstDifference } from "./first-difference.ts";
 import { checkState, digest } from "../support/check-state.ts";
 import { QuickHasher } from "../support/quick-hasher.ts";
 import type { Disk } from "./disk.ts";
-import type { Seeded } from "./random.ts";
+import { Seeded } from "./random.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
@@ -46,6 +46,7 @@ export class Server {
   readonly #options: ServerOptions;
   #life: Life | undefined = undefined;
   #isExpectedToBreak = false;
+  readonly #secrets = new Seeded(1);
   startedAtMs = 0;
   restarts = 0;
 
@@ -79,7 +80,8 @@ export class Server {
     openControlPlane({
       store: disk.open(clock),
       clock,
-      random,
+      // Secrets are drawn elsewhere: that they are made changes nothing else of a seed.
+      random: { fraction: () => random.fraction(), token: (bytes) => this.#secrets.token(bytes) },
       hasher: new QuickHasher(),
       logger,
       version: "simulated",

@@ -14,6 +14,7 @@ import {
   removedJobHadEnded,
 } from "./checkers.ts";
 import { dependentsWait, fatesAreWritten, skipsAreDue } from "./dependents.ts";
+import { endsWereTold, oneTakerEach } from "./handed.ts";
 import type { BatchMoves, Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
 import {
@@ -50,6 +51,10 @@ export class Witness {
   readonly #acknowledgedJobs = new Map<number, { id: number; spec: Job["spec"] }>();
   readonly #jobsByKey = new Map<string, number>();
   readonly #acknowledgedEnds = new Map<string, { readonly run: Run; readonly node: string }>();
+  /** What clusters said of attempts that were handed over to them. */
+  readonly #told = new Set<string>();
+  /** Attempts that somebody was told to have. */
+  readonly #takers = new Set<string>();
   /** Where each attempt was executed. */
   readonly executions = new Map<string, string>();
 
@@ -96,6 +101,8 @@ export class Witness {
     this.judge("offered-as-asked", offeredAsAsked(scene));
     this.judge("offers-have-clusters", offersHaveClusters(this.durable));
     this.judge("counters-go-down", countersGoDown(scene));
+    this.judge("one-taker-each", oneTakerEach(this.durable, moves));
+    this.judge("handed-ends-were-told", endsWereTold(this.#told, moves.tasks));
   }
 
   #noteKey(job: Job): void {
@@ -137,6 +144,23 @@ export class Witness {
     const isOther = known !== undefined && known !== id;
     this.judge("one-job-per-key", isOther ? `key ${key} is job ${known} and ${id}` : undefined);
     this.#jobsByKey.set(key, id);
+  }
+
+  /** A cluster is being told that it has the task now. Returns which attempt that is. */
+  accepted(id: string): number {
+    const [jobId = 0, index = 0] = id.split(".").map(Number);
+    const task = this.durable.task({ jobId, index });
+    if (task?.state.kind !== "accepted") return task?.attempt ?? 0; // cancelled meanwhile, or over
+    const run = formatRun(task);
+    this.judge("one-taker-each", this.#takers.has(run) ? `${run} has two takers` : undefined);
+    this.#takers.add(run);
+    return task.attempt;
+  }
+
+  /** A cluster is about to say what became of a task. */
+  told(id: string, attempt: number, state: string): void {
+    const [jobId = 0, index = 0] = id.split(".").map(Number);
+    this.#told.add(`${formatRun({ jobId, index, attempt })} ${state}`);
   }
 
   /** Something with a revision is being shown to a client. */

@@ -4,6 +4,7 @@ import { Clients } from "./clients.ts";
 import { Disk } from "./disk.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
+import { Receivers } from "./receivers.ts";
 import { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import { NO_SEAMS } from "./seams.ts";
@@ -33,6 +34,7 @@ export interface World {
   readonly network: Network;
   readonly hosts: readonly AgentHost[];
   readonly clients: Clients;
+  readonly receivers: Receivers;
   readonly watchers: readonly Watcher[];
 }
 
@@ -59,12 +61,42 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
     return new AgentHost({ ...shared, machine, network, random: random.fork() });
   });
   const nodes = hosts.map(({ name }) => name);
+  const own = random.fork();
+  if (own.chance(0.5)) hosts.push(speakerFor("east", { ...shared, network, random: own }));
   const clients = new Clients({ ...shared, server, nodes, random: random.fork() });
+  const receivers = new Receivers({ ...shared, server, random: random.fork() });
   const watchers = [false, false, true].map(
     (isRestless) => new Watcher({ ...shared, server, random: random.fork(), isRestless }),
   );
   endAtViolation(timeline, witness);
-  return { timeline, random, trace, witness, disk, server, network, hosts, clients, watchers };
+  return {
+    timeline,
+    random,
+    trace,
+    witness,
+    disk,
+    server,
+    network,
+    hosts,
+    clients,
+    receivers,
+    watchers,
+  };
+}
+
+/** A machine whose agent speaks for a whole cluster. */
+function speakerFor(
+  cluster: string,
+  shared: Omit<ConstructorParameters<typeof Machine>[0], "name" | "capacity"> & {
+    readonly network: Network;
+    readonly logger: Logger;
+  },
+): AgentHost {
+  const { random } = shared;
+  const onLost = random.pick(["requeue", "keep", "fail"] as const);
+  const speaksFor = { cluster, onLost, leaseMs: random.int(5_000, 40_000) };
+  const machine = new Machine({ ...shared, name: `${cluster}-agent`, capacity: {} });
+  return new AgentHost({ ...shared, machine, random: random.fork(), speaksFor });
 }
 
 function endAtViolation(timeline: Timeline, witness: Witness): void {

@@ -31,6 +31,10 @@ export class TakenRuns implements Executor {
       keys.add(runKey(id));
       if (report.kind === "running") this.#note(runKey(id), { runsSince: this.#moment });
     }
+    for (const id of executor.queued()) {
+      keys.add(runKey(id));
+      this.#note(runKey(id), {});
+    }
     journal.keepOnly(keys);
     this.#moment += 1;
   }
@@ -95,6 +99,10 @@ export class TakenRuns implements Executor {
 
   known(): ReturnType<Executor["known"]> {
     return this.#executor.known();
+  }
+
+  queued(): readonly RunId[] {
+    return this.#executor.queued();
   }
 
   readOutput(...args: Parameters<Executor["readOutput"]>): ReturnType<Executor["readOutput"]> {

@@ -57,6 +57,7 @@ export async function createLowerExecutor(options: LowerExecutorOptions): Promis
       stop: (id) => runs.stop(id),
       forget: (id) => runs.forget(id),
       known: () => runs.known(),
+      queued: () => runs.queued(),
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
       async close() {
@@ -154,6 +155,7 @@ class LowerRuns {
     const bytes = partDirectories(run, files).reduce((sum, each) => sum + outputBytes(each), 0);
     this.#book.forget(run, bytes);
     remover.removeWork(files.of(run.key));
+    this.#upkeep.wake(); // outputs get old
   }
 
   known(): ReturnType<Executor["known"]> {
@@ -161,6 +163,11 @@ class LowerRuns {
       const report = reportOf(run);
       return report === undefined ? [] : [{ id: run.id, report }];
     }).flat();
+  }
+
+  queued(): readonly RunId[] {
+    const waiting = [...this.#book.active].filter((run) => reportOf(run) === undefined);
+    return waiting.map(({ id }) => id);
   }
 
   onReport(listener: Listener): void {

@@ -67,6 +67,10 @@ export class Poller {
     const owner = files.ownerOf(part.key);
     if (owner !== undefined && owner !== id) return book.adopt(part, owner);
     const left = files.exitOf(part.key);
+    if (left === undefined && part.run.stop?.asked !== undefined) {
+      files.takePart(part.key); // what was asked to end is gone
+      return this.#end(part, { kind: "cancelled" }, nowMs);
+    }
     const message = `${scheduler.name} has no record of job ${id} any more, and it left no exit code`;
     if (left !== undefined) return this.#end(part, { kind: "vanished", message }, left.atMs);
     const sinceMs = part.state.kind === "submitted" ? part.state.missingSinceMs : undefined;

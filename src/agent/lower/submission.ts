@@ -116,8 +116,10 @@ export function readinessOf({ run, step }: Part): Readiness {
   const after: string[] = [];
   for (const earlier of run.terms.steps[step]?.after ?? []) {
     for (const part of run.parts[earlier] ?? []) {
-      if (part.state.kind === "submitted") after.push(part.state.id);
-      else if (part.state.kind !== "ended") return { kind: "not-yet" };
+      const { state } = part;
+      // To a scheduler what it has forgotten may have succeeded.
+      if (state.kind === "submitted" && state.missingSinceMs === undefined) after.push(state.id);
+      else if (state.kind !== "ended") return { kind: "not-yet" };
       else if (!isSuccess(part)) {
         const name = run.terms.steps[earlier]?.name ?? "";
         return { kind: "never", message: `${name} did not succeed` };

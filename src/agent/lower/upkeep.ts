@@ -82,26 +82,29 @@ export class Upkeep {
   async #keepUp(): Promise<void> {
     this.#checkTimeLimits(this.#clock.nowMs());
     this.#submitter.endIdle();
-    const look = [() => this.#submitter.lookUp(), () => this.#cancel(), () => this.#poll()];
-    await this.#attempt(this.#asking, look);
-    if (this.#asking.isOver(this.#clock.nowMs())) {
-      await this.#attempt(this.#submitting, [
-        async () => {
-          if (await this.#submitter.submit()) this.wake();
-        },
-      ]);
-    }
+    await this.#attempt(this.#asking, async () => {
+      for (const step of [
+        () => this.#submitter.lookUp(),
+        () => this.#cancel(),
+        () => this.#poll(),
+      ]) {
+        if (!this.#isClosed) await step();
+      }
+      return true;
+    });
+    if (!this.#asking.isOver(this.#clock.nowMs())) return;
+    await this.#attempt(this.#submitting, async () => {
+      const isMore = await this.#submitter.submit();
+      if (isMore) this.wake();
+      return isMore;
+    });
   }
 
-  /** Takes the steps unless it is too early after a failure. */
-  async #attempt(outage: Outage, steps: readonly (() => Promise<void>)[]): Promise<void> {
-    if (!outage.isOver(this.#clock.nowMs())) return;
+  /** Unless it is too early after a failure. `work` says whether it proves that all is well. */
+  async #attempt(outage: Outage, work: () => Promise<boolean>): Promise<void> {
+    if (this.#isClosed || !outage.isOver(this.#clock.nowMs())) return;
     try {
-      for (const step of steps) {
-        if (this.#isClosed) return;
-        await step();
-      }
-      outage.succeeded();
+      if (await work()) outage.succeeded();
     } catch (error) {
       if (!this.#isClosed) outage.failed(error, this.#clock.nowMs());
     }

@@ -8,6 +8,9 @@ export class FakeExecutor implements Executor {
   readonly started: RunRequest[] = [];
   readonly stopped: RunId[] = [];
   readonly forgotten: string[] = [];
+  /** What is started waits until a test reports it. */
+  hasQueue = false;
+  readonly inQueue: RunId[] = [];
   read: (id: RunId, options: { readonly offset: number }) => Promise<OutputPart> = () =>
     Promise.reject(new AppError("not_found", "no output"));
   readonly #runs = new Map<string, { readonly id: RunId; readonly report: RunReport }>();
@@ -16,6 +19,10 @@ export class FakeExecutor implements Executor {
   start(request: RunRequest): void {
     if (this.#runs.has(runKey(request.id))) return;
     this.started.push(request);
+    if (this.hasQueue) {
+      this.inQueue.push(request.id);
+      return;
+    }
     this.report(request.id, { kind: "running", startedAtMs: 1 });
   }
 
@@ -30,6 +37,10 @@ export class FakeExecutor implements Executor {
 
   known(): { readonly id: RunId; readonly report: RunReport }[] {
     return [...this.#runs.values()];
+  }
+
+  queued(): readonly RunId[] {
+    return this.inQueue.filter((id) => !this.#runs.has(runKey(id)));
   }
 
   readOutput(

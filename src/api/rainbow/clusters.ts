@@ -1,4 +1,5 @@
 import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 import type { RegisterRequest } from "./decode.ts";
 import { nameAlone, readClusterNodes, readNodes, readState } from "./documents.ts";
 import { REGISTER, type RegisterAnswer } from "./encode.ts";
@@ -11,7 +12,9 @@ export interface ClusterSpeaker {
   readonly secret: string;
 }
 
+// Who asks, as it is written beside what changes.
 export const speaksFor = (cluster: string) => ({ name: `cluster:${cluster}` });
+export const submitsTo = (cluster: string) => ({ name: `submitter:${cluster}` });
 
 /** Throws unless the secret is the cluster's: a cluster that is not there is denied alike. */
 export async function checkSecret(
@@ -99,13 +102,21 @@ export async function updateState(
   await operations.setClusterState(speaksFor(cluster), { cluster, values });
 }
 
+/** What was submitted to it through this door ends with it: the next of its name is another one. */
 export async function deleteCluster(
   operations: RainbowOperations,
   { cluster, secret }: ClusterSpeaker,
 ): Promise<void> {
   if (cluster === "" || secret === "") throw refuse.incompleteDelete();
   await checkSecret(operations, { cluster, secret });
+  const { tasks } = await operations.listOffered(cluster, limits.receivedJobsMax);
   await operations.deleteCluster(speaksFor(cluster), cluster);
+  for (const { id, spec } of tasks) {
+    if (spec.jobspec === undefined) continue;
+    const { submittedBy } = await operations.getJob(id);
+    if (submittedBy !== submitsTo(cluster).name) continue;
+    await operations.cancelJob(speaksFor(cluster), id, `cluster ${cluster} was deleted`);
+  }
 }
 
 /** What the cluster itself has is no subsystem: without it nothing would match any more. */

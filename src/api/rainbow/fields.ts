@@ -75,15 +75,18 @@ export function toText(bytes: Uint8Array): string {
 }
 
 /** All fields of a number that have a length, in order. */
-export const bytesOf = (fields: readonly WireField[], number: number): readonly Buffer[] =>
-  fields.flatMap((field) =>
-    field.number === number && field.kind === "bytes" ? [field.value] : [],
-  );
+export function bytesOf(fields: readonly WireField[], number: number): readonly Buffer[] {
+  const found: Buffer[] = [];
+  for (const field of fields) {
+    if (field.number === number && field.kind === "bytes") found.push(field.value);
+  }
+  return found;
+}
 
 /** As protobuf has it: the last one counts, and one that is not there is empty. */
 export function textOf(fields: readonly WireField[], number: number): string {
-  const last = bytesOf(fields, number).at(-1);
-  return last === undefined ? "" : toText(last);
+  const last = fields.findLast((field) => field.number === number && field.kind === "bytes");
+  return last?.kind === "bytes" ? toText(last.value) : "";
 }
 
 /** The last number of that field; undefined: there is none. A negative count is none at all. */

@@ -11,7 +11,7 @@ import { shapeOf } from "../../core/jobspec/shape.ts";
 import { toNextgen } from "../../core/jobspec/to-nextgen.ts";
 import { toResources } from "../../core/model/resources.ts";
 import { limits } from "../../limits.ts";
-import type { OfferedTaskView } from "./operations.ts";
+import type { OfferedTaskView } from "../../server/views.ts";
 import type { ReadText } from "./jobspecs.ts";
 import { type CommandLine, lineOf, sentWith } from "./translate.ts";
 

@@ -59,6 +59,11 @@ export const refuse = {
       "unschedulable",
       `no clusters passed selection${why === undefined ? "" : `: ${why}`}`,
     ),
+  tooLarge: (bytes: number) =>
+    new AppError(
+      "exhausted",
+      `the jobspec has ${bytes} bytes as JSON, more than a cluster could receive`,
+    ),
   noSecret: () => new AppError("invalid_argument", "a cluster secret is required"),
   noJobs: () => new AppError("invalid_argument", "one or more jobs must be accepted"),
   noJobspec: () => new AppError("invalid_argument", "unexpected end of JSON input"),

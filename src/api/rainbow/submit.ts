@@ -1,5 +1,7 @@
 import { strategyNames } from "../../core/scheduler/select/all.ts";
+import { limits } from "../../limits.ts";
 import type { SatisfyView } from "../../server/views.ts";
+import { submitsTo } from "./clusters.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./decode.ts";
 import type { SubmitAnswer } from "./encode.ts";
 import type { ReadJobspec, ReadText } from "./jobspecs.ts";
@@ -44,6 +46,9 @@ async function submitJobspec(
   const names = await checkTokens(operations, request.clusters);
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
+  // In a record it stands as JSON, and must leave some room for the rest.
+  const size = Buffer.byteLength(JSON.stringify(text));
+  if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
   const asked = read(text);
   const view = await operations.satisfy(selecting(request, asked, names));
   const ranked = view.selection?.ranked ?? [];
@@ -53,6 +58,9 @@ async function submitJobspec(
   const job = toSubmission(asked, { name, text, cluster });
   return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
 }
+
+/** Of a record beside its jobspec. */
+const RECORD_BYTES = 8_192;
 
 const selecting = (
   { algorithm, options }: JobspecRequest,
@@ -70,8 +78,12 @@ async function checkTokens(
   clusters: JobspecRequest["clusters"],
 ): Promise<readonly string[]> {
   const given = clusters.filter(({ name, token }) => name !== "" && token !== "");
-  await Promise.all(given.map((cluster) => checkToken(operations, cluster)));
   if (given.length === 0) throw refuse.noClusters();
+  // A few at once: the first wrong one ends it, and others have secrets to be checked too.
+  for (let at = 0; at < given.length; at += limits.secretChecksMax) {
+    const some = given.slice(at, at + limits.secretChecksMax);
+    await Promise.all(some.map((cluster) => checkToken(operations, cluster)));
+  }
   return [...new Set(given.map(({ name }) => name))];
 }
 
@@ -88,7 +100,7 @@ async function hand(
   job: ReturnType<typeof toSubmission>,
   cluster: string,
 ): Promise<number> {
-  const { jobs } = await operations.submitJobs({ name: `submitter:${cluster}` }, [job]);
+  const { jobs } = await operations.submitJobs(submitsTo(cluster), [job]);
   return Number(jobs[0]?.id ?? 0);
 }
 

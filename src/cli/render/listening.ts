@@ -4,13 +4,14 @@ import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
-  { http, grpc, data, node, rainbowSecretFile = "" }: Listening,
+  { http, grpc, rainbow, data, node, rainbowSecretFile = "" }: Listening,
   page: Page,
 ): string {
   const fields = renderFields(
     [
       ["REST", `http://${http} (docs: http://${http}/docs)`],
       ["gRPC", grpc],
+      ["Rainbow", rainbow ?? ""],
       ["Data", data],
       ["Node", node ?? ""],
       ["Register secret", rainbowSecretFile],

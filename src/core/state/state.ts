@@ -12,7 +12,7 @@ import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
-import { canMove, isActive } from "../model/task.ts";
+import { isActive } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
@@ -382,13 +382,4 @@ export class State {
     this.disconnected.delete(record);
     this.nodes.delete(id);
   }
-}
-
-/** Asserts that a change is one the tables of transitions allow; called for what `decide` made. */
-export function checkMove(state: State, row: Task): void {
-  const before = state.task(row)?.state;
-  invariant(
-    canMove(before, row.state),
-    `task ${row.jobId}.${row.index} moves from ${before?.kind ?? "pending"} to ${row.state.kind}`,
-  );
 }

@@ -50,13 +50,13 @@ export function reportFor(executor: Executor, id: RunId): RunReport | undefined 
   return executor.known().find((run) => sameRun(run.id, id))?.report;
 }
 
-export function endOfRun(executor: Executor, id: RunId): Promise<Ended> {
+export function endOfRun(executor: Executor, id: RunId, timeoutMs = 60_000): Promise<Ended> {
   return eventually(
     () => {
       const report = reportFor(executor, id);
       return report?.kind === "ended" ? report : undefined;
     },
-    { what: `the end of run ${JSON.stringify(id)}` },
+    { what: `the end of run ${JSON.stringify(id)}`, timeoutMs },
   );
 }
 

@@ -15,7 +15,7 @@ export interface FluxBed {
 
 /** The stand-in; `break` makes it fail as the file of that name does. */
 export interface StandIn extends FluxBed {
-  break(how: "down" | "hang" | "refuse" | "hold", text?: string): void;
+  break(how: "down" | "hang" | "refuse" | "hold" | "mute", text?: string): void;
   mend(): void;
   /** How it was called, but for looking at jobs. */
   calls(): readonly (readonly string[])[];

@@ -75,6 +75,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       stop: (id) => runs.stop(id),
       forget: (id) => runs.forget(id),
       known: () => runs.known(),
+      queued: () => [], // what is started begins at once
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
       async close() {

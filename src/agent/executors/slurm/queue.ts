@@ -54,7 +54,6 @@ const SACCT: readonly string[] = [
   "--noheader",
   "--parsable2",
   "--allocations",
-  "--array",
   "--format=JobID,State,ExitCode,Start,End,Comment",
 ];
 

@@ -82,11 +82,14 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
 
     async poll(ids) {
       const nowMs = clock.nowMs();
-      const wanted = new Set(ids);
       const states = new Map<string, LowerState>();
       const note = (jobs: readonly QueuedJob[]): void => {
-        for (const job of jobs)
-          if (wanted.has(job.id)) states.set(job.id, toLowerState(job, nowMs));
+        const byId = new Map(jobs.map((job) => [job.id, job]));
+        for (const id of ids) {
+          // An array that was cancelled before it began is one job again.
+          const job = byId.get(id) ?? byId.get(id.split("_")[0] ?? "");
+          if (job !== undefined && !states.has(id)) states.set(id, toLowerState(job, nowMs));
+        }
       };
       note(await queue());
       const missing = ids.filter((id) => !states.has(id));
@@ -96,7 +99,7 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
           // Others are known, and these may be once it answers.
           const reason = describeChain(error);
           for (const id of some) states.set(id, { kind: "queued", reason });
-          return [];
+          return undefined;
         });
         note(answer ?? []);
       }
@@ -118,8 +121,8 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
 const IDS_PER_CALL = 500;
 
 /**
- * Asks sacct. undefined: this Slurm keeps no accounting, which is remembered. Where there is some and
- * it does not answer, nobody knows what became of a job: that is no end.
+ * Asks sacct. undefined: this Slurm keeps no accounting, or none for us, which is remembered. Where there
+ * is some and it does not answer, nobody knows what became of a job: that is no end.
  */
 function createAccounting(run: RunSlurm) {
   let isThere = true;
@@ -128,8 +131,8 @@ function createAccounting(run: RunSlurm) {
     try {
       return parseSacct(await run("sacct", args));
     } catch (error) {
-      if (!(error instanceof AppError) || !/disabled|cannot be run/.test(error.message))
-        throw error;
+      const isAway = error instanceof AppError && error.code === "unavailable";
+      if (isAway && !/disabled|cannot be run/.test(error.message)) throw error;
       isThere = false;
       return undefined;
     }

@@ -72,7 +72,12 @@ export function failForGood(task: ActiveTask | AcceptedTask, message: string, no
 }
 
 /** The attempt is gone with its node, or its node no longer knows it. */
-export const loseAttempt = (job: Job, task: ActiveTask, message: string, nowMs: number): Task =>
+export const loseAttempt = (
+  job: Job,
+  task: ActiveTask | AcceptedTask,
+  message: string,
+  nowMs: number,
+): Task =>
   failAttempt(
     job,
     task,

@@ -161,6 +161,14 @@ describe("a cluster that runs by itself what it takes", () => {
     expect([stateOf(world, 1)?.kind, jobState(world, 1)]).toEqual(["waiting", "pending"]);
     world.plan();
     expect(world.state.task(ref(1))).toMatchObject({ attempt: 2, state: { kind: "offered" } });
+    accept(world, 1);
+    report(world, { kind: "started", task: ref(1), startedAtMs: 1_500 });
+    report(world, { kind: "returned", task: ref(1) });
+    expect([stateOf(world, 1)?.kind, jobState(world, 1)]).toEqual(["waiting", "running"]);
+    expect(world.state.task(ref(1))).toMatchObject({
+      losses: 1,
+      past: [{ attempt: 2, cluster: "blue", failure: { message: "cluster blue gave it back" } }],
+    });
     expectSound(world);
   });
 

@@ -6,7 +6,13 @@ import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, TaskEvent } from "../command.ts";
 import type { State } from "../state.ts";
 import { requireCluster } from "./clusters.ts";
-import { type AcceptedTask, failForGood, isAcceptedTask, withdrawn } from "./end-attempt.ts";
+import {
+  type AcceptedTask,
+  failForGood,
+  isAcceptedTask,
+  loseAttempt,
+  withdrawn,
+} from "./end-attempt.ts";
 import { ended, plausible } from "./report-runs.ts";
 
 /**
@@ -97,9 +103,15 @@ function after(
   told: ToldOutput | undefined,
   nowMs: number,
 ): Task {
-  if (event.kind === "returned") return withdrawn(task, nowMs);
   const job = state.jobs.get(task.jobId)?.job;
   if (job === undefined) throw new AppError("internal", `task ${task.jobId} has no job`);
+  if (event.kind === "returned") {
+    // What it had begun is lost; otherwise it is as if it had never taken it.
+    const message = `cluster ${task.state.cluster} gave it back`;
+    return task.state.startedAtMs === undefined
+      ? withdrawn(task, nowMs)
+      : loseAttempt(job, task, message, nowMs);
+  }
   const run = { jobId: task.jobId, index: task.index, attempt: task.attempt };
   const said = plausible({ ...event, run }, task.state.acceptedAtMs, nowMs);
   if (said.kind === "started") {

@@ -1,0 +1,129 @@
+import type { CallerOptions, CallerResult } from "../rainbow-callers.ts";
+import { atLeast, type Bench, type Case, type Measure } from "../support/part.ts";
+import { startMeter } from "../support/proc.ts";
+import {
+  graphOf,
+  type RainbowPeer,
+  rainbowPeers,
+  register,
+  type RegisteredCluster,
+} from "../support/rainbow-peer.ts";
+import type { Site } from "../support/site.ts";
+
+const SUBMISSIONS = 5_000;
+const JOBS = 10_000;
+const BATCH = 100;
+/** Twenty times what rainbow's own server does with 100 clusters on such a machine, 63 to 88/s. */
+const MANY_BUDGET = 20 * 88;
+
+/** A rack with 2 nodes with 4 cores, as rainbow's client makes it. */
+const JOBSPEC = JSON.stringify({
+  version: 1,
+  resources: {
+    "task-resources": {
+      type: "rack",
+      replicas: 1,
+      with: [{ type: "node", count: 2, with: [{ type: "core", count: 4 }] }],
+    },
+  },
+  tasks: [{ command: ["hostname"], resources: "task-resources" }],
+});
+
+interface World {
+  readonly bench: Bench;
+  readonly site: Site;
+  readonly peer: RainbowPeer;
+  readonly clusters: readonly RegisteredCluster[];
+}
+
+async function openWorlds(
+  bench: Bench,
+  shape: { readonly clusters: number; readonly nodes: number },
+  measure: (world: World) => Promise<readonly Measure[]>,
+): Promise<readonly Measure[]> {
+  const measures: Measure[] = [];
+  const graph = graphOf(shape.nodes);
+  for (const start of rainbowPeers) {
+    const site = bench.openSite();
+    const peer = await start(site);
+    const clusters: RegisteredCluster[] = [];
+    for (let at = 0; at < shape.clusters; at++) {
+      clusters.push(await register(peer.address, `c${at}`, graph));
+    }
+    measures.push(...(await measure({ bench, site, peer, clusters })));
+    await site.close();
+  }
+  return measures;
+}
+
+async function callers(
+  { site, peer, clusters }: World,
+  connections: number,
+  work: CallerOptions["work"],
+): Promise<CallerResult & { readonly cpuMsPerTask: Readonly<Record<string, number>> }> {
+  const count = work.kind === "submit" ? work.calls : work.jobs;
+  const options: CallerOptions = {
+    server: peer.address,
+    connections,
+    clusters,
+    jobspec: JOBSPEC,
+    work,
+  };
+  const stop = startMeter({ server: peer.pid });
+  const child = site.startScript("rainbow-callers.ts", options);
+  const output = await child.prints(/^called (.*)$/m, 600_000);
+  const result = JSON.parse(output) as CallerResult;
+  return { ...result, cpuMsPerTask: { ...stop(count), clients: result.cpuMs } };
+}
+
+const submitting = (
+  id: string,
+  shape: { readonly clusters: number; readonly nodes: number },
+  budget?: number,
+): Case => ({
+  id,
+  what: `rainbow's Satisfy + SubmitJob, ${shape.clusters} clusters of ${shape.nodes} nodes`,
+  run: (bench) =>
+    openWorlds(bench, shape, async (world) => {
+      const measures: Measure[] = [];
+      for (const connections of [1, 16]) {
+        const calls = bench.count(SUBMISSIONS);
+        const told = await callers(world, connections, { kind: "submit", calls });
+        bench.worked(calls);
+        const { name } = world.peer;
+        measures.push({
+          name: `${name}, ${connections} connection${connections === 1 ? "" : "s"}`,
+          value: calls / told.seconds,
+          unit: "jobs/s",
+          ...(budget === undefined || name !== "busbar" ? {} : { must: atLeast(budget) }),
+          cpuMsPerTask: told.cpuMsPerTask,
+          note: `p50 ${told.p50.toFixed(2)} ms, p99 ${told.p99.toFixed(2)} ms`,
+        });
+      }
+      return measures;
+    }),
+});
+
+export const oneCluster = submitting("i.one", { clusters: 1, nodes: 4 });
+export const manyClusters = submitting("i.many", { clusters: 100, nodes: 64 }, MANY_BUDGET);
+
+export const handingOver: Case = {
+  id: "i.receive",
+  what: `rainbow's ReceiveJobs + AcceptJobs in batches of ${BATCH}, one consumer`,
+  run: (bench) =>
+    openWorlds(bench, { clusters: 1, nodes: 4 }, async (world) => {
+      const jobs = bench.count(JOBS);
+      await callers(world, 16, { kind: "submit", calls: jobs });
+      const told = await callers(world, 1, { kind: "drain", jobs, batch: BATCH });
+      bench.worked(jobs);
+      return [
+        {
+          name: world.peer.name,
+          value: jobs / told.seconds,
+          unit: "jobs/s",
+          cpuMsPerTask: told.cpuMsPerTask,
+          note: `a batch: p50 ${told.p50.toFixed(1)} ms, p99 ${told.p99.toFixed(1)} ms`,
+        },
+      ];
+    }),
+};

@@ -1,0 +1,109 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { MemoryGraph, SatisfyResponseSchema } from "../src/gen/rainbow/v1/memory_pb.ts";
+import { RainbowScheduler, SubmitJobResponseSchema } from "../src/gen/rainbow/v1/rainbow_pb.ts";
+import { type Frames, openFrames } from "./support/frame-wire.ts";
+import { percentile } from "./support/numbers.ts";
+
+/** What the bench asks of this process, as JSON in its first argument. */
+export interface CallerOptions {
+  readonly server: string;
+  readonly connections: number;
+  readonly clusters: readonly { readonly name: string; readonly token: string; secret: string }[];
+  readonly jobspec: string;
+  readonly work:
+    | { readonly kind: "submit"; readonly calls: number }
+    /** Jobs of the first cluster, so many at once. */
+    | { readonly kind: "drain"; readonly jobs: number; readonly batch: number };
+}
+
+const { satisfy } = MemoryGraph.method;
+const { submitJob, receiveJobs, acceptJobs } = RainbowScheduler.method;
+const pathOf = (method: { name: string; parent: { typeName: string } }): string =>
+  `/${method.parent.typeName}/${method.name}`;
+
+/** What a real client does: asks who matches, then submits with all of them. */
+async function submitAll(wires: readonly Frames[], options: CallerOptions, calls: number) {
+  const { jobspec, clusters } = options;
+  const ask = Buffer.from(toBinary(satisfy.input, create(satisfy.input, { payload: jobspec })));
+  const message = create(submitJob.input, {
+    name: "bench",
+    jobspec,
+    clusters: clusters.map(({ name, token }) => ({ name, token })),
+    selectAlgorithm: "random",
+  });
+  const request = Buffer.from(toBinary(submitJob.input, message));
+  const tookMs: number[] = [];
+  let left = calls;
+  const one = async (wire: Frames): Promise<void> => {
+    const { clusters: matches } = fromBinary(
+      SatisfyResponseSchema,
+      await wire.call(pathOf(satisfy), ask),
+    );
+    if (matches.length !== clusters.length) throw new Error(`${matches.length} clusters match`);
+    const answer = fromBinary(SubmitJobResponseSchema, await wire.call(pathOf(submitJob), request));
+    if (answer.status !== 1) throw new Error(`submission ended with ${answer.status}`);
+  };
+  // Connecting, and the first check of each token, are not what is measured.
+  await Promise.all(wires.map(one));
+  const measured = measure();
+  await Promise.all(
+    wires.map(async (wire) => {
+      while (left-- > 0) {
+        const sentMs = performance.now();
+        await one(wire);
+        tookMs.push(performance.now() - sentMs);
+      }
+    }),
+  );
+  return measured(calls, tookMs);
+}
+
+/** One consumer that receives and accepts until it has had them all. */
+async function drain(wire: Frames, options: CallerOptions, jobs: number, batch: number) {
+  const [{ name: cluster, secret } = { name: "", secret: "" }] = options.clusters;
+  const request = create(receiveJobs.input, { cluster, secret, maxJobs: batch });
+  const ask = Buffer.from(toBinary(receiveJobs.input, request));
+  const measured = measure();
+  const tookMs: number[] = [];
+  for (let got = 0; got < jobs;) {
+    const sentMs = performance.now();
+    const received = fromBinary(receiveJobs.output, await wire.call(pathOf(receiveJobs), ask));
+    const jobids = Object.keys(received.jobs).map(Number);
+    const accepting = create(acceptJobs.input, { cluster, secret, jobids });
+    const bytes = Buffer.from(toBinary(acceptJobs.input, accepting));
+    const { status } = fromBinary(acceptJobs.output, await wire.call(pathOf(acceptJobs), bytes));
+    if (status !== 2 || jobids.length === 0) throw new Error(`accepting ended with ${status}`);
+    got += jobids.length;
+    tookMs.push(performance.now() - sentMs);
+  }
+  return measured(jobs, tookMs);
+}
+
+function measure() {
+  const cpuBefore = process.cpuUsage();
+  const beginMs = performance.now();
+  return (count: number, tookMs: readonly number[]) => {
+    const seconds = (performance.now() - beginMs) / 1_000;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const cpuMs = (user + system) / 1_000 / count;
+    return { seconds, cpuMs, p50: percentile(tookMs, 0.5), p99: percentile(tookMs, 0.99) };
+  };
+}
+
+export type CallerResult = Awaited<ReturnType<typeof submitAll>>;
+
+async function main(options: CallerOptions): Promise<CallerResult> {
+  const { server, connections, work } = options;
+  const wires = Array.from({ length: connections }, () => openFrames(server));
+  const [first] = wires;
+  if (first === undefined) throw new Error("at least one connection is needed");
+  const result =
+    work.kind === "submit"
+      ? await submitAll(wires, options, work.calls)
+      : await drain(first, options, work.jobs, work.batch);
+  for (const wire of wires) wire.close();
+  return result;
+}
+
+const options = JSON.parse(process.argv[2] ?? "") as CallerOptions;
+process.stdout.write(`called ${JSON.stringify(await main(options))}\n`);

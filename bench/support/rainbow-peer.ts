@@ -1,0 +1,97 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials } from "@grpc/grpc-js";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
+import { waitUntil } from "./numbers.ts";
+import type { Site } from "./site.ts";
+
+/** A server that rainbow's clients can call. */
+export interface RainbowPeer {
+  readonly name: string;
+  readonly address: string;
+  readonly pid: number;
+}
+
+const SECRET = "chocolate-cookies";
+const same = (bytes: Buffer): Buffer => bytes;
+
+/** Busbar, and the server that RAINBOW_SERVER names, if it does: one after the other. */
+export const rainbowPeers: readonly ((site: Site) => Promise<RainbowPeer>)[] = [
+  async (site) => {
+    writeFileSync(site.path("secret"), SECRET);
+    const server = await site.startServer("data", ["--rainbow-secret-file", site.path("secret")]);
+    return { name: "busbar", address: server.grpc, pid: server.process.pid };
+  },
+  ...(process.env["RAINBOW_SERVER"] === undefined ? [] : [startRainbow]),
+];
+
+async function startRainbow(site: Site): Promise<RainbowPeer> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const flags = ["--host", address, "--db", site.path("rainbow.db"), "--secret", SECRET];
+  const program = process.env["RAINBOW_SERVER"] ?? "";
+  const child = site.start(program, [...flags, "--global-token", "", "--cleanup"]);
+  const isUp = () => register(address, "probe", graphOf(1)).then(Boolean, () => false);
+  await waitUntil("starting rainbow", isUp, { everyMs: 50, timeoutMs: 30_000 });
+  return { name: "rainbow", address, pid: child.pid };
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const at = server.address();
+      server.close(() => resolve(typeof at === "object" && at !== null ? at.port : 0));
+    });
+  });
+
+export interface RegisteredCluster {
+  readonly name: string;
+  readonly token: string;
+  readonly secret: string;
+}
+
+export async function register(
+  server: string,
+  name: string,
+  nodes: string,
+): Promise<RegisteredCluster> {
+  const { register: method } = RainbowScheduler.method;
+  const request = Buffer.from(
+    toBinary(method.input, create(method.input, { name, secret: SECRET, nodes })),
+  );
+  const client = new Client(server, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
+  const path = `/${method.parent.typeName}/${method.name}`;
+  try {
+    const bytes = await new Promise<Buffer>((resolve, reject) => {
+      client.makeUnaryRequest(path, same, same, request, (error, answer) => {
+        if (error !== null) reject(error);
+        else resolve(answer ?? Buffer.alloc(0));
+      });
+    });
+    const { token, secret, status } = fromBinary(method.output, bytes);
+    if (status !== 1) throw new Error(`registering ${name} ended with ${status}`);
+    return { name, token, secret };
+  } finally {
+    client.close();
+  }
+}
+
+/** A cluster with a rack of nodes, each with a socket of 8 cores. */
+export function graphOf(nodes: number): string {
+  const vertices: Record<string, unknown> = {};
+  const edges: unknown[] = [];
+  let count = 0;
+  const add = (type: string, above?: string): string => {
+    const id = String(count++);
+    vertices[id] = { label: id, metadata: { type, size: 1, unit: "" } };
+    if (above !== undefined) edges.push({ source: above, target: id, relation: "contains" });
+    return id;
+  };
+  const rack = add("rack", add("cluster"));
+  for (let node = 0; node < nodes; node++) {
+    const socket = add("socket", add("node", rack));
+    for (let core = 0; core < 8; core++) add("core", socket);
+  }
+  return JSON.stringify({ graph: { nodes: vertices, edges } });
+}

@@ -1,0 +1,203 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { LowerScheduler } from "../../lower/scheduler.ts";
+import { runCommand } from "../../lower/command.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { createSlurmScheduler } from "./slurm-scheduler.ts";
+
+let directory: string;
+let slurm: LowerScheduler;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "busbar-fake-slurm-"));
+  const env = { PATH: `${directory}:${process.env["PATH"]}` };
+  slurm = createSlurmScheduler({ env, clock: new FakeClock() });
+  for (const name of ["sbatch", "squeue", "sacct", "scancel"]) program(name, "exit 1");
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A stand-in that notes how it was called, and does what the test says. */
+function program(name: string, text: string): void {
+  const path = join(directory, name);
+  const note = `for each in "$@"; do printf '%s\\n' "$each"; done >>${path}.calls; cat >${path}.stdin`;
+  writeFileSync(path, `#!/bin/sh\n${note}\n${text}\n`);
+  chmodSync(path, 0o700);
+}
+const called = (name: string): string[] =>
+  readFileSync(join(directory, `${name}.calls`), "utf8")
+    .trim()
+    .split("\n");
+const says = (text: string): string => `cat <<'END'\n${text}\nEND`;
+
+const SHAPE = {
+  nodes: undefined,
+  processes: 1,
+  coresPerProcess: 0,
+  gpusPerProcess: 0,
+  memoryBytesPerProcess: 0,
+  isExclusive: false,
+};
+const job = {
+  marker: "busbar:x:1.0.1",
+  name: "job",
+  script: "#!/bin/sh\necho hi\n",
+  directory: "/",
+  timeLimitMs: undefined,
+  shape: SHAPE,
+  launch: "each-process" as const,
+  indexes: undefined,
+  after: [],
+  stdout: "/o",
+  stderr: "/e",
+};
+
+describe("submit", () => {
+  test("hands the script over on stdin and gives an id for each element", async () => {
+    program("sbatch", "echo 42");
+    expect(await slurm.submit(job)).toEqual(["42"]);
+    expect(readFileSync(join(directory, "sbatch.stdin"), "utf8")).toBe(job.script);
+    expect(called("sbatch")).toContain("--comment=busbar:x:1.0.1");
+    expect(await slurm.submit({ ...job, indexes: [0, 5] })).toEqual(["42_0", "42_5"]);
+  });
+
+  const failures: readonly [text: string, code: string][] = [
+    ["echo 'sbatch: error: Unable to contact slurm controller' >&2; exit 1", "unavailable"],
+    ["echo 'sbatch: error: Invalid account' >&2; exit 1", "invalid_argument"],
+    ["kill -KILL $$", "unavailable"],
+    ["echo what", "unavailable"],
+  ];
+  for (const [text, code] of failures) {
+    test(`${text}: ${code}`, async () => {
+      program("sbatch", text);
+      await expect(slurm.submit(job)).rejects.toMatchObject({ code });
+    });
+  }
+});
+
+describe("poll", () => {
+  test("asks squeue once for all, and sacct for what it does not know", async () => {
+    program("squeue", says("1|RUNNING|None|0|100|NONE|x|\n9|RUNNING|None|0|100|NONE|x|"));
+    program("sacct", says("2|COMPLETED|0:0|100|101|"));
+    expect(await slurm.poll(["1", "2", "3"])).toEqual(
+      new Map<string, unknown>([
+        ["1", { kind: "running", startedAtMs: 100_000 }],
+        [
+          "2",
+          {
+            kind: "ended",
+            startedAtMs: 100_000,
+            endedAtMs: 101_000,
+            end: { kind: "exited", exitCode: 0 },
+          },
+        ],
+        ["3", { kind: "unknown" }],
+      ]),
+    );
+    expect(called("squeue").filter((each) => each === "--me").length).toBe(1);
+    expect(called("sacct")).toContain("--jobs=2,3");
+  });
+
+  test("without accounting what squeue does not know is unknown, and sacct is not asked again", async () => {
+    program("squeue", "exit 0");
+    program("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
+    for (const id of ["1", "2"]) {
+      expect(await slurm.poll([id])).toEqual(new Map([[id, { kind: "unknown" }]]));
+    }
+    expect(called("sacct").filter((each) => each.startsWith("--jobs="))).toEqual(["--jobs=1"]);
+  });
+
+  test("while accounting does not answer nothing is given up", async () => {
+    program("squeue", says("1|RUNNING|None|0|100|NONE|x|"));
+    program("sacct", "echo 'sacct: error: Unable to contact slurmdbd' >&2; exit 1");
+    const states = await slurm.poll(["1", "2"]);
+    expect([...states.values()].map(({ kind }) => kind)).toEqual(["running", "queued"]);
+  });
+
+  test("an array that was cancelled in the queue has no elements any more", async () => {
+    program("squeue", says("7|CANCELLED|None|0|100|100|x|"));
+    const states = await slurm.poll(["7_0", "7_1"]);
+    expect([...states.values()]).toMatchObject([
+      { end: { kind: "cancelled" } },
+      { end: { kind: "cancelled" } },
+    ]);
+  });
+
+  test("a controller that is away leaves everything open", async () => {
+    program(
+      "squeue",
+      "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1",
+    );
+    await expect(slurm.poll(["1"])).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
+
+test("find: by comments, of arrays by index, in the queue and in accounting", async () => {
+  program(
+    "squeue",
+    says(
+      "1|RUNNING|None|0|100|NONE|a|\n2_0|RUNNING|None|0|1|NONE|b|\n2_2|PENDING|None|0|1|NONE|b|",
+    ),
+  );
+  program("sacct", says("5|COMPLETED|0:0|100|101|c\n2_0|RUNNING|0:0|1|Unknown|b"));
+  const queries = [
+    { marker: "a", indexes: undefined },
+    { marker: "b", indexes: [0, 1, 2] },
+    { marker: "c", indexes: undefined },
+    { marker: "d", indexes: undefined },
+  ];
+  expect(await slurm.find(queries)).toEqual(
+    new Map([
+      ["a", ["1"]],
+      ["b", ["2_0", undefined, "2_2"]],
+      ["c", ["5"]],
+    ]),
+  );
+});
+
+describe("cancel", () => {
+  test("asks, or kills", async () => {
+    program("scancel", "exit 0");
+    await slurm.cancel(["1", "2_3"], "ask");
+    expect(called("scancel")).toEqual(["--quiet", "1", "2_3"]);
+    await slurm.cancel(["1"], "kill");
+    expect(called("scancel").slice(3)).toEqual(
+      "--quiet --signal=KILL --full 1 --quiet 1".split(" "),
+    );
+  });
+
+  test("minds no job that has ended, but a controller that is away", async () => {
+    program(
+      "scancel",
+      "echo 'scancel: error: Kill job error on job id 1: Invalid job id specified' >&2; exit 1",
+    );
+    await slurm.cancel(["1"], "ask");
+    program("scancel", "echo 'scancel: error: Unable to contact slurm controller' >&2; exit 1");
+    await expect(slurm.cancel(["1"], "ask")).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
+
+describe("a command of the scheduler", () => {
+  const bounds = { env: { PATH: process.env["PATH"] } };
+  test("that hangs is killed, with what it started", async () => {
+    const run = runCommand("sh", ["-c", "sleep 100 & sleep 100"], { ...bounds, timeoutMs: 50 });
+    await expect(run).rejects.toMatchObject({
+      code: "unavailable",
+      message: "sh did not answer in 50 ms",
+    });
+  });
+  test("that says too much is given up", async () => {
+    const run = runCommand("sh", ["-c", "yes"], { ...bounds, outputBytesMax: 1_000 });
+    await expect(run).rejects.toMatchObject({ message: "sh said more than 1000 bytes" });
+  });
+  test("that is not there, or does not read what it is given", async () => {
+    const run = runCommand("no-such-program", [], bounds);
+    await expect(run).rejects.toMatchObject({ message: "no-such-program cannot be run" });
+    const input = "x".repeat(1_000_000);
+    expect(await runCommand("true", [], { ...bounds, input })).toMatchObject({ exitCode: 0 });
+  });
+});

@@ -1,0 +1,197 @@
+import type { NamedOptions, RainbowConfig, Written } from "./rainbow-config-file.ts";
+
+/** What becomes of one key. */
+export interface ImportStep {
+  readonly key: string;
+  /** In words that never hold a secret. */
+  readonly becomes: string;
+  /** apply: is sent to the server. flag: is said when the server starts. none: means nothing here. */
+  readonly kind: "apply" | "flag" | "blocked" | "none";
+  /** Of what is blocked: why, and what would help. */
+  readonly hint?: string;
+}
+
+/** What the server is asked to keep. */
+export interface ImportRequest {
+  readonly registerSecret?: string;
+  readonly clusters: readonly {
+    readonly name: string;
+    readonly secret?: string;
+    readonly token?: string;
+  }[];
+}
+
+export interface ImportPlan {
+  readonly steps: readonly ImportStep[];
+  readonly request: ImportRequest;
+  /** Of `busbar server` and `busbar up`. */
+  readonly flags: readonly string[];
+  /** What the file of `--select-options` holds. */
+  readonly selectOptions: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+/** What each key of rainbow's configuration becomes, given the clusters there are. */
+export function planImport(config: RainbowConfig, registered: ReadonlySet<string>): ImportPlan {
+  const request = requestOf(config, registered);
+  return {
+    steps: [
+      ...secretSteps(config),
+      ...selectionSteps(config.selection),
+      ...matchSteps(config.match),
+      ...clusterSteps(config, registered),
+      ...databaseSteps(config.database),
+      ...config.unknown.map((key) => none(key, "nothing: rainbow does not read it either")),
+    ],
+    request,
+    flags: flagsOf(config),
+    selectOptions: Object.fromEntries(config.selection.options.map(optionOf)),
+    warnings: warningsOf(config),
+  };
+}
+
+const none = (key: string, becomes: string): ImportStep => ({ key, becomes, kind: "none" });
+const isEmpty = ({ text }: Written): boolean => text === "";
+const isGiven = (written: Written | undefined): written is Written =>
+  written !== undefined && !isEmpty(written);
+/** The last word of "scheduler.algorithms.selection.options.priorities". */
+const optionOf = ({ key, text }: Written): [string, string] => [
+  key.slice(key.indexOf(".options.") + ".options.".length),
+  text,
+];
+
+function secretSteps({ registerSecret, schedulerName, user }: RainbowConfig): ImportStep[] {
+  const steps: ImportStep[] = [];
+  if (registerSecret !== undefined) {
+    steps.push(credentialStep(registerSecret, "the secret for registering clusters"));
+  }
+  if (schedulerName !== undefined) {
+    steps.push(none(schedulerName.key, "nothing: names are given where they are used"));
+  }
+  if (user !== undefined) steps.push(none(user.key, "nothing: users are not told apart yet"));
+  return steps;
+}
+
+/** A registration that failed leaves empty texts behind in rainbow's file. */
+const credentialStep = (written: Written, becomes: string): ImportStep =>
+  isEmpty(written)
+    ? none(written.key, "nothing: it is empty")
+    : { key: written.key, becomes, kind: "apply" };
+
+function selectionSteps({ name, options }: NamedOptions): ImportStep[] {
+  const steps: ImportStep[] = [];
+  if (isGiven(name)) {
+    steps.push({ key: name.key, becomes: `--select ${name.text}`, kind: "flag" });
+  }
+  for (const { key } of options) {
+    steps.push({ key, becomes: "in the file of --select-options", kind: "flag" });
+  }
+  return steps;
+}
+
+const matchSteps = ({ name, options }: NamedOptions): ImportStep[] =>
+  [...(name === undefined ? [] : [name]), ...options].map(({ key }) =>
+    none(key, "nothing: all that a jobspec requires counts"),
+  );
+
+function clusterSteps(
+  { cluster, clusters }: RainbowConfig,
+  registered: ReadonlySet<string>,
+): ImportStep[] {
+  const steps: ImportStep[] = [];
+  const { name, secret } = cluster;
+  if (name !== undefined) steps.push(none(name.key, "says whose secret it is"));
+  if (secret !== undefined) steps.push(ofCluster(secret, "secret", name, registered));
+  for (const { name: own, token } of clusters) {
+    if (token === undefined) steps.push(none(own.key, "nothing: it has no token"));
+    else steps.push(ofCluster(token, "token", own, registered));
+  }
+  return steps;
+}
+
+function ofCluster(
+  written: Written,
+  what: "secret" | "token",
+  name: Written | undefined,
+  registered: ReadonlySet<string>,
+): ImportStep {
+  if (isEmpty(written)) return none(written.key, "nothing: it is empty");
+  if (!isGiven(name)) {
+    const hint = "say cluster.name in the file";
+    return { key: written.key, becomes: `the ${what} of a cluster`, kind: "blocked", hint };
+  }
+  const becomes = `the ${what} of cluster ${name.text}`;
+  if (registered.has(name.text)) return { key: written.key, becomes, kind: "apply" };
+  const hint = `busbar cluster register ${name.text} --graph FILE, then import again`;
+  return { key: written.key, becomes, kind: "blocked", hint };
+}
+
+const OWN_DATABASE = "memory";
+
+function databaseSteps(database: RainbowConfig["database"]): ImportStep[] {
+  const { name, host, options } = database;
+  const address = addressOf(database);
+  const steps: ImportStep[] = [];
+  if (isGiven(name)) {
+    steps.push(
+      name.text === OWN_DATABASE
+        ? none(name.key, "nothing: graphs are kept by the server")
+        : {
+            key: name.key,
+            becomes: "nothing: graphs are kept by the server",
+            kind: "blocked",
+            hint: `there is no ${name.text} behind it; register the clusters with their graphs`,
+          },
+    );
+  }
+  for (const written of [...(host === undefined ? [] : [host]), ...options]) {
+    steps.push(
+      written === address
+        ? { key: written.key, becomes: `--rainbow ${written.text}`, kind: "flag" }
+        : none(written.key, "nothing: no client of this server needs it"),
+    );
+  }
+  return steps;
+}
+
+function requestOf(
+  { registerSecret, cluster, clusters }: RainbowConfig,
+  registered: ReadonlySet<string>,
+): ImportRequest {
+  const own = new Map<string, { secret?: string; token?: string }>();
+  const put = (name: Written | undefined, field: "secret" | "token", text: Written | undefined) => {
+    if (!isGiven(name) || !isGiven(text) || !registered.has(name.text)) return;
+    own.set(name.text, { ...own.get(name.text), [field]: text.text });
+  };
+  put(cluster.name, "secret", cluster.secret);
+  for (const { name, token } of clusters) put(name, "token", token);
+  return {
+    ...(isGiven(registerSecret) && { registerSecret: registerSecret.text }),
+    clusters: [...own].map(([name, texts]) => ({ name, ...texts })),
+  };
+}
+
+/** Where clients dial: Python's read it from the options. That of another database is none of ours. */
+function addressOf({ name, host, options }: RainbowConfig["database"]): Written | undefined {
+  if (isGiven(name) && name.text !== OWN_DATABASE) return undefined;
+  return [options.find(({ key }) => key === "graphdatabase.options.host"), host].find(isGiven);
+}
+
+function flagsOf({ selection, database }: RainbowConfig): string[] {
+  const host = addressOf(database);
+  return [
+    ...(isGiven(selection.name) ? ["--select", selection.name.text] : []),
+    ...(selection.options.length > 0 ? ["--select-options", "select.yaml"] : []),
+    ...(host === undefined ? [] : ["--rainbow", host.text]),
+  ];
+}
+
+/** The secret of rainbow's documentation, and the token its server gives to everybody. */
+const PUBLISHED = new Set(["chocolate-cookies", "rainbow"]);
+
+function warningsOf({ registerSecret, cluster, clusters }: RainbowConfig): string[] {
+  const texts = [registerSecret, cluster.secret, ...clusters.map(({ token }) => token)];
+  return texts
+    .filter((written) => written !== undefined && PUBLISHED.has(written.text))
+    .map((written) => `${written?.key} is a default that rainbow publishes: anybody may know it`);
+}

@@ -1,0 +1,12 @@
+import { invariant } from "../../lib/invariant.ts";
+import { canMove, type Task } from "../model/task.ts";
+import type { State } from "./state.ts";
+
+/** Asserts that a change is one the tables of transitions allow; called for what `decide` made. */
+export function checkMove(state: State, row: Task): void {
+  const before = state.task(row)?.state;
+  invariant(
+    canMove(before, row.state),
+    `task ${row.jobId}.${row.index} moves from ${before?.kind ?? "pending"} to ${row.state.kind}`,
+  );
+}

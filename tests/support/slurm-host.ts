@@ -1,0 +1,52 @@
+// A process that hosts an executor over Slurm and kills itself (SIGKILL) at one point, to be started by
+// tests: node slurm-host.ts DIRECTORY POINT NTH, with requests as JSON on stdin.
+import { text } from "node:stream/consumers";
+
+import { createSlurmScheduler } from "../../src/agent/executors/slurm/slurm-scheduler.ts";
+import { slurmEnv } from "../../src/agent/executors/slurm/slurm.ts";
+import { createLowerExecutor } from "../../src/agent/lower/lower-executor.ts";
+import type { LowerScheduler } from "../../src/agent/lower/scheduler.ts";
+import { toSteps } from "../../src/core/jobspec/to-steps.ts";
+import type { RunRequest } from "../../src/ports/executor.ts";
+import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
+
+/** Before the scheduler is asked, while it is being asked, or when it has answered. */
+export const deathPoints = ["before-submit", "in-submit", "after-submit", "after-poll"] as const;
+export type DeathPoint = (typeof deathPoints)[number];
+
+const [directory = "", point = "", nth = "1"] = process.argv.slice(2);
+let left = Number(nth);
+
+function passing(here: DeathPoint): void {
+  if (point !== here) return;
+  left -= 1;
+  if (left === 0) process.kill(process.pid, "SIGKILL");
+}
+
+const slurm = createSlurmScheduler({ env: slurmEnv(process.env), clock: realClock });
+const scheduler: LowerScheduler = {
+  ...slurm,
+  async submit(job) {
+    passing("before-submit");
+    const answer = slurm.submit(job);
+    // The program has been started; what it asks for is done after our death.
+    passing("in-submit");
+    const ids = await answer;
+    passing("after-submit");
+    return ids;
+  },
+  async poll(ids) {
+    const states = await slurm.poll(ids);
+    passing("after-poll");
+    return states;
+  },
+};
+const executor = await createLowerExecutor({
+  directory,
+  scheduler,
+  toSteps,
+  clock: realClock,
+  logger: silentLogger,
+});
+for (const request of JSON.parse(await text(process.stdin)) as RunRequest[])
+  executor.start(request);
