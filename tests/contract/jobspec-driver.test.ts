@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -10,10 +10,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { parseJobspec } from "../../src/core/jobspec/parse.ts";
+import type { Jobspec } from "../../src/core/jobspec/model.ts";
+import { checkJobspec, parseJobspec } from "../../src/core/jobspec/parse.ts";
+import { document } from "../../src/core/jobspec/testing/arbitrary.ts";
 import { SPACK_IOR } from "../../src/core/jobspec/testing/documents.ts";
 import { toDriverScript } from "../../src/core/jobspec/to-driver-script.ts";
+import { toFluxSteps } from "../../src/core/jobspec/to-flux-steps.ts";
+import { AppError } from "../../src/lib/errors.ts";
 import { limits } from "../../src/limits.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -200,6 +205,19 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     expect(stdout).toMatch(/== files\nit's work\.\w+\nb\nb\n/);
   });
 
+  test("processes that share a directory write the same file, and all can run it", async () => {
+    const { code, stdout } = await run(`${HEAD}tasks:
+- name: t
+  resources: r
+  replicas: 40
+  attributes: {cwd: ${directory}}
+  scripts: [{name: a.sh, content: "#!/bin/sh\\necho ran"}]
+  steps: [{name: write, filename: a.sh, executable: true}, {name: submit, filename: a.sh}]`);
+    expect(code).toBe(0);
+    expect(stdout.match(/^ran$/gm)).toHaveLength(40);
+    expect(readdirSync(directory).sort()).toEqual(["a.sh", "script"]);
+  });
+
   test("TERM to all of it ends all of it, and nothing more begins", async () => {
     const wait = `echo started; touch $HERE/$0; trap 'echo stopped; exit 3' TERM; while :; do sleep 0.05; done`;
     const { pid, ended } = begin(
@@ -212,7 +230,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     await eventually(() => ["a", "b"].every((name) => existsSync(join(directory, name))), {
       what: "both to run",
     });
-    for (const each of sessionOf(pid)) process.kill(each, "SIGTERM");
+    for (const each of sessionOf(pid)) send(each, "SIGTERM");
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(143);
     expect(stdout).toContain("== a\nstarted\nstopped\n");
@@ -228,7 +246,9 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
       shell,
     );
     await eventually(() => existsSync(join(directory, "a")), { what: "a to run" });
-    for (const each of sessionOf(pid)) if (each !== pid) process.kill(each, "SIGKILL");
+    // Stopped first: none may tell of another's death.
+    const others = sessionOf(pid).filter((each) => each !== pid);
+    for (const signal of ["SIGSTOP", "SIGKILL"]) for (const each of others) send(each, signal);
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([137, expect.stringMatching(/\d processes were killed\n/)]);
   });
@@ -263,6 +283,42 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     expect([code, stdout.split("\n").length]).toEqual([0, 301]);
   });
 });
+
+test("of any document the scripts are ones that a shell can read", () => {
+  let valid = 0;
+  fc.assert(
+    fc.property(document, (each) => {
+      const checked = checkJobspec(JSON.stringify(each));
+      if (checked.kind === "invalid") return;
+      for (const script of scriptsOf(checked.jobspec)) {
+        const { status, stderr } = spawnSync("/bin/dash", ["-n"], { input: script });
+        expect([status, stderr.toString()]).toEqual([0, ""]);
+        valid += 1;
+      }
+    }),
+    { numRuns: 100 },
+  );
+  expect(valid).toBeGreaterThan(20);
+});
+
+/** What is refused has none. */
+function scriptsOf(jobspec: Jobspec): readonly string[] {
+  try {
+    const steps = toFluxSteps(jobspec).filter(({ launch }) => launch === "once");
+    return [toDriverScript(jobspec), ...steps.map(({ script }) => script)];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [];
+  }
+}
+
+function send(pid: number, signal: string): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
 
 /** The processes of a session that still run. */
 function sessionOf(session: number): readonly number[] {

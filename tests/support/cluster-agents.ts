@@ -12,7 +12,6 @@ export class ClusterSite extends Site {
     mkdirSync(this.path("bin"));
     this.#env = {
       ...env,
-      BUSBAR_TEST: this.directory,
       PATH: `${this.path("bin")}:${env["PATH"] ?? process.env["PATH"] ?? ""}`,
     };
   }

@@ -131,6 +131,17 @@ describe("a cluster is registered", () => {
     });
   });
 
+  test("with the names of what is linked, so that the next agent knows what has gone", async () => {
+    const keeper = start();
+    await pass(0);
+    for (const mpi of [[{ name: "openmpi" }], []]) {
+      described = machine(4, { os: [{ name: "debian" }], mpi });
+      keeper.describeAgain();
+      await pass(limits.clusterRefreshMsMin);
+    }
+    expect(changes().slice(3)).toEqual(["update", "add mpi", "remove mpi", "update"]);
+  });
+
   test("also when what is linked hangs on nodes that are gone", async () => {
     const keeper = start();
     await pass(0);
@@ -213,14 +224,31 @@ describe("its state", () => {
     observed = { state: { nodes_free: 1, running: 3 }, free: {} };
     await pass(15_000);
     expect(changes()).toEqual(["state running=3"]);
-    const counted = { cluster: "blue", values: { nodes_free: 0, zone: "north" } };
+    const counters = [{ key: "slots", by: "slots" }];
+    const counted = { cluster: "blue", values: { nodes_free: 0, zone: "north" }, counters };
     await plane.operations.setClusterState(LOCAL_CALLER, counted);
     keeper.changed();
     keeper.changed();
     await pass(limits.clusterRefreshMsMin);
     expect(changes()).toEqual(["state nodes_free=1"]);
-    const { state } = await plane.operations.getCluster("blue");
+    const { state, counters: all } = await plane.operations.getCluster("blue");
+    expect(all.map(({ key }) => key)).toEqual(["slots", "nodes_free"]);
     expect(state.map(({ key }) => key).sort()).toEqual(["nodes_free", "running", "zone"]);
+  });
+
+  test("what changes while it is looked at is looked at again soon", async () => {
+    const asked: (() => void)[] = [];
+    const observe = () =>
+      new Promise<ClusterObservation>((resolve) => asked.push(() => resolve(value(observed))));
+    const keeper = start({ source: { describe: async () => value(described), observe } });
+    await pass(0);
+    keeper.changed();
+    await pass(limits.clusterRefreshMsMin);
+    expect(asked).toHaveLength(1);
+    asked[0]?.();
+    await pass(0);
+    expect(asked).toHaveLength(2);
+    asked[1]?.();
   });
 
   test("a server that is away is waited for, however long, and told when it is back", async () => {

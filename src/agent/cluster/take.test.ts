@@ -13,6 +13,7 @@ const silent = (): void => undefined;
 const id = (jobId: number): RunId => ({ jobId, index: 0, attempt: 1 });
 
 let clock: FakeClock;
+let coalesceMs: number;
 let executor: FakeExecutor;
 let server: FakeServer;
 let agent: Agent;
@@ -22,6 +23,7 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new FakeClock();
+  coalesceMs = limits.reportCoalesceMs;
   executor = new FakeExecutor();
   server = new FakeServer();
   stop = new AbortController();
@@ -36,7 +38,10 @@ beforeEach(() => {
     version: "1",
     executor,
     connect: server.connect,
-    clock,
+    clock: {
+      nowMs: () => clock.nowMs(),
+      after: (ms, wake) => clock.after(ms === limits.reportCoalesceMs ? coalesceMs : ms, wake),
+    },
     random: { fraction: () => 0.5, token: () => "" },
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     clusterAgent: { leaseMs: 600_000, onLost: "keep", room: () => room() },
@@ -98,7 +103,8 @@ describe("an agent that speaks for a cluster", () => {
     ]);
   });
 
-  test("counts what it was given before it tells what is left", async () => {
+  test("counts what it was given before it tells what is left, however long starting takes", async () => {
+    coalesceMs = 0;
     room = () => ({ tasks: 100 - executor.started.length, free: {} });
     server.last.welcome();
     await clock.pass(100);

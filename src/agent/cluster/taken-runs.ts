@@ -125,7 +125,7 @@ export class TakenRuns implements Executor {
     const known = this.#runs.get(key);
     this.#moment += 1;
     if (report.kind === "running") {
-      this.#note(key, { runsSince: known?.runsSince ?? this.#moment });
+      this.#note(key, { runsSince: this.#moment });
     } else if (known !== undefined && known.endedAt === undefined) {
       this.#runs.set(key, { ...known, endedAt: this.#moment });
     }

@@ -63,10 +63,12 @@ export function plainWork({ run, scripts, steps }: TaskWork): PlainWork {
 const scriptNamed = (scripts: readonly ScriptFile[], name: string): ScriptFile =>
   scripts.find((each) => each.name === name) ?? { name, content: "" };
 
+/** In place at once: another process of the task may be running the file that was there. */
 function writeLines(script: ScriptFile, directory: string, isExecutable: boolean): string[] {
   const path = quoteShell(`${directory}/${script.name}`);
-  const write = `printf %s ${quoteShell(script.content)} >${path}`;
-  return isExecutable ? [write, `chmod +x -- ${path}`] : [write];
+  const write = `printf %s ${quoteShell(script.content)} >${path}.$$`;
+  const executable = isExecutable ? [`chmod +x -- ${path}.$$`] : [];
+  return [write, ...executable, `mv -f -- ${path}.$$ ${path}`];
 }
 
 /** By its #! line if it has one; else by bash, which is what those who write them expect. */

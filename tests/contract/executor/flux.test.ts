@@ -7,6 +7,7 @@ import { createFlux } from "../../../src/agent/executors/flux/flux.ts";
 import { SPACK_IOR } from "../../../src/core/jobspec/testing/documents.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
 import { createSystemClock } from "../../../src/system/clock.ts";
+import { eventually } from "../../support/eventually.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { aRequest, describeExecutorContract, endOfRun, readAll } from "./executor-contract.ts";
 import type { StandIn } from "./flux-bed.ts";
@@ -15,7 +16,10 @@ import { makeStandIn } from "./flux-bed.ts";
 const shell = (text: string, ...argv: string[]) =>
   ({ kind: "command", argv: ["/bin/sh", "-c", text, "sh", ...argv] }) as const;
 
-const open = async (standIn: StandIn, tools = ""): Promise<Executor> => {
+const open = async (
+  standIn: StandIn,
+  { tools = "", ...over }: { readonly tools?: string; readonly timeoutMs?: number } = {},
+): Promise<Executor> => {
   const path = `${tools}:${standIn.env["PATH"] ?? ""}`;
   const { executor } = await createFlux({
     directory: join(standIn.directory, "agent"),
@@ -23,6 +27,7 @@ const open = async (standIn: StandIn, tools = ""): Promise<Executor> => {
     clock: createSystemClock(),
     logger: silentLogger,
     env: { ...standIn.env, PATH: path },
+    ...over,
   });
   return executor;
 };
@@ -45,6 +50,36 @@ describeExecutorContract(
   },
 );
 
+test("a submission of which no answer came is found again, and not made twice", async () => {
+  const standIn = makeStandIn();
+  const executor = await open(standIn, { timeoutMs: 1_500 });
+  try {
+    standIn.break("hold"); // nothing on disk tells of jobs that wait
+    standIn.break("mute");
+    const indexes = [3, 4];
+    for (const index of indexes) {
+      const work = shell(`echo ran >>${standIn.directory}/ran$BUSBAR_ARRAY_INDEX`);
+      const env = { BUSBAR_ARRAY_INDEX: String(index) };
+      executor.start(
+        aRequest(work, { id: { jobId: 1, index, attempt: 1 }, arrayIndex: index, env }),
+      );
+    }
+    await eventually(() => standIn.looks().some((words) => words.includes("-a")), {
+      what: "markers to be looked for",
+    });
+    standIn.mend();
+    for (const index of indexes) {
+      const { end } = await endOfRun(executor, { jobId: 1, index, attempt: 1 });
+      expect(end).toEqual({ kind: "exited", exitCode: 0 });
+      expect(readFileSync(join(standIn.directory, `ran${index}`), "utf8")).toBe("ran\n");
+    }
+    expect(standIn.calls().map(([command]) => command)).toEqual(["submit"]);
+  } finally {
+    await executor.close();
+    standIn.dispose();
+  }
+});
+
 describe("jobspecs on Flux", () => {
   const ID = { jobId: 1, index: 0, attempt: 1 };
   let standIn: StandIn;
@@ -54,7 +89,7 @@ describe("jobspecs on Flux", () => {
     standIn = makeStandIn();
     tools = join(standIn.directory, "tools");
     mkdirSync(tools);
-    executor = await open(standIn, tools);
+    executor = await open(standIn, { tools });
   });
   afterEach(async () => {
     await executor.close();
@@ -127,6 +162,7 @@ groups:
     expect(end).toEqual({ kind: "exited", exitCode: 5 });
     expect(stdout).toContain("== g/c\nc\n");
     expect(existsSync(join(tools, "b"))).toBe(false);
+    expect(standIn.calls().filter(([command]) => command === "batch")).toHaveLength(1);
   });
 
   test("copies are an array; processes are started in an instance", async () => {

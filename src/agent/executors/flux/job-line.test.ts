@@ -20,19 +20,19 @@ describe("what a line says of a job", () => {
 describe("how a job ended", () => {
   const table: readonly (readonly [string, unknown])[] = [
     [`COMPLETED|0|${TIMES}||`, { kind: "exited", exitCode: 0 }],
-    [`FAILED|3|${TIMES}||`, { kind: "exited", exitCode: 3 }],
-    [`FAILED|137|${TIMES}||`, { kind: "exited", exitCode: 137 }],
-    [`FAILED|-9|${TIMES}||`, { kind: "signalled", signal: "SIGKILL" }],
-    [`FAILED|127|${TIMES}|exec|x: not found`, { kind: "exited", exitCode: 127 }],
+    [`FAILED|768|${TIMES}||`, { kind: "exited", exitCode: 3 }],
+    [`FAILED|35072|${TIMES}||`, { kind: "exited", exitCode: 137 }],
+    [`FAILED|9|${TIMES}||`, { kind: "signalled", signal: "SIGKILL" }],
+    [`FAILED|32512|${TIMES}|exec|x: not found`, { kind: "exited", exitCode: 127 }],
     [`FAILED||${TIMES}|exec|task | gone`, { kind: "vanished", message: "task | gone" }],
     [`FAILED||${TIMES}||`, { kind: "vanished", message: "Flux lost it" }],
-    [`FAILED|143|${TIMES}|node-failure|n1`, { kind: "vanished", message: "n1" }],
+    [`FAILED|36608|${TIMES}|node-failure|n1`, { kind: "vanished", message: "n1" }],
     [`FAILED||${NEVER}|dependency|afterok: f1`, { kind: "skipped", message: "afterok: f1" }],
     [`FAILED||${NEVER}|alloc|unsatisfiable`, { kind: "could-not-start", message: "unsatisfiable" }],
     [`FAILED||${NEVER}||`, { kind: "could-not-start", message: "Flux did not start it" }],
-    [`CANCELED|-128|${NEVER}|cancel|`, { kind: "cancelled" }],
-    [`CANCELED|143|${TIMES}|cancel|by me`, { kind: "cancelled" }],
-    [`TIMEOUT|142|${TIMES}|timeout|`, { kind: "time-limit", signal: undefined }],
+    [`CANCELED||${NEVER}|cancel|`, { kind: "cancelled" }],
+    [`CANCELED|36608|${TIMES}|cancel|by me`, { kind: "cancelled" }],
+    [`TIMEOUT|36352|${TIMES}|timeout|`, { kind: "time-limit", signal: undefined }],
   ];
   for (const [rest, want] of table) {
     test(rest, () => {

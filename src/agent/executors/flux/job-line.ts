@@ -4,19 +4,19 @@ import { asciiId } from "./job-id.ts";
 
 /** One line a job; the note comes last, as it may hold anything. */
 export const JOB_FORMAT =
-  "{id.f58}|{state}|{result}|{returncode}|{t_run}|{t_cleanup}|{t_inactive}|{exception.type}|{exception.note}";
+  "{id.f58}|{state}|{result}|{waitstatus}|{t_run}|{t_cleanup}|{t_inactive}|{exception.type}|{exception.note}";
 
 /** What a line of `flux jobs` says; undefined: not a line about a job, such as the rest of a note. */
 export function parseJobLine(
   line: string,
 ): { readonly id: string; readonly state: LowerState } | undefined {
-  const [id, state, result, code, run, cleanup, inactive, exception, ...note] = line.split("|");
+  const [id, state, result, status, run, cleanup, inactive, exception, ...note] = line.split("|");
   if (id === undefined || exception === undefined || !/^[fƒ]\w+$/.test(id)) return undefined;
   const startedAtMs = timeOf(run);
   const endedAtMs = timeOf(cleanup) ?? timeOf(inactive) ?? startedAtMs ?? 0;
   const told = {
     result,
-    code,
+    status,
     exception,
     note: note.join("|"),
     hasBegun: startedAtMs !== undefined,
@@ -26,7 +26,8 @@ export function parseJobLine(
 
 interface Told {
   readonly result: string | undefined;
-  readonly code: string | undefined;
+  /** Of the job as wait(2) has it; empty: it never ended by itself. */
+  readonly status: string | undefined;
   readonly exception: string;
   readonly note: string;
   readonly hasBegun: boolean;
@@ -52,7 +53,7 @@ function stateOf(
 }
 
 /** What a job became, by result, exception and exit code. */
-function endOf({ result, code, exception, note, hasBegun }: Told): LowerEnd {
+function endOf({ result, status, exception, note, hasBegun }: Told): LowerEnd {
   const because = note === "" ? exception : note;
   if (result === "COMPLETED") return { kind: "exited", exitCode: 0 };
   if (result === "TIMEOUT") return { kind: "time-limit", signal: undefined };
@@ -61,13 +62,14 @@ function endOf({ result, code, exception, note, hasBegun }: Told): LowerEnd {
     if (exception === "dependency") return { kind: "skipped", message: because };
     return { kind: "could-not-start", message: because === "" ? "Flux did not start it" : because };
   }
-  const number = code === undefined || code === "" ? Number.NaN : Number(code);
+  const number = status === undefined || status === "" ? Number.NaN : Number(status);
   if (LOSSES.has(exception) || !Number.isSafeInteger(number)) {
     return { kind: "vanished", message: because === "" ? "Flux lost it" : because };
   }
-  if (number < 0) return { kind: "signalled", signal: signalName(-number) };
+  const signal = number % 128;
+  if (signal > 0) return { kind: "signalled", signal: signalName(signal) };
   // Of processes that a signal ended Flux says 128 and its number.
-  return { kind: "exited", exitCode: number };
+  return { kind: "exited", exitCode: Math.floor(number / 256) };
 }
 
 /** Exceptions of which the job itself is no cause. */
