@@ -49,6 +49,7 @@ const job = {
   directory: "/",
   timeLimitMs: undefined,
   shape: SHAPE,
+  launch: "each-process" as const,
   indexes: undefined,
   after: [],
   stdout: "/o",
