@@ -10,7 +10,7 @@ import { aRequest, endOfRun } from "../../contract/executor/executor-contract.ts
 import { makeSlurmBed } from "../../support/slurm-bed.ts";
 import type { DeathPoint } from "../../support/slurm-host.ts";
 import type { Slurm } from "../../support/slurm.ts";
-import { startSlurm, whyNoSlurm } from "../../support/slurm.ts";
+import { startSlurm } from "../../support/slurm.ts";
 
 const HOST = fileURLToPath(new URL("../../support/slurm-host.ts", import.meta.url));
 
@@ -40,7 +40,7 @@ function requestsOf(ledger: string): readonly RunRequest[] {
   ];
 }
 
-describe.skipIf(whyNoSlurm() !== undefined)("an agent that is killed over Slurm", () => {
+describe("an agent that is killed over Slurm", () => {
   let slurm: Slurm;
   beforeAll(async () => {
     slurm = await startSlurm();
