@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -93,6 +93,8 @@ describe("an agent that is killed over Slurm", () => {
       const want = ["alone", "array-0", "array-1", "array-2", "first", "second"];
       expect(lines.toSorted()).toEqual(want);
       expect(lines.indexOf("second")).toBeGreaterThan(lines.indexOf("first"));
+      // Others run on the same Slurm: nothing of theirs is cancelled.
+      rmSync(bed.directory, { recursive: true, force: true, maxRetries: 10 });
     });
   }
 });
