@@ -49,7 +49,10 @@ export function whyNoSlurm(): string | undefined {
   return isThere() ? undefined : `apt-get could not install ${PACKAGES.join(", ")}`;
 }
 
+/** Throws with the reason where there can be none: a test that is skipped in silence proves nothing. */
 export async function startSlurm({ cpus = 64, config = [] }: SlurmOptions = {}): Promise<Slurm> {
+  const reason = whyNoSlurm();
+  if (reason !== undefined) throw new Error(`there is no Slurm for tests: ${reason}`);
   const directory = mkdtempSync(join(tmpdir(), "busbar-slurm-"));
   chmodSync(directory, 0o755);
   for (const name of ["etc", "run", "log", "spool", "state"]) mkdirSync(join(directory, name));

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -276,6 +276,21 @@ describe("jobs of which the scheduler has no record", () => {
     await clock.pass(2_000);
     expect(reports).toEqual(['1.0 ended {"kind":"signalled","signal":"SIGKILL"}']);
   });
+});
+
+test("links to the tasks of an array stay until the last of its job has ended", async () => {
+  for (const index of [0, 1]) start(run(1, index), { arrayIndex: index });
+  await aRound();
+  const arrays = (): string[] => readdirSync(join(directory, "arrays"));
+  scheduler.end("1_0");
+  await aRound();
+  executor.forget(run(1, 0));
+  expect(arrays()).toEqual(["1.0.1"]);
+  await reopen();
+  scheduler.end("1_1");
+  await aRound();
+  executor.forget(run(1, 1));
+  expect(arrays()).toEqual([]);
 });
 
 test("a second job for a run that another has claimed is not the one that counts", async () => {

@@ -155,6 +155,7 @@ class LowerRuns {
     const bytes = partDirectories(run, files).reduce((sum, each) => sum + outputBytes(each), 0);
     this.#book.forget(run, bytes);
     remover.removeWork(files.of(run.key));
+    this.#removeArrays(run.id.jobId);
     this.#upkeep.wake(); // outputs get old
   }
 
@@ -238,8 +239,13 @@ class LowerRuns {
     for (const name of readdirSync(files.of(""))) {
       if (this.#book.termsOf(name) === undefined) remover.remove(files.of(name));
     }
-    if (this.#book.active.size > 0) return; // links may be in use
-    for (const name of readdirSync(files.arrayOf(""))) remover.remove(files.arrayOf(name));
+  }
+
+  #removeArrays(jobId: number): void {
+    const { files, remover } = this.#options;
+    if (!files.hasArrays(jobId)) return;
+    for (const { id } of this.#book.active) if (id.jobId === jobId) return; // it may yet begin
+    for (const path of files.takeArrays(jobId)) remover.remove(path);
   }
 }
 

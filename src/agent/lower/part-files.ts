@@ -2,6 +2,7 @@ import {
   chmodSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -29,20 +30,36 @@ import { parseExit, wrapperOf } from "./wrapper.ts";
  */
 export class PartFiles {
   readonly #directory: string;
+  /** Arrays of runs of a job: they are needed as long as one of them may begin. */
+  readonly #arraysByJob = new Map<string, Set<string>>();
 
   constructor(directory: string) {
     this.#directory = directory;
     for (const name of ["runs", "arrays"]) {
       mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
     }
+    for (const name of readdirSync(join(directory, "arrays"))) this.#noteArray(name);
   }
 
   of(key: string): string {
     return join(this.#directory, "runs", key);
   }
 
-  arrayOf(name: string): string {
-    return join(this.#directory, "arrays", name.replaceAll("/", "_"));
+  #noteArray(name: string): void {
+    const job = name.split(".")[0] ?? "";
+    const names = this.#arraysByJob.get(job) ?? new Set();
+    this.#arraysByJob.set(job, names.add(name));
+  }
+
+  /** The directories of a job's arrays; none of them is known from here on. */
+  takeArrays(jobId: number): string[] {
+    const names = this.#arraysByJob.get(String(jobId)) ?? [];
+    this.#arraysByJob.delete(String(jobId));
+    return Array.from(names, (name) => join(this.#directory, "arrays", name));
+  }
+
+  hasArrays(jobId: number): boolean {
+    return this.#arraysByJob.has(String(jobId));
   }
 
   writeRequest(key: string, request: RunRequest): void {
@@ -88,7 +105,9 @@ export class PartFiles {
     name: string,
     parts: readonly { readonly index: number; readonly key: string }[],
   ): string {
-    const directory = this.arrayOf(name);
+    const plain = name.replaceAll("/", "_");
+    const directory = join(this.#directory, "arrays", plain);
+    this.#noteArray(plain);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     for (const { index, key } of parts) {
       const path = join(directory, String(index));

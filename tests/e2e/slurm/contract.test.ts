@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { describeExecutorContract } from "../../contract/executor/executor-contract.ts";
 import { makeSlurmBed } from "../../support/slurm-bed.ts";
 import type { Slurm } from "../../support/slurm.ts";
-import { startSlurm, whyNoSlurm } from "../../support/slurm.ts";
+import { startSlurm } from "../../support/slurm.ts";
 
 const shell = (text: string, ...argv: string[]) =>
   ({ kind: "command", argv: ["/bin/sh", "-c", text, "sh", ...argv] }) as const;
 
-describe.skipIf(whyNoSlurm() !== undefined)("Slurm", () => {
+describe("Slurm", () => {
   let slurm: Slurm | undefined;
   beforeAll(async () => {
     slurm = await startSlurm();

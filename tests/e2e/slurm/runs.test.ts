@@ -14,12 +14,12 @@ import { eventually } from "../../support/eventually.ts";
 import type { SlurmBed } from "../../support/slurm-bed.ts";
 import { makeSlurmBed } from "../../support/slurm-bed.ts";
 import type { Slurm } from "../../support/slurm.ts";
-import { startSlurm, whyNoSlurm } from "../../support/slurm.ts";
+import { startSlurm } from "../../support/slurm.ts";
 
 const script = (text: string) => ({ kind: "script", text }) as const;
 const exited = (exitCode: number) => ({ kind: "exited", exitCode });
 
-describe.skipIf(whyNoSlurm() !== undefined)("runs on a real Slurm", () => {
+describe("runs on a real Slurm", () => {
   let slurm: Slurm;
   let bed: SlurmBed;
   let executor: Executor;

@@ -39,9 +39,10 @@ export function parseSqueue(output: string): readonly QueuedJob[] {
   });
 }
 
+/** By their arrays: elements that never began have no record of their own. */
 export const sacctFor = (ids: readonly string[]): readonly string[] => [
   ...SACCT,
-  `--jobs=${ids.join(",")}`,
+  `--jobs=${[...new Set(ids.map((id) => id.split("_")[0]))].join(",")}`,
 ];
 
 /** For jobs of which squeue knows no more. */
