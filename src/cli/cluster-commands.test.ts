@@ -416,3 +416,53 @@ describe("satisfy", () => {
     });
   }
 });
+
+describe("tasks that a cluster runs by itself", () => {
+  test("are listed", async () => {
+    await register("blue");
+    const { stdout } = await busbar("cluster offered blue");
+    expect(stdout.split("\n").map((line) => line.trim().replaceAll(/ {2,}/g, "  "))).toMatchObject([
+      "ID  NAME  WORK  NEEDS  OFFERED",
+      expect.stringMatching(/^17 {2}train {2}train --fast {2}cpu 2 {2}/) as string,
+      expect.stringMatching(/^18.3 {2}train/) as string,
+      "",
+    ]);
+    expect(await busbar("cluster offered blue --max 1")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("and 1 more; see --max") as string,
+    });
+    expect(await json("cluster offered blue --max 1")).toMatchObject([
+      { id: "17", attempt: 1, spec: { command: ["train", "--fast"] }, offeredAtMs: 990_000 },
+    ]);
+    expect(await busbar("cluster offered red")).toMatchObject({ code: 1 });
+  });
+
+  test("are taken, and what was not to be had is told", async () => {
+    expect(await busbar("cluster accept blue 17 18.3")).toEqual(said("17\n18.3"));
+    expect(await busbar("cluster accept blue 17 9")).toMatchObject({
+      code: 1,
+      stdout: "17\n",
+      stderr: expect.stringContaining("9 was not to be had: it is running already") as string,
+    });
+  });
+
+  test("are told of", async () => {
+    const line =
+      "cluster report blue 17 18.3 --state failed --exit-code 3 --stdout out --attempt 2";
+    const told = await busbar(line, { out: "hello" });
+    expect(told).toEqual(said("told of 2 tasks"));
+    const report = { attempt: 2, state: "failed", exitCode: 3, stdout: "hello", stderr: "" };
+    expect(server.asked.reports).toMatchObject([
+      { id: "17", ...report },
+      { id: "18.3", ...report },
+    ]);
+    expect((await busbar("cluster report blue 9 --state running")).stderr).toContain(
+      "9 is not wanted there (any more): stop it",
+    );
+    expect(await busbar("cluster report blue 9 --state gone")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("none of running, succeeded, failed, returned") as string,
+    });
+    expect((await busbar("cluster report blue 9")).code).toBe(2);
+  });
+});

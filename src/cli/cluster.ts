@@ -3,6 +3,7 @@ import type { BusbarClient } from "../client/client.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import { toAgentRow, toClusterRow, toIssuedRow } from "./cluster-rows.ts";
+import { declareClusterTasks } from "./cluster-tasks.ts";
 import { listClusters } from "./clusters.ts";
 import { notEmpty } from "./flags.ts";
 import { renderCluster, renderIssued, renderVertices } from "./render/clusters.ts";
@@ -28,6 +29,7 @@ export function declareCluster(command: Command, shell: Shell): void {
   list.action(() => shell.run(list, listClusters));
   declareShow(command, shell);
   declareRotate(command, shell);
+  declareClusterTasks(command, shell);
   const remove = command
     .command("delete")
     .description("Forget a cluster with all that is known of it.");

@@ -6,6 +6,7 @@ import type {
   Job,
   JobSpec,
   Node,
+  OfferedTask,
   PastAttempt,
   Selection,
   Stats,
@@ -40,6 +41,13 @@ export function toJobRow(job: Job): Rows.JobRow {
     revision: Number(job.revision),
   });
 }
+
+export const toOfferedRow = (task: OfferedTask): Rows.OfferedRow => ({
+  id: task.id,
+  attempt: task.attempt,
+  spec: toSpecRow(task.spec),
+  offeredAtMs: Number(task.offeredAtMs),
+});
 
 function toSpecRow(spec: JobSpec | undefined): Rows.SpecRow {
   return compact<Rows.SpecRow>({

@@ -220,6 +220,14 @@ export interface ClusterRow {
   readonly agents?: readonly AgentRow[];
 }
 
+/** A task that waits for a cluster to take it. */
+export interface OfferedRow {
+  readonly id: string;
+  readonly attempt: number;
+  readonly spec: SpecRow;
+  readonly offeredAtMs: number;
+}
+
 export interface IssuedRow {
   readonly secret?: string;
   readonly token?: string;

@@ -9,6 +9,7 @@ export type {
   JobSpec,
   JobSubmission,
   Node,
+  OfferedTask,
   PastAttempt,
   State,
   Stats,

@@ -230,7 +230,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
     await eventually(() => ["a", "b"].every((name) => existsSync(join(directory, name))), {
       what: "both to run",
     });
-    for (const each of sessionOf(pid)) process.kill(each, "SIGTERM");
+    for (const each of sessionOf(pid)) send(each, "SIGTERM");
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(143);
     expect(stdout).toContain("== a\nstarted\nstopped\n");
@@ -246,7 +246,9 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
       shell,
     );
     await eventually(() => existsSync(join(directory, "a")), { what: "a to run" });
-    for (const each of sessionOf(pid)) if (each !== pid) process.kill(each, "SIGKILL");
+    // Stopped first: none may tell of another's death.
+    const others = sessionOf(pid).filter((each) => each !== pid);
+    for (const signal of ["SIGSTOP", "SIGKILL"]) for (const each of others) send(each, signal);
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([137, expect.stringMatching(/\d processes were killed\n/)]);
   });
@@ -307,6 +309,14 @@ function scriptsOf(jobspec: Jobspec): readonly string[] {
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return [];
+  }
+}
+
+function send(pid: number, signal: string): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
   }
 }
 

@@ -1,6 +1,8 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { call, connect } from "../../src/api/grpc/testing/grpc-client.ts";
+import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
 import type { CredentialQuery } from "../../src/server/operations.ts";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createScryptHasher } from "../../src/system/scrypt-hasher.ts";
@@ -48,6 +50,20 @@ async function opens(questions: readonly (readonly [CredentialQuery, string])[])
   }
 }
 
+/** As a client of rainbow speaks for a cluster. */
+async function tellState(secret: string): Promise<string> {
+  const client = connect(site.server);
+  const request = { cluster: "blue", secret, payload: '{"nodes_free": 2}' };
+  try {
+    await call(client, RainbowScheduler.method.updateState, request);
+    return "told";
+  } catch (error) {
+    return (error as { readonly details: string }).details;
+  } finally {
+    client.close();
+  }
+}
+
 const secretOf = (cluster: string): CredentialQuery => ({ kind: "cluster-secret", cluster });
 const tokenOf = (cluster: string): CredentialQuery => ({ kind: "cluster-token", cluster });
 const REGISTER: CredentialQuery = { kind: "register" };
@@ -66,6 +82,8 @@ test("what was rotated is rotated after kill -9, and what was not is as before",
     ]),
   ).toEqual([false, true, true]);
   await site.startServer();
+  expect(await tellState(old.secret)).toBe("request denied");
+  expect(await tellState(fresh.secret ?? "")).toBe("told");
   const shown = await site.json("cluster", "show", "blue");
   const times = { secretSinceMs: expect.any(Number), tokenSinceMs: expect.any(Number) } as object;
   expect(shown).toMatchObject({ credentials: times });
@@ -123,6 +141,8 @@ describe("no secret", () => {
     const path = file("rainbow-config.yaml", JSON.stringify(config));
     const taken = await site.run("rainbow-config", "import", path);
     expect(taken.code).toBe(0);
+    expect(await tellState(imported.secret)).toBe("told");
+    expect(await tellState("SECRET-guessed")).toBe("request denied");
     const wrong = await fetch(`${site.http}/v1/credentials`, {
       method: "PUT",
       headers: { "content-type": "application/json" },
@@ -137,8 +157,9 @@ describe("no secret", () => {
       ...[made, rotated, issued, imported].flatMap(({ secret, token }) => [secret, token]),
       config.scheduler.secret,
       "SECRET-of-nobody",
+      "SECRET-guessed",
     ];
-    expect(new Set(texts).size).toBe(12);
+    expect(new Set(texts).size).toBe(13);
     const stored = bytesIn(site.path("data"));
     expect(stored.includes("scrypt")).toBe(true); // the database is read as it is written
     const told = [server.output, shown.stdout, taken.stdout, taken.stderr].join("\n");

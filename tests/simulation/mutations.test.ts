@@ -51,7 +51,7 @@ describe.concurrent("mutations", () => {
 
   for (const mutant of MUTANTS) {
     const name = `${mutant.what}: ${mutant.caughtBy}`;
-    test(name, { timeout: 120_000 }, async () => {
+    test(name, { timeout: 600_000 }, async () => {
       expect(await caughtAt(mutant), `${mutant.name} lives`).toBeLessThanOrEqual(SEEDS_MAX);
     });
   }

@@ -413,6 +413,18 @@ describe("a jobspec", () => {
     expect(reports.at(-1)).toContain("vanished");
   });
 
+  test("what could never begin is skipped, also when the record only says cancelled", async () => {
+    startJobspec(run(1));
+    await clock.pass(2_000);
+    scheduler.end("1", { kind: "exited", exitCode: 4 }, 5_000);
+    for (const id of ["2_0", "2_1", "3"]) {
+      const end = { kind: "cancelled" } as const;
+      scheduler.states.set(id, { kind: "ended", startedAtMs: undefined, endedAtMs: 4_000, end });
+    }
+    await clock.pass(2_000);
+    expect(reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":4}');
+  });
+
   test("that cannot be read could not start", async () => {
     start(run(1), { work: { kind: "jobspec", text: "version: 2" } });
     await aRound();

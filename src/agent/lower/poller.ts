@@ -4,6 +4,7 @@ import type { Book } from "./book.ts";
 import { endOfPart } from "./ends.ts";
 import type { PartFiles } from "./part-files.ts";
 import type { Part } from "./run.ts";
+import { readinessOf } from "./submission.ts";
 import type { LowerEnd, LowerScheduler, LowerState } from "./scheduler.ts";
 
 export interface PollerOptions {
@@ -83,9 +84,14 @@ export class Poller {
   #end(part: Part, lower: LowerEnd, endedAtMs: number): void {
     const { book, files, scheduler } = this.#options;
     const left = files.exitOf(part.key);
-    const end = endOfPart(lower, left?.outcome, {
+    const hasBegun = part.startedAtMs !== undefined || left !== undefined;
+    const readiness = readinessOf(part);
+    // Not every record says why: what could never begin was not cancelled by anybody.
+    const isSkipped = lower.kind === "cancelled" && !hasBegun && readiness.kind === "never";
+    const why = isSkipped ? ({ kind: "skipped", message: readiness.message } as const) : lower;
+    const end = endOfPart(why, left?.outcome, {
       stop: part.run.stop,
-      hasBegun: part.startedAtMs !== undefined || left !== undefined,
+      hasBegun,
       program: part.run.terms.steps[part.step]?.program ?? "",
       scheduler: scheduler.name,
     });

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { jobScript, parseExit, wrapperOf } from "./wrapper.ts";
@@ -80,9 +80,9 @@ test("arguments and variables reach the command byte by byte", () => {
 
 test("nothing of the wrapper is seen by the command", () => {
   const { stdout } = run(["env"], { env: { A: "1", IFS: "x", "b.c": "2" } });
-  const names = stdout.split("\n").map((line) => line.split("=")[0]);
+  const names = stdout.split("\n").map((line) => line.split("=")[0] ?? "");
   const shellOwn = ["PWD", "OLDPWD", "SHLVL", "_"];
-  expect(names.filter((name) => name !== "" && !shellOwn.includes(name ?? "")).toSorted()).toEqual(
+  expect(names.filter((name) => name !== "" && !shellOwn.includes(name)).toSorted()).toEqual(
     ["A", "FAKE_ID", "IFS", "PATH", "WRAPPER", "b.c"].toSorted(),
   );
 });

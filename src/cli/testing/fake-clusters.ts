@@ -25,12 +25,19 @@ export interface AskedOfClusters {
   readonly state: unknown[];
   readonly satisfy: unknown[];
   readonly credentials: unknown[];
+  readonly reports: unknown[];
 }
 
 /** Registered clusters that remember what they were told; one task's answer by its words. */
 export function fakeClusters(): { readonly handlers: Handlers; readonly asked: AskedOfClusters } {
   const clusters = new Map<string, FakeCluster>();
-  const asked: AskedOfClusters = { registered: [], state: [], satisfy: [], credentials: [] };
+  const asked: AskedOfClusters = {
+    registered: [],
+    state: [],
+    satisfy: [],
+    credentials: [],
+    reports: [],
+  };
   const find = (name: string): FakeCluster => {
     const found = clusters.get(name);
     if (found === undefined) throw new Refusal("NOT_FOUND", `there is no cluster ${name}`);
@@ -56,6 +63,22 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
         withCredentials ? { ...cluster, credentials: credentials as never } : cluster,
       );
       return withCredentials ? { ...cluster, credentials, issued: ISSUED } : cluster;
+    },
+    listOfferedTasks: ({ cluster, max }) => {
+      find(cluster);
+      const spec = { name: "train", command: ["train", "--fast"], resources: { cpu: 2 } };
+      const tasks = ["17", "18.3"].map((id) => ({ id, attempt: 1, spec, offeredAtMs: 990_000n }));
+      return { tasks: max === 0 ? tasks : tasks.slice(0, max), total: 2n };
+    },
+    acceptTasks: ({ ids }) => ({
+      accepted: ids.filter((id) => id !== "9"),
+      refused: ids
+        .filter((id) => id === "9")
+        .map((id) => ({ id, reason: "it is running already" })),
+    }),
+    reportTasks: ({ reports }) => {
+      asked.reports.push(...reports);
+      return { unwanted: reports.filter(({ id }) => id === "9").map(({ id }) => id) };
     },
     deleteCluster: ({ name }) => {
       find(name);

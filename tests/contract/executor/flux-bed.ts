@@ -19,12 +19,20 @@ export interface StandIn extends FluxBed {
   mend(): void;
   /** How it was called, but for looking at jobs. */
   calls(): readonly (readonly string[])[];
+  /** How it was asked for jobs. */
+  looks(): readonly (readonly string[])[];
 }
 
 export function makeStandIn(): StandIn {
   const directory = mkdtempSync(join(tmpdir(), "busbar-flux-"));
   const home = join(directory, "flux");
   mkdirSync(join(home, "jobs"), { recursive: true });
+  writeFileSync(join(home, "calls"), "");
+  const said = (): readonly (readonly string[])[] =>
+    readFileSync(join(home, "calls"), "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as readonly string[]);
   return {
     directory,
     env: {
@@ -37,12 +45,8 @@ export function makeStandIn(): StandIn {
       for (const how of ["down", "hang", "refuse", "hold"])
         rmSync(join(home, how), { force: true });
     },
-    calls: () =>
-      readFileSync(join(home, "calls"), "utf8")
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as readonly string[])
-        .filter(([command]) => command !== "jobs"),
+    calls: () => said().filter(([command]) => command !== "jobs"),
+    looks: () => said().filter(([command]) => command === "jobs"),
     dispose() {
       for (const name of readdirSync(join(home, "jobs"))) {
         // What still runs is asked to end; its runner sees that its directory is gone.

@@ -7,6 +7,7 @@ import { createFlux } from "../../../src/agent/executors/flux/flux.ts";
 import { SPACK_IOR } from "../../../src/core/jobspec/testing/documents.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
 import { createSystemClock } from "../../../src/system/clock.ts";
+import { eventually } from "../../support/eventually.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { aRequest, describeExecutorContract, endOfRun, readAll } from "./executor-contract.ts";
 import type { StandIn } from "./flux-bed.ts";
@@ -53,6 +54,7 @@ test("a submission of which no answer came is found again, and not made twice", 
   const standIn = makeStandIn();
   const executor = await open(standIn, { timeoutMs: 1_500 });
   try {
+    standIn.break("hold"); // nothing on disk tells of jobs that wait
     standIn.break("mute");
     const indexes = [3, 4];
     for (const index of indexes) {
@@ -62,6 +64,10 @@ test("a submission of which no answer came is found again, and not made twice", 
         aRequest(work, { id: { jobId: 1, index, attempt: 1 }, arrayIndex: index, env }),
       );
     }
+    await eventually(() => standIn.looks().some((words) => words.includes("-a")), {
+      what: "markers to be looked for",
+    });
+    standIn.mend();
     for (const index of indexes) {
       const { end } = await endOfRun(executor, { jobId: 1, index, attempt: 1 });
       expect(end).toEqual({ kind: "exited", exitCode: 0 });

@@ -18,10 +18,11 @@ export interface QueuedJob extends SlurmJob {
 
 export function parseSqueue(output: string): readonly QueuedJob[] {
   return output.split("\n").flatMap((line) => {
-    const [id = "", state = "", reason = "", status = "", start = "", end = "", ...rest] = line
+    const [named = "", state = "", reason = "", status = "", start = "", end = "", ...rest] = line
       .split("|")
       .map((text) => text.trim());
-    if (!/^\d+(?:_\d+)?$/.test(id)) return [];
+    const id = idIn(named);
+    if (id === undefined) return [];
     const wait = Number(status) || 0; // as wait(2) has it
     return [
       {
@@ -59,13 +60,22 @@ const SACCT: readonly string[] = [
 
 export function parseSacct(output: string): readonly QueuedJob[] {
   return output.split("\n").flatMap((line) => {
-    const [id = "", words = "", code = "", start = "", end = "", ...rest] = line.split("|");
-    if (!/^\d+(?:_\d+)?$/.test(id)) return [];
+    const [named = "", words = "", code = "", start = "", end = "", ...rest] = line.split("|");
+    const id = idIn(named);
+    if (id === undefined) return [];
     const [state = ""] = words.split(" "); // "CANCELLED by 1000"
     const [exitCode = 0, signal = 0] = code.split(":").map((text) => Number(text) || 0);
     const times = { startedAtMs: toMs(start), endedAtMs: toMs(end) };
     return [{ id, state, reason: "", exitCode, signal, ...times, comment: rest.join("|") }];
   });
+}
+
+/** "12", "12_3"; of elements that never began, "12_[0-2,7%4]", the id of their array. */
+function idIn(text: string): string | undefined {
+  const [, job, element] = /^(\d+)(?:_(\d+|\[.*\]))?$/.exec(text) ?? [];
+  return job === undefined || element === undefined || element.startsWith("[")
+    ? job
+    : `${job}_${element}`;
 }
 
 /** With SLURM_TIME_FORMAT=%s; "NONE", "N/A", "Unknown": none. */

@@ -143,18 +143,25 @@ test("find: by comments, of arrays by index, in the queue and in accounting", as
       "1|RUNNING|None|0|100|NONE|a|\n2_0|RUNNING|None|0|1|NONE|b|\n2_2|PENDING|None|0|1|NONE|b|",
     ),
   );
-  program("sacct", says("5|COMPLETED|0:0|100|101|c\n2_0|RUNNING|0:0|1|Unknown|b"));
+  program(
+    "sacct",
+    says(
+      "5|COMPLETED|0:0|100|101|c\n6_[3-4]|CANCELLED by 0|0:0|None|101|e\n2_0|RUNNING|0:0|1|Unknown|b",
+    ),
+  );
   const queries = [
     { marker: "a", indexes: undefined },
     { marker: "b", indexes: [0, 1, 2] },
     { marker: "c", indexes: undefined },
     { marker: "d", indexes: undefined },
+    { marker: "e", indexes: [3, 4] },
   ];
   expect(await slurm.find(queries)).toEqual(
     new Map([
       ["a", ["1"]],
       ["b", ["2_0", undefined, "2_2"]],
       ["c", ["5"]],
+      ["e", ["6_3", "6_4"]],
     ]),
   );
 });

@@ -73,8 +73,9 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
       for (const { marker, indexes } of queries) {
         const ids = new Set(byComment.get(marker)?.map(({ id }) => id));
         if (ids.size === 0) continue;
+        const array = ids.values().find((id) => !id.includes("_")); // of elements that never began
         const ofIndex = (index: number): string | undefined =>
-          ids.values().find((id) => id.endsWith(`_${index}`));
+          ids.values().find((id) => id.endsWith(`_${index}`)) ?? (array && `${array}_${index}`);
         found.set(marker, indexes?.map(ofIndex) ?? [...ids].slice(0, 1));
       }
       return found;
@@ -86,7 +87,7 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
       const note = (jobs: readonly QueuedJob[]): void => {
         const byId = new Map(jobs.map((job) => [job.id, job]));
         for (const id of ids) {
-          // An array that was cancelled before it began is one job again.
+          // Elements that never began have no record of their own: their array has one.
           const job = byId.get(id) ?? byId.get(id.split("_")[0] ?? "");
           if (job !== undefined && !states.has(id)) states.set(id, toLowerState(job, nowMs));
         }

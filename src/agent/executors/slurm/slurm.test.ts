@@ -227,7 +227,7 @@ describe("what Slurm's commands print", () => {
       "slurm_load_jobs: whatever",
       "",
     ].join("\n");
-    const [first, second, third, ...others] = parseSqueue(output);
+    const [first, second, third, fourth, ...others] = parseSqueue(output);
     expect(first).toEqual({
       id: "1",
       state: "FAILED",
@@ -240,6 +240,7 @@ describe("what Slurm's commands print", () => {
     });
     expect(second).toMatchObject({ id: "2_7", endedAtMs: undefined, comment: "a|b" });
     expect(third).toMatchObject({ id: "3", exitCode: 0, signal: 9 });
+    expect(fourth).toMatchObject({ id: "5", state: "PENDING" });
     expect(others).toEqual([]);
   });
 
@@ -248,11 +249,14 @@ describe("what Slurm's commands print", () => {
       "12|CANCELLED by 1000|0:15|1794817864|1794817865|busbar:x:1.0.1",
       "13_4|COMPLETED|0:0|1794817864|1794817865|",
       "14|PENDING|0:0|Unknown|Unknown|",
+      "15_[0-2,7%4]|CANCELLED by 0|0:0|None|1794817865|",
+      "16.batch|COMPLETED|0:0|1|2|",
     ].join("\n");
     expect(parseSacct(output)).toMatchObject([
       { id: "12", state: "CANCELLED", signal: 15, comment: "busbar:x:1.0.1" },
       { id: "13_4", state: "COMPLETED", exitCode: 0, comment: "" },
       { id: "14", startedAtMs: undefined, endedAtMs: undefined },
+      { id: "15", state: "CANCELLED" },
     ]);
   });
 

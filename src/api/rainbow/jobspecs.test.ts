@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { limits } from "../../limits.ts";
+import { createJobspecReader, readJobspec } from "./jobspecs.ts";
+
+const spec = (name: string, ...cores: number[]): string =>
+  JSON.stringify({
+    version: 1,
+    name,
+    resources: Object.fromEntries(
+      cores.map((count, at) => [
+        `r${at}`,
+        { type: "node", replicas: 1, with: [{ type: "core", count }] },
+      ]),
+    ),
+    tasks: cores.map((_, at) => ({ name: `t${at}`, command: ["true"], resources: `r${at}` })),
+  });
+
+test("a jobspec of several parts asks for what its largest part does", () => {
+  const { request, parts } = readJobspec(spec("a", 2, 8, 4));
+  expect(parts).toHaveLength(3);
+  expect(request?.[0]?.[0]?.with[0]).toMatchObject({ type: "core", count: 8 });
+});
+
+test("one that asks for nothing has no parts and no request", () => {
+  const { request, parts } = readJobspec(
+    '{"version":1,"tasks":[{"command":["true"],"local":true}]}',
+  );
+  expect([parts, request]).toEqual([[], undefined]);
+});
+
+test("what was read last is known, the longest unused is forgotten, long ones are read each time", () => {
+  const read = createJobspecReader();
+  const first = read(spec("0", 1));
+  expect(read(spec("0", 1))).toBe(first);
+  for (let at = 1; at < limits.knownJobspecsMax; at++) read(spec(String(at), 1));
+  expect(read(spec("0", 1))).toBe(first);
+  const second = read(spec("1", 1));
+  read(spec("one more", 1));
+  read(spec("two more", 1));
+  expect(read(spec("1", 1))).toBe(second);
+  const long = `${spec("long", 1)}${" ".repeat(limits.knownJobspecCharsMax)}`;
+  expect(read(long)).not.toBe(read(long));
+});
+
+test("what is wrong is told each time", () => {
+  const read = createJobspecReader();
+  for (let time = 0; time < 2; time++) expect(() => read("version: 2")).toThrow("version");
+});
