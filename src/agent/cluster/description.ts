@@ -13,9 +13,14 @@ import type { ClusterDescription } from "../../ports/cluster-source.ts";
  */
 const MARK = "busbar_agent";
 
-export interface Mark {
-  readonly name: string;
+export interface Mark extends AgentIdentity {
   readonly subsystems: readonly string[];
+}
+
+/** Names are taken by whoever comes first; what is made of the agent's key is its own. */
+export interface AgentIdentity {
+  readonly name: string;
+  readonly fingerprint: string;
 }
 
 /** A description in the form in which the server gives it back, so that the two can be compared. */
@@ -32,8 +37,11 @@ export function canonical({ graph: document, subsystems }: ClusterDescription): 
 }
 
 /** The graph with the name of the agent that tells it. */
-export function marked({ graph, subsystems }: ClusterDescription, name: string): JgfDocument {
-  const mark: Mark = { name, subsystems: subsystems.map((each) => each.name) };
+export function marked(
+  { graph, subsystems }: ClusterDescription,
+  { name, fingerprint }: AgentIdentity,
+): JgfDocument {
+  const mark: Mark = { name, fingerprint, subsystems: subsystems.map((each) => each.name) };
   return withRoot(graph, (metadata) => ({ ...metadata, [MARK]: mark }));
 }
 
@@ -42,10 +50,10 @@ export function markOf(graph: JgfDocument): Mark | undefined {
   const [root] = rootsOf(graph);
   const mark = root === undefined ? undefined : graph.graph.nodes[root]?.metadata[MARK];
   if (typeof mark !== "object" || mark === null) return undefined;
-  const { name, subsystems } = mark as Readonly<Record<string, unknown>>;
-  if (typeof name !== "string") return undefined;
+  const { name, fingerprint, subsystems } = mark as Readonly<Record<string, unknown>>;
+  if (typeof name !== "string" || typeof fingerprint !== "string") return undefined;
   const names = Array.isArray(subsystems) ? (subsystems as readonly unknown[]) : [];
-  return { name, subsystems: names.filter((each) => typeof each === "string") };
+  return { name, fingerprint, subsystems: names.filter((each) => typeof each === "string") };
 }
 
 /** Whether both say the same of the cluster, whoever says it. */

@@ -35,7 +35,7 @@ const value = <T>(given: T | Error): T => {
 function start(options: Partial<KeeperOptions> = {}): ClusterKeeper {
   const keeper = new ClusterKeeper({
     cluster: "blue",
-    agent: "blue-agent",
+    agent: { name: "blue-agent", fingerprint: "b1" },
     replaces: "own",
     api: server.api,
     source: { describe: async () => value(described), observe: async () => value(observed) },
@@ -127,6 +127,7 @@ describe("a cluster is registered", () => {
     expect([vertices["core"], subsystems.map(({ name }) => name)]).toEqual([8, ["os", "spack"]]);
     expect(markOf(await plane.operations.getClusterGraph("blue"))).toEqual({
       name: "blue-agent",
+      fingerprint: "b1",
       subsystems: ["os", "spack"],
     });
   });
@@ -193,13 +194,14 @@ describe("a cluster that someone else registered", () => {
     changes();
     stop = new AbortController();
     described = machine(2);
-    start({ agent: "other", replaces: "own" });
+    // The name alone makes it no other's: who has the key has the name.
+    start({ agent: { name: "blue-agent", fingerprint: "b2" }, replaces: "own" });
     await pass(0);
     expect(changes()).toEqual([]);
     stop.abort();
     await running;
     stop = new AbortController();
-    start({ agent: "other", replaces: "agents" }); // of a scheduler, which knows all of it
+    start({ agent: { name: "other", fingerprint: "b2" }, replaces: "agents" }); // of a scheduler, which knows all of it
     await pass(0);
     expect(changes()).toEqual(["remove os", "update"]);
   });

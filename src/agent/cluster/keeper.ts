@@ -182,7 +182,7 @@ export class ClusterKeeper {
       const reason = describeChain(error);
       if (this.#troubles.get(what) !== reason) {
         this.#troubles.set(what, reason);
-        logger.warn({ cluster, error: reason }, `cannot ${what}; trying again`);
+        logger.warn({ cluster, error }, `cannot ${what}; trying again`);
       }
       return undefined;
     }

@@ -3,7 +3,7 @@ import type { JgfDocument } from "../../core/graph/jgf.ts";
 import { AppError } from "../../lib/errors.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { ClusterDescription } from "../../ports/cluster-source.ts";
-import type { Mark } from "./description.ts";
+import type { AgentIdentity, Mark } from "./description.ts";
 import { isSameGraph, marked, markOf } from "./description.ts";
 
 /** As much of the API as an agent of a cluster needs. */
@@ -20,8 +20,8 @@ export type ClusterApi = Pick<
 
 export interface RegisterOptions {
   readonly cluster: string;
-  /** The agent's own name. */
-  readonly agent: string;
+  /** The agent itself. */
+  readonly agent: AgentIdentity;
   /** Whose graphs are replaced when they say something else: its own, any agent's, or everyone's. */
   readonly replaces: "own" | "agents" | "all";
 }
@@ -73,7 +73,7 @@ export async function findCluster(api: Pick<ClusterApi, "getCluster">, name: str
 
 function mayReplace(mark: Mark | undefined, { replaces, agent }: RegisterOptions): boolean {
   if (replaces === "all") return true;
-  return replaces === "agents" ? mark !== undefined : mark?.name === agent;
+  return replaces === "agents" ? mark !== undefined : mark?.fingerprint === agent.fingerprint;
 }
 
 interface Difference {

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import { createClient } from "../../client/client.ts";
 import { parseGraphText, toJgf } from "../../core/graph/jgf.ts";
 import type { NodeFacts } from "../../core/model/node-facts.ts";
@@ -75,7 +77,7 @@ export async function runClusterAgent(
     const own = opened.source ?? createProcessSource({ ...options, facts, taken });
     const keeper = new ClusterKeeper({
       cluster: options.cluster,
-      agent: options.name,
+      agent: { name: options.name, fingerprint: fingerprintOf(agentKey) },
       replaces: replacesOf(options),
       api,
       source: { observe: () => own.observe(), describe: describerOf(own, graph, facts) },
@@ -117,6 +119,10 @@ async function runBoth(
     await keeping;
   }
 }
+
+/** Tells agents apart and says nothing of the key. */
+const fingerprintOf = (agentKey: string): string =>
+  createHash("sha256").update(`graph ${agentKey}`).digest("hex").slice(0, 16);
 
 /** A scheduler knows the whole cluster, whichever agent asks it; a machine knows itself. */
 function replacesOf({
