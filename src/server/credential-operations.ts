@@ -8,7 +8,11 @@ import type { CredentialQuery, CredentialsInput, Operations } from "./operations
 
 type CredentialOperations = Pick<
   Operations,
-  "checkCredential" | "getServerCredentials" | "rotateCredentials" | "setCredentials"
+  | "checkCredential"
+  | "checkTokens"
+  | "getServerCredentials"
+  | "rotateCredentials"
+  | "setCredentials"
 >;
 
 interface Wanted {
@@ -37,6 +41,14 @@ export function createCredentialOperations({
   };
   return {
     checkCredential: (which, secret) => credentials.isValid(refOf(which), secret),
+
+    checkTokens: (shown) =>
+      credentials.areValid(
+        shown.map(({ cluster, token }) => ({
+          id: { kind: "cluster-token", cluster: clusterId(cluster) },
+          secret: token,
+        })),
+      ),
 
     getServerCredentials: () =>
       loop.read((state) => {

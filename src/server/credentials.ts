@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Credential, CredentialRef } from "../core/model/credential.ts";
+import { type Credential, credentialKey, type CredentialRef } from "../core/model/credential.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
@@ -9,6 +9,12 @@ interface Looking {
   readonly hasher: SecretHasher;
   /** The newest state; that it may be ahead of the disk gives nothing away (see `isValid`). */
   readonly state: () => State;
+}
+
+/** A text, and what it is said to be. */
+export interface Shown {
+  readonly id: CredentialRef;
+  readonly secret: string;
 }
 
 /**
@@ -24,6 +30,8 @@ export class Credentials {
   readonly #state: () => State;
   readonly #key = randomBytes(32).toString("hex");
   readonly #known = new WeakMap<Credential, Buffer>();
+  /** Lists that were right, and at which versions. */
+  readonly #lists = new Map<string, string>();
   /** Of a text that nobody has; made when it is needed. */
   #nobody: Promise<string> | undefined = undefined;
   /** The same text is computed once, however many show it at once: all agents, after a restart. */
@@ -50,6 +58,37 @@ export class Credentials {
     if (rows.some((row) => row !== undefined && this.#isKnown(row, secret))) return true;
     for (const row of rows) if (await this.#isOf(row, secret)) return true;
     return false;
+  }
+
+  /**
+   * Whether all are right; the first wrong one ends it. A list that was right is remembered as a whole
+   * until any credential or cluster changes: submissions name the same hundred clusters again and
+   * again.
+   */
+  async areValid(shown: readonly Shown[]): Promise<boolean> {
+    const digest = this.#digestOf(shown);
+    const { credentials, clusters } = this.#state();
+    const version = `${credentials.version}.${clusters.version}`;
+    if (this.#lists.get(digest) === version) return true;
+    // A few at once: others have secrets to be checked too.
+    for (let at = 0; at < shown.length; at += limits.secretChecksMax) {
+      const some = shown.slice(at, at + limits.secretChecksMax);
+      const right = await Promise.all(some.map(({ id, secret }) => this.isValid(id, secret)));
+      if (right.includes(false)) return false;
+    }
+    this.#lists.delete(digest);
+    this.#lists.set(digest, version);
+    const [oldest] = this.#lists.keys();
+    if (this.#lists.size > limits.knownSecretListsMax && oldest !== undefined) {
+      this.#lists.delete(oldest);
+    }
+    return true;
+  }
+
+  #digestOf(shown: readonly Shown[]): string {
+    let text = this.#key;
+    for (const { id, secret } of shown) text += `\0${credentialKey(id)}\0${secret}`;
+    return hash("sha256", text, "base64");
   }
 
   /** Whether this and no other credential has this text. */

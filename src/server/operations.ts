@@ -296,6 +296,10 @@ export interface Operations {
   ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
   /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
   checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
+  /** Whether all of these are tokens of their clusters. */
+  checkTokens(
+    shown: readonly { readonly cluster: string; readonly token: string }[],
+  ): Promise<boolean>;
   /** Since when the server has them; absent: it has none. */
   getServerCredentials(): Promise<{
     readonly registerSinceMs?: number;

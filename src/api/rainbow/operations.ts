@@ -7,6 +7,7 @@ export type RainbowOperations = Pick<
   | "addSubsystem"
   | "cancelJob"
   | "checkCredential"
+  | "checkTokens"
   | "deleteCluster"
   | "getCluster"
   | "getJob"

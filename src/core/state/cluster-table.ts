@@ -31,6 +31,8 @@ export class ClusterTable {
   readonly graphs = new ClusterGraphs();
   readonly loads = new ClusterLoads();
   managedCount = 0;
+  /** Another one whenever a cluster has come or gone. */
+  version = 0;
   /** How often one was chosen, for those who take turns. */
   turn = 0;
   readonly #declared = new Map<ClusterId, Map<string, DeclaredSoftware>>();
@@ -123,11 +125,13 @@ export class ClusterTable {
   }
 
   #put(row: Cluster): void {
+    this.version++;
     if (row.kind === "managed" && !this.rows.has(row.id)) this.managedCount++;
     this.rows.set(row.id, row);
   }
 
   #remove(id: ClusterId): void {
+    this.version++;
     if (this.rows.get(id)?.kind === "managed") this.managedCount--;
     this.rows.delete(id);
     this.loads.remove(id);

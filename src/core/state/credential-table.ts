@@ -6,6 +6,8 @@ type CredentialChange = Extract<Change, { table: "credential" }>;
 /** All credentials: one at most of each kind and cluster. Changed by State.apply. */
 export class CredentialTable {
   readonly #rows = new Map<string, Credential>();
+  /** Another one whenever any of them has changed. */
+  version = 0;
 
   get(id: CredentialRef): Credential | undefined {
     return this.#rows.get(credentialKey(id));
@@ -17,6 +19,7 @@ export class CredentialTable {
   }
 
   apply(change: CredentialChange): void {
+    this.version++;
     if ("removed" in change) this.#rows.delete(credentialKey(change.removed));
     else this.#rows.set(credentialKey(change.row.id), change.row);
   }

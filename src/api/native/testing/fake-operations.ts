@@ -187,6 +187,7 @@ function basics(): Operations {
       revision,
     }),
     checkCredential: async () => false,
+    checkTokens: async () => false,
     getServerCredentials: async () => ({}),
     async rotateCredentials(_, cluster, which) {
       find(clusters, "cluster", cluster);
