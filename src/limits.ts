@@ -81,7 +81,7 @@ export const limits = {
 
   // Secrets that callers show.
   secretLengthMax: 1_024,
-  knownSecretListsMax: 1_000, // of tokens that were shown together and were right
+  knownTokenListsMax: 1_000, // of clusters and tokens that were sent together and were right
   secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
   secretChecksWaitingMax: 1_000,
 

@@ -14,7 +14,8 @@ import { readHello, readReports, readTake } from "./agent-messages.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
 import { Takers } from "./takers.ts";
-import type { Commit, ControlLoop } from "./control-loop.ts";
+import type { ControlLoop } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 
 /** What the transport calls as things arrive on one agent's stream. */
 export interface AgentStream {

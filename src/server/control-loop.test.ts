@@ -7,7 +7,7 @@ import { createPolicy } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
-import type { Commit } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 import { ControlLoop } from "./control-loop.ts";
 
 /** A loop over a store whose commits are let through one by one. */

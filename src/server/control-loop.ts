@@ -1,15 +1,10 @@
 import { revision as toRevision } from "../core/model/ids.ts";
 import type { JobId, NodeId, Revision } from "../core/model/ids.ts";
-import type { Job } from "../core/model/job.ts";
-import type { Resources } from "../core/model/resources.ts";
-import type { Task } from "../core/model/task.ts";
 import type { Change } from "../core/state/change.ts";
-import { encodeChange } from "../core/state/codec.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "../core/state/command.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
-import type { Progress } from "../core/state/progress.ts";
 import { checkMove } from "../core/state/check-move.ts";
 import type { State } from "../core/state/state.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
@@ -18,48 +13,14 @@ import { invariant } from "../lib/invariant.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { RowWrite, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
 import { Folder } from "./folder.ts";
-
-/** All that happened in one revision. Handed out only when it is durable. */
-export interface Commit {
-  readonly revision: Revision;
-  readonly changes: readonly Change[];
-  /** How each job stood at the end of this revision, for those it touched. */
-  readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
-  /** What each node held, for those whose row changed. */
-  readonly loads: ReadonlyMap<NodeId, NodeLoad>;
-}
-
-/** Rows are never changed, so that holding them is a snapshot. */
-export interface JobSnapshot {
-  readonly job: Job;
-  readonly progress: Progress;
-  /** The task of a job without array, once it has a row. */
-  readonly only: Task | undefined;
-}
-
-export interface NodeLoad {
-  readonly used: Resources;
-  readonly tasks: number;
-}
+import { type Commit, GRAPH_TABLES, type OpenBatch, openBatch, toWrites } from "./open-batch.ts";
 
 interface Waiting {
   readonly command: Command;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
-}
-
-/** Changes decided and applied, on their way to the store. */
-interface OpenBatch {
-  readonly revision: Revision;
-  readonly changes: Change[];
-  readonly jobs: Map<JobId, JobSnapshot>;
-  readonly loads: Map<NodeId, NodeLoad>;
-  /** Rows of jobs as they are stored. */
-  readonly jobTexts: Map<JobId, string>;
-  /** Called when the batch is durable, or with the error that stops the loop. */
-  readonly done: ((error?: AppError) => void)[];
 }
 
 export interface LoopOptions {
@@ -139,11 +100,30 @@ export class ControlLoop {
 
   /** Looks at the newest state; the answer is given when what it shows is durable. */
   read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
-    if (this.#broken !== undefined) return Promise.reject(this.#broken);
     const isOpen = this.#open.changes.length > 0;
-    const batch = isOpen ? this.#open : this.#flushing.at(-1);
+    return this.#readAfter(isOpen ? this.#open : this.#flushing.at(-1), look);
+  }
+
+  /**
+   * The same for who looks at nothing but what clusters that pull have: it need not wait for jobs and
+   * tasks to become durable, which are most of what happens.
+   */
+  readGraphs<T>(look: (state: State, revision: Revision) => T): Promise<T> {
+    const batches = [...this.#flushing, this.#open];
+    return this.#readAfter(
+      batches.findLast(({ hasGraphs }) => hasGraphs),
+      look,
+    );
+  }
+
+  #readAfter<T>(
+    batch: OpenBatch | undefined,
+    look: (state: State, revision: Revision) => T,
+  ): Promise<T> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
     // The open batch may still grow: of its revision not all is seen, so that whoever watches from
     // what was read must be told of it.
+    const isOpen = batch === this.#open;
     const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
     try {
       const seen = look(this.#state, complete ?? this.#durable);
@@ -257,6 +237,7 @@ export class ControlLoop {
     }
     this.#state.apply(change);
     this.#open.changes.push(change);
+    if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
     if (change.table === "task") this.#noteJob(change.row.jobId);
     else if (change.table === "job" && "row" in change) this.#noteJob(change.row.id);
     else if (change.table === "node" && "row" in change) this.#noteLoad(change.row.id);
@@ -351,34 +332,4 @@ export class ControlLoop {
     this.#head = 0;
     this.#options.onBroken(error);
   }
-}
-
-const openBatch = (revision: Revision): OpenBatch => ({
-  revision,
-  changes: [],
-  jobs: new Map(),
-  loads: new Map(),
-  jobTexts: new Map(),
-  done: [],
-});
-
-const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>
-  change.table === "job" && "row" in change;
-
-/** A batch must name each key once: what a later change of the batch replaced is left out. */
-function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWrite[] {
-  const writes: RowWrite[] = [];
-  const removed = new Set<string>(); // a node may come and go twice
-  for (const change of changes) {
-    if (!state.isNewest(change)) continue;
-    encodeChange(change, (key, value) => {
-      if (value === undefined) {
-        if (removed.has(key)) return;
-        removed.add(key);
-      }
-      writes.push({ key, value });
-      if (value !== undefined && isJobRow(change)) jobTexts.set(change.row.id, value);
-    });
-  }
-  return writes;
 }

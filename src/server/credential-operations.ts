@@ -43,7 +43,7 @@ export function createCredentialOperations({
     checkCredential: (which, secret) => credentials.isValid(refOf(which), secret),
 
     checkTokens: (shown) =>
-      credentials.areValid(
+      credentials.prove(
         shown.map(({ cluster, token }) => ({
           id: { kind: "cluster-token", cluster: clusterId(cluster) },
           secret: token,

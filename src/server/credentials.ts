@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { type Credential, credentialKey, type CredentialRef } from "../core/model/credential.ts";
+import type { Credential, CredentialRef } from "../core/model/credential.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
@@ -17,6 +17,12 @@ export interface Shown {
   readonly secret: string;
 }
 
+/** That secrets were right. */
+export interface Proof {
+  /** Whether nothing has changed that it rests on. */
+  holds(): boolean;
+}
+
 /**
  * Checks secrets that callers show.
  *
@@ -30,8 +36,6 @@ export class Credentials {
   readonly #state: () => State;
   readonly #key = randomBytes(32).toString("hex");
   readonly #known = new WeakMap<Credential, Buffer>();
-  /** Lists that were right, and at which versions. */
-  readonly #lists = new Map<string, string>();
   /** Of a text that nobody has; made when it is needed. */
   #nobody: Promise<string> | undefined = undefined;
   /** The same text is computed once, however many show it at once: all agents, after a restart. */
@@ -61,34 +65,23 @@ export class Credentials {
   }
 
   /**
-   * Whether all are right; the first wrong one ends it. A list that was right is remembered as a whole
-   * until any credential or cluster changes: submissions name the same hundred clusters again and
-   * again.
+   * Whether all are right; the first wrong one ends it. The answer holds until any credential or
+   * cluster changes: who shows the same again need not be asked before.
    */
-  async areValid(shown: readonly Shown[]): Promise<boolean> {
-    const digest = this.#digestOf(shown);
-    const { credentials, clusters } = this.#state();
-    const version = `${credentials.version}.${clusters.version}`;
-    if (this.#lists.get(digest) === version) return true;
+  async prove(shown: readonly Shown[]): Promise<Proof | undefined> {
+    const version = this.#version;
     // A few at once: others have secrets to be checked too.
     for (let at = 0; at < shown.length; at += limits.secretChecksMax) {
       const some = shown.slice(at, at + limits.secretChecksMax);
       const right = await Promise.all(some.map(({ id, secret }) => this.isValid(id, secret)));
-      if (right.includes(false)) return false;
+      if (right.includes(false)) return undefined;
     }
-    this.#lists.delete(digest);
-    this.#lists.set(digest, version);
-    const [oldest] = this.#lists.keys();
-    if (this.#lists.size > limits.knownSecretListsMax && oldest !== undefined) {
-      this.#lists.delete(oldest);
-    }
-    return true;
+    return { holds: () => this.#version === version };
   }
 
-  #digestOf(shown: readonly Shown[]): string {
-    let text = this.#key;
-    for (const { id, secret } of shown) text += `\0${credentialKey(id)}\0${secret}`;
-    return hash("sha256", text, "base64");
+  get #version(): string {
+    const { credentials, clusters } = this.#state();
+    return `${credentials.version}.${clusters.version}`;
   }
 
   /** Whether this and no other credential has this text. */

@@ -3,7 +3,7 @@ import type { Job } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { Change } from "../core/state/change.ts";
 import { freshProgress } from "../core/state/progress.ts";
-import type { Commit, JobSnapshot } from "./control-loop.ts";
+import type { Commit, JobSnapshot } from "./open-batch.ts";
 
 export type JobLookup = (id: JobId) => Job | undefined;
 

@@ -2,6 +2,7 @@ import type { JgfDocument } from "../core/graph/jgf.ts";
 import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
+import type { Proof } from "./credentials.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
 import type {
   ClusterView,
@@ -152,6 +153,8 @@ export interface SatisfyQuery {
       };
   /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
   readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
+  /** The caller shows nothing of it and only goes by it: it need not be durable. */
+  readonly isAdvice?: boolean | undefined;
   readonly selection?:
     | {
         /** Undefined: the server's. */
@@ -296,10 +299,10 @@ export interface Operations {
   ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
   /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
   checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
-  /** Whether all of these are tokens of their clusters. */
+  /** That all of these are tokens of their clusters; undefined: some are not. */
   checkTokens(
     shown: readonly { readonly cluster: string; readonly token: string }[],
-  ): Promise<boolean>;
+  ): Promise<Proof | undefined>;
   /** Since when the server has them; absent: it has none. */
   getServerCredentials(): Promise<{
     readonly registerSinceMs?: number;

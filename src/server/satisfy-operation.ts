@@ -8,7 +8,6 @@ import {
   type ClusterAnswer,
   pullingAnswers,
   satisfyChoice,
-  satisfyNamed,
   satisfyNothing,
 } from "../core/scheduler/satisfy.ts";
 import type { Select } from "../core/scheduler/select/strategy.ts";
@@ -28,15 +27,67 @@ interface Asked {
 
 export function createSatisfyOperation(context: OperationContext): Pick<Operations, "satisfy"> {
   const { loop, random, policy } = context;
+  const pulling = new PullingAnswers();
   return {
     async satisfy(query) {
       const asked = readQuery(query, policy.select);
-      return loop.read((state, revision) => ({
-        ...answer(state, asked, () => random.fraction()),
+      const look = (state: State, revision: number): SatisfyView => ({
+        ...answer(state, asked, pulling, () => random.fraction()),
         revision,
-      }));
+      });
+      if (query.isAdvice === true) return loop.peek((state) => look(state, loop.revision));
+      // What clusters that pull have is all that is looked at, unless one of them is chosen.
+      const isOfGraphs = asked.pulling !== undefined && asked.choosing === undefined;
+      return isOfGraphs ? loop.readGraphs(look) : loop.read(look);
     },
   };
+}
+
+interface Answered {
+  readonly name: string;
+  readonly clusters: readonly ClusterAnswer[];
+}
+
+/**
+ * What clusters that pull answer, remembered while the question is held and no cluster changes:
+ * doors ask the same for each of many jobs.
+ */
+class PullingAnswers {
+  readonly #known = new WeakMap<
+    readonly AskedPart[],
+    { readonly version: string; readonly parts: readonly Known[] }
+  >();
+
+  of(state: State, parts: readonly AskedPart[], names: readonly string[] | undefined): Answered[] {
+    const { clusters } = state;
+    const version = `${clusters.version}.${clusters.graphs.version}`;
+    let known = this.#known.get(parts);
+    if (known?.version !== version) {
+      const answers = answerEach(parts, ({ resources }) => pullingAnswers(state, resources));
+      known = { version, parts: answers.map((one) => ({ ...one, byName: byName(one) })) };
+      this.#known.set(parts, known);
+    }
+    return known.parts.map((part) => ({
+      name: part.name,
+      clusters: names === undefined ? part.clusters : named(part, names),
+    }));
+  }
+}
+
+interface Known extends Answered {
+  readonly byName: ReadonlyMap<string, ClusterAnswer>;
+}
+
+const byName = ({ clusters }: Answered): ReadonlyMap<string, ClusterAnswer> =>
+  new Map(clusters.map((answer) => [answer.cluster, answer]));
+
+function named({ byName: known }: Known, names: readonly string[]): readonly ClusterAnswer[] {
+  const found: ClusterAnswer[] = [];
+  for (const name of names) {
+    const answer = known.get(name);
+    if (answer !== undefined) found.push(answer);
+  }
+  return found;
 }
 
 function readQuery({ ask, selection, pulling }: SatisfyQuery, select: Select): Asked {
@@ -76,6 +127,7 @@ function toChoosing(
 function answer(
   state: State,
   { parts, choosing, pulling }: Asked,
+  known: PullingAnswers,
   random: () => number,
 ): Omit<SatisfyView, "revision"> {
   const answers = parts.length * state.clusters.rows.size;
@@ -86,7 +138,7 @@ function answer(
         `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
     );
   }
-  const tasks = answerEach(state, parts, pulling);
+  const tasks = answerAll(state, parts, pulling, known);
   const ofEach = tasks.map(({ clusters }) => clusters);
   const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
   return {
@@ -97,46 +149,45 @@ function answer(
   };
 }
 
-/** Tasks that ask for the same are answered once. */
-function answerEach(
+function answerAll(
   state: State,
   parts: readonly AskedPart[],
   pulling: Asked["pulling"],
-): { readonly name: string; readonly clusters: readonly ClusterAnswer[] }[] {
+  known: PullingAnswers,
+): readonly Answered[] {
   if (parts.length === 0) {
     return [{ name: "anything", clusters: satisfyNothing(state, pulling?.names) }];
   }
-  const known = new Map<string, readonly ClusterAnswer[]>();
-  return parts.map(({ name, resources, ofNodes }) => {
-    const key = JSON.stringify([resources, ofNodes]);
-    let clusters = known.get(key);
-    if (clusters === undefined) {
-      clusters = answerPart(state, { resources, ofNodes }, pulling);
-      known.set(key, clusters);
-    }
-    return { name, clusters };
-  });
+  if (pulling !== undefined) return known.of(state, parts, pulling.names);
+  return answerEach(
+    parts,
+    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes).clusters,
+  );
 }
 
-function answerPart(
-  state: State,
-  { resources, ofNodes }: Pick<AskedPart, "resources" | "ofNodes">,
-  pulling: Asked["pulling"],
-): readonly ClusterAnswer[] {
-  if (pulling === undefined) return satisfyChoice(state, resources, ofNodes).clusters;
-  return pulling.names === undefined
-    ? pullingAnswers(state, resources)
-    : satisfyNamed(state, resources, pulling.names);
+/** Tasks that ask for the same are answered once. */
+function answerEach(
+  parts: readonly AskedPart[],
+  answerPart: (part: AskedPart) => readonly ClusterAnswer[],
+): readonly Answered[] {
+  const known = new Map<string, readonly ClusterAnswer[]>();
+  return parts.map((part) => {
+    const key = JSON.stringify([part.resources, part.ofNodes]);
+    let clusters = known.get(key);
+    if (clusters === undefined) known.set(key, (clusters = answerPart(part)));
+    return { name: part.name, clusters };
+  });
 }
 
 function inAll(
   parts: readonly (readonly ClusterAnswer[])[],
   isSo: (answer: ClusterAnswer) => boolean,
 ): readonly string[] {
-  const [first = [], ...others] = parts.map(
-    (answers) => new Set(answers.filter(isSo).map(({ cluster }) => cluster)),
+  const [first = [], ...others] = parts.map((answers) =>
+    answers.filter(isSo).map(({ cluster }) => cluster as string),
   );
-  return [...first].filter((name) => others.every((names) => names.has(name)));
+  const sets = others.map((names) => new Set(names));
+  return sets.length === 0 ? first : first.filter((name) => sets.every((names) => names.has(name)));
 }
 
 function toSelectionView({

@@ -5,7 +5,7 @@ import type { Job } from "../core/model/job.ts";
 import type { Task } from "../core/model/task.ts";
 import { freshProgress } from "../core/state/progress.ts";
 import { State } from "../core/state/state.ts";
-import type { Commit } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { watchEvents } from "./watch-events.ts";
 import { WatchHub } from "./watch-hub.ts";

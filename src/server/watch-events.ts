@@ -3,7 +3,7 @@ import { groupId, parseTaskId, revision } from "../core/model/ids.ts";
 import type { GroupId, JobId } from "../core/model/ids.ts";
 import type { Change } from "../core/state/change.ts";
 import type { State } from "../core/state/state.ts";
-import type { Commit } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 import { invalid } from "../lib/errors.ts";
 import type { OperationContext } from "./create-operations.ts";
 import type { WatchQuery } from "./operations.ts";

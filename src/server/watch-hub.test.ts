@@ -5,7 +5,7 @@ import type { Job } from "../core/model/job.ts";
 import type { Change } from "../core/state/change.ts";
 import { afterClosing, freshProgress } from "../core/state/progress.ts";
 import { limits } from "../limits.ts";
-import type { Commit } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 import { WatchHub } from "./watch-hub.ts";
 
 const aJob: Job = {

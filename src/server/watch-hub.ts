@@ -1,7 +1,7 @@
 import type { Revision } from "../core/model/ids.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
-import type { Commit } from "./control-loop.ts";
+import type { Commit } from "./open-batch.ts";
 import type { JobLookup, KeptCommit } from "./kept-commit.ts";
 import { keepCommit, restoreCommit } from "./kept-commit.ts";
 

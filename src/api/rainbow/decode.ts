@@ -24,13 +24,20 @@ export interface CommandRequest {
 export interface JobspecRequest {
   readonly kind: "jobspec";
   readonly name: string;
-  readonly clusters: readonly { readonly name: string; readonly token: string }[];
+  readonly clusters: ClusterList;
   readonly jobspec: string;
   /** Empty: the server's. */
   readonly algorithm: string;
   readonly options: Readonly<Record<string, string>>;
   readonly satisfyOnly: boolean;
   readonly form: AnswerForm;
+}
+
+/** Clusters with their tokens, read when they are wanted: most clients send the same ones again. */
+export interface ClusterList {
+  /** As they stand on the wire, one after the other. */
+  readonly bytes: readonly Buffer[];
+  read(): readonly { readonly name: string; readonly token: string }[];
 }
 
 /** Numbers are counts of nodes and tasks, or a text is the command: only the first clients say so. */
@@ -58,7 +65,7 @@ export function decodeSubmit(bytes: Uint8Array): SubmitRequest {
   return {
     kind: "jobspec",
     name,
-    clusters: bytesOf(fields, 2).map(readPair).map(toCluster),
+    clusters: toClusters(bytesOf(fields, 2)),
     jobspec: textOf(fields, 3),
     algorithm: toText(algorithms.at(-1) ?? Buffer.alloc(0)),
     options: Object.fromEntries(options.map(readPair)),
@@ -73,7 +80,10 @@ function readPair(bytes: Buffer): readonly [string, string] {
   return [textOf(fields, 1), textOf(fields, 2)];
 }
 
-const toCluster = ([name, token]: readonly [string, string]) => ({ name, token });
+const toClusters = (bytes: readonly Buffer[]): ClusterList => ({
+  bytes,
+  read: () => bytes.map(readPair).map(([name, token]) => ({ name, token })),
+});
 
 /** A Timestamp begins with the tag of its seconds, which no text and no entry of a map does. */
 const isTimestamp = (bytes: Buffer): boolean => bytes[0] === 0x08;

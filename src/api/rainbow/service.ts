@@ -21,6 +21,7 @@ import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type Shown } from "./satisfy.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
+import { TokenLists } from "./token-lists.ts";
 
 export interface RainbowOptions {
   readonly operations: RainbowOperations;
@@ -38,6 +39,7 @@ export function rainbowServices(options: RainbowOptions): readonly GrpcService[]
 
 function schedulerService(options: RainbowOptions, read: ReadText): GrpcService {
   const { operations, logger, traffic } = options;
+  const lists = new TokenLists();
   const receiving: Receiving = { operations, read, numbers: new JobNumbers(options.fraction) };
   return defineService(
     wire.RainbowScheduler,
@@ -62,7 +64,7 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
       submitJob: new OfBytes(wire.SubmitJobResponseSchema, async (bytes) => {
         const request = decodeSubmit(bytes);
         const form = request.kind === "command" ? "first" : request.form;
-        return encodeSubmitted(await submit(operations, request, read), form);
+        return encodeSubmitted(await submit(operations, request, { read, lists }), form);
       }),
       updateState: async (request) => {
         await clusters.updateState(operations, request);

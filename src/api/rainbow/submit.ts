@@ -7,16 +7,23 @@ import type { SubmitAnswer } from "./encode.ts";
 import type { ReadJobspec, ReadText } from "./jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
+import type { TokenLists } from "./token-lists.ts";
 import { toJobspecText, toSubmission } from "./translate.ts";
+
+/** What is remembered from one submission to the next. */
+export interface Submitting {
+  readonly read: ReadText;
+  readonly lists: TokenLists;
+}
 
 export async function submit(
   operations: RainbowOperations,
   request: SubmitRequest,
-  read: ReadText,
+  submitting: Submitting,
 ): Promise<SubmitAnswer> {
   return request.kind === "command"
-    ? submitCommand(operations, request, read)
-    : submitJobspec(operations, request, read);
+    ? submitCommand(operations, request, submitting.read)
+    : submitJobspec(operations, request, submitting);
 }
 
 /** As that server did it: nothing is matched, the cluster that is named gets it. */
@@ -27,7 +34,7 @@ async function submitCommand(
 ): Promise<SubmitAnswer> {
   const { cluster, token, name, command } = request;
   if (token === "") throw refuse.noToken();
-  if (!(await operations.checkTokens([{ cluster, token }]))) throw refuse.denied();
+  if ((await operations.checkTokens([{ cluster, token }])) === undefined) throw refuse.denied();
   const text = toJobspecText(request);
   const { jobspec } = read(text);
   const [word = ""] = command.trim().split(/\s+/);
@@ -41,9 +48,9 @@ async function submitCommand(
 async function submitJobspec(
   operations: RainbowOperations,
   request: JobspecRequest,
-  read: ReadText,
+  { read, lists }: Submitting,
 ): Promise<SubmitAnswer> {
-  const names = await checkTokens(operations, request.clusters);
+  const names = await lists.namesOf(operations, request.clusters);
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
   // In a record it stands as JSON, and must leave some room for the rest.
@@ -63,26 +70,15 @@ async function submitJobspec(
 const RECORD_BYTES = 8_192;
 
 const selecting = (
-  { algorithm, options }: JobspecRequest,
+  { algorithm, options, satisfyOnly }: JobspecRequest,
   { parts, parameters }: ReadJobspec,
   names: readonly string[],
 ): Parameters<RainbowOperations["satisfy"]>[0] => ({
   ask: { kind: "parts", parts, parameters },
   pulling: { names },
   selection: algorithm === "" ? {} : { strategy: algorithm, options },
+  isAdvice: !satisfyOnly,
 });
-
-/** All or nothing: whoever sends a wrong token with right ones is denied. Without a name or token: left out. */
-async function checkTokens(
-  operations: RainbowOperations,
-  clusters: JobspecRequest["clusters"],
-): Promise<readonly string[]> {
-  const given = clusters.filter(({ name, token }) => name !== "" && token !== "");
-  if (given.length === 0) throw refuse.noClusters();
-  const shown = given.map(({ name, token }) => ({ cluster: name, token }));
-  if (!(await operations.checkTokens(shown))) throw refuse.denied();
-  return [...new Set(given.map(({ name }) => name))];
-}
 
 async function hand(
   operations: RainbowOperations,

@@ -47,6 +47,8 @@ interface Member {
 export class ClusterGraphs {
   readonly #members = new Map<string, Member>();
   readonly #families = new Map<string, Family>();
+  /** Another one whenever anything has changed that a request could be met by. */
+  version = 0;
   /** Those whose layout is yet to be made. */
   readonly #fresh = new Set<string>();
 
@@ -83,6 +85,7 @@ export class ClusterGraphs {
   }
 
   delete(cluster: string): boolean {
+    this.version++;
     this.#leaveFamily(cluster);
     this.#fresh.delete(cluster);
     return this.#members.delete(cluster);
@@ -156,6 +159,7 @@ export class ClusterGraphs {
   }
 
   #set(cluster: string, parts: Pick<Member, "graph" | "subsystems" | "use">): void {
+    this.version++;
     this.#leaveFamily(cluster);
     this.#members.set(cluster, { ...parts, layout: undefined, family: undefined });
     this.#fresh.add(cluster);

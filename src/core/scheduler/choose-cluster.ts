@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import { valuesOf } from "../graph/cluster-state.ts";
+import { type StateValues, valuesOf } from "../graph/cluster-state.ts";
 import type { ClusterMatch } from "../graph/cluster-graphs.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { clusterId } from "../model/ids.ts";
@@ -78,19 +78,38 @@ function pullingFor({ graphs }: ClusterTable, request: Request): readonly Cluste
   const { cluster: named } = request.where;
   const asked = graphs.isEmpty ? undefined : askedOfClusters(request);
   if (asked === undefined || (named !== undefined && !graphs.has(named))) return [];
-  const { matches } = graphs.satisfy(asked.compiled, "ever");
-  return named === undefined ? matches : matches.filter(({ cluster }) => cluster === named);
+  if (named === undefined) return graphs.satisfy(asked.compiled, "ever").matches;
+  const match = graphs.match(named, asked.compiled);
+  return match.fits ? [{ ...match, cluster: named }] : [];
 }
 
-/** A cluster as strategies see it. */
+/** A cluster as strategies see it. Most of them look at little of it, and there may be many. */
+class ClusterCandidate implements Candidate {
+  readonly name: ClusterId;
+  readonly slots: number | undefined;
+  readonly #clusters: ClusterTable;
+
+  constructor(clusters: ClusterTable, name: ClusterId, slots: number | undefined) {
+    this.name = name;
+    this.slots = slots;
+    this.#clusters = clusters;
+  }
+
+  get state(): StateValues {
+    return valuesOf(this.#clusters.statusOf(this.name).state);
+  }
+
+  get jobs(): number {
+    return this.#clusters.loads.tasksOf(this.name);
+  }
+
+  get usedShare(): number | undefined {
+    return this.#clusters.loads.usedShare(this.name);
+  }
+}
+
 export const candidateOf = (
   clusters: ClusterTable,
   id: ClusterId,
   slots: number | undefined,
-): Candidate => ({
-  name: id,
-  state: valuesOf(clusters.statusOf(id).state),
-  jobs: clusters.loads.tasksOf(id),
-  usedShare: clusters.loads.usedShare(id),
-  slots,
-});
+): Candidate => new ClusterCandidate(clusters, id, slots);

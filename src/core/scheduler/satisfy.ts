@@ -37,22 +37,6 @@ export function satisfyChoice(
   return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
 }
 
-/** The same of some clusters that pull, in this order; whoever is not there, or does not, is left out. */
-export function satisfyNamed(
-  state: State,
-  choice: ResourceChoice,
-  names: readonly string[],
-): readonly ClusterAnswer[] {
-  const { graphs } = state.clusters;
-  const request = graphRequest(choice, "resources").compiled;
-  const reasonsOf = explainerOf(state, request);
-  return pullingNamed(state, names).map(({ id, kind }) => {
-    const { fits, slots = 0, alternative } = graphs.match(id, request);
-    if (!fits) return refused(id, kind, reasonsOf(id));
-    return { cluster: id, kind, ever: true, now: true, slots, alternative, reasons: [] };
-  });
-}
-
 /** What clusters that pull say to who asks for nothing; undefined: all of them, by name. */
 export const satisfyNothing = (
   state: State,

@@ -187,7 +187,7 @@ function basics(): Operations {
       revision,
     }),
     checkCredential: async () => false,
-    checkTokens: async () => false,
+    checkTokens: async () => undefined,
     getServerCredentials: async () => ({}),
     async rotateCredentials(_, cluster, which) {
       find(clusters, "cluster", cluster);

@@ -75,4 +75,4 @@ function compareKeys(one: readonly Key[], other: readonly Key[]): number {
 }
 
 export const byName = (candidates: readonly Candidate[]): readonly Candidate[] =>
-  sortedBy(candidates, () => []);
+  [...candidates].sort((one, other) => (one.name < other.name ? -1 : 1));

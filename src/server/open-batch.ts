@@ -1,0 +1,85 @@
+import type { JobId, NodeId, Revision } from "../core/model/ids.ts";
+import type { Job } from "../core/model/job.ts";
+import type { Resources } from "../core/model/resources.ts";
+import type { Task } from "../core/model/task.ts";
+import type { Change } from "../core/state/change.ts";
+import { encodeChange } from "../core/state/codec.ts";
+import type { Progress } from "../core/state/progress.ts";
+import type { State } from "../core/state/state.ts";
+import type { AppError } from "../lib/errors.ts";
+import type { RowWrite } from "../ports/store.ts";
+
+/** All that happened in one revision. Handed out only when it is durable. */
+export interface Commit {
+  readonly revision: Revision;
+  readonly changes: readonly Change[];
+  /** How each job stood at the end of this revision, for those it touched. */
+  readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
+  /** What each node held, for those whose row changed. */
+  readonly loads: ReadonlyMap<NodeId, NodeLoad>;
+}
+
+/** Rows are never changed, so that holding them is a snapshot. */
+export interface JobSnapshot {
+  readonly job: Job;
+  readonly progress: Progress;
+  /** The task of a job without array, once it has a row. */
+  readonly only: Task | undefined;
+}
+
+export interface NodeLoad {
+  readonly used: Resources;
+  readonly tasks: number;
+}
+
+/** Changes decided and applied, on their way to the store. */
+export interface OpenBatch {
+  readonly revision: Revision;
+  readonly changes: Change[];
+  /** Whether it changes what clusters that pull have. */
+  hasGraphs: boolean;
+  readonly jobs: Map<JobId, JobSnapshot>;
+  readonly loads: Map<NodeId, NodeLoad>;
+  /** Rows of jobs as they are stored. */
+  readonly jobTexts: Map<JobId, string>;
+  /** Called when the batch is durable, or with the error that stops the loop. */
+  readonly done: ((error?: AppError) => void)[];
+}
+
+/** What clusters that pull have is in these. */
+export const GRAPH_TABLES: ReadonlySet<Change["table"]> = new Set([
+  "cluster",
+  "graph",
+  "subsystem",
+]);
+
+export const openBatch = (revision: Revision): OpenBatch => ({
+  revision,
+  changes: [],
+  hasGraphs: false,
+  jobs: new Map(),
+  loads: new Map(),
+  jobTexts: new Map(),
+  done: [],
+});
+
+const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>
+  change.table === "job" && "row" in change;
+
+/** A batch must name each key once: what a later change of the batch replaced is left out. */
+export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWrite[] {
+  const writes: RowWrite[] = [];
+  const removed = new Set<string>(); // a node may come and go twice
+  for (const change of changes) {
+    if (!state.isNewest(change)) continue;
+    encodeChange(change, (key, value) => {
+      if (value === undefined) {
+        if (removed.has(key)) return;
+        removed.add(key);
+      }
+      writes.push({ key, value });
+      if (value !== undefined && isJobRow(change)) jobTexts.set(change.row.id, value);
+    });
+  }
+  return writes;
+}
