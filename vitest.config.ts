@@ -17,6 +17,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["tests/{e2e,crash,soak,conformance}/**/*.test.ts"],
+          globalSetup: ["tests/support/prepare.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,

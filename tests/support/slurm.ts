@@ -39,9 +39,11 @@ export function whyNoSlurm(): string | undefined {
     PROGRAMS.every((path) => spawnSync("test", ["-x", path]).status === 0);
   if (isThere()) return undefined;
   if (process.getuid?.() !== 0) return `needs root to install ${PACKAGES.join(", ")}`;
-  const apt = ["install", "--yes", "--no-install-recommends", ...PACKAGES];
+  process.stderr.write(`installing ${PACKAGES.join(", ")} for tests…\n`);
+  const lock = ["-o", "DPkg::Lock::Timeout=300"];
+  const apt = ["install", ...lock, "--yes", "--no-install-recommends", ...PACKAGES];
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const options = { env, encoding: "utf8", timeout: 300_000 } as const;
+  const options = { env, encoding: "utf8", timeout: 600_000 } as const;
   if (spawnSync("apt-get", apt, options).status !== 0) {
     spawnSync("apt-get", ["update"], options);
     spawnSync("apt-get", apt, options);
