@@ -174,7 +174,11 @@ describe("a cluster that someone else registered", () => {
   });
 
   test("keeps its graph, which is said once; its state is told", async () => {
-    await start().known;
+    const keeper = start();
+    await keeper.known;
+    await pass(60_000);
+    described = machine(3); // and is looked at again
+    keeper.describeAgain();
     await pass(60_000);
     expect(changes()).toEqual(["state nodes_free=1 running=0"]);
     expect(warnings).toEqual([expect.stringMatching(/keeps another graph.*--update-graph/)]);

@@ -52,6 +52,8 @@ export class ClusterKeeper {
   #described: ClusterDescription | undefined;
   #describedAtMs = Number.NEGATIVE_INFINITY;
   #isRegistered = false;
+  /** Whether someone else's graph was left there, which is said once. */
+  #isKept = false;
   #troubles = new Map<string, string>();
 
   constructor(options: KeeperOptions) {
@@ -158,9 +160,14 @@ export class ClusterKeeper {
       const outcome = await registerCluster(api, described, this.#options);
       this.#isRegistered = true;
       if (outcome === "kept") {
+        if (this.#isKept) return;
+        this.#isKept = true;
         const hint = "it was registered by someone else; --update-graph replaces it";
         logger.warn({ cluster, hint }, "the cluster keeps another graph than the one found here");
-      } else if (outcome !== "unchanged") logger.info({ cluster }, `the cluster is ${outcome}`);
+        return;
+      }
+      this.#isKept = false;
+      if (outcome !== "unchanged") logger.info({ cluster }, `the cluster is ${outcome}`);
     } catch (error) {
       // Of two agents that register at the same time one comes second, and finds it done.
       const isSecond = error instanceof AppError && error.code === "already_exists";
