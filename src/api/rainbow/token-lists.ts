@@ -1,9 +1,11 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { limits } from "../../limits.ts";
 import type { Proof } from "../../server/credentials.ts";
 import type { ClusterList } from "./decode.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
+
+const LENGTH_BYTES = 4;
 
 interface Known {
   readonly names: readonly string[];
@@ -37,10 +39,16 @@ export class TokenLists {
   }
 
   #digest({ bytes }: ClusterList): string {
-    const hash = createHash("sha256").update(this.#key);
+    let size = this.#key.length;
+    for (const each of bytes) size += LENGTH_BYTES + each.length;
+    const all = Buffer.allocUnsafe(size);
+    let at = this.#key.copy(all);
     // Each tells its own length, so that no two lists have the same bytes.
-    for (const each of bytes) hash.update(`${each.length} `).update(each);
-    return hash.digest("base64");
+    for (const each of bytes) {
+      at = all.writeUInt32LE(each.length, at);
+      at += each.copy(all, at);
+    }
+    return hash("sha256", all, "base64");
   }
 
   #remember(digest: string, known: Known): void {
