@@ -28,6 +28,28 @@ test("one that asks for nothing has no parts and no request", () => {
   expect([parts, request]).toEqual([[], undefined]);
 });
 
+test("a slot with nothing in it takes nothing of its node", () => {
+  const slot = { type: "slot", count: 1, label: "echo" };
+  const node = { type: "node", count: 2, with: [slot] };
+  const command = ["echo", "hello"];
+  const march = JSON.stringify({
+    version: 1,
+    resources: [node],
+    tasks: [{ command, slot: "echo", count: { per_slot: 1 } }],
+    attributes: { system: {} },
+  });
+  const april = JSON.stringify({
+    version: 1,
+    resources: { "task-resources": node },
+    tasks: [{ replicas: 1, resources: "task-resources", command, attributes: {} }],
+  });
+  for (const text of [march, april]) {
+    const { request, parts } = readJobspec(text);
+    expect(request).toMatchObject([[{ type: "node", count: 2, with: [] }]]);
+    expect(parts).toHaveLength(1);
+  }
+});
+
 test("what was read last is known, the longest unused is forgotten, long ones are read each time", () => {
   const read = createJobspecReader();
   const first = read(spec("0", 1));

@@ -1,5 +1,5 @@
 import { graphRequest, needsOf } from "../../core/graph/graph-request.ts";
-import type { ResourceChoice } from "../../core/graph/request.ts";
+import type { ResourceChoice, ResourceRequest } from "../../core/graph/request.ts";
 import { type AskedPart, askedParts, parametersOf } from "../../core/jobspec/asked-parts.ts";
 import type { Jobspec, Plain } from "../../core/jobspec/model.ts";
 import { parseJobspec } from "../../core/jobspec/parse.ts";
@@ -20,11 +20,26 @@ export type ReadText = (text: string) => ReadJobspec;
 /** Throws AppError that tells all that is wrong with it. */
 export function readJobspec(text: string): ReadJobspec {
   const jobspec = parseJobspec(text);
-  const parts = askedParts(jobspec).filter(({ resources }) =>
-    resources.some((trees) => trees.length > 0),
-  );
+  const parts = askedParts(jobspec)
+    .map(({ name, resources, ofNodes }) => ({
+      name,
+      resources: resources.map(withoutEmptySlots),
+      ofNodes: ofNodes.map(withoutEmptySlots),
+    }))
+    .filter(({ resources }) => resources.some((trees) => trees.length > 0));
   return { jobspec, parts, request: largestOf(parts), parameters: parametersOf(jobspec) };
 }
+
+/**
+ * Clients in Go of spring 2024 write a slot with nothing in it where nobody says how many tasks: it
+ * takes nothing of the node that it is in.
+ */
+const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly ResourceRequest[] =>
+  trees.flatMap((tree) => {
+    const inside = withoutEmptySlots(tree.with);
+    const isEmpty = tree.type === "slot" && inside.length === 0 && tree.requires.length === 0;
+    return isEmpty ? [] : [{ ...tree, with: inside }];
+  });
 
 /**
  * Tasks of a jobspec may run one after the other, so that the whole needs no more at once than its

@@ -252,6 +252,19 @@ describe("nextgen", () => {
     expect(paths(json.items)).toEqual(paths(jobspec.items));
   });
 
+  test("programs in Go write attributes everywhere; where they say nothing they are nothing", () => {
+    const written = parseJobspec(
+      `version: 1
+resources: {a: {type: rack, replicas: 1, attributes: {}, with: [{type: node, count: 2, attributes: {}}]}}
+tasks: [{command: [x], resources: a, attributes: {}}]`,
+    );
+    const inside = [{ ...vertex, type: "node", count: 2 }];
+    expect(written.resources.get("a")).toMatchObject({
+      attributes: NO_ATTRIBUTES,
+      request: { ...vertex, type: "rack", isSlot: true, with: inside },
+    });
+  });
+
   test("a name is a name, also where YAML 1.1 would see a truth", () => {
     const text =
       "version: 1\nresources: {n: {type: node, count: 1}}\ntasks: [{name: y, command: [x], resources: n}]";

@@ -193,10 +193,10 @@ tasks: [{command: [x], resources: a}]`,
   [
     "attributes inside of a resource",
     `version: 1
-resources: {a: {type: node, count: 1, with: [{type: core, count: 1, attributes: {}, schedule: true}]}}
+resources: {a: {type: node, count: 1, with: [{type: core, count: 1, attributes: {cwd: /}, schedule: true}]}}
 tasks: [{command: [x], resources: a}]`,
-    'line 2, column 69: resources.a.with[0]: unknown key "attributes"; it belongs to the whole resource; write it at its top',
-    'line 2, column 85: resources.a.with[0]: unknown key "schedule"; it belongs to the whole resource; write it at its top',
+    "line 2, column 81: resources.a.with[0].attributes: it belongs to the whole resource; write it at its top",
+    'line 2, column 91: resources.a.with[0]: unknown key "schedule"; it belongs to the whole resource; write it at its top',
   ],
   [
     "flags that are none",

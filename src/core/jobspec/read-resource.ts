@@ -5,6 +5,7 @@ import { readRequirements } from "./read-requires.ts";
 import {
   complain,
   countOf,
+  entriesOf,
   fieldsOf,
   flagOf,
   isMap,
@@ -22,11 +23,12 @@ const VERTEX_KEYS = [
   "exclusive",
   "requires",
   "with",
+  "attributes",
 ] as const;
-const TOP_KEYS = [...VERTEX_KEYS, "attributes", "schedule", "scheduled"] as const;
+const TOP_KEYS = [...VERTEX_KEYS, "schedule", "scheduled"] as const;
 
 const ONLY_AT_TOP = "it belongs to the whole resource; write it at its top";
-const VERTEX_HINTS = { attributes: ONLY_AT_TOP, schedule: ONLY_AT_TOP, scheduled: ONLY_AT_TOP };
+const VERTEX_HINTS = { schedule: ONLY_AT_TOP, scheduled: ONLY_AT_TOP };
 
 /** Published examples write the plural; every graph has the singular. */
 const SINGULAR: ReadonlyMap<string, string> = new Map(
@@ -44,8 +46,13 @@ export function readResource(place: Place): NamedResource | undefined {
 }
 
 function readVertex(place: Place, isInSlot: boolean): ResourceRequest | undefined {
-  const hints = { ...ATTRIBUTE_HINTS, ...VERTEX_HINTS };
-  return toRequest(place, fieldsOf(place, VERTEX_KEYS, hints), isInSlot);
+  const fields = fieldsOf(place, VERTEX_KEYS, { ...ATTRIBUTE_HINTS, ...VERTEX_HINTS });
+  const attributes = fields.get("attributes");
+  // Programs in Go write a struct that is empty: every vertex has an "attributes: {}" from them.
+  if (attributes !== undefined && entriesOf(attributes).length > 0) {
+    complain(attributes, ONLY_AT_TOP);
+  }
+  return toRequest(place, fields, isInSlot);
 }
 
 function toRequest(
