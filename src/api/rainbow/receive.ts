@@ -4,7 +4,7 @@ import { checkSecret, type ClusterSpeaker, speaksFor } from "./clusters.ts";
 import type { JobNumbers } from "./job-numbers.ts";
 import type { ReadText } from "./jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
-import { toRecord } from "./record.ts";
+import { sizeOf, toRecord } from "./record.ts";
 import { refuse } from "./status.ts";
 
 /** What it takes to tell tasks to rainbow's clients. */
@@ -13,9 +13,6 @@ export interface Receiving {
   readonly numbers: JobNumbers;
   readonly read: ReadText;
 }
-
-// Beside its text: tags, lengths and the number of an entry.
-const ENTRY_BYTES = 24;
 
 /**
  * What waits for a cluster, oldest first, and goes on waiting: nothing is taken before it is accepted.
@@ -34,7 +31,7 @@ export async function receive(
   for (const task of tasks) {
     const id = numbers.numberOf(task.id);
     const record = toRecord(task, { id, cluster }, read);
-    const size = Buffer.byteLength(record) + ENTRY_BYTES;
+    const size = sizeOf(record);
     // It came through a door that takes larger ones: who takes it speaks another wire.
     if (size > limits.receivedBytesMax) continue;
     bytes += size;

@@ -30,10 +30,16 @@ export function toRecord(
   const record = { id, cluster, name, jobspec: text, ...line };
   const json = JSON.stringify(record);
   // A long command stands in the jobspec too, and both may be more than an answer can hold.
-  return Buffer.byteLength(json) <= limits.receivedBytesMax
+  return sizeOf(json) <= limits.receivedBytesMax
     ? json
     : JSON.stringify({ ...record, command: "" });
 }
+
+// Beside its text: tags, lengths and the number of an entry.
+const ENTRY_BYTES = 24;
+
+/** What a record takes of an answer. */
+export const sizeOf = (record: string): number => Buffer.byteLength(record) + ENTRY_BYTES;
 
 const NOTHING: CommandLine = { command: "", nodes: 1, tasks: 0 };
 

@@ -511,6 +511,12 @@ describe("a submission", () => {
       "a cluster token is required",
     );
     expect(await refusal(send([...job, [3, "no"]]))).toBe("request denied");
+    // Quotes that are quoted twice in a record, with the line itself beside.
+    const large = await failure(send([...job, [6, `echo '${'"'.repeat(500_000)}'`]]));
+    expect([large.code, large.details]).toEqual([
+      status.RESOURCE_EXHAUSTED,
+      expect.stringContaining("more than a cluster could receive"),
+    ]);
   });
 
   test("of a megabyte is as good as any other", async () => {
@@ -571,6 +577,23 @@ describe("jobs that wait", () => {
     expect(await accept("blue", first)).toBe(2);
     const rest = Object.keys((await receive("blue")).jobs).map(Number);
     expect([...first, ...rest].slice(0, 3)).toEqual([1, 2, 3]);
+  });
+
+  test("that fill an answer to the last byte are received, without the line if need be", async () => {
+    const jobOf = (length: number) => simple(1, 1, ["echo", "x".repeat(length)]);
+    await submit(jobOf(100), ["blue"]);
+    const around = Buffer.byteLength((await receive("blue")).jobs[1] ?? "") - 200;
+    await accept("blue", [1]);
+    // The argument stands in the jobspec and in the line.
+    const fits = Math.floor((limits.receivedBytesMax - around) / 2);
+    for (const [at, less] of [0, 6, 11, 12, 13].entries()) {
+      await submit(jobOf(fits - less), ["blue"]);
+      const { jobs } = await receive("blue");
+      expect([less, ...Object.keys(jobs)]).toEqual([less, String(at + 2)]);
+      const { command } = JSON.parse(jobs[at + 2] ?? "") as { command: string };
+      expect([less, command.length]).toEqual([less, less < 12 ? 0 : fits - less + 5]);
+      await accept("blue", [at + 2]);
+    }
   });
 
   test("are refused in that server's words", async () => {

@@ -62,7 +62,7 @@ export const refuse = {
   tooLarge: (bytes: number) =>
     new AppError(
       "exhausted",
-      `the jobspec has ${bytes} bytes as JSON, more than a cluster could receive`,
+      `what is to be run has ${bytes} bytes as JSON, more than a cluster could receive`,
     ),
   noSecret: () => new AppError("invalid_argument", "a cluster secret is required"),
   noJobs: () => new AppError("invalid_argument", "one or more jobs must be accepted"),

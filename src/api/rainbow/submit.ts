@@ -36,6 +36,7 @@ async function submitCommand(
   if (token === "") throw refuse.noToken();
   if ((await operations.checkTokens([{ cluster, token }])) === undefined) throw refuse.denied();
   const text = toJobspecText(request);
+  checkFits(text, command); // which its readers run: it is never left out
   const { jobspec } = read(text);
   const [word = ""] = command.trim().split(/\s+/);
   const job = toSubmission(
@@ -53,9 +54,7 @@ async function submitJobspec(
   const names = await lists.namesOf(operations, request.clusters);
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
-  // In a record it stands as JSON, and must leave some room for the rest.
-  const size = Buffer.byteLength(JSON.stringify(text));
-  if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
+  checkFits(text);
   const asked = read(text);
   const view = await operations.satisfy(selecting(request, asked, names));
   const ranked = view.selection?.ranked ?? [];
@@ -66,8 +65,14 @@ async function submitJobspec(
   return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
 }
 
-/** Of a record beside its jobspec. */
+/** Of a record beside its texts. */
 const RECORD_BYTES = 8_192;
+
+/** What is in a record stands there as JSON, and must leave some room for the rest. */
+function checkFits(...texts: readonly string[]): void {
+  const size = Buffer.byteLength(JSON.stringify(texts));
+  if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
+}
 
 const selecting = (
   { algorithm, options, satisfyOnly }: JobspecRequest,

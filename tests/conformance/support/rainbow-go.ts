@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -114,8 +115,10 @@ async function generate(
 async function ask(program: string, task: string): Promise<readonly Line[]> {
   const child = spawn(program, { env: { ...process.env, no_proxy: "*" }, timeout: 100_000 });
   child.stdin.end(task);
+  const over = once(child, "close");
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (stderr !== "") throw new Error(`the client failed: ${stderr}`);
+  const [code] = (await over) as [number | null];
+  if (code !== 0 || stderr !== "") throw new Error(`the client failed: ${code} ${stderr}`);
   return stdout
     .split("\n")
     .filter((line) => line !== "")
