@@ -10,6 +10,7 @@ import type { JobRecord } from "../core/state/job-record.ts";
 import { isJobEnded } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { limits } from "../limits.ts";
+import { explainTaken } from "./explain-taken.ts";
 import type { ClusterReasonView, ExplanationView } from "./views.ts";
 
 /** Why tasks of a job wait, and what would help. */
@@ -37,7 +38,10 @@ export function explainJob(
     return { ...base, summary: `it ${summary}`, hints, ...changeForHeld(state, record, policy) };
   }
   const { pending, waiting } = progress.counts;
-  if (pending + waiting === 0) return { ...base, summary: settledSummary(record) };
+  if (pending + waiting === 0) {
+    const taken = isJobEnded(progress) ? undefined : explainTaken(state, record);
+    return { ...base, summary: settledSummary(record), ...taken };
+  }
   const places = explainPlaces(state, job.spec, policy);
   const ahead = aheadOf(state, record);
   const full = fullGroup(state, job.spec);
@@ -81,9 +85,7 @@ function settledSummary({ job, progress }: JobRecord): string {
     const why = job.closed === undefined ? "" : ` (${job.closed.reason})`;
     return `the job has ended: ${progress.state}${why}`;
   }
-  const { offered } = progress.counts;
-  if (offered === 0) return "every task is on a node";
-  return `${count(offered, "task")} offered to a cluster that has not taken ${offered === 1 ? "it" : "them"} yet`;
+  return "every task is under way";
 }
 
 /** Undefined: it may run more. */

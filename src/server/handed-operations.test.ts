@@ -55,6 +55,27 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await output(operations, "1")).toBe("hello\n");
   });
 
+  test("what they wait for is told, and what would help", async () => {
+    const operations = await blue(2);
+    await operations.acceptTasks(me, "blue", ["1"]);
+    expect((await operations.getJob("2")).reason).toBe(
+      "offered to cluster blue, which has not taken it yet",
+    );
+    expect((await operations.getJob("1")).reason).toBe(
+      "taken by cluster blue, which has told nothing of it yet",
+    );
+    expect(await operations.explainJob("1")).toMatchObject({
+      state: "accepted",
+      summary: "1 task taken by cluster blue, which has told nothing of it yet",
+    });
+    expect(await operations.explainJob("2")).toMatchObject({
+      summary: "1 task offered to cluster blue, which has not taken it yet",
+      hints: [expect.stringContaining("no agent speaks for cluster blue") as string],
+    });
+    await operations.reportTasks(me, "blue", [{ id: "1", state: "running" }]);
+    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+  });
+
   test("tasks of an array are named one by one", async () => {
     const operations = await blue(1, { array: "3-5" });
     const { tasks } = await operations.listOffered("blue");

@@ -11,6 +11,7 @@ import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
+import { describeTaken } from "./explain-taken.ts";
 import { explainJob } from "./explain-job.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
 import type { JobFilter, Operations } from "./operations.ts";
@@ -126,7 +127,8 @@ const clusterIn =
 export function viewJob(state: State, record: JobRecord, revision: number): JobView {
   const { job, progress } = record;
   const only = job.spec.array === undefined ? record.task(0) : undefined;
-  const waits = progress.state === "pending" ? pendingReason(state, record) : undefined;
+  const hasNotBegun = progress.state === "pending" || progress.state === "accepted";
+  const waits = hasNotBegun ? pendingReason(state, record) : undefined;
   const extra = { only, revision, ...(waits === undefined ? {} : { pendingReason: waits }) };
   return showJob(job, progress, extra);
 }
@@ -135,10 +137,8 @@ export function viewJob(state: State, record: JobRecord, revision: number): JobV
 function pendingReason(state: State, record: JobRecord): string | undefined {
   const hold = state.holds.get(record.job.id);
   if (hold !== undefined) return describeWaiting(state.jobs, state.holds, hold);
-  const { pending, waiting, offered } = record.progress.counts;
-  if (pending + waiting === 0) {
-    return offered > 0 ? "offered to a cluster that has not taken it yet" : undefined;
-  }
+  const { pending, waiting } = record.progress.counts;
+  if (pending + waiting === 0) return describeTaken(record);
   const { spec } = record.job;
   if (isNothingKnown(state, spec)) return "no node has joined yet";
   const request = state.queue.classOf(spec);

@@ -265,7 +265,7 @@ describe("jobs", () => {
       summary: "1 task waits: 1 node could take one later",
       ahead: 1,
     });
-    expect((await plane.operations.explainJob(running)).summary).toBe("every task is on a node");
+    expect((await plane.operations.explainJob(running)).summary).toBe("every task is under way");
     await plane.operations.putGroup(me, { name: "default", runningTasksMax: 1 });
     expect((await plane.operations.explainJob(waiting)).summary).toContain(
       "as many tasks as it may",

@@ -55,8 +55,8 @@ describe("a jobspec", () => {
       ["3", "report"],
     ]);
     expect(await states()).toEqual([
-      ["fit", "pending", 1, "offered to a cluster that has not taken it yet"],
-      ["each", "pending", 1, "offered to a cluster that has not taken it yet"],
+      ["fit", "pending", 1, "offered to cluster blue, which has not taken it yet"],
+      ["each", "pending", 1, "offered to cluster blue, which has not taken it yet"],
       ["report", "pending", 0, expect.stringContaining("waits for")],
     ]);
     expect((await operations.getJob("3")).spec).toMatchObject({
@@ -69,7 +69,9 @@ describe("a jobspec", () => {
     const onBlue = await operations.listJobs({ cluster: "blue" }, {});
     expect(onBlue.jobs.map(({ id }) => id)).toEqual(["2", "1"]);
     expect((await operations.listJobs({ cluster: "red" }, {})).jobs).toEqual([]);
-    expect((await operations.explainJob("1")).summary).toContain("1 task offered to a cluster");
+    expect((await operations.explainJob("1")).summary).toContain(
+      "1 task offered to cluster blue, which",
+    );
   });
 
   test("is refused whole when nothing there is could ever run one of its tasks", async () => {

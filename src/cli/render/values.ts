@@ -79,6 +79,7 @@ const byKey = <T>(record: Readonly<Record<string, T>>): [string, T][] =>
 
 const STYLES: Readonly<Record<string, Style>> = {
   running: "cyan",
+  accepted: "cyan",
   stopping: "yellow",
   succeeded: "green",
   failed: "red",

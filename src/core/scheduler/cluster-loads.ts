@@ -40,6 +40,11 @@ export class ClusterLoads {
     return agents > 0 && agentsTaking === 0;
   }
 
+  /** Whether there are agents that speak for it, away or not. */
+  isSpokenFor(cluster: ClusterId): boolean {
+    return this.#of(cluster).agents > 0;
+  }
+
   bound(cluster: ClusterId, takes: Resources): void {
     const load = this.#of(cluster);
     addInto(load.used, takes);
