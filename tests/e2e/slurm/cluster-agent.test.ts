@@ -125,10 +125,11 @@ describe.skipIf(missing !== undefined)("an agent that speaks for a real Slurm", 
     const told = `echo "$BUSBAR_TASK_ID $BUSBAR_ATTEMPT" >>"${site.path("ran")}"; sleep 0.5`;
     const id = await site.submit(...flags, "--", "sh", "-c", told);
     for (let round = 0; round < 8 && site.lines("ran").length < count; round++) {
+      // Those that were handed over go on without an agent: they may all have run by now.
+      const before = Math.min(site.lines("ran").length, count - 1);
       const agent = site.startSpeaker("blue", OVER_SLURM, "--no-discovery");
-      const before = site.lines("ran").length;
       await eventually(() => site.lines("ran").length > before || agent.isOver, {
-        what: "another task to run",
+        what: () => `another task to run: ${site.lines("ran").length} have`,
         timeoutMs: 60_000,
       });
       await agent.end("SIGKILL");
