@@ -237,9 +237,10 @@ export class ControlLoop {
     }
     this.#state.apply(change);
     this.#open.changes.push(change);
-    if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
     if (change.table === "task") this.#noteJob(change.row.jobId);
-    else if (change.table === "job" && "row" in change) this.#noteJob(change.row.id);
+    else if (change.table === "job") {
+      if ("row" in change) this.#noteJob(change.row.id);
+    } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
     else if (change.table === "node" && "row" in change) this.#noteLoad(change.row.id);
   }
 

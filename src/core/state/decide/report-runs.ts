@@ -71,8 +71,13 @@ export function ended(
   const endedAtMs = Math.max(event.endedAtMs, startOf(task.state) ?? 0);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
-    const ran = ranBy(task.state);
-    return { ...task, state: { kind: "succeeded", ...ran, startedAtMs, endedAtMs } };
+    const { state } = task;
+    if (state.kind === "accepted") {
+      const at = { ...ranBy(state), startedAtMs, endedAtMs };
+      return { ...task, state: { kind: "succeeded", ...at } };
+    }
+    const { nodeId } = state;
+    return { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
   }
   // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
   const failure =
