@@ -92,7 +92,8 @@ export function removeCluster(
     const names = nodes.slice(0, 3).map(({ node }) => node.id);
     throw new AppError(
       "conflict",
-      `cluster ${id} has ${what} (${names.join(", ")}${nodes.length > 3 ? ", …" : ""}); remove them first`,
+      `cluster ${id} has ${what} (${names.join(", ")}${nodes.length > 3 ? ", …" : ""}); remove them first ` +
+        `(busbar nodes remove ${names[0] ?? ""}, when its agent has stopped)`,
     );
   }
   if (kind === "managed") {
