@@ -1,3 +1,5 @@
+import { principalOf } from "../../core/model/credential.ts";
+import { clusterId } from "../../core/model/ids.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { RegisterRequest } from "./decode.ts";
@@ -13,8 +15,12 @@ export interface ClusterSpeaker {
 }
 
 // Who asks, as it is written beside what changes.
-export const speaksFor = (cluster: string) => ({ name: `cluster:${cluster}` });
-export const submitsTo = (cluster: string) => ({ name: `submitter:${cluster}` });
+export const speaksFor = (cluster: string) => ({
+  name: principalOf({ kind: "cluster-secret", cluster: clusterId(cluster) }),
+});
+export const submitsTo = (cluster: string) => ({
+  name: principalOf({ kind: "cluster-token", cluster: clusterId(cluster) }),
+});
 
 /** Throws unless the secret is the cluster's: a cluster that is not there is denied alike. */
 export async function checkSecret(
@@ -33,7 +39,7 @@ export async function checkRegisterSecret(
   if (!isValid) throw refuse.denied();
 }
 
-const REGISTRAR = { name: "registrar" } as const;
+const REGISTRAR = { name: principalOf({ kind: "register" }) } as const;
 
 /** A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials. */
 export async function register(
