@@ -7,6 +7,7 @@ import {
   launcherKinds,
   type Listening,
   logLevels,
+  nodePolicies,
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
@@ -15,8 +16,6 @@ import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
-
-const policies = ["spread", "binpack"] as const;
 
 export function declareUp(command: Command, shell: Shell): void {
   addServerFlags(command);
@@ -70,6 +69,12 @@ async function toServerFlags<Flags extends ServerFlags>(
   flags: ServerOptions<Flags>,
 ) {
   const { select: strategy, selectOptions, ...rest } = flags;
+  if (flags.policySeed !== undefined && flags.policy !== "random") {
+    throw invalid(
+      "--policy-seed",
+      `nothing is drawn with --policy ${flags.policy}; add --policy random`,
+    );
+  }
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
   const rainbow = rainbowOf({
     rainbow: at,
@@ -116,10 +121,16 @@ function addServerFlags(command: Command): void {
         .default(limits.finishedAgeMsMax, formatDuration(limits.finishedAgeMsMax)),
     )
     .addOption(
-      new Option("--policy <name>", "place tasks far apart, or close together")
-        .choices(policies)
+      new Option("--policy <name>", "place tasks far apart, close together, in turn, or anywhere")
+        .choices(nodePolicies)
         .default("spread")
-        .argParser(oneOf("--policy", policies)),
+        .argParser(oneOf("--policy", nodePolicies)),
+    )
+    .addOption(
+      new Option(
+        "--policy-seed <number>",
+        "with --policy random: place the same submissions alike (default: one of its own, in the log)",
+      ).argParser(wholeNumber("--policy-seed", { min: 0, max: 2 ** 32 - 1 })),
     );
   addRainbowFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
