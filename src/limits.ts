@@ -229,6 +229,8 @@ export const limits = {
   remoteSurveyRunsMax: 500, // by one script
   remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
   remoteRetryMs: 1_000, // after a script did not answer
+  remoteNamesMax: 20_000, // of nodes that are remembered for those who come back
+  remoteNamesPerHostMax: 1_000, // at the same time
 
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
