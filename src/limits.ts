@@ -145,6 +145,7 @@ export const limits = {
   knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
   goScheduleIdLengthMax: 256, // of a worker, as it calls itself
   goSchedulePingMs: 3_000, // workers leave when nothing comes for 10 s, if they are not set otherwise
+  goSchedulePingMsMin: 100,
   goScheduleSilenceMs: 10_000,
   goScheduleThereMsMax: 3_000, // for the answer to one ping
   goScheduleExecsMax: 4_096, // under way on one worker

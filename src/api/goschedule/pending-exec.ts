@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../lib/errors.ts";
+import { type AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ExecOptions, Executed } from "../../ports/remote-shell.ts";
