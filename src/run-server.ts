@@ -9,7 +9,7 @@ import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/ser
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
-import { attachWorker } from "./go-schedule-workers.ts";
+import { createWorkers } from "./go-schedule-workers.ts";
 import { isLoopback, parseAddress } from "./lib/address.ts";
 import type { AppError } from "./lib/errors.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -126,7 +126,8 @@ async function openSecrets(
   return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
 }
 
-async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
+async function openDoors(plane: ControlPlane, options: ServerOptions) {
+  const { operations, sessions } = plane;
   const { logger } = options;
   const traffic = createTraffic();
   const fraction = createSystemRandom().fraction();
@@ -135,7 +136,7 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
     busbarService(operations, logger, traffic),
     agentService(sessions, logger, traffic),
   ];
-  const goSchedule = goScheduleServices(operations, options, traffic);
+  const goSchedule = goScheduleServices(plane, options, traffic);
   const opened: { close(): Promise<void> }[] = [];
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
@@ -177,8 +178,8 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
 }
 
 function goScheduleServices(
-  operations: ControlPlane["operations"],
-  { goSchedule, clock, logger }: ServerOptions,
+  { operations, sessions }: ControlPlane,
+  { data, goSchedule, clock, logger }: ServerOptions,
   traffic: Traffic,
 ): readonly GrpcService[] {
   if (goSchedule === undefined) return [];
@@ -190,8 +191,9 @@ function goScheduleServices(
     );
   }
   const random = createSystemRandom();
-  const parts = { operations, clock, random, logger, traffic, settings, attach: attachWorker };
-  return [goScheduleService(parts)];
+  const adapters = { clock, random, logger };
+  const attach = createWorkers({ data, sessions, ...adapters });
+  return [goScheduleService({ operations, traffic, settings, attach, ...adapters })];
 }
 
 /** Its wire has no credentials. */
