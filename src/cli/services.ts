@@ -11,6 +11,7 @@ import {
   type UpFlags,
 } from "./context.ts";
 import { address, duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
+import { addGoScheduleFlags, type GoScheduleOptions, takeGoSchedule } from "./go-schedule-flags.ts";
 import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
@@ -61,15 +62,17 @@ export function declareServer(command: Command, shell: Shell): void {
 }
 
 /** As they are written: the options of a strategy are in a file. */
-type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow"> &
+type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow" | "goSchedule"> &
   StrategyFlags &
-  RainbowOptions;
+  RainbowOptions &
+  GoScheduleOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
   context: Context,
   flags: ServerOptions<Flags>,
 ) {
-  const { select: strategy, selectOptions, ...rest } = flags;
+  const { goSchedule, others: mine } = takeGoSchedule(flags);
+  const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
   const rainbow = rainbowOf({
     rainbow: at,
@@ -89,6 +92,7 @@ async function toServerFlags<Flags extends ServerFlags>(
     ...others,
     ...(select === undefined ? {} : { select }),
     ...(rainbow === undefined ? {} : { rainbow }),
+    ...(goSchedule === undefined ? {} : { goSchedule }),
   };
 }
 
@@ -122,6 +126,7 @@ function addServerFlags(command: Command): void {
         .argParser(oneOf("--policy", policies)),
     );
   addRainbowFlags(command);
+  addGoScheduleFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command
     .option(

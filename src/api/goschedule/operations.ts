@@ -1,0 +1,4 @@
+import type { Operations } from "../../server/operations.ts";
+
+/** What this door asks of Busbar. */
+export type GoScheduleOperations = Pick<Operations, "listNodes" | "readOutput" | "submitJobs">;
