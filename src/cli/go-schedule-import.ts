@@ -1,4 +1,5 @@
 import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
 import { type Read, readDocument, Walk } from "./config-walk.ts";
 import { type FileKind, fileKinds, type Key, keysOf, type Meaning } from "./go-schedule-keys.ts";
 import { type ImportPlan, type ImportStep, none } from "./import-plan.ts";
@@ -106,16 +107,23 @@ function kindOf(root: Value, file: string): FileKind {
   throw invalid(file, `is no file of go-schedule: it has none of their keys (${signs})`);
 }
 
-/** The two checks that the management node makes before it starts. */
+/**
+ * The two checks that the management node makes before it starts. It would allow a ping as rare as
+ * the silence, which is a matter of luck then; this server does not.
+ */
 function checkManagementNode(settings: readonly Setting[], file: string): void {
   const given = (key: string) => settings.find((each) => each.key === key && each.text !== "");
   if (given("scheduler_algo") === undefined) {
     throw invalid(file, "scheduler_algo is missing: go-schedule does not start; write rr or rand");
   }
-  const ping = given("ping_timer");
-  const silence = given("silence_timeout");
-  if (ping !== undefined && Number(ping.text) > Number(silence?.text ?? "0")) {
-    const other = silence === undefined ? "is missing" : `is ${silence.text}`;
-    throw ping.value.fail(`must not be longer than silence_timeout, which ${other}`);
+  const [ping, silence] = [given("ping_timer"), given("silence_timeout")];
+  if (silence === undefined) {
+    // go-schedule takes it for 0.
+    if (ping === undefined) return;
+    throw ping.value.fail("must be shorter than silence_timeout, which is missing");
   }
+  const pingSeconds = ping?.text ?? String(limits.goSchedulePingMs / 1_000);
+  if (Number(pingSeconds) < Number(silence.text)) return;
+  const why = ping === undefined ? "when it is missing" : "here";
+  throw silence.value.fail(`must be longer than ping_timer, which is ${pingSeconds} ${why}`);
 }

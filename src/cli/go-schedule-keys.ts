@@ -1,5 +1,6 @@
 import { isLoopback, parseAddress } from "../lib/address.ts";
 import { AppError } from "../lib/errors.ts";
+import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
 import type { LogLevel } from "./context.ts";
 import type { ImportStep } from "./import-plan.ts";
@@ -141,20 +142,18 @@ const serverAddress: Key = {
   means: () => itself("must lead to the server's --go-schedule"),
 };
 
-/** The server's own interval, unless it is told another. */
-const PING_SECONDS = 3;
-
 /** A worker leaves when it hears nothing for so long; one ping may be late. */
 function silenceOfWorker(text: string): Meaning {
   const silence = Number(text);
-  if (silence >= 2 * PING_SECONDS) return itself("how long it waits for a sign of the server");
+  const usual = limits.goSchedulePingMs;
+  if (silence * 1_000 >= 2 * usual) return itself("how long it waits for a sign of the server");
   const ping = silence === 1 ? "500ms" : `${Math.floor(silence / 2)}s`;
   return {
     ...itself("how long it waits for a sign of the server"),
     hint: `the server needs --go-schedule-ping ${ping}`,
     warning:
       `silence_timeout: the worker leaves when it hears nothing for ${silence} s: start the server ` +
-      `with --go-schedule-ping ${ping}, or less (default: ${PING_SECONDS}s)`,
+      `with --go-schedule-ping ${ping}, or less (default: ${formatDuration(usual)})`,
   };
 }
 

@@ -200,12 +200,22 @@ describe("go-schedule import", () => {
     [
       "a ping that is rarer than the silence",
       management("ping_timer: 11\nsilence_timeout: 10"),
-      "2:13: ping_timer: must not be longer than silence_timeout, which is 10",
+      "3:18: silence_timeout: must be longer than ping_timer, which is 11 here",
     ],
     [
       "a ping with no silence, which counts as 0",
       management("ping_timer: 1"),
-      "ping_timer: must not be longer than silence_timeout, which is missing",
+      "ping_timer: must be shorter than silence_timeout, which is missing",
+    ],
+    [
+      "a ping as rare as the silence",
+      management("ping_timer: 10\nsilence_timeout: 10"),
+      "silence_timeout: must be longer than ping_timer, which is 10 here",
+    ],
+    [
+      "a silence shorter than the usual ping",
+      management("silence_timeout: 3"),
+      "2:18: silence_timeout: must be longer than ping_timer, which is 3 when it is missing",
     ],
     [
       "an unknown algorithm",
