@@ -17,8 +17,8 @@
  *   end
  */
 
-/** Shared by the others. Variables have a prefix that is set by Busbar alone. */
-const LIBRARY = `
+/** Prints what is known of a run. Variables have a prefix that is set by Busbar alone. */
+const SHOW = `
 busbar_show() {
   { while IFS= read -r BUSBAR_LINE; do
     case $BUSBAR_LINE in
@@ -28,6 +28,10 @@ busbar_show() {
     esac
   done <"$1/state"; } 2>/dev/null
 }
+`;
+
+/** What a run's last line is, who leads its session, whether that lives, and how to end it. */
+const LIBRARY = `${SHOW}
 busbar_last() {
   BUSBAR_LINE=
   { while IFS= read -r BUSBAR_NEXT; do BUSBAR_LINE=$BUSBAR_NEXT; done <"$1/state"; } 2>/dev/null
@@ -93,7 +97,7 @@ busbar_end_session() {
  *   that merely exits with 137 it says nothing. That is how the two are told apart.
  * - What the far end sends back is what is printed here: the state, and the beginning of the output.
  */
-export const START = `${LIBRARY}
+export const START = `${SHOW}
 [ -d "$0" ] || mkdir -p "$0/work"
 set -C
 trap : HUP INT QUIT ALRM TERM USR1 USR2
