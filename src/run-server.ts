@@ -5,6 +5,7 @@ import type { GrpcService } from "./api/grpc/service.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
+import { Previews } from "./api/goschedule/previews.ts";
 import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
@@ -189,8 +190,16 @@ function goScheduleServices(
       "whoever can reach this server may run any command on go-schedule's workers",
     );
   }
-  const random = createSystemRandom();
-  const parts = { operations, clock, random, logger, traffic, settings, attach: attachWorker };
+  const parts = {
+    operations,
+    clock,
+    random: createSystemRandom(),
+    logger,
+    traffic,
+    settings,
+    previews: new Previews(),
+    attach: attachWorker,
+  };
   return [goScheduleService(parts)];
 }
 
