@@ -238,6 +238,17 @@ export const limits = {
   fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
   fluxJobsListedMax: 100_000, // among which markers are looked for
 
+  // Machines that are reached through somebody else's program.
+  remoteArgumentBytesMax: 128 * KIB, // the kernel's limit for one
+  remoteCommandBytesMax: MIB, // of all arguments; the kernel allows about 2 MiB with the environment
+  remoteCommandMsMax: 30_000, // for one of our own scripts there
+  remoteSurveyMs: 10_000, // until runs that nothing was heard of are looked at again
+  remoteSurveyRunsMax: 500, // by one script
+  remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
+  remoteRetryMs: 1_000, // after a script did not answer
+  remoteNamesMax: 20_000, // of nodes that are remembered for those who come back
+  remoteNamesPerHostMax: 1_000, // at the same time
+
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
   outputBytesMax: 16 * 1_024 * MIB,

@@ -10,7 +10,7 @@ import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/ser
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
-import { attachWorker } from "./go-schedule-workers.ts";
+import { createWorkers } from "./go-schedule-workers.ts";
 import { isLoopback, parseAddress } from "./lib/address.ts";
 import type { AppError } from "./lib/errors.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -127,7 +127,8 @@ async function openSecrets(
   return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
 }
 
-async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
+async function openDoors(plane: ControlPlane, options: ServerOptions) {
+  const { operations, sessions } = plane;
   const { logger } = options;
   const traffic = createTraffic();
   const fraction = createSystemRandom().fraction();
@@ -136,7 +137,7 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
     busbarService(operations, logger, traffic),
     agentService(sessions, logger, traffic),
   ];
-  const goSchedule = goScheduleServices(operations, options, traffic);
+  const goSchedule = goScheduleServices(plane, options, traffic);
   const opened: { close(): Promise<void> }[] = [];
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
@@ -178,8 +179,8 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
 }
 
 function goScheduleServices(
-  operations: ControlPlane["operations"],
-  { goSchedule, clock, logger }: ServerOptions,
+  { operations, sessions }: ControlPlane,
+  { data, goSchedule, clock, logger }: ServerOptions,
   traffic: Traffic,
 ): readonly GrpcService[] {
   if (goSchedule === undefined) return [];
@@ -190,17 +191,15 @@ function goScheduleServices(
       "whoever can reach this server may run any command on go-schedule's workers",
     );
   }
-  const parts = {
-    operations,
-    clock,
-    random: createSystemRandom(),
-    logger,
-    traffic,
-    settings,
-    previews: new Previews(),
-    attach: attachWorker,
-  };
-  return [goScheduleService(parts)];
+  const previews = new Previews();
+  const adapters = { clock, random: createSystemRandom(), logger };
+  const attach = createWorkers({
+    data,
+    sessions,
+    onHeads: (id, heads) => previews.put(id, heads),
+    ...adapters,
+  });
+  return [goScheduleService({ operations, traffic, settings, previews, attach, ...adapters })];
 }
 
 /** Its wire has no credentials. */

@@ -229,6 +229,7 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     disconnectedAtMs: time(node.disconnectedAtMs),
     drainReason: text(node.drainReason),
     agentVersion: text(node.agentVersion),
+    address: text(node.address),
     isClusterAgent: node.isClusterAgent ? true : undefined,
     facts: node.factsJson === "" ? undefined : (JSON.parse(node.factsJson) as NodeFacts),
     revision: Number(node.revision),

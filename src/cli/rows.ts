@@ -190,6 +190,8 @@ export interface NodeRow {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion?: string;
+  /** Where its agent is, or was last. */
+  readonly address?: string;
   /** It speaks for all of its cluster, and takes tasks that are offered to it. */
   readonly isClusterAgent?: true;
   /** Where one node is shown. */

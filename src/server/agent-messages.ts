@@ -20,8 +20,7 @@ import { limits } from "../limits.ts";
 export function readHello(
   hello: Hello,
   facts: NodeFacts | undefined,
-  session: number,
-  nowMs: number,
+  at: Pick<NodeHello, "address" | "session" | "nowMs">,
 ): NodeHello {
   if (hello.agentKey.length < 16 || hello.agentKey.length > 256) {
     throw invalid("hello.agent_key", "must have 16 to 256 characters");
@@ -40,8 +39,7 @@ export function readHello(
     clusterAgent: hello.clusterAgent === undefined ? undefined : readTerms(hello.clusterAgent),
     runs: hello.runs.map((run) => readRun(run)),
     facts,
-    session,
-    nowMs,
+    ...at,
   };
 }
 

@@ -12,6 +12,8 @@ import type { Clock } from "../ports/clock.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
 export interface AgentPeer {
+  /** Where the agent is, without a port; undefined: not known. */
+  readonly address?: string | undefined;
   send(message: ServerMessage): void;
   /** Ends the stream after what was sent. */
   close(): void;

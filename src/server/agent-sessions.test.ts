@@ -138,6 +138,26 @@ describe("agent sessions", () => {
     expect((await plane.operations.getNode("w1")).state).toBe("connected");
   });
 
+  test("a node has the address that its agent last came from", async () => {
+    const { plane } = await openPlane();
+    const addressOf = async (name: string) => (await plane.operations.getNode(name)).address;
+    for (const address of ["192.0.2.7", "2001:db8::8"]) {
+      const agent = new FakeAgent(plane, address);
+      agent.hello("w1");
+      await hears(agent, "welcome");
+      expect(await addressOf("w1")).toBe(address);
+      agent.hangUp();
+    }
+    await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
+      what: "the node is disconnected",
+    });
+    expect(await addressOf("w1")).toBe("2001:db8::8");
+    const unknown = new FakeAgent(plane);
+    unknown.hello("w1");
+    await hears(unknown, "welcome");
+    expect(await plane.operations.getNode("w1")).not.toHaveProperty("address");
+  });
+
   test("a report for a task of another node changes nothing and its run is stopped", async () => {
     const { plane } = await openPlane();
     const [owner, other] = [new FakeAgent(plane), new FakeAgent(plane)];

@@ -114,7 +114,9 @@ export class AgentSessions {
     const { value } = message.message;
     const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
     const known = facts instanceof AppError ? undefined : facts;
-    const hello = readHello(value, known, number, this.#clock.nowMs());
+    const { address } = peer;
+    const at = { address, session: number, nowMs: this.#clock.nowMs() };
+    const hello = readHello(value, known, at);
     const session = new AgentSession(number, hello, peer, this.#clock);
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);

@@ -236,6 +236,7 @@ export function showNode(
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
       disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
       drainReason: node.drain?.reason,
+      address: node.address,
       isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,
     }),

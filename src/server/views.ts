@@ -142,6 +142,8 @@ export interface NodeView {
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
   readonly agentVersion: string;
+  /** Where its agent is, or was last; absent: not known. */
+  readonly address?: string;
   /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
   readonly isClusterAgent?: true;
   /** What its machine has; only where one node is asked for. */

@@ -66,9 +66,10 @@ describe("discovery", () => {
       { name: "openmpi", version: "4.1.99", path: site.path("bin/mpirun") },
     ]);
     const rest = await fetch(`${site.http}/v1/nodes/w1`);
-    expect(await rest.json()).toMatchObject({ name: "w1", facts: known });
+    expect(await rest.json()).toMatchObject({ name: "w1", address: "127.0.0.1", facts: known });
     const text = await site.run("nodes", "show", "w1");
     expect(text.stdout).toMatch(new RegExp(`^os +${osId()}`, "m"));
+    expect(text.stdout).toMatch(/^Address: +127\.0\.0\.1$/m);
     expect(text.stdout).toMatch(/^spack +ior 3\.3\.0$/m);
 
     // A restarted server knows it, also while the agent is away.

@@ -110,6 +110,7 @@ export class Stream {
 
   #peer(): AgentPeer {
     return {
+      address: `${this.#options.node}.simulated`,
       send: (message) => this.#sendDown(message),
       close: () => {
         this.#down.send(() => this.#closeAgent("the server ended the session"));

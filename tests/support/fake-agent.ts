@@ -15,8 +15,9 @@ export class FakeAgent {
   onOutput: ((request: OutputRequest) => void) | undefined = undefined;
   readonly #stream: AgentStream;
 
-  constructor(plane: ControlPlane) {
+  constructor(plane: ControlPlane, address?: string) {
     this.#stream = plane.sessions.open({
+      address,
       send: ({ message }) => {
         this.heard.push(message);
         if (message.case === "work" && message.value.starts.length > 0) {

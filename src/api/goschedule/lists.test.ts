@@ -221,7 +221,7 @@ describe("GetWorkerList", () => {
   test("shows all nodes", async () => {
     expect(await workers()).toEqual([]);
     await anObedientAgent(plane);
-    const other = new FakeAgent(plane);
+    const other = new FakeAgent(plane, "10.0.0.7");
     other.hello("gs-other");
     await eventually(async () => (await workers()).length === 2, { what: "both are there" });
     await schedule(["true"]);
@@ -230,7 +230,7 @@ describe("GetWorkerList", () => {
       what: "one is gone",
     });
     expect(await workers()).toMatchObject([
-      { id: "gs-other", address: "TBD", state: "disconnected" },
+      { id: "gs-other", address: "10.0.0.7", state: "disconnected" },
       { id: "w1", address: "TBD", state: "connected" },
     ]);
   });

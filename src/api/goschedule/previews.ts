@@ -6,7 +6,7 @@ import { previewOf, START_BYTES } from "./texts.ts";
 
 /** One attempt at a task. */
 export interface AttemptRef {
-  readonly jobId: string;
+  readonly jobId: string | number;
   readonly index: number;
   readonly attempt: number;
 }

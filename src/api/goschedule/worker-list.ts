@@ -11,7 +11,6 @@ interface Row extends BoundedRow {
 
 /** As the old server says of every worker. */
 const NO_ADDRESS = "TBD";
-const addressOf = (_node: NodeView): string => NO_ADDRESS;
 
 /** A WorkerNodeList of all nodes, whoever runs them; those that are away are left out first. */
 export async function listWorkers(
@@ -29,6 +28,7 @@ export async function listWorkers(
 
 function toRow(node: NodeView): Row {
   const state = workerStateOf[node.state];
-  const bytes = encodeWorker({ id: node.name, address: addressOf(node), state, tasks: node.tasks });
+  const { name: id, address = NO_ADDRESS, tasks } = node;
+  const bytes = encodeWorker({ id, address, state, tasks });
   return { bytes, isOver: state === "disconnected", sizeBytes: bytesInList(bytes.length) };
 }

@@ -2,6 +2,7 @@ import { Agents } from "../../gen/busbar/v1/agent_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { AgentSessions } from "../../server/agent-sessions.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
+import { addressOf } from "../grpc/peer-address.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 
 /** The wire of Busbar's own agents: each stream is a session. */
@@ -14,7 +15,11 @@ export const agentService = (
     Agents,
     {
       session: (peer) =>
-        sessions.open({ send: (message) => peer.send(message), close: () => peer.close() }),
+        sessions.open({
+          address: addressOf(peer.context.peer),
+          send: (message) => peer.send(message),
+          close: () => peer.close(),
+        }),
     },
     { logger, traffic },
   );

@@ -35,6 +35,7 @@ export const toNode = (view: views.NodeView): wire.Node =>
     disconnectedAtMs: wide(view.disconnectedAtMs),
     drainReason: view.drainReason ?? "",
     agentVersion: view.agentVersion,
+    address: view.address ?? "",
     revision: wide(view.revision),
     isClusterAgent: view.isClusterAgent === true,
     factsJson: view.facts === undefined ? "" : JSON.stringify(view.facts),

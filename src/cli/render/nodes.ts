@@ -67,6 +67,7 @@ export function renderNode(node: NodeRow, page: Page): string {
       ["Labels", pairs(node.labels)],
       ["Connected", at(node.connectedAtMs)],
       ["Disconnected", at(node.disconnectedAtMs)],
+      ["Address", node.address ?? ""],
       ["Agent", node.agentVersion ?? ""],
     ],
     page,

@@ -5,7 +5,7 @@ import { renderEvent } from "./event.ts";
 import { renderExplanation } from "./explanation.ts";
 import { renderJob, renderJobs } from "./jobs.ts";
 import { renderListening } from "./listening.ts";
-import { renderNodes } from "./nodes.ts";
+import { renderNode, renderNodes } from "./nodes.ts";
 import { clean, cut, displayWidth, type Page } from "./page.ts";
 import { renderTable } from "./table.ts";
 import { renderTask, renderTasks } from "./tasks.ts";
@@ -224,6 +224,10 @@ describe("rows", () => {
       rack1  default  connected      2  1.5/8  0B/32GiB  power 0/50  5s ago"
     `);
     expect(usage("gpu", node)).toBe("");
+    expect(renderNode({ ...node, address: "192.0.2.7" }, page)).toMatch(
+      /^Address: +192\.0\.2\.7$/m,
+    );
+    expect(renderNode(node, page)).not.toContain("Address");
   });
 
   test("an explanation tells what waiting can change", () => {

@@ -21,6 +21,8 @@ export interface Node {
   readonly agentKeyHash: string;
   readonly bootId: string;
   readonly agentVersion: string;
+  /** Where its agent connected from when it last did, without the port; absent: not known. */
+  readonly address?: string;
   readonly registeredAtMs: number;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
   readonly clusterAgent?: ClusterAgentTerms;

@@ -186,6 +186,8 @@ export interface NodeHello {
   readonly agentKeyHash: string;
   readonly bootId: string;
   readonly agentVersion: string;
+  /** Where the agent is, as the server sees it; undefined: not known. */
+  readonly address?: string | undefined;
   readonly capacity: Resources;
   readonly labels: Texts;
   /** It speaks for a whole cluster that pulls; undefined: for a node. */

@@ -54,6 +54,21 @@ test("equal machines are held once when they are read back, whatever else differ
   expect(w3?.software["os"]).toEqual([{ name: "rocky" }]);
 });
 
+test("a node's address is read back; a row from before there were any has none", () => {
+  const world = new World();
+  world.do({ kind: "connect-node", ...aHello("w1", { address: "192.0.2.7" }) });
+  world.do({ kind: "connect-node", ...aHello("old") });
+  const rows = new Map<string, string | undefined>();
+  for (const change of world.changes) {
+    encodeChange(change, (key, value) => void rows.set(key, value));
+  }
+  const row = world.state.nodes.get(nodeId("w1"))?.node;
+  expect(decodeRow("node/w1", rows.get("node/w1") ?? "")).toEqual({ table: "node", row });
+  expect(rows.get("node/w1")).toContain('"address":"192.0.2.7"');
+  expect(rows.get("node/old")).not.toContain("address");
+  expect(readBack(world.changes).nodes.get(nodeId("old"))?.node).not.toHaveProperty("address");
+});
+
 describe("rows that begin alike", () => {
   test("are loaded as what they are, whatever their terms", () => {
     for (const keyEvery of [1, 4, 1_000]) {

@@ -190,6 +190,7 @@ export const Node = object(
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
     agentVersion: text("Version of its agent"),
+    address: optional(text("Where its agent is, or was last, without the port")),
     isClusterAgent: optional(
       Type.Literal(true, { description: "It speaks for all of its cluster, which pulls" }),
     ),

@@ -207,6 +207,7 @@ export const nodes = record<NodeView>(
     disconnectedAtMs: wide,
     drainReason: text,
     agentVersion: text,
+    address: text,
     isClusterAgent: fc.constant(true as const),
     facts: record<NodeFacts>(
       {
@@ -222,7 +223,7 @@ export const nodes = record<NodeView>(
     ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason", "isClusterAgent", "facts"],
+  ["connectedAtMs", "disconnectedAtMs", "drainReason", "address", "isClusterAgent", "facts"],
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());

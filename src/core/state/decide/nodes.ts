@@ -86,6 +86,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   bootId: hello.bootId,
   agentVersion: hello.agentVersion,
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
+  ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
 });
 
