@@ -38,7 +38,7 @@ export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => 
 /** An agent's stream without a wire. Messages arrive in order, and none before this has returned. */
 const connectHere =
   (sessions: AgentSessions, address: string): Connect =>
-  ({ onMessage, onClose }) => {
+  (events) => {
     let isOver = false;
     const soon = (tell: () => void): void =>
       queueMicrotask(() => {
@@ -46,12 +46,12 @@ const connectHere =
       });
     const peer: AgentPeer = {
       address,
-      send: (message) => soon(() => onMessage(message)),
+      send: (message) => soon(() => events.onMessage(message)),
       close: () =>
         soon(() => {
           isOver = true;
           stream.closed();
-          onClose("the server ended it");
+          events.onClose("the server ended it");
         }),
     };
     const stream = sessions.open(peer);

@@ -30,9 +30,9 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
   open,
   words,
 }: {
-  makeBed(): Bed;
+  readonly makeBed: () => Bed;
   /** With this environment of the agent's own. */
-  open(bed: Bed, env: Readonly<Record<string, string | undefined>>): Promise<Executor>;
+  readonly open: (bed: Bed, env: Readonly<Record<string, string | undefined>>) => Promise<Executor>;
   /** What is said of a working directory that cannot be. */
   readonly words: {
     missing(path: string): string;

@@ -29,6 +29,7 @@ export class LocalShell implements RemoteShell {
   readonly #over = new AbortController();
   readonly closed = this.#over.signal;
   readonly commands: (readonly string[])[] = [];
+  readonly ended = new Set<readonly string[]>();
   faults: Faults = {};
   readonly #env: Readonly<Record<string, string | undefined>>;
 
@@ -59,6 +60,7 @@ export class LocalShell implements RemoteShell {
       // Whatever becomes of it, go-schedule's workers say that it is done.
       child.once("error", () => resolve(texts));
       child.once("close", () => {
+        this.ended.add(argv);
         if (this.faults.drops?.(argv) !== true) resolve(texts);
       });
     });
@@ -118,7 +120,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
     eventually(
       () =>
         opened
-          .flatMap(({ commands }) => commands)
+          .flatMap(({ commands, ended }) => commands.filter((argv) => !ended.has(argv)))
           .filter(([program]) => program === "setsid")
           .every((argv) => existsSync(join(argv[4] ?? "", "state"))),
       { what: "what was sent to have begun" },

@@ -10,7 +10,7 @@ for (const path of shells)
     describeProcesses({
       makeBed,
       // Whatever the program there has in its environment is what it was given by others.
-      open: (bed, { BUSBAR_KEY: _, ...env }) => bed.open({ env }),
+      open: (bed, env) => bed.open({ env: { ...env, BUSBAR_KEY: undefined } }),
       words: {
         missing: () => "the working directory cannot be entered",
         noDirectory: () => "the working directory cannot be entered",

@@ -58,8 +58,8 @@ interface Run {
   readonly key: string;
   readonly terms: RunTerms;
   readonly graceMs: number;
-  /** It was there already. */
-  isFound: boolean;
+  /** Something of it was seen there. */
+  isSeen: boolean;
   /** What started it; undefined: it was found there, or could not be sent. */
   readonly command: readonly string[] | undefined;
   /** When it was last sent, or something was heard of it. */
@@ -98,7 +98,8 @@ class RemoteRuns {
       if (found?.terms === undefined && found?.report === undefined) continue;
       const { terms = { sentAtMs: 0, outputLimitBytes: 0, program: "" } } = found;
       const run = makeRun(id, terms, limits.killGraceMsDefault, undefined);
-      run.isFound = true;
+      run.isSeen = true;
+      run.isAnswered = true; // nobody will tell of it
       run.report = found.report ?? { kind: "running", startedAtMs: terms.sentAtMs };
       this.#runs.set(key, run);
       if (run.report.kind === "running") this.#watch(run);
@@ -154,7 +155,7 @@ class RemoteRuns {
   /** It was refused before it was sent. */
   hasNothingThere(id: RunId): boolean {
     const run = this.#runs.get(runKey(id));
-    return run?.report?.kind === "ended" && run.command === undefined && !run.isFound;
+    return run?.report?.kind === "ended" && run.command === undefined && !run.isSeen;
   }
 
   isActive(id: RunId): boolean {
@@ -256,6 +257,7 @@ class RemoteRuns {
     const nowMs = this.#options.clock.nowMs();
     if (lines === undefined) return this.#missing(run, nowMs);
     run.heardAtMs = nowMs;
+    run.isSeen = true;
     const file = parseRunFile(lines, false);
     if (file?.report !== undefined) return this.#ended(run, file.report, file);
     if (file?.isOnlyClaimed !== true) return this.#running(run);
@@ -267,12 +269,18 @@ class RemoteRuns {
     );
   }
 
-  /** Nothing of it is there: it was not executed, or not yet. It is safe to send it again. */
+  /**
+   * Nothing of it is there. If nothing ever was, it did not begin, and may be sent again. Otherwise
+   * somebody has removed its directory, and it may go on: its end is waited for.
+   */
   #missing(run: Run, nowMs: number): void {
-    if (run.isAnswered || run.command === undefined) {
-      const what = run.command === undefined ? "its directory was removed" : "nothing ran there";
-      this.#refuse(run, `its machine could not run it: ${what}`);
-    } else if (nowMs - run.heardAtMs >= limits.remoteSurveyMs) {
+    if (run.isSeen && run.isAnswered) {
+      const end = { kind: "vanished", message: "its directory on its machine is gone" } as const;
+      const startedAtMs = run.terms.sentAtMs;
+      this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: nowMs, end });
+    } else if (run.isAnswered) {
+      this.#refuse(run, "its machine could not run it: nothing began there");
+    } else if (!run.isSeen && run.command !== undefined) {
       this.#send(run, run.command);
     }
   }
@@ -338,7 +346,7 @@ const makeRun = (
   key: runKey(id),
   terms,
   graceMs,
-  isFound: false,
+  isSeen: false,
   command,
   heardAtMs: 0,
   isAnswered: false,

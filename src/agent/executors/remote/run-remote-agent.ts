@@ -78,7 +78,11 @@ async function serve(
       logger,
     });
     logger.info({ node: name, worker: shell.id, address: shell.address }, "worker is a node");
-    await agent.run(shell.closed).finally(() => executor.close());
+    try {
+      await agent.run(shell.closed);
+    } finally {
+      await executor.close();
+    }
   } catch (error) {
     const isTaken = error instanceof AppError && error.code === "permission_denied";
     if (!isTaken || !names.refuse(machine)) throw error;
