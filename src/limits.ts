@@ -143,11 +143,28 @@ export const limits = {
   receivedJobsMax: 10_000, // in one such answer
   guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
   knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
+  goScheduleIdLengthMax: 256, // of a worker, as it calls itself
+  goSchedulePingMs: 3_000, // workers leave when nothing comes for 10 s, if they are not set otherwise
+  goSchedulePingMsMin: 100,
+  goScheduleSilenceMs: 10_000,
+  goScheduleThereMsMax: 3_000, // for the answer to one ping
+  goScheduleExecsMax: 4_096, // under way on one worker
+  goScheduleUntakenBytesMax: 64 * MIB, // of execs that one worker has not acknowledged
+  listedBytesMax: 4 * MIB - 64 * KIB, // of tasks or workers that schedctl lists: it takes 4 MiB
+  listedCommandBytesMax: 256, // of one listed task
+  listedReasonBytesMax: 200,
+  knownPreviewsMax: 50_000, // beginnings of outputs, for such lists
+  previewsPerListMax: 200, // read from nodes for one list
+  previewsAtOnceMax: 16,
+  previewsMsMax: 2_000, // for all of one list
+  argumentBytesMax: 128 * KIB, // with the byte that ends it: Linux takes no longer ones
   knownJobspecsMax: 256, // that were read last
   knownJobspecCharsMax: 32 * KIB, // longer ones are read each time
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
   listScanMax: 50_000, // rows looked at for one page
+  newestTasksPageMax: 1_000, // in one page of those of all jobs
+  newestTasksScanMax: 10_000, // looked at for one such page
   watchesMax: 1_000,
   watchHistoryChangesMax: 100_000,
   pathParameterCharsMax: 512, // of a URL
@@ -221,6 +238,17 @@ export const limits = {
   fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
   fluxJobsListedMax: 100_000, // among which markers are looked for
 
+  // Machines that are reached through somebody else's program.
+  remoteArgumentBytesMax: 128 * KIB, // the kernel's limit for one
+  remoteCommandBytesMax: MIB, // of all arguments; the kernel allows about 2 MiB with the environment
+  remoteCommandMsMax: 30_000, // for one of our own scripts there
+  remoteSurveyMs: 10_000, // until runs that nothing was heard of are looked at again
+  remoteSurveyRunsMax: 500, // by one script
+  remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
+  remoteRetryMs: 1_000, // after a script did not answer
+  remoteNamesMax: 20_000, // of nodes that are remembered for those who come back
+  remoteNamesPerHostMax: 1_000, // at the same time
+
   // Output.
   outputBytesDefault: 16 * MIB, // per stream of one attempt
   outputBytesMax: 16 * 1_024 * MIB,
@@ -265,6 +293,15 @@ invariant(
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
 invariant(limits.receivedBytesMax < limits.messageBytesMax, "received jobs must fit a message");
+invariant(
+  2 * limits.goSchedulePingMs < limits.goScheduleSilenceMs,
+  "a worker must miss several pings before it is given up",
+);
+invariant(limits.listedBytesMax < limits.messageBytesMax, "listed tasks must fit a message");
+invariant(
+  limits.goScheduleExecsMax < limits.streamQueueMessagesMax,
+  "what may be under way to a worker must not end its stream",
+);
 invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
 invariant(
   limits.factTextLengthMax <= limits.graphTextLengthMax,

@@ -5,9 +5,10 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import type {
   AgentFlags,
+  DoorFlags,
+  GoScheduleFlags,
   Listening,
   LogLevel,
-  RainbowFlags,
   ServerFlags,
   Services,
   UpFlags,
@@ -62,7 +63,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   try {
     const node = flags.agent ? { node: flags.name } : {};
     const { httpAddress: http } = server;
-    await announce({ http, grpc, data: resolve(flags.data), ...node, ...rainbowOf(server) });
+    await announce({ http, grpc, data: resolve(flags.data), ...node, ...doorsOf(server) });
     await Promise.race([agent, server.closed]);
   } finally {
     // The agent first, so that its last reports still find a server.
@@ -76,7 +77,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
-  await announce({ http, grpc, data: resolve(flags.data), ...rainbowOf(server) });
+  await announce({ http, grpc, data: resolve(flags.data), ...doorsOf(server) });
   await server.closed;
 }
 
@@ -91,36 +92,46 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     finishedAgeMsMax: flags.keepEndedFor,
   };
   const rainbowSecrets = takeRainbowSecrets(flags);
-  const rainbow = flags.rainbow && (await readRainbow(flags.rainbow));
-  const parts = { settings, policies, rainbowSecrets, rainbow, ...adapters };
+  const rainbow = flags.rainbow && (await readDoor(flags.rainbow, "--rainbow"));
+  const goSchedule = flags.goSchedule && (await readGoSchedule(flags.goSchedule));
+  const parts = { settings, policies, rainbowSecrets, rainbow, goSchedule, ...adapters };
   return runServer({ data: resolve(data), http, grpc, ...parts }, signal);
 }
 
-function rainbowOf({
+function doorsOf({
   rainbowSecretFile: file,
-  rainbowAddress: address,
+  rainbowAddress: rainbow,
+  goScheduleAddress: goSchedule,
 }: {
   readonly rainbowSecretFile: string | undefined;
   readonly rainbowAddress: string | undefined;
+  readonly goScheduleAddress: string | undefined;
 }) {
   return {
-    ...(address === undefined ? {} : { rainbow: address }),
+    ...(rainbow === undefined ? {} : { rainbow }),
+    ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(file === undefined ? {} : { rainbowSecretFile: file }),
   };
 }
 
-async function readRainbow({ address, tls, allowsPlaintext }: RainbowFlags) {
+async function readGoSchedule(flags: GoScheduleFlags) {
+  const { isInsecure, pingMs, silenceMs, timeLimitMs } = flags;
+  const door = await readDoor(flags, "--go-schedule");
+  return { ...door, isInsecure, settings: { pingMs, silenceMs, timeLimitMs } };
+}
+
+async function readDoor({ address, tls, allowsPlaintext }: DoorFlags, flag: string) {
   const { readFile } = await import("node:fs/promises");
   const { invalid } = await import("./lib/errors.ts");
   if (tls === undefined) return { address };
-  const read = (path: string, flag: string): Promise<Buffer> =>
+  const read = (path: string, what: string): Promise<Buffer> =>
     readFile(path).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : "unreadable";
-      throw invalid(flag, `cannot be read: ${why}`);
+      throw invalid(`${flag}-${what}`, `cannot be read: ${why}`);
     });
-  const cert = await read(tls.cert, "--rainbow-cert");
-  const key = await read(tls.key, "--rainbow-key");
-  const ca = tls.ca === undefined ? undefined : await read(tls.ca, "--rainbow-ca");
+  const cert = await read(tls.cert, "cert");
+  const key = await read(tls.key, "key");
+  const ca = tls.ca === undefined ? undefined : await read(tls.ca, "ca");
   return { address, tls: { cert, key, ca, allowsPlaintext } };
 }
 

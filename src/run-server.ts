@@ -4,10 +4,14 @@ import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api
 import type { GrpcService } from "./api/grpc/service.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
-import { createTraffic } from "./api/grpc/traffic.ts";
+import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
+import { Previews } from "./api/goschedule/previews.ts";
+import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { TickSettings } from "./core/state/command.ts";
+import { createWorkers } from "./go-schedule-workers.ts";
+import { isLoopback, parseAddress } from "./lib/address.ts";
 import type { AppError } from "./lib/errors.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
@@ -29,14 +33,23 @@ export interface ServerOptions {
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
   /** A port for clients of rainbow, which are served on `grpc` too; undefined: none. */
   readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
+  /** A port for go-schedule's workers and clients; undefined: they are not served at all. */
+  readonly goSchedule?: GoScheduleDoor | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+interface GoScheduleDoor extends Pick<GrpcServerOptions, "address" | "tls"> {
+  /** Whether it may be on `grpc` too where others than this machine can reach that. */
+  readonly isInsecure: boolean;
+  readonly settings: GoScheduleSettings;
 }
 
 export interface RunningServer {
   readonly httpAddress: string;
   readonly grpcAddress: string;
   readonly rainbowAddress: string | undefined;
+  readonly goScheduleAddress: string | undefined;
   /** Where the register secret for clients of rainbow is found, if it is in a file. */
   readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
@@ -114,7 +127,8 @@ async function openSecrets(
   return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
 }
 
-async function openDoors({ operations, sessions }: ControlPlane, options: ServerOptions) {
+async function openDoors(plane: ControlPlane, options: ServerOptions) {
+  const { operations, sessions } = plane;
   const { logger } = options;
   const traffic = createTraffic();
   const fraction = createSystemRandom().fraction();
@@ -123,6 +137,7 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
     busbarService(operations, logger, traffic),
     agentService(sessions, logger, traffic),
   ];
+  const goSchedule = goScheduleServices(plane, options, traffic);
   const opened: { close(): Promise<void> }[] = [];
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
@@ -137,9 +152,16 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
     await Promise.all(opened.map((server) => server.close()));
   };
   try {
-    const services = [...native, ...rainbow];
+    const services = [...native, ...rainbow, ...(mayBeOnMain(options) ? goSchedule : [])];
     const grpc = await open(createGrpcServer({ address: options.grpc, services, logger }));
-    const old = options.rainbow && (await open(openRainbow(options.rainbow, rainbow, logger)));
+    const openDoor = async (
+      door: Pick<GrpcServerOptions, "address" | "tls"> | undefined,
+      flag: string,
+      served: readonly GrpcService[],
+    ): Promise<GrpcServer | undefined> =>
+      door && open(createGrpcServer({ ...door, flag, services: served, logger }));
+    const old = await openDoor(options.rainbow, "--rainbow", rainbow);
+    const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const { version } = manifest;
     const address = options.http;
     const http = await open(createHttpServer({ operations, address, logger, version, traffic }));
@@ -147,6 +169,7 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
       httpAddress: http.address,
       grpcAddress: grpc.address,
       rainbowAddress: old?.address,
+      goScheduleAddress: workers?.address,
       close,
     };
   } catch (error) {
@@ -155,8 +178,30 @@ async function openDoors({ operations, sessions }: ControlPlane, options: Server
   }
 }
 
-const openRainbow = (
-  options: NonNullable<ServerOptions["rainbow"]>,
-  services: readonly GrpcService[],
-  logger: Logger,
-): Promise<GrpcServer> => createGrpcServer({ ...options, flag: "--rainbow", services, logger });
+function goScheduleServices(
+  { operations, sessions }: ControlPlane,
+  { data, goSchedule, clock, logger }: ServerOptions,
+  traffic: Traffic,
+): readonly GrpcService[] {
+  if (goSchedule === undefined) return [];
+  const { address, isInsecure, settings } = goSchedule;
+  if (isInsecure) {
+    logger.warn(
+      { address, flag: "--go-schedule-insecure" },
+      "whoever can reach this server may run any command on go-schedule's workers",
+    );
+  }
+  const previews = new Previews();
+  const adapters = { clock, random: createSystemRandom(), logger };
+  const attach = createWorkers({
+    data,
+    sessions,
+    onHeads: (id, heads) => previews.put(id, heads),
+    ...adapters,
+  });
+  return [goScheduleService({ operations, traffic, settings, previews, attach, ...adapters })];
+}
+
+/** Its wire has no credentials. */
+const mayBeOnMain = ({ grpc, goSchedule }: ServerOptions): boolean =>
+  goSchedule?.isInsecure === true || isLoopback(parseAddress(grpc, "--grpc").host);

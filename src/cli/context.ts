@@ -27,19 +27,37 @@ export interface ServerFlags {
     readonly options: Readonly<Record<string, unknown>>;
   };
   /** Left out: rainbow's clients have no port of their own. */
-  readonly rainbow?: RainbowFlags;
+  readonly rainbow?: DoorFlags;
+  /** Left out: go-schedule's workers and clients are not served. */
+  readonly goSchedule?: GoScheduleFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
   readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
 }
 
-/** Where rainbow's clients are served, and with which files. */
-export interface RainbowFlags {
+/** Where those who come through a door of their own are served, and with which files. */
+export interface DoorFlags {
   readonly address: string;
-  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+  readonly tls?: TlsPaths;
   /** Whether callers may speak without encryption. */
   readonly allowsPlaintext: boolean;
+}
+
+export interface TlsPaths {
+  readonly cert: string;
+  readonly key: string;
+  /** Callers must have a certificate of this authority. */
+  readonly ca?: string;
+}
+
+export interface GoScheduleFlags extends DoorFlags {
+  /** Whether its wire, which has no credentials, may be open beyond this machine. */
+  readonly isInsecure: boolean;
+  readonly pingMs: number;
+  readonly silenceMs: number;
+  /** Of what schedctl submits; left out: none. */
+  readonly timeLimitMs?: number;
 }
 
 export interface UpFlags extends ServerFlags {
@@ -104,6 +122,8 @@ export interface Listening {
   readonly grpc: string;
   /** Where rainbow's clients are served. */
   readonly rainbow?: string;
+  /** Where go-schedule's workers and clients are. */
+  readonly goSchedule?: string;
   readonly data: string;
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */

@@ -155,6 +155,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./rainbow-config.ts")).declareRainbowConfig,
   },
   {
+    name: "go-schedule",
+    group: MORE,
+    summary: "Tell what the configuration of go-schedule becomes.",
+    load: async () => (await import("./go-schedule.ts")).declareGoSchedule,
+  },
+  {
     name: "completion",
     group: MORE,
     summary: "Print a completion script for a shell.",

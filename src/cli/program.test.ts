@@ -236,6 +236,61 @@ describe("services", () => {
     );
   });
 
+  describe("go-schedule", () => {
+    const given = async (line: string) => {
+      const { code, started, stderr } = await runHere(line.split(" "));
+      return code === 0 ? (started[0] as { goSchedule?: unknown }).goSchedule : stderr;
+    };
+    const usual = {
+      address: "127.0.0.1:1234",
+      allowsPlaintext: true,
+      isInsecure: false,
+      pingMs: 3_000,
+      silenceMs: 10_000,
+    };
+    const open = "server --go-schedule 0.0.0.0:9";
+    const files = "--go-schedule-cert c --go-schedule-key k";
+
+    test("is served where it is asked for, and nowhere else", async () => {
+      expect(await given("server")).toBeUndefined();
+      expect(await given("up --go-schedule")).toEqual(usual);
+      expect(await given("up --go-schedule [::1]:9")).toEqual({ ...usual, address: "[::1]:9" });
+      const times = "--go-schedule-ping 1s --go-schedule-silence 2s --go-schedule-time-limit 1m";
+      const set = { pingMs: 1_000, silenceMs: 2_000, timeLimitMs: 60_000 };
+      expect(await given(`server --go-schedule ${times}`)).toEqual({ ...usual, ...set });
+      const { started } = await runHere(["server", "--go-schedule", "--go-schedule-ping", "1s"]);
+      expect(Object.keys(started[0] ?? {})).not.toContain("goSchedulePing");
+    });
+
+    test("needs certificates of both sides where others can reach it", async () => {
+      const why = "or allow it with --go-schedule-insecure";
+      expect(await given(open)).toContain(why);
+      expect(await given(`${open} ${files}`)).toContain(why);
+      expect(await given(`${open} ${files} --go-schedule-ca a`)).toEqual({
+        ...usual,
+        address: "0.0.0.0:9",
+        allowsPlaintext: false,
+        tls: { cert: "c", key: "k", ca: "a" },
+      });
+      expect(await given(`${open} --go-schedule-insecure`)).toEqual({
+        ...usual,
+        address: "0.0.0.0:9",
+        isInsecure: true,
+      });
+    });
+
+    const refusals: readonly [string, string][] = [
+      [`${open} --go-schedule-cert c`, "--go-schedule-cert: needs --go-schedule-key"],
+      ["up --go-schedule-insecure", "--go-schedule-insecure: is about --go-schedule, which"],
+      ["up --go-schedule-ping 1s", "--go-schedule-ping: is about --go-schedule, which"],
+      ["up --go-schedule --go-schedule-ping 10s", "--go-schedule-silence: 10s is too short"],
+      ["up --go-schedule --go-schedule-ping 0s", '--go-schedule-ping: "0s" is too short'],
+    ];
+    for (const [line, text] of refusals) {
+      test(`${line} is refused`, async () => expect(await given(line)).toContain(text));
+    }
+  });
+
   test("up --output json tells it as one value", async () => {
     const { stdout } = await runHere(["up", "--no-agent", "-o", "json"]);
     expect(JSON.parse(stdout)).toMatchObject({ grpc: "127.0.0.1:7071" });

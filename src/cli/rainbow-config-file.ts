@@ -1,5 +1,5 @@
-import { invalid } from "../lib/errors.ts";
-import { readYaml, type Value } from "./yaml-value.ts";
+import { type Read, readDocument, Walk } from "./config-walk.ts";
+import type { Value } from "./yaml-value.ts";
 
 /** A text of the file, and where it stands. */
 export interface Written {
@@ -26,13 +26,9 @@ export interface RainbowConfig {
   readonly unknown: readonly string[];
 }
 
-type Read = (value: Value, key: string) => void;
-
 /** What has the wrong form is refused by its place and key; what is not known is passed over. */
 export function readRainbowConfig(content: string, file: string): RainbowConfig {
-  const [root, second] = readYaml(content, file);
-  if (root === undefined) throw invalid(file, "has nothing in it");
-  if (second !== undefined) throw invalid(file, "has several documents; rainbow reads one");
+  const root = readDocument(content, file, "rainbow");
   const texts = new Map<string, Written>();
   const unknown: string[] = [];
   const clusters: { name: Written; token?: Written }[] = [];
@@ -60,34 +56,6 @@ export function readRainbowConfig(content: string, file: string): RainbowConfig 
     clusters: (value, key) => clusters.push(...readClusters(value, key, walk)),
   });
   return { ...fromTexts(texts), clusters, unknown };
-}
-
-/** Goes through maps, and notes the keys that nobody reads. */
-class Walk {
-  readonly #unknown: string[];
-
-  constructor(unknown: string[]) {
-    this.#unknown = unknown;
-  }
-
-  map(value: Value, path: string, known: Readonly<Record<string, Read>>): void {
-    if (value.kind === "nothing") return;
-    for (const [name, inner] of value.entries()) {
-      const key = path === "" ? name : `${path}.${name}`;
-      const read = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (read === undefined) this.#unknown.push(key);
-      else read(inner, key);
-    }
-  }
-
-  inside(known: Readonly<Record<string, Read>>): Read {
-    return (value, key) => this.map(value, key, known);
-  }
-
-  each(value: Value, path: string, read: Read): void {
-    if (value.kind === "nothing") return;
-    for (const [name, inner] of value.entries()) read(inner, `${path}.${name}`);
-  }
 }
 
 function readClusters(value: Value, path: string, walk: Walk) {

@@ -1,10 +1,10 @@
-import { basename } from "node:path";
 import type { Command } from "commander";
-import { limits } from "../limits.ts";
+import { readImported } from "./import-plan.ts";
 import { declareExport } from "./rainbow-export.ts";
 import { readRainbowConfig } from "./rainbow-config-file.ts";
-import { type ImportPlan, planImport } from "./rainbow-import.ts";
-import { renderImport } from "./render/rainbow-import.ts";
+import { planImport, type RainbowPlan } from "./rainbow-import.ts";
+import { renderPlan } from "./render/import-plan.ts";
+import type { Page } from "./render/page.ts";
 import type { Answer, Session, Shell } from "./session.ts";
 
 const HELP = `
@@ -31,9 +31,8 @@ export function declareRainbowConfig(command: Command, shell: Shell): void {
 }
 
 async function importConfig(session: Session, file: string, isDry: boolean): Promise<Answer> {
-  const content = await session.context.readInput(file, limits.messageBytesMax);
-  const name = file === "-" ? "stdin" : basename(file);
-  const config = readRainbowConfig(content.toString("utf8"), name);
+  const { content, name } = await readImported(session, file);
+  const config = readRainbowConfig(content, name);
   const client = await session.client();
   const { clusters } = await client.listClusters({});
   const plan = planImport(config, new Set(clusters.map((each) => each.name)));
@@ -44,12 +43,25 @@ async function importConfig(session: Session, file: string, isDry: boolean): Pro
     await client.setCredentials({ ...request, clusters: given });
   }
   for (const warning of plan.warnings) await session.note(warning);
-  return { json: toJson(plan, isDry), text: (page) => renderImport(plan, isDry, page) };
+  return { json: toJson(plan, isDry), text: (page) => toText(plan, isDry, page) };
 }
 
-const toJson = ({ steps, flags, selectOptions, warnings }: ImportPlan, isDry: boolean) => ({
+const toJson = ({ steps, flags, selectOptions, warnings }: RainbowPlan, isDry: boolean) => ({
   dryRun: isDry,
   keys: steps,
   server: { flags, selectOptions },
   warnings,
 });
+
+/** With the file that the flags need. */
+function toText(plan: RainbowPlan, isDry: boolean, page: Page): string {
+  const text = renderPlan(plan, isDry ? "would be set" : "set", page);
+  const options = Object.entries(plan.selectOptions);
+  return options.length === 0 ? text : `${text}\n\nselect.yaml:\n${options.map(toYaml).join("\n")}`;
+}
+
+/** Texts of several lines as blocks, as rainbow's own file has them. */
+const toYaml = ([key, text]: readonly [string, string]): string =>
+  text.includes("\n")
+    ? `${key}: |\n${text.trimEnd().replace(/^(?=.)/gm, "  ")}`
+    : `${key}: ${JSON.stringify(text)}`;

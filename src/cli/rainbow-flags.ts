@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { isLoopback, parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
-import type { RainbowFlags } from "./context.ts";
-import { address, notEmpty } from "./flags.ts";
+import type { DoorFlags } from "./context.ts";
+import { address } from "./flags.ts";
+import { addTlsFlags, checkAlone, tlsOf } from "./tls-flags.ts";
 
 /** As they are written. */
 export interface RainbowOptions {
@@ -18,24 +19,17 @@ export interface RainbowOptions {
 const ADDRESS_DEFAULT = "127.0.0.1:50051";
 
 export function addRainbowFlags(command: Command): void {
-  command
-    .option(
-      "--rainbow [address]",
-      `serve rainbow's clients here (default: ${ADDRESS_DEFAULT})`,
-      address("--rainbow"),
-    )
-    .option(
-      "--rainbow-cert <file>",
-      "serve them with TLS too: certificate",
-      notEmpty("--rainbow-cert"),
-    )
-    .option("--rainbow-key <file>", "and its key", notEmpty("--rainbow-key"))
-    .option(
-      "--rainbow-ca <file>",
-      "and take only callers with a certificate of this authority",
-      notEmpty("--rainbow-ca"),
-    )
-    .option("--rainbow-plaintext", "allow callers without TLS where others can listen");
+  command.option(
+    "--rainbow [address]",
+    `serve rainbow's clients here (default: ${ADDRESS_DEFAULT})`,
+    address("--rainbow"),
+  );
+  addTlsFlags(command, "--rainbow", {
+    cert: "serve them with TLS too: certificate",
+    key: "and its key",
+    ca: "and take only callers with a certificate of this authority",
+  });
+  command.option("--rainbow-plaintext", "allow callers without TLS where others can listen");
 }
 
 /** What the flags say together. Throws when they contradict each other. */
@@ -44,14 +38,14 @@ export function rainbowOf({
   ...others
 }: {
   readonly [Name in keyof RainbowOptions]: RainbowOptions[Name] | undefined;
-}): RainbowFlags | undefined {
+}): DoorFlags | undefined {
   if (rainbow === undefined) {
-    checkAlone(others);
+    checkAlone("--rainbow", others);
     return undefined;
   }
   const { rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext } = others;
   const at = rainbow === true ? ADDRESS_DEFAULT : rainbow;
-  const tls = tlsOf({ cert: rainbowCert, key: rainbowKey, ca: rainbowCa });
+  const tls = tlsOf("--rainbow", { cert: rainbowCert, key: rainbowKey, ca: rainbowCa });
   const allowsPlaintext =
     rainbowPlaintext === true || isLoopback(parseAddress(at, "--rainbow").host);
   if (tls === undefined && !allowsPlaintext) {
@@ -62,26 +56,4 @@ export function rainbowOf({
     );
   }
   return { address: at, allowsPlaintext, ...(tls === undefined ? {} : { tls }) };
-}
-
-function checkAlone(others: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(others)) {
-    if (value === undefined) continue;
-    const flag = `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    throw invalid(flag, "is about --rainbow, which is not given");
-  }
-}
-
-function tlsOf({
-  cert,
-  key,
-  ca,
-}: Readonly<Record<"cert" | "key" | "ca", string | undefined>>): RainbowFlags["tls"] {
-  if (cert === undefined && key === undefined) {
-    if (ca !== undefined) throw invalid("--rainbow-ca", "needs --rainbow-cert and --rainbow-key");
-    return undefined;
-  }
-  if (cert === undefined) throw invalid("--rainbow-key", "needs --rainbow-cert");
-  if (key === undefined) throw invalid("--rainbow-cert", "needs --rainbow-key");
-  return { cert, key, ...(ca === undefined ? {} : { ca }) };
 }

@@ -1,15 +1,5 @@
+import { type ImportPlan, type ImportStep, none } from "./import-plan.ts";
 import type { NamedOptions, RainbowConfig, Written } from "./rainbow-config-file.ts";
-
-/** What becomes of one key. */
-export interface ImportStep {
-  readonly key: string;
-  /** In words that never hold a secret. */
-  readonly becomes: string;
-  /** apply: is sent to the server. flag: is said when the server starts. none: means nothing here. */
-  readonly kind: "apply" | "flag" | "blocked" | "none";
-  /** Of what is blocked: why, and what would help. */
-  readonly hint?: string;
-}
 
 /** What the server is asked to keep. */
 export interface ImportRequest {
@@ -21,18 +11,14 @@ export interface ImportRequest {
   }[];
 }
 
-export interface ImportPlan {
-  readonly steps: readonly ImportStep[];
+export interface RainbowPlan extends ImportPlan {
   readonly request: ImportRequest;
-  /** Of `busbar server` and `busbar up`. */
-  readonly flags: readonly string[];
   /** What the file of `--select-options` holds. */
   readonly selectOptions: Readonly<Record<string, string>>;
-  readonly warnings: readonly string[];
 }
 
 /** What each key of rainbow's configuration becomes, given the clusters there are. */
-export function planImport(config: RainbowConfig, registered: ReadonlySet<string>): ImportPlan {
+export function planImport(config: RainbowConfig, registered: ReadonlySet<string>): RainbowPlan {
   const request = requestOf(config, registered);
   return {
     steps: [
@@ -50,7 +36,6 @@ export function planImport(config: RainbowConfig, registered: ReadonlySet<string
   };
 }
 
-const none = (key: string, becomes: string): ImportStep => ({ key, becomes, kind: "none" });
 const isEmpty = ({ text }: Written): boolean => text === "";
 const isGiven = (written: Written | undefined): written is Written =>
   written !== undefined && !isEmpty(written);

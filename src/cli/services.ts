@@ -12,6 +12,7 @@ import {
   type UpFlags,
 } from "./context.ts";
 import { address, duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
+import { addGoScheduleFlags, type GoScheduleOptions, takeGoSchedule } from "./go-schedule-flags.ts";
 import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
@@ -60,21 +61,18 @@ export function declareServer(command: Command, shell: Shell): void {
 }
 
 /** As they are written: the options of a strategy are in a file. */
-type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow"> &
+type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow" | "goSchedule"> &
   StrategyFlags &
-  RainbowOptions;
+  RainbowOptions &
+  GoScheduleOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
   context: Context,
   flags: ServerOptions<Flags>,
 ) {
-  const { select: strategy, selectOptions, ...rest } = flags;
-  if (flags.policySeed !== undefined && flags.policy !== "random") {
-    throw invalid(
-      "--policy-seed",
-      `nothing is drawn with --policy ${flags.policy}; add --policy random`,
-    );
-  }
+  checkSeed(flags.policy, flags.policySeed);
+  const { goSchedule, others: mine } = takeGoSchedule(flags);
+  const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
   const rainbow = rainbowOf({
     rainbow: at,
@@ -94,7 +92,13 @@ async function toServerFlags<Flags extends ServerFlags>(
     ...others,
     ...(select === undefined ? {} : { select }),
     ...(rainbow === undefined ? {} : { rainbow }),
+    ...(goSchedule === undefined ? {} : { goSchedule }),
   };
+}
+
+function checkSeed(policy: string, seed: number | undefined): void {
+  if (seed === undefined || policy === "random") return;
+  throw invalid("--policy-seed", `nothing is drawn with --policy ${policy}; add --policy random`);
 }
 
 function addServerFlags(command: Command): void {
@@ -133,6 +137,7 @@ function addServerFlags(command: Command): void {
       ).argParser(wholeNumber("--policy-seed", { min: 0, max: 2 ** 32 - 1 })),
     );
   addRainbowFlags(command);
+  addGoScheduleFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command
     .option(

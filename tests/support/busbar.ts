@@ -16,15 +16,25 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A long-running `busbar` process of a test, with what it printed. */
+export interface RunningOptions {
+  /** Without it: `busbar`. */
+  readonly program?: string;
+  readonly cwd?: string;
+  /** Beside what there is. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A long-running process of a test, with what it printed. */
 export class Running {
   readonly child: ChildProcess;
   output = "";
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    this.child = spawn(command, args, {
+  constructor(args: readonly string[], options: RunningOptions = {}) {
+    const { program = command, cwd, env } = options;
+    this.child = spawn(program, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },
+      ...(cwd === undefined ? {} : { cwd }),
     });
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on("data", (data: Buffer) => {
@@ -75,7 +85,11 @@ export class Site {
   }
 
   start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
-    const running = new Running(args, env);
+    return this.startProgram(args, { env });
+  }
+
+  startProgram(args: readonly string[], options: RunningOptions): Running {
+    const running = new Running(args, options);
     this.#running.push(running);
     return running;
   }

@@ -4,7 +4,7 @@ import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
-  { http, grpc, rainbow, data, node, rainbowSecretFile = "" }: Listening,
+  { http, grpc, rainbow, goSchedule, data, node, rainbowSecretFile = "" }: Listening,
   page: Page,
 ): string {
   const fields = renderFields(
@@ -12,6 +12,7 @@ export function renderListening(
       ["REST", `http://${http} (docs: http://${http}/docs)`],
       ["gRPC", grpc],
       ["Rainbow", rainbow ?? ""],
+      ["go-schedule", goSchedule ?? ""],
       ["Data", data],
       ["Node", node ?? ""],
       ["Register secret", rainbowSecretFile],

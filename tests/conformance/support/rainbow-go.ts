@@ -1,17 +1,13 @@
-import { execFile, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { builtPrograms, inCopy } from "./go-programs.ts";
 
-const run = promisify(execFile);
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const sources = path("../rainbow-go");
 const protos = path("../../../proto");
-const cache = path("../../../node_modules/.cache/rainbow-go");
 
 /** One line of what a client tells: an answer or a refusal, or something on the way there. */
 export interface Line {
@@ -44,54 +40,27 @@ export interface Connection {
 /** A client like rainbow's of one generation: a process for each command, which dials anew. */
 export type RainbowGo = (at: Connection, command: string, args: object) => Promise<readonly Line[]>;
 
-/** Built once from what it is made of, and kept. Fails where there is no Go, or no proxy and nothing kept. */
 export async function rainbowGo(generation: "february" | "june"): Promise<RainbowGo> {
-  const directory = join(cache, fingerprint());
-  if (!existsSync(directory)) await build(directory);
+  const directory = await builtPrograms({
+    name: "rainbow-go",
+    sources,
+    packages: ["february", "june"],
+    generated: { from: [join(protos, "rainbow")], make: generateAll },
+  });
   return async (at, command, args) => {
     const task = JSON.stringify({ ...at, do: command, with: args });
     return ask(join(directory, generation), task);
   };
 }
 
-/** Changes with every file that the programs are made of. */
-function fingerprint(): string {
-  const hash = createHash("sha256");
-  for (const directory of [sources, join(protos, "rainbow")]) {
-    for (const name of globSync("**/*.*", { cwd: directory }).toSorted()) {
-      hash.update(`${name}\0`).update(readFileSync(join(directory, name)));
-    }
-  }
-  return hash.digest("hex").slice(0, 16);
-}
-
-async function build(directory: string): Promise<void> {
-  // Put in its place when it is complete: a test that is stopped leaves nothing half made.
-  const making = `${directory}.${process.pid}`;
-  const built = join(making, "built");
-  const inside = { cwd: making, timeout: 280_000 };
-  mkdirSync(cache, { recursive: true });
-  try {
-    cpSync(sources, making, { recursive: true });
-    mkdirSync(built);
-    const plugin = "google.golang.org/protobuf/cmd/protoc-gen-go";
-    await run("go", ["build", "-o", "protoc-gen-go", plugin], inside);
-    await generate(making, join(sources, "february"), { "february.proto": "february/pb" });
-    await generate(making, protos, {
-      "rainbow/v1/rainbow.proto": "june/pb",
-      "rainbow/v1/memory.proto": "june/memory",
-    });
-    await run("go", ["build", "-o", built, "./february", "./june"], inside);
-    if (!existsSync(directory)) renameSync(built, directory);
-  } catch (cause) {
-    throw new Error(
-      "clients in Go cannot be built, which these tests drive: they need go of 1.20 or later, and " +
-        "its proxy of modules once",
-      { cause },
-    );
-  } finally {
-    rmSync(making, { recursive: true, force: true });
-  }
+async function generateAll(making: string): Promise<void> {
+  const plugin = "google.golang.org/protobuf/cmd/protoc-gen-go";
+  await inCopy(making, "go", ["build", "-o", "protoc-gen-go", plugin]);
+  await generate(making, join(sources, "february"), { "february.proto": "february/pb" });
+  await generate(making, protos, {
+    "rainbow/v1/rainbow.proto": "june/pb",
+    "rainbow/v1/memory.proto": "june/memory",
+  });
 }
 
 /** Go for these files of a directory, in the packages that are named. */
@@ -105,11 +74,8 @@ async function generate(
   const plugins = [{ ...plugin, opt: ["module=rainbow-go", ...opt] }];
   const template = JSON.stringify({ version: "v2", plugins });
   const only = Object.keys(packages).flatMap((file) => ["--path", join(input, file)]);
-  await run(
-    path("../../../node_modules/.bin/buf"),
-    ["generate", input, "--template", template, ...only],
-    { cwd: making },
-  );
+  const buf = path("../../../node_modules/.bin/buf");
+  await inCopy(making, buf, ["generate", input, "--template", template, ...only]);
 }
 
 async function ask(program: string, task: string): Promise<readonly Line[]> {

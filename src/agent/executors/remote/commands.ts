@@ -1,0 +1,126 @@
+import { join } from "node:path/posix";
+import { limits } from "../../../limits.ts";
+import type { RunRequest } from "../../../ports/executor.ts";
+import { REFUSALS } from "../../runs/command-outcome.ts";
+import { isKeptByShell } from "../../runs/shells.ts";
+import type { RunTerms } from "./run-file.ts";
+import { formatTerms } from "./run-file.ts";
+import { START, STOP, WATCHDOG } from "./scripts.ts";
+
+/** Where runs are kept on a far machine, and what runs scripts there. */
+export interface Place {
+  readonly shell: string;
+  readonly directory: string;
+}
+
+/** How long the scripts sleep between two looks. */
+const NAP_MS = 100;
+export const naps = (ms: number): string => String(Math.ceil(ms / NAP_MS));
+
+export const script = (
+  { shell }: Place,
+  text: string,
+  zero: string,
+  ...args: readonly string[]
+): readonly string[] => [shell, "-c", text, zero, ...args];
+
+export const directoryOf = ({ directory }: Place, key: string): string => join(directory, key);
+
+/** Ends the run's session; one that has not begun never will. */
+export const stopCommand = (place: Place, key: string, terms: RunTerms, graceMs: number) =>
+  script(place, STOP, directoryOf(place, key), naps(graceMs), formatTerms(terms));
+
+/**
+ * What starts a run there: in a session of its own, so that nothing that is meant for the program
+ * that we speak to reaches it. Throws an Error whose message is for people.
+ */
+export function startCommand(
+  place: Place,
+  key: string,
+  terms: RunTerms,
+  request: RunRequest,
+): readonly string[] {
+  const { cwd = "", timeLimitMs, killGraceMs, outputLimitBytes } = request;
+  if (cwd !== "" && !cwd.startsWith("/")) {
+    throw new Error(`the working directory must be absolute: ${cwd}`);
+  }
+  const directory = directoryOf(place, key);
+  const { pieces, argv } = workOf(request, directory);
+  const { exported, byEnv } = variablesOf(request.env);
+  const command = byEnv.length === 0 ? argv : ["/usr/bin/env", ...byEnv, ...argv];
+  const whole = [
+    "setsid",
+    ...script(
+      place,
+      START,
+      "busbar",
+      directory,
+      formatTerms(terms),
+      cwd,
+      timeLimitMs === undefined ? "" : WATCHDOG,
+      String((timeLimitMs ?? 0) / 1_000),
+      naps(killGraceMs),
+      String(outputLimitBytes),
+      String(pieces.length),
+      String(exported.length),
+      ...pieces,
+      ...exported,
+    ),
+    ...command,
+  ];
+  checkSize(whole);
+  return whole;
+}
+
+function workOf(
+  { work }: RunRequest,
+  directory: string,
+): { readonly pieces: readonly string[]; readonly argv: readonly string[] } {
+  switch (work.kind) {
+    case "command":
+      if (work.argv.length === 0) throw new Error("there is no program to run");
+      return { pieces: [], argv: work.argv };
+    case "script": {
+      const path = join(directory, "script");
+      const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
+      return { pieces: [...piecesOf(work.text)], argv };
+    }
+    case "jobspec":
+      throw new Error("a whole jobspec is for clusters that pull");
+  }
+}
+
+/** One argument has at most 128 KiB; a character takes up to three bytes. */
+function* piecesOf(text: string): Iterable<string> {
+  const most = 32 * 1_024;
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + most);
+    const last = text.charCodeAt(end - 1);
+    const isHalf = end < text.length && last >= 0xd8_00 && last < 0xdc_00;
+    if (isHalf) end -= 1;
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+/** What a shell would keep for itself reaches the command by env(1). */
+function variablesOf(env: Readonly<Record<string, string>>) {
+  const exported: string[] = [];
+  const byEnv: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    (isKeptByShell(name) ? byEnv : exported).push(`${name}=${value}`);
+  }
+  return { exported, byEnv };
+}
+
+/** What the system there, or the wire, would refuse is refused here, where it can be said why. */
+function checkSize(argv: readonly string[]): void {
+  let bytes = 0;
+  for (const argument of argv) {
+    if (argument.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
+    const size = Buffer.byteLength(argument) + 1;
+    bytes += size + 8;
+    if (size > limits.remoteArgumentBytesMax) throw new Error(REFUSALS["too-long"](""));
+  }
+  if (bytes > limits.remoteCommandBytesMax) throw new Error(REFUSALS["too-long"](""));
+}

@@ -1,0 +1,93 @@
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import type { Machine } from "./probe.ts";
+
+type Who = Pick<Machine, "hostname" | "identity" | "process">;
+
+interface Holder extends Who {
+  readonly shell: RemoteShell;
+}
+
+/**
+ * Which node a far end speaks for. A machine has one name, however often the program there connects
+ * anew; several programs on it at the same time have one each: gs-blue, gs-blue-2. Where another
+ * machine of that host name was first, a part of its identity is added: gs-blue-3fa1c2.
+ */
+export class NodeNames {
+  readonly #holders = new Map<string, Holder>();
+  /** The last name of a process: when its link comes again, it is for the same node. */
+  readonly #byProcess = new Map<string, string>();
+  /** Machines whose host name is that of another one's node, as far as that was found out. */
+  readonly #refused = new Set<string>();
+
+  /** The caller releases it. Throws `exhausted` when too many have that host name. */
+  async claim(who: Who, shell: RemoteShell): Promise<string> {
+    await this.#clear(who);
+    const before = this.#byProcess.get(who.process);
+    const isFree = before !== undefined && !this.#holders.has(before);
+    const name = isFree ? before : this.#first(who);
+    this.#holders.set(name, { ...who, shell });
+    this.#remember(who.process, name);
+    return name;
+  }
+
+  release(name: string, shell: RemoteShell): void {
+    if (this.#holders.get(name)?.shell === shell) this.#holders.delete(name);
+  }
+
+  /** The name belongs to another machine. False: there is no other to try. */
+  refuse({ identity, process }: Who): boolean {
+    if (this.#refused.has(identity)) return false;
+    if (this.#refused.size >= limits.remoteNamesMax) this.#refused.clear();
+    this.#refused.add(identity);
+    this.#byProcess.delete(process);
+    return true;
+  }
+
+  /** Ends links that are no more: a far end may be back before its silence was noticed. */
+  async #clear({ process, identity }: Who): Promise<void> {
+    const held = [...this.#holders].filter(([, holder]) => holder.identity === identity);
+    const checks = held.map(async ([name, holder]) => {
+      const isSame = holder.process === process;
+      if (!isSame && (await holder.shell.isThere())) return;
+      holder.shell.close(new AppError("unavailable", "its machine has connected anew"));
+      this.release(name, holder.shell);
+    });
+    await Promise.all(checks);
+  }
+
+  #first({ hostname, identity }: Who): string {
+    const plain = baseOf(hostname);
+    const holder = this.#holders.get(plain);
+    const isOthers = holder !== undefined && holder.identity !== identity;
+    const isRefused = isOthers || this.#refused.has(identity);
+    const base = isRefused ? `${plain}-${identity.slice(0, 6)}` : plain;
+    for (let number = 1; number <= limits.remoteNamesPerHostMax; number += 1) {
+      const name = number === 1 ? base : `${base}-${number}`;
+      if (!this.#holders.has(name)) return name;
+    }
+    throw new AppError("exhausted", `too many connect from machines that are called ${hostname}`);
+  }
+
+  #remember(process: string, name: string): void {
+    this.#byProcess.delete(process);
+    this.#byProcess.set(process, name);
+    if (this.#byProcess.size <= limits.remoteNamesMax) return;
+    for (const oldest of this.#byProcess.keys()) {
+      this.#byProcess.delete(oldest);
+      break;
+    }
+  }
+}
+
+/** What a host is called may hold anything. */
+function baseOf(hostname: string): string {
+  const plain = hostname
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.]+/g, "-")
+    .replaceAll(/^[-.]+|[-.]+$/g, "");
+  return `gs-${(plain || "worker").slice(0, HOST_LENGTH_MAX)}`;
+}
+
+const HOST_LENGTH_MAX = 48;

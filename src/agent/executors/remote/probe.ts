@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import { parseProcessStat } from "../../proc.ts";
+import type { Place } from "./commands.ts";
+import { linesOf } from "./run-file.ts";
+import { PROBE } from "./scripts.ts";
+
+/** What a far machine is, as it tells itself. */
+export interface Machine {
+  readonly hostname: string;
+  /** The same for every program on it, across restarts of both. */
+  readonly identity: string;
+  readonly bootId: string;
+  /** Which process we speak to: pid and start time, with the boot. */
+  readonly process: string;
+  /** "Linux 6.1.0 x86_64" */
+  readonly system: string;
+  /** As people write them: cpus, bytes. */
+  readonly amounts: { readonly cpu: number; readonly memory: number };
+  readonly place: Place;
+}
+
+/**
+ * Asks what it is. `installation` keeps the runs of different servers apart. Throws `unavailable`
+ * when it does not answer, and `conflict` when it lacks what is needed to run anything there.
+ */
+export async function probeMachine(shell: RemoteShell, installation: string): Promise<Machine> {
+  const options = { timeoutMs: limits.remoteCommandMsMax };
+  const { stdout } = await shell.exec(["/bin/sh", "-c", PROBE, installation], options);
+  return parseProbe(stdout);
+}
+
+export function parseProbe(text: string): Machine {
+  const lines = linesOf(text);
+  if (lines.at(-1) !== "all") {
+    throw new AppError(
+      "conflict",
+      "its machine ran no /bin/sh, which is needed to run tasks there",
+    );
+  }
+  const told = new Map<string, string>();
+  const missing: string[] = [];
+  for (const line of lines) {
+    const [, word = "", value = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
+    if (word === "missing") missing.push(value);
+    else if (!told.has(word)) told.set(word, value);
+  }
+  if (missing.length > 0) {
+    const what = missing.join(", ");
+    throw new AppError("conflict", `its machine lacks programs needed to run tasks there: ${what}`);
+  }
+  const directory = told.get("directory");
+  if (directory === undefined) {
+    const what = "its machine has no place for runs: /var/tmp, /tmp or /dev/shm must be writable";
+    throw new AppError("conflict", what);
+  }
+  const hostname = told.get("host") ?? "";
+  return {
+    hostname,
+    identity: sha256(`${told.get("machine") ?? ""}\n${hostname}`),
+    bootId: told.get("boot") ?? "",
+    process: processOf(told),
+    system: (told.get("system") ?? "").slice(0, limits.nameLengthMax),
+    amounts: { cpu: cpusOf(told), memory: memoryOf(told) },
+    place: { shell: told.get("shell") ?? "/bin/sh", directory },
+  };
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+function processOf(told: ReadonlyMap<string, string>): string {
+  const stat = parseProcessStat(told.get("parent") ?? "");
+  return `${told.get("boot")} ${stat?.pid} ${stat?.startTicks}`;
+}
+
+/** Control groups may withhold some: "150000 100000" is one and a half. */
+function cpusOf(told: ReadonlyMap<string, string>): number {
+  const cpus = Math.max(1, Math.floor(Number(told.get("cpus")) || 1));
+  const [quota, period] = (told.get("cpu-max") ?? "").split(" ").map(Number);
+  if (quota === undefined || period === undefined || !(quota > 0) || !(period > 0)) return cpus;
+  return Math.min(cpus, Math.max(0.001, Math.round((quota / period) * 1_000) / 1_000));
+}
+
+function memoryOf(told: ReadonlyMap<string, string>): number {
+  const total = (Number(told.get("memory-kib")) || 0) * 1_024;
+  const most = Number(told.get("memory-max"));
+  return most > 0 && most < total ? Math.floor(most) : total;
+}

@@ -1,0 +1,359 @@
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Executor, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import { Alarm } from "../../alarm.ts";
+import type { KeptBounds } from "../../runs/kept-outputs.ts";
+import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
+import { parseRunKey, runKey } from "../../runs/run-key.ts";
+import type { Place } from "./commands.ts";
+import { directoryOf, script, startCommand, stopCommand } from "./commands.ts";
+import { KeptRuns } from "./kept-runs.ts";
+import { readRemoteOutput } from "./read-output.ts";
+import type { RunFile, RunTerms } from "./run-file.ts";
+import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
+import { BURY, SURVEY } from "./scripts.ts";
+
+export interface RemoteExecutorOptions {
+  readonly shell: RemoteShell;
+  readonly place: Place;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly keptBounds?: KeptBounds;
+  /** How the output of a run that has ended begins. */
+  readonly onHeads?: (id: RunId, heads: RunFile["heads"]) => void;
+}
+
+/**
+ * Runs work on a machine that is reached through somebody else's program (see RemoteShell). All that
+ * must survive is on that machine's disk (see scripts.ts): a new executor over another link finds it
+ * there. What the far end tells is welcome, and nothing depends on it: runs of which nothing was
+ * heard for a while are looked at.
+ */
+export async function createRemoteExecutor(options: RemoteExecutorOptions): Promise<Executor> {
+  const runs = new RemoteRuns(options);
+  await runs.recover();
+  const { shell, place } = options;
+  return {
+    name: "remote",
+    start: (request) => runs.start(request),
+    stop: (id) => runs.stop(id),
+    forget: (id) => runs.forget(id),
+    known: () => runs.known(),
+    queued: () => [], // what is started begins at once
+    async readOutput(id, stream, how) {
+      if (runs.hasNothingThere(id)) return { data: new Uint8Array(), eof: true, truncated: false };
+      const query = { stream, isActive: runs.isActive(id), ...how };
+      return readRemoteOutput({ shell, place }, runKey(id), query);
+    },
+    onReport: (listener) => runs.onReport(listener),
+    close: () => runs.close(),
+  };
+}
+
+interface Run {
+  readonly id: RunId;
+  readonly key: string;
+  readonly terms: RunTerms;
+  readonly graceMs: number;
+  /** Something of it was seen there. */
+  isSeen: boolean;
+  /** What started it; undefined: it was found there, or could not be sent. */
+  readonly command: readonly string[] | undefined;
+  /** When it was last sent, or something was heard of it. */
+  heardAtMs: number;
+  /** The far end says that what was sent has ended. */
+  isAnswered: boolean;
+  isStopping: boolean;
+  claimedSinceMs: number | undefined;
+  /** Undefined: nothing is known of it but that it was sent. */
+  report: RunReport | undefined;
+}
+
+class RemoteRuns {
+  readonly #options: RemoteExecutorOptions;
+  readonly #runs = new Map<string, Run>();
+  readonly #active = new Set<Run>();
+  readonly #kept: KeptRuns;
+  readonly #alarm: Alarm;
+  readonly #listeners: ((id: RunId, report: RunReport) => void)[] = [];
+  #isClosed = false;
+
+  constructor(options: RemoteExecutorOptions) {
+    this.#options = options;
+    this.#kept = new KeptRuns({ ...options, bounds: options.keptBounds ?? KEPT_BOUNDS });
+    this.#alarm = new Alarm(options.clock, () => void this.#look());
+  }
+
+  /** Finds what others have started. One that was claimed and not begun by now never will. */
+  async recover(): Promise<void> {
+    const survey = await this.#survey([]);
+    for (const [key, lines] of survey.runs) {
+      const id = parseRunKey(key);
+      if (id === undefined) continue;
+      const file = parseRunFile(lines, false);
+      const found = file?.isOnlyClaimed === true ? await this.#bury(key) : file;
+      if (found?.terms === undefined && found?.report === undefined) continue;
+      const { terms = { sentAtMs: 0, outputLimitBytes: 0, program: "" } } = found;
+      const run = makeRun(id, terms, limits.killGraceMsDefault, undefined);
+      run.isSeen = true;
+      run.isAnswered = true; // nobody will tell of it
+      run.report = found.report ?? { kind: "running", startedAtMs: terms.sentAtMs };
+      this.#runs.set(key, run);
+      if (run.report.kind === "running") this.#watch(run);
+    }
+    await this.#kept.recover();
+  }
+
+  start(request: RunRequest): void {
+    const key = runKey(request.id);
+    if (this.#runs.has(key)) return;
+    const { place, clock } = this.#options;
+    const terms = {
+      sentAtMs: clock.nowMs(),
+      outputLimitBytes: request.outputLimitBytes,
+      program: programOf(request),
+    };
+    try {
+      const command = startCommand(place, key, terms, request);
+      const run = makeRun(request.id, terms, request.killGraceMs, command);
+      this.#runs.set(key, run);
+      this.#watch(run);
+      this.#send(run, command);
+    } catch (error) {
+      const run = makeRun(request.id, terms, request.killGraceMs, undefined);
+      this.#runs.set(key, run);
+      queueMicrotask(() => this.#refuse(run, describeChain(error)));
+    }
+  }
+
+  stop(id: RunId): void {
+    const run = this.#runs.get(runKey(id));
+    if (run === undefined || run.report?.kind === "ended" || run.isStopping) return;
+    run.isStopping = true;
+    void this.#stop(run);
+  }
+
+  forget(id: RunId): void {
+    const key = runKey(id);
+    const run = this.#runs.get(key);
+    if (run?.report?.kind !== "ended") return;
+    this.#runs.delete(key);
+    this.#kept.forget(key);
+  }
+
+  known(): { readonly id: RunId; readonly report: RunReport }[] {
+    const known: { id: RunId; report: RunReport }[] = [];
+    for (const { id, report } of this.#runs.values()) {
+      if (report !== undefined) known.push({ id, report });
+    }
+    return known;
+  }
+
+  /** It was refused before it was sent. */
+  hasNothingThere(id: RunId): boolean {
+    const run = this.#runs.get(runKey(id));
+    return run?.report?.kind === "ended" && run.command === undefined && !run.isSeen;
+  }
+
+  isActive(id: RunId): boolean {
+    const run = this.#runs.get(runKey(id));
+    return run !== undefined && this.#active.has(run);
+  }
+
+  onReport(listener: (id: RunId, report: RunReport) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#alarm.stop();
+    await this.#kept.close();
+  }
+
+  #send(run: Run, command: readonly string[]): void {
+    const { shell, clock } = this.#options;
+    run.heardAtMs = clock.nowMs();
+    shell.exec(command, { onAccepted: () => this.#running(run) }).then(
+      ({ stdout }) => this.#answered(run, linesOf(stdout)),
+      (error: unknown) => this.#notSent(run, error),
+    );
+  }
+
+  #notSent(run: Run, error: unknown): void {
+    const known = AppError.from(error, "send it to its machine");
+    // A link that has ended, or has no room now, says nothing of the run.
+    if (known.code !== "invalid_argument") return;
+    this.#refuse(run, describeChain(known));
+  }
+
+  /** What came back may tell of the end; if not, the run is looked at. */
+  #answered(run: Run, lines: readonly string[]): void {
+    run.isAnswered = true;
+    const file = parseRunFile(lines, run.isStopping);
+    // While it is being stopped, others of its session may still have their grace period.
+    if (run.isStopping) return;
+    if (file?.report !== undefined) this.#ended(run, file.report, file);
+    else void this.#lookAt([run]);
+  }
+
+  async #stop(run: Run): Promise<void> {
+    const { shell, place, clock } = this.#options;
+    const terms = { ...run.terms, sentAtMs: clock.nowMs() };
+    const command = stopCommand(place, run.key, terms, run.graceMs);
+    const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
+    try {
+      const { stdout } = await shell.exec(command, { timeoutMs });
+      const file = parseRunFile(linesOf(stdout), true);
+      if (file?.report !== undefined) return this.#ended(run, file.report, file);
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#warn("a run could not be stopped yet", run, error);
+    }
+    clock.after(limits.remoteRetryMs, () => {
+      if (!this.#isOver && this.#active.has(run)) void this.#stop(run);
+    });
+  }
+
+  get #isOver(): boolean {
+    return this.#isClosed || this.#options.shell.closed.aborted;
+  }
+
+  #watch(run: Run): void {
+    this.#active.add(run);
+    run.heardAtMs = this.#options.clock.nowMs();
+    this.#alarm.wakeBy(run.heardAtMs + limits.remoteSurveyMs);
+  }
+
+  /** Those that nothing was heard of for a while. */
+  async #look(): Promise<void> {
+    const nowMs = this.#options.clock.nowMs();
+    const due = [...this.#active].filter(
+      ({ heardAtMs }) => nowMs - heardAtMs >= limits.remoteSurveyMs,
+    );
+    for (let at = 0; at < due.length && !this.#isOver; at += limits.remoteSurveyRunsMax) {
+      await this.#lookAt(due.slice(at, at + limits.remoteSurveyRunsMax));
+    }
+    if (!this.#isOver && this.#active.size > 0) {
+      this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.remoteSurveyMs);
+    }
+  }
+
+  async #lookAt(runs: readonly Run[]): Promise<void> {
+    try {
+      const survey = await this.#survey(runs);
+      for (const run of runs) this.#seen(run, survey.runs.get(run.key));
+    } catch (error) {
+      if (this.#isOver) return;
+      for (const run of runs) this.#warn("a run could not be looked at yet", run, error);
+      this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.remoteSurveyMs);
+    }
+  }
+
+  #seen(run: Run, lines: readonly string[] | undefined): void {
+    if (!this.#active.has(run) || run.isStopping) return;
+    const nowMs = this.#options.clock.nowMs();
+    if (lines === undefined) return this.#missing(run, nowMs);
+    run.heardAtMs = nowMs;
+    run.isSeen = true;
+    const file = parseRunFile(lines, false);
+    if (file?.report !== undefined) return this.#ended(run, file.report, file);
+    if (file?.isOnlyClaimed !== true) return this.#running(run);
+    run.claimedSinceMs ??= nowMs;
+    if (nowMs - run.claimedSinceMs < limits.claimTimeoutMs) return;
+    void this.#bury(run.key).then(
+      (buried) => buried?.report && this.#ended(run, buried.report, buried),
+      (error: unknown) => this.#warn("a run could not be given up yet", run, error),
+    );
+  }
+
+  /**
+   * Nothing of it is there. If nothing ever was, it did not begin, and may be sent again. Otherwise
+   * somebody has removed its directory, and it may go on: its end is waited for.
+   */
+  #missing(run: Run, nowMs: number): void {
+    if (run.isSeen && run.isAnswered) {
+      const end = { kind: "vanished", message: "its directory on its machine is gone" } as const;
+      const startedAtMs = run.terms.sentAtMs;
+      this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: nowMs, end });
+    } else if (run.isAnswered) {
+      this.#refuse(run, "its machine could not run it: nothing began there");
+    } else if (!run.isSeen && run.command !== undefined) {
+      this.#send(run, run.command);
+    }
+  }
+
+  async #survey(runs: readonly Run[]) {
+    const { shell, place, clock } = this.#options;
+    const names = runs.map(({ key, terms }) => `${key} ${terms.outputLimitBytes}`);
+    const command = script(place, SURVEY, place.directory, String(clock.nowMs()), ...names);
+    const { stdout } = await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
+    const survey = parseSurvey(stdout);
+    if (survey === undefined)
+      throw new AppError("unavailable", "runs could not be looked at there");
+    return survey;
+  }
+
+  async #bury(key: string): Promise<RunFile | undefined> {
+    const { shell, place, clock } = this.#options;
+    const command = script(place, BURY, directoryOf(place, key), String(clock.nowMs()));
+    const { stdout } = await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
+    return parseRunFile(linesOf(stdout), false);
+  }
+
+  #running(run: Run): void {
+    run.heardAtMs = this.#options.clock.nowMs();
+    if (run.report !== undefined) return;
+    this.#tell(run, { kind: "running", startedAtMs: run.terms.sentAtMs });
+  }
+
+  #refuse(run: Run, message: string): void {
+    const endedAtMs = this.#options.clock.nowMs();
+    const end = { kind: "could-not-start", message } as const;
+    this.#ended(run, { kind: "ended", startedAtMs: undefined, endedAtMs, end });
+  }
+
+  #ended(run: Run, report: RunReport, file?: RunFile): void {
+    if (run.report?.kind === "ended") return;
+    this.#active.delete(run);
+    if (file !== undefined) {
+      this.#kept.note(run.key, { bytes: file.bytes, outputLimitBytes: run.terms.outputLimitBytes });
+      this.#options.onHeads?.(run.id, file.heads);
+    }
+    this.#tell(run, report);
+  }
+
+  #tell(run: Run, report: RunReport): void {
+    run.report = report;
+    if (this.#isClosed) return;
+    for (const listener of this.#listeners) listener(run.id, report);
+  }
+
+  #warn(text: string, { key }: Run, error: unknown): void {
+    this.#options.logger.warn({ run: key, error: describeChain(error) }, text);
+  }
+}
+
+const makeRun = (
+  id: RunId,
+  terms: RunTerms,
+  graceMs: number,
+  command: readonly string[] | undefined,
+): Run => ({
+  id,
+  key: runKey(id),
+  terms,
+  graceMs,
+  isSeen: false,
+  command,
+  heardAtMs: 0,
+  isAnswered: false,
+  isStopping: false,
+  claimedSinceMs: undefined,
+  report: undefined,
+});
+
+const programOf = ({ work }: RunRequest): string =>
+  work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;

@@ -1,0 +1,132 @@
+import type { RunEnd, RunReport } from "../../../ports/executor.ts";
+import { REFUSALS, signalName } from "../../runs/command-outcome.ts";
+
+/** The first line of a run's file, written by whoever claims it. */
+export interface RunTerms {
+  readonly sentAtMs: number;
+  readonly outputLimitBytes: number;
+  /** For messages. */
+  readonly program: string;
+}
+
+const PROGRAM_LENGTH_MAX = 200;
+
+export const formatTerms = ({ sentAtMs, outputLimitBytes, program }: RunTerms): string =>
+  `terms ${sentAtMs} ${outputLimitBytes} ${program.slice(0, PROGRAM_LENGTH_MAX).replaceAll(/\s+/g, " ")}`;
+
+export function parseTerms(line: string): RunTerms | undefined {
+  const [, sent, limit, program = ""] = /^terms (\d+) (\d+) ?(.*)$/.exec(line) ?? [];
+  if (sent === undefined) return undefined;
+  return { sentAtMs: Number(sent), outputLimitBytes: Number(limit), program };
+}
+
+type Ended = Extract<RunReport, { kind: "ended" }>;
+
+/** What a far machine tells of one run. */
+export interface RunFile {
+  readonly terms: RunTerms | undefined;
+  /** Claimed by a wrapper that has not said yet who it is. */
+  readonly isOnlyClaimed: boolean;
+  /** Undefined: it goes on. */
+  readonly report: Ended | undefined;
+  readonly bytes: number;
+  /** How its output begins. */
+  readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
+}
+
+/** Of the lines that the scripts print; undefined: they tell of no run. */
+export function parseRunFile(lines: readonly string[], isStopped: boolean): RunFile | undefined {
+  const terms = parseTerms(lines.find((line) => line.startsWith("terms ")) ?? "");
+  if (terms === undefined && !lines.includes("claimed") && !lines.includes("end")) return undefined;
+  const heads = { stdout: headOf(lines, "stdout"), stderr: headOf(lines, "stderr") };
+  return {
+    terms,
+    isOnlyClaimed: lines.includes("claimed"),
+    report: lines.at(-1) === "end" ? reportOf(lines, terms, isStopped) : undefined,
+    bytes: heads.stdout.bytes + heads.stderr.bytes,
+    heads: { stdout: heads.stdout.head, stderr: heads.stderr.head },
+  };
+}
+
+/** "stdout 3 61 62 63": how long it is, and how it begins. */
+function headOf(lines: readonly string[], stream: string) {
+  const line = lines.find((each) => each.startsWith(`${stream} `)) ?? "";
+  const [, bytes = "0", ...hex] = line.split(/ +/);
+  return { bytes: Number(bytes) || 0, head: Buffer.from(hex.join(""), "hex") };
+}
+
+function reportOf(
+  lines: readonly string[],
+  terms: RunTerms = { sentAtMs: 0, outputLimitBytes: 0, program: "" },
+  isStopped: boolean,
+): Ended {
+  const end = endOf(lines, terms, isStopped || lines.includes("stopping"));
+  const endedAtMs = endedAt(lines, terms);
+  const hasBegun = end.kind !== "could-not-start" && !lines.includes("stopped");
+  return { kind: "ended", startedAtMs: hasBegun ? terms.sentAtMs : undefined, endedAtMs, end };
+}
+
+/** By the machine's own uptime, as its clock may be wrong. */
+function endedAt(lines: readonly string[], { sentAtMs }: RunTerms): number {
+  const vanished = numbersOf(lines, "vanished")?.[0];
+  if (vanished !== undefined) return Math.max(sentAtMs, vanished);
+  const began = numbersOf(lines, "began")?.[0];
+  const ended = numbersOf(lines, "ended")?.[0];
+  if (began === undefined || ended === undefined) return sentAtMs;
+  return sentAtMs + Math.max(0, Math.round((ended - began) * 1_000));
+}
+
+function numbersOf(lines: readonly string[], word: string): number[] | undefined {
+  const line = lines.find((each) => each.startsWith(`${word} `));
+  return line?.split(" ").slice(1).map(Number);
+}
+
+/** Once a stop was asked for, or the time was up, that is how it ended, whatever it made of it. */
+function endOf(lines: readonly string[], { program }: RunTerms, isStopped: boolean): RunEnd {
+  const exitCode = numbersOf(lines, "ended")?.[1];
+  const signal =
+    exitCode !== undefined && exitCode > 128 && lines.includes("said")
+      ? signalName(exitCode - 128)
+      : undefined;
+  if (lines.includes("overtime")) return { kind: "time-limit", signal };
+  if (isStopped) return { kind: "stopped", signal };
+  if (lines.includes("nowhere")) {
+    return { kind: "could-not-start", message: REFUSALS["no-directory"](program) };
+  }
+  if (lines.includes("unstarted")) {
+    const why = exitCode === 127 ? "not-found" : "not-executable";
+    return { kind: "could-not-start", message: REFUSALS[why](program) };
+  }
+  if (exitCode === undefined || !(exitCode >= 0 && exitCode <= 255)) {
+    return { kind: "vanished", message: "what waited for it on its machine is gone" };
+  }
+  return signal === undefined ? { kind: "exited", exitCode } : { kind: "signalled", signal };
+}
+
+/** What SURVEY prints: lines of each run, and the names of those whose ends are known. */
+export interface Survey {
+  readonly runs: ReadonlyMap<string, readonly string[]>;
+  readonly kept: readonly string[];
+}
+
+/** Undefined: it was cut short. */
+export function parseSurvey(text: string): Survey | undefined {
+  const lines = linesOf(text);
+  if (lines.pop() !== "all") return undefined;
+  const runs = new Map<string, string[]>();
+  const kept: string[] = [];
+  let current: string[] | undefined;
+  for (const line of lines) {
+    if (line.startsWith("kept ")) kept.push(line.slice("kept ".length));
+    else if (line.startsWith("run ")) runs.set(line.slice("run ".length), (current = []));
+    else current?.push(line);
+  }
+  return { runs, kept };
+}
+
+/** Complete ones. */
+export function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  lines.pop();
+  return lines;
+}

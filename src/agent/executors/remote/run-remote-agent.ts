@@ -1,0 +1,95 @@
+import { createHash, createHmac } from "node:crypto";
+import { join } from "node:path/posix";
+import { toResources } from "../../../core/model/resources.ts";
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { Random } from "../../../ports/random.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import { createAgent } from "../../agent.ts";
+import type { Connect } from "../../link.ts";
+import type { NodeNames } from "./node-names.ts";
+import type { Machine } from "./probe.ts";
+import { probeMachine } from "./probe.ts";
+import type { RemoteExecutorOptions } from "./remote-executor.ts";
+import { createRemoteExecutor } from "./remote-executor.ts";
+
+export interface RemoteAgentOptions {
+  readonly names: NodeNames;
+  /** Of this server, kept with its data: by it nodes are known again, and runs are kept apart. */
+  readonly secret: string;
+  readonly cluster: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly connect: (shell: RemoteShell) => Connect;
+  readonly onHeads?: RemoteExecutorOptions["onHeads"];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * Speaks for a far machine, as an agent on it would, until its link is over. One that cannot run
+ * tasks is told why, and turned away.
+ */
+export async function runRemoteAgent(
+  shell: RemoteShell,
+  options: RemoteAgentOptions,
+): Promise<void> {
+  const { logger } = options;
+  try {
+    const machine = await probeMachine(shell, installationOf(options.secret));
+    while (!shell.closed.aborted) await serve(shell, machine, options);
+  } catch (error) {
+    if (shell.closed.aborted) return;
+    const reason = AppError.from(error, "speak for a machine");
+    logger.warn(
+      { worker: shell.id, address: shell.address, reason: describeChain(reason) },
+      "worker turned away",
+    );
+    shell.close(reason);
+  }
+}
+
+async function serve(
+  shell: RemoteShell,
+  machine: Machine,
+  options: RemoteAgentOptions,
+): Promise<void> {
+  const { names, secret, clock, random, logger } = options;
+  const name = await names.claim(machine, shell);
+  try {
+    const place = { ...machine.place, directory: join(machine.place.directory, name) };
+    const { onHeads } = options;
+    const heads = onHeads === undefined ? {} : { onHeads };
+    const executor = await createRemoteExecutor({ shell, place, clock, logger, ...heads });
+    const agent = createAgent({
+      name,
+      cluster: options.cluster,
+      agentKey: createHmac("sha256", secret).update(machine.identity).digest("hex"),
+      bootId: machine.bootId,
+      version: machine.system,
+      capacity: toResources(machine.amounts, "capacity", limits.resourceNamesMax),
+      labels: options.labels,
+      executor,
+      connect: options.connect(shell),
+      clock,
+      random,
+      logger,
+    });
+    logger.info({ node: name, worker: shell.id, address: shell.address }, "worker is a node");
+    try {
+      await agent.run(shell.closed);
+    } finally {
+      await executor.close();
+    }
+  } catch (error) {
+    const isTaken = error instanceof AppError && error.code === "permission_denied";
+    if (!isTaken || !names.refuse(machine)) throw error;
+  } finally {
+    names.release(name, shell);
+  }
+}
+
+const installationOf = (secret: string): string =>
+  createHash("sha256").update(secret).digest("hex").slice(0, 12);

@@ -1,0 +1,338 @@
+/**
+ * What is run on a far machine. Constants: all that differs comes as an argument, so nothing a user
+ * wrote is ever read as shell. Each run has a directory there:
+ *
+ *   <directory>/17.3.1/   state, stdout, stderr, script, work/, and marks: stopping, overtime, known
+ *
+ * `state` says, line by line, what became of the run; its last line is `end`. Whoever creates it has
+ * the run (`set -C` makes that O_EXCL): a command that is sent twice runs once, and one that is
+ * stopped before it was started never begins.
+ *
+ *   terms <sent at, ms> <output limit, bytes> <program>
+ *   <the wrapper's line of /proc/self/stat>      who it is, so that it is told from a later process
+ *   began <uptime, s>                            times by the machine's uptime: clocks may differ
+ *   said                                         the shell had a word: a signal ended the command
+ *   unstarted | nowhere | stopped                the command was not executed, and why
+ *   ended <uptime, s> <exit code> | vanished <at, ms>
+ *   end
+ */
+
+/** Prints what is known of a run. Variables have a prefix that is set by Busbar alone. */
+const SHOW = `
+busbar_show() {
+  { while IFS= read -r BUSBAR_LINE; do
+    case $BUSBAR_LINE in
+      "terms "* | "began "* | "ended "* | "vanished "* | [0-9]* | unstarted | nowhere | stopped | end)
+        printf '%s\\n' "$BUSBAR_LINE" ;;
+      *) printf 'said\\n' ;;
+    esac
+  done <"$1/state"; } 2>/dev/null
+}
+`;
+
+/** What a run's last line is, who leads its session, whether that lives, and how to end it. */
+const LIBRARY = `${SHOW}
+busbar_last() {
+  BUSBAR_LINE=
+  { while IFS= read -r BUSBAR_NEXT; do BUSBAR_LINE=$BUSBAR_NEXT; done <"$1/state"; } 2>/dev/null
+}
+busbar_leader() {
+  BUSBAR_PID= BUSBAR_TICKS=
+  { while IFS= read -r BUSBAR_LINE; do
+    case $BUSBAR_LINE in [0-9]*)
+      BUSBAR_PID=\${BUSBAR_LINE%% *}
+      set -- \${BUSBAR_LINE##*) }
+      BUSBAR_TICKS=\${20}
+      return 0 ;;
+    esac
+  done <"$1/state"; } 2>/dev/null
+  return 1
+}
+busbar_alive() {
+  { read -r BUSBAR_LINE <"/proc/$BUSBAR_PID/stat"; } 2>/dev/null || return 1
+  set -- \${BUSBAR_LINE##*) }
+  [ "\${20}" = "$BUSBAR_TICKS" ] && [ "$1" != Z ] && [ "$1" != X ]
+}
+busbar_signal() {
+  BUSBAR_FOUND=1
+  if { read -r BUSBAR_LINE <"/proc/$BUSBAR_PID/stat"; } 2>/dev/null; then
+    set -- "$1" \${BUSBAR_LINE##*) }
+    [ "\${21}" = "$BUSBAR_TICKS" ] || return 1
+  fi
+  for BUSBAR_AT in /proc/[0-9]*; do
+    { read -r BUSBAR_LINE <"$BUSBAR_AT/stat"; } 2>/dev/null || continue
+    set -- "$1" \${BUSBAR_LINE##*) }
+    [ "$5" = "$BUSBAR_PID" ] && [ "$2" != Z ] && [ "$2" != X ] || continue
+    [ "\${BUSBAR_AT#/proc/}" = "$BUSBAR_PID" ] && continue
+    BUSBAR_FOUND=0
+    kill -"$1" "\${BUSBAR_AT#/proc/}" 2>/dev/null
+  done
+  return $BUSBAR_FOUND
+}
+busbar_nap() { sleep 0.1 2>/dev/null || sleep 1; }
+busbar_end_session() {
+  BUSBAR_NAPS=$2
+  busbar_signal TERM
+  while busbar_signal 0; do
+    [ "$BUSBAR_NAPS" -gt 0 ] || { busbar_signal KILL; [ "$BUSBAR_NAPS" -gt -300 ] || return 1; }
+    BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
+    busbar_nap
+  done
+}
+`;
+
+/**
+ * The run's directory comes first. Then: $1: terms. $2: working directory, or empty. $3: WATCHDOG, or
+ * empty. $4: time limit, s. $5: grace, in naps. $6: output limit, bytes. $7: how many pieces of a
+ * script, which follow. $8: how many variables, which follow them. Then the command. What the shell
+ * says of a command that it cannot execute begins with its $0.
+ *
+ * - Started by setsid(1), it leads a session of its own, which ends with it.
+ * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
+ *   exit code, and what is caught is reset to default in the command.
+ * - The command replaces a subshell by `exec`. Only when that fails does the subshell reach its EXIT
+ *   trap: this tells "not found" from a program that itself exits with 127. bash does not reach it
+ *   when exec fails, so there it is asked before; a script whose interpreter is missing exits with
+ *   126 then.
+ * - When a child dies by a signal the shell says so on its stderr, here the state file; for a child
+ *   that merely exits with 137 it says nothing. That is how the two are told apart.
+ * - What the far end sends back is what is printed here: the state, and the beginning of the output.
+ */
+export const START = `${SHOW}
+BUSBAR_DIR=$1
+shift
+[ -d "$BUSBAR_DIR" ] || mkdir -p "$BUSBAR_DIR/work"
+set -C
+trap : HUP INT QUIT ALRM TERM USR1 USR2
+read -r BUSBAR_LINE </proc/self/stat
+read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
+exec 9>"$BUSBAR_DIR/state" || exit 0
+exec 9>>"$BUSBAR_DIR/state" 2>&9
+printf '%s\\n%s\\nbegan %s\\n' "$1" "$BUSBAR_LINE" "$BUSBAR_UPTIME" >&9
+BUSBAR_DOG=
+if [ -n "$3" ]; then
+  setsid /bin/sh -c "$3" "$BUSBAR_DIR" "$4" "$5" </dev/null >/dev/null 2>&1 9>&- &
+  BUSBAR_DOG=$!
+fi
+(
+  trap 'printf "unstarted\\n" >>"$BUSBAR_DIR/state"' EXIT
+  BUSBAR_CWD=\${2:-$BUSBAR_DIR/work} BUSBAR_PIECES=$7 BUSBAR_COUNT=$8
+  shift 8
+  [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$BUSBAR_DIR/script"; chmod 700 "$BUSBAR_DIR/script"; }
+  while [ "$BUSBAR_PIECES" -gt 0 ]; do
+    printf %s "$1" >>"$BUSBAR_DIR/script"
+    shift
+    BUSBAR_PIECES=$((BUSBAR_PIECES - 1))
+  done
+  while [ "$BUSBAR_COUNT" -gt 0 ]; do
+    export "$1"
+    shift
+    BUSBAR_COUNT=$((BUSBAR_COUNT - 1))
+  done
+  cd -- "$BUSBAR_CWD" >/dev/null 2>&1 || { printf 'nowhere\\n' >>"$BUSBAR_DIR/state"; exit 1; }
+  unset BUSBAR_CWD BUSBAR_COUNT BUSBAR_PIECES BUSBAR_LINE BUSBAR_NEXT BUSBAR_UPTIME BUSBAR_DOG
+  if [ -n "$BASH_VERSION" ]; then
+    case $1 in
+      */*) [ -e "$1" ] || exit 127; [ -f "$1" ] && [ -x "$1" ] || exit 126 ;;
+      *) type -P -- "$1" >/dev/null 2>&1 || exit 127 ;;
+    esac
+  fi
+  [ -e "$BUSBAR_DIR/stopping" ] || exec "$@" 9>&-
+) </dev/null >>"$BUSBAR_DIR/stdout" 2>>"$BUSBAR_DIR/stderr"
+BUSBAR_CODE=$?
+read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
+printf 'ended %s %s\\nend\\n' "$BUSBAR_UPTIME" "$BUSBAR_CODE" >&9
+exec 2>/dev/null
+if [ -n "$BUSBAR_DOG" ]; then
+  if [ -e "$BUSBAR_DIR/overtime" ]; then wait "$BUSBAR_DOG"; else kill -KILL "-$BUSBAR_DOG"; fi
+fi
+for BUSBAR_AT in stdout stderr; do
+  [ -s "$BUSBAR_DIR/$BUSBAR_AT" ] || continue
+  BUSBAR_SIZE=$(wc -c <"$BUSBAR_DIR/$BUSBAR_AT")
+  [ "$BUSBAR_SIZE" -le "$(($6 + 1))" ] || truncate -s "$(($6 + 1))" "$BUSBAR_DIR/$BUSBAR_AT"
+  printf '%s %s' "$BUSBAR_AT" "$((BUSBAR_SIZE))"
+  od -An -v -tx1 -N24 "$BUSBAR_DIR/$BUSBAR_AT" | { IFS= read -r BUSBAR_LINE; IFS= read -r BUSBAR_NEXT
+    printf '%s%s\\n' "$BUSBAR_LINE" "$BUSBAR_NEXT"; }
+done
+[ ! -e "$BUSBAR_DIR/overtime" ] || printf 'overtime\\n'
+busbar_show "$BUSBAR_DIR"
+[ -e "$BUSBAR_DIR/stopping" ] || [ -e "$BUSBAR_DIR/overtime" ] || kill -KILL 0
+`;
+
+/** Ends a run at its time limit. $1: the limit, s. $2: grace, in naps. */
+export const WATCHDOG = `${LIBRARY}
+sleep "$1"
+: >"$0/overtime"
+busbar_leader "$0" && busbar_end_session "$0" "$2"
+`;
+
+/**
+ * $1: grace, in naps. $2: terms, should it not have begun. Ends when nothing of the run is left, and
+ * prints its state.
+ */
+export const STOP = `${LIBRARY}
+[ -d "$0" ] || mkdir -p "$0"
+: >"$0/stopping"
+( set -C; : >"$0/state" ) 2>/dev/null && printf '%s\\nstopped\\nend\\n' "$2" >"$0/state"
+BUSBAR_NAPS=20
+while ! busbar_leader "$0" && busbar_last "$0" && [ "$BUSBAR_LINE" != end ] && [ "$BUSBAR_NAPS" -gt 0 ]; do
+  BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
+  busbar_nap
+done
+if busbar_leader "$0"; then
+  busbar_end_session "$0" "$1"
+  BUSBAR_NAPS=50
+  while busbar_alive && [ "$BUSBAR_NAPS" -gt 0 ]; do
+    busbar_last "$0"
+    [ "$BUSBAR_LINE" != end ] || break
+    BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
+    busbar_nap
+  done
+fi
+busbar_show "$0"
+`;
+
+/**
+ * Prints how runs stand. $0: their directory. $1: the time, ms. Then which, each with its output
+ * limit ("17.3.1 65536"), or none for all. A wrapper that is gone without a word has its session
+ * ended, and that is written down: nobody else will. Outputs that have grown too long are cut.
+ */
+export const SURVEY = `${LIBRARY}
+BUSBAR_NOW=$1
+shift
+[ -d "$0" ] || mkdir -p "$0"
+cd -- "$0" || exit 1
+if [ $# -eq 0 ]; then
+  set -- *.*.*
+  [ -d "$1" ] || set --
+fi
+for BUSBAR_RUN in "$@"; do
+  BUSBAR_MOST=\${BUSBAR_RUN#* }
+  BUSBAR_RUN=\${BUSBAR_RUN%% *}
+  [ -e "$BUSBAR_RUN/state" ] || continue
+  if [ -e "$BUSBAR_RUN/known" ]; then
+    printf 'kept %s\\n' "$BUSBAR_RUN"
+    continue
+  fi
+  printf 'run %s\\n' "$BUSBAR_RUN"
+  [ ! -e "$BUSBAR_RUN/stopping" ] || printf 'stopping\\n'
+  [ ! -e "$BUSBAR_RUN/overtime" ] || printf 'overtime\\n'
+  busbar_last "$BUSBAR_RUN"
+  if [ "$BUSBAR_LINE" = end ]; then
+    :
+  elif ! busbar_leader "$BUSBAR_RUN"; then
+    printf 'claimed\\n'
+  elif busbar_alive; then
+    for BUSBAR_AT in stdout stderr; do
+      case $BUSBAR_MOST in *[!0-9]* | "") continue ;; esac
+      [ -s "$BUSBAR_RUN/$BUSBAR_AT" ] || continue
+      [ "$(wc -c <"$BUSBAR_RUN/$BUSBAR_AT")" -le "$((BUSBAR_MOST + 1))" ] ||
+        truncate -s "$((BUSBAR_MOST + 1))" "$BUSBAR_RUN/$BUSBAR_AT"
+    done
+  else
+    busbar_last "$BUSBAR_RUN"
+    if [ "$BUSBAR_LINE" != end ]; then
+      busbar_end_session "$BUSBAR_RUN" 0
+      printf 'vanished %s\\nend\\n' "$BUSBAR_NOW" >>"$BUSBAR_RUN/state"
+    fi
+  fi
+  busbar_show "$BUSBAR_RUN"
+done
+printf 'all\\n'
+`;
+
+/** Gives up a run that was claimed by a wrapper that never said who it is. $1: the time, ms. */
+export const BURY = `${LIBRARY}
+busbar_leader "$0" || printf 'vanished %s\\nend\\n' "$1" >>"$0/state"
+busbar_show "$0"
+`;
+
+/**
+ * Prints a part of an output, in base64, behind a line of its size now, whether the run has ended,
+ * and the run's terms. $1: stdout or stderr. $2: offset. $3: at most so many bytes. $4: how many naps
+ * to wait for more. $5: whether the run is there, or will be.
+ */
+export const READ = `${LIBRARY}
+[ "$5" = 1 ] || [ -e "$0/state" ] || exit 0
+BUSBAR_NAPS=$4
+while :; do
+  BUSBAR_ENDED=0
+  busbar_last "$0"
+  [ "$BUSBAR_LINE" != end ] || BUSBAR_ENDED=1
+  BUSBAR_SIZE=0
+  [ ! -s "$0/$1" ] || BUSBAR_SIZE=$(wc -c <"$0/$1")
+  [ "$BUSBAR_SIZE" -le "$2" ] && [ "$BUSBAR_ENDED" = 0 ] && [ "$BUSBAR_NAPS" -gt 0 ] || break
+  BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
+  busbar_nap
+done
+BUSBAR_LINE=
+{ IFS= read -r BUSBAR_LINE <"$0/state"; } 2>/dev/null
+printf '%s %s %s\\n' "$((BUSBAR_SIZE))" "$BUSBAR_ENDED" "$BUSBAR_LINE"
+[ "$BUSBAR_SIZE" -le "$2" ] || tail -c "+$(($2 + 1))" "$0/$1" | head -c "$3" | base64
+`;
+
+/** Notes that the ends of runs are known; only their output stays. $0: their directory. Then which. */
+export const FORGET = `
+cd -- "$0" || exit 1
+for BUSBAR_RUN in "$@"; do
+  [ ! -d "$BUSBAR_RUN" ] || : >"$BUSBAR_RUN/known"
+  printf '%s/work\\n%s/script\\n' "$BUSBAR_RUN" "$BUSBAR_RUN"
+done | xargs rm -rf --
+printf 'all\\n'
+`;
+
+/** Removes runs. $0: their directory. Then which. */
+export const REMOVE = `
+cd -- "$0" || exit 1
+rm -rf -- "$@"
+printf 'all\\n'
+`;
+
+/** Prints the runs whose ends are known, oldest first, with age in seconds and bytes of output. */
+export const LIST_KEPT = `
+cd -- "$0" || exit 1
+BUSBAR_NOW=$(date +%s)
+for BUSBAR_RUN in *.*.*; do
+  [ -e "$BUSBAR_RUN/known" ] || continue
+  printf '%s/known\\n%s/stdout\\n%s/stderr\\n' "$BUSBAR_RUN" "$BUSBAR_RUN" "$BUSBAR_RUN"
+done | xargs stat -c '%Y %s %n' 2>/dev/null | while read -r BUSBAR_AT BUSBAR_SIZE BUSBAR_RUN; do
+  printf '%s %s %s\\n' "$((BUSBAR_NOW - BUSBAR_AT))" "$BUSBAR_SIZE" "$BUSBAR_RUN"
+done
+printf 'all\\n'
+`;
+
+/**
+ * What the machine is, in lines of a word and its value. $0: names the installation that asks; its
+ * runs are kept apart from others'. The first place that is ours to write to holds them.
+ */
+export const PROBE = `
+printf 'host %s\\n' "$(hostname 2>/dev/null || uname -n)"
+for BUSBAR_AT in /etc/machine-id /var/lib/dbus/machine-id; do
+  { read -r BUSBAR_LINE <"$BUSBAR_AT"; } 2>/dev/null && printf 'machine %s\\n' "$BUSBAR_LINE" && break
+done
+{ read -r BUSBAR_LINE </proc/sys/kernel/random/boot_id; } 2>/dev/null && printf 'boot %s\\n' "$BUSBAR_LINE"
+{ read -r BUSBAR_LINE <"/proc/$PPID/stat"; } 2>/dev/null && printf 'parent %s\\n' "$BUSBAR_LINE"
+printf 'cpus %s\\n' "$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)"
+{ read -r BUSBAR_LINE </sys/fs/cgroup/cpu.max; } 2>/dev/null && printf 'cpu-max %s\\n' "$BUSBAR_LINE"
+{ while read -r BUSBAR_LINE BUSBAR_AT BUSBAR_NEXT; do
+  [ "$BUSBAR_LINE" != MemTotal: ] || printf 'memory-kib %s\\n' "$BUSBAR_AT"
+done </proc/meminfo; } 2>/dev/null
+{ read -r BUSBAR_LINE </sys/fs/cgroup/memory.max; } 2>/dev/null && printf 'memory-max %s\\n' "$BUSBAR_LINE"
+printf 'system %s\\n' "$(uname -srm)"
+for BUSBAR_AT in base64 chmod date head kill mkdir od rm setsid sleep stat tail truncate wc xargs; do
+  command -v "$BUSBAR_AT" >/dev/null 2>&1 || printf 'missing %s\\n' "$BUSBAR_AT"
+done
+for BUSBAR_AT in /bin/dash /bin/bash /bin/sh; do
+  [ -x "$BUSBAR_AT" ] && printf 'shell %s\\n' "$BUSBAR_AT" && break
+done
+BUSBAR_UID=$(id -u)
+for BUSBAR_AT in /var/tmp /tmp /dev/shm; do
+  BUSBAR_NEXT=$BUSBAR_AT/busbar-$BUSBAR_UID
+  mkdir -m 700 "$BUSBAR_NEXT" 2>/dev/null
+  [ -d "$BUSBAR_NEXT" ] && [ ! -L "$BUSBAR_NEXT" ] && [ -O "$BUSBAR_NEXT" ] || continue
+  mkdir -p "$BUSBAR_NEXT/$0" 2>/dev/null && ( : >"$BUSBAR_NEXT/$0/probe" ) 2>/dev/null || continue
+  chmod 700 "$BUSBAR_NEXT" && printf 'directory %s\\n' "$BUSBAR_NEXT/$0"
+  break
+done
+printf 'all\\n'
+`;

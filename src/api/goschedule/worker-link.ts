@@ -1,0 +1,183 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type MgmtReq,
+  MgmtReqSchema,
+  type WorkerRsp,
+} from "../../gen/goschedule/v1/scheduler_pb.ts";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Random } from "../../ports/random.ts";
+import type { ExecOptions, Executed, RemoteShell } from "../../ports/remote-shell.ts";
+import type { BidiPeer } from "../grpc/bidi.ts";
+import { PendingExec, sizeOfExec } from "./pending-exec.ts";
+import { silentFor } from "./status.ts";
+
+export interface LinkSettings {
+  /** Workers leave when they are asked nothing for a while: theirs is 10 s if not set otherwise. */
+  readonly pingMs: number;
+  /** After this without a word from it, a worker is given up. */
+  readonly silenceMs: number;
+}
+
+export interface LinkParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly settings: LinkSettings;
+}
+
+const ID_BYTES = 16;
+
+/**
+ * One worker's stream, as a shell on its machine.
+ *
+ * - Ids of what is asked are new each time and cannot be guessed: who knows one was asked.
+ * - A worker may acknowledge after it has told the end, or answer what nobody waits for any more:
+ *   that is a sign of life and nothing else.
+ */
+export class WorkerLink implements RemoteShell {
+  readonly id: string;
+  readonly address: string;
+  readonly #peer: BidiPeer<MgmtReq>;
+  readonly #parts: LinkParts;
+  readonly #execs = new Map<string, PendingExec>();
+  /** Of execs that were sent and not acknowledged. */
+  #untakenBytes = 0;
+  /** A ping that somebody waits for; all who ask meanwhile share it. */
+  #awaited: { readonly id: string; readonly tell: (isThere: boolean) => void } | undefined;
+  #isThere: Promise<boolean> | undefined;
+  readonly #over = new AbortController();
+  #reason: AppError | undefined;
+  #cancelPing: () => void = () => undefined;
+  #cancelSilence: () => void = () => undefined;
+
+  constructor(id: string, peer: BidiPeer<MgmtReq>, parts: LinkParts) {
+    this.id = id;
+    this.address = hostOf(peer.context.peer);
+    this.#peer = peer;
+    this.#parts = parts;
+    this.#heard();
+    this.#pingLater();
+  }
+
+  get closed(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  async exec(argv: readonly string[], options: ExecOptions = {}): Promise<Executed> {
+    const sizeBytes = sizeOfExec(argv);
+    this.#checkRoom(sizeBytes);
+    const { clock, random } = this.#parts;
+    const id = random.token(ID_BYTES);
+    const onTimeout = (): void => {
+      const text = `worker ${this.id} told no end within ${options.timeoutMs} ms`;
+      this.#forget(id)?.reject(new AppError("unavailable", text));
+    };
+    const exec = new PendingExec({ id, sizeBytes }, options, { clock, onTimeout });
+    this.#execs.set(id, exec);
+    this.#untakenBytes += sizeBytes;
+    this.#send({ id, method: "exec", params: [...argv] });
+    return exec.ended;
+  }
+
+  isThere(): Promise<boolean> {
+    this.#isThere ??= this.#askIsThere().finally(() => (this.#isThere = undefined));
+    return this.#isThere;
+  }
+
+  close(reason: AppError): void {
+    this.#reason ??= reason;
+    this.#peer.fail(reason); // by which it is over
+  }
+
+  /** What the worker answered. */
+  received({ id }: WorkerRsp): void {
+    this.#heard();
+    if (this.#awaited?.id === id) this.#awaited.tell(true);
+    const exec = this.#execs.get(id);
+    if (exec?.accepted() === true) this.#untakenBytes -= exec.sizeBytes;
+  }
+
+  /** What the worker told of an exec; false: nobody waits for that. */
+  ended(id: string, executed: Executed): boolean {
+    const exec = this.#forget(id);
+    if (exec === undefined) return false;
+    this.#heard();
+    exec.resolve(executed);
+    return true;
+  }
+
+  /** The stream has ended, for whatever reason. */
+  over(): void {
+    if (this.closed.aborted) return;
+    this.#cancelPing();
+    this.#cancelSilence();
+    const cause = this.#reason;
+    const error = new AppError("unavailable", `worker ${this.id} is gone`, { cause });
+    this.#awaited?.tell(false);
+    for (const exec of this.#execs.values()) exec.reject(error);
+    this.#execs.clear();
+    this.#over.abort(error);
+  }
+
+  #checkRoom(sizeBytes: number): void {
+    if (this.closed.aborted) throw new AppError("unavailable", `worker ${this.id} is gone`);
+    const { goScheduleExecsMax, goScheduleUntakenBytesMax } = limits;
+    if (this.#execs.size < goScheduleExecsMax) {
+      if (this.#untakenBytes + sizeBytes <= goScheduleUntakenBytesMax) return;
+    }
+    throw new AppError("exhausted", `too much is under way to worker ${this.id}`);
+  }
+
+  #forget(id: string): PendingExec | undefined {
+    const exec = this.#execs.get(id);
+    if (exec === undefined) return undefined;
+    this.#execs.delete(id);
+    if (!exec.isAccepted) this.#untakenBytes -= exec.sizeBytes;
+    return exec;
+  }
+
+  #askIsThere(): Promise<boolean> {
+    if (this.closed.aborted) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const tell = (isThere: boolean): void => {
+        cancel();
+        this.#awaited = undefined;
+        resolve(isThere);
+      };
+      const cancel = this.#parts.clock.after(limits.goScheduleThereMsMax, () => tell(false));
+      this.#awaited = { id: this.#ping(), tell };
+    });
+  }
+
+  #heard(): void {
+    const { clock, settings } = this.#parts;
+    this.#cancelSilence();
+    if (this.closed.aborted) return;
+    this.#cancelSilence = clock.after(settings.silenceMs, () =>
+      this.close(silentFor(settings.silenceMs)),
+    );
+  }
+
+  #pingLater(): void {
+    const { clock, settings } = this.#parts;
+    this.#cancelPing = clock.after(settings.pingMs, () => {
+      this.#pingLater();
+      this.#ping();
+    });
+  }
+
+  #ping(): string {
+    const id = this.#parts.random.token(ID_BYTES);
+    this.#send({ id, method: "ping", params: [] });
+    return id;
+  }
+
+  #send(request: MessageInitShape<typeof MgmtReqSchema>): void {
+    this.#peer.send(create(MgmtReqSchema, request));
+  }
+}
+
+/** Without the port, and as people write it. */
+const hostOf = (peer: string): string =>
+  peer.slice(0, peer.lastIndexOf(":")).replace(/^::ffff:(?=\d+\.)/, "");

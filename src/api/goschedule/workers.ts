@@ -1,0 +1,76 @@
+import type { MgmtReq, Task, WorkerRsp } from "../../gen/goschedule/v1/scheduler_pb.ts";
+import { AppError, describeChain, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { RemoteShell } from "../../ports/remote-shell.ts";
+import type { BidiPeer, BidiReceiver } from "../grpc/bidi.ts";
+import { silentFor } from "./status.ts";
+import { type LinkParts, WorkerLink } from "./worker-link.ts";
+
+export interface WorkersOptions extends LinkParts {
+  readonly logger: Logger;
+  /** Takes a worker that has come. What it throws ends the worker's stream. */
+  readonly attach: (shell: RemoteShell) => void;
+}
+
+/** The workers whose streams are open, by what they call themselves. */
+export class Workers {
+  readonly #options: WorkersOptions;
+  readonly #links = new Map<string, WorkerLink>();
+
+  constructor(options: WorkersOptions) {
+    this.#options = options;
+  }
+
+  /** A stream was opened; its first message says whose it is. */
+  connect(peer: BidiPeer<MgmtReq>): BidiReceiver<WorkerRsp> {
+    const { clock, settings } = this.#options;
+    let link: WorkerLink | undefined;
+    const cancel = clock.after(settings.silenceMs, () => peer.fail(silentFor(settings.silenceMs)));
+    return {
+      message: (answer) => {
+        if (link !== undefined) return link.received(answer);
+        cancel();
+        link = this.#register(answer.reply, peer);
+        if (link !== undefined) this.#options.attach(link);
+      },
+      closed: () => {
+        cancel();
+        if (link !== undefined) this.#left(link);
+      },
+    };
+  }
+
+  /**
+   * What a worker tells of an exec. Workers tell it once and look at no answer, so that nothing is
+   * refused: what nobody waits for (any more, or from this worker) changes nothing.
+   */
+  ended({ id, workerId, stdout, stderr }: Task): void {
+    if (this.#links.get(workerId)?.ended(id, { stdout, stderr }) === true) return;
+    this.#options.logger.debug({ worker: workerId, exec: id }, "an end that nobody waits for");
+  }
+
+  /** Who is there under this name stays, and the second one is sent away without an error. */
+  #register(id: string, peer: BidiPeer<MgmtReq>): WorkerLink | undefined {
+    const { goScheduleIdLengthMax: max, agentSessionsMax } = limits;
+    if (id.length > max) throw invalid("reply", `a worker's id has at most ${max} characters`);
+    if (this.#links.has(id)) {
+      peer.close();
+      return undefined;
+    }
+    if (this.#links.size >= agentSessionsMax) {
+      throw new AppError("exhausted", "too many workers are connected");
+    }
+    const link = new WorkerLink(id, peer, this.#options);
+    this.#links.set(id, link);
+    this.#options.logger.info({ worker: id, address: link.address }, "worker connected");
+    return link;
+  }
+
+  #left(link: WorkerLink): void {
+    this.#links.delete(link.id);
+    link.over();
+    const reason = describeChain(link.closed.reason);
+    this.#options.logger.info({ worker: link.id, reason }, "worker disconnected");
+  }
+}

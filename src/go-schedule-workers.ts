@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { NodeNames } from "./agent/executors/remote/node-names.ts";
+import type { RemoteAgentOptions } from "./agent/executors/remote/run-remote-agent.ts";
+import { runRemoteAgent } from "./agent/executors/remote/run-remote-agent.ts";
+import { readAgentKey } from "./agent/identity.ts";
+import type { Connect } from "./agent/link.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { Logger } from "./ports/logger.ts";
+import type { Random } from "./ports/random.ts";
+import type { RemoteShell } from "./ports/remote-shell.ts";
+import type { AgentPeer } from "./server/agent-session.ts";
+import type { AgentSessions } from "./server/agent-sessions.ts";
+
+export interface WorkersOptions {
+  /** The server's data directory. */
+  readonly data: string;
+  readonly sessions: AgentSessions;
+  readonly onHeads?: RemoteAgentOptions["onHeads"];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Where workers of go-schedule are, as other nodes are in the cluster that nobody named. */
+const CLUSTER = "default";
+const LABELS = { agent: "go-schedule" };
+
+/** Makes a node of each worker of go-schedule that comes: an agent in this process speaks for it. */
+export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => void {
+  const { data, sessions, ...rest } = options;
+  const names = new NodeNames();
+  const secret = readAgentKey(join(data, "go-schedule"), options.random);
+  const connect = ({ address }: RemoteShell) => connectHere(sessions, address);
+  const own = { names, secret, connect, cluster: CLUSTER, labels: LABELS, ...rest };
+  return (shell) => void runRemoteAgent(shell, own);
+}
+
+/** An agent's stream without a wire. Messages arrive in order, and none before this has returned. */
+const connectHere =
+  (sessions: AgentSessions, address: string): Connect =>
+  (events) => {
+    let isOver = false;
+    const soon = (tell: () => void): void =>
+      queueMicrotask(() => {
+        if (!isOver) tell();
+      });
+    const peer: AgentPeer = {
+      address,
+      send: (message) => soon(() => events.onMessage(message)),
+      close: () =>
+        soon(() => {
+          isOver = true;
+          stream.closed();
+          events.onClose("the server ended it");
+        }),
+    };
+    const stream = sessions.open(peer);
+    return {
+      send: (message) => {
+        if (!isOver) stream.message(message);
+      },
+      close() {
+        if (isOver) return;
+        isOver = true;
+        stream.closed();
+      },
+    };
+  };

@@ -1,0 +1,234 @@
+import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { limits } from "../../../src/limits.ts";
+import type { Clock } from "../../../src/ports/clock.ts";
+import type { Executor, RunId, RunReport } from "../../../src/ports/executor.ts";
+import { eventually } from "../../support/eventually.ts";
+import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
+import { kill, realClock } from "./process-bed.ts";
+import { shell } from "./process-behaviour.ts";
+import { makeRemoteBed, type RemoteBed } from "./remote-bed.ts";
+
+const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
+const isStart = (argv: readonly string[]): boolean => argv[0] === "setsid";
+
+/** Waits for what is not told take a hundredth of their time. */
+const hurried: Clock = {
+  nowMs: () => Date.now() * 100,
+  after: (delayMs, wake) => realClock.after(delayMs / 100, wake),
+};
+
+describe("a far end that cannot be relied on", () => {
+  let bed: RemoteBed;
+  beforeEach(() => {
+    bed = makeRemoteBed("/bin/sh");
+  });
+  afterEach(() => bed.dispose());
+  const open = (over: Parameters<RemoteBed["open"]>[0] = {}): Promise<Executor> =>
+    bed.open({ clock: hurried, ...over });
+
+  test("an end that is never told is found", async () => {
+    const executor = await open();
+    bed.shell().faults = { drops: isStart };
+    executor.start(aRequest(shell("echo done; exit 7")));
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
+    expect((await readAll(executor, ID, "stdout")).text).toBe("done\n");
+  });
+
+  test("a start that is lost is sent again, and runs once", async () => {
+    const executor = await open();
+    let lost = 2;
+    bed.shell().faults = { ignores: (argv) => isStart(argv) && lost-- > 0 };
+    executor.start(aRequest(shell("echo once")));
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 0 });
+    expect((await readAll(executor, ID, "stdout")).text).toBe("once\n");
+    expect(bed.shell().commands.filter(isStart)).toHaveLength(3);
+  });
+
+  test("a start that arrives twice runs once", async () => {
+    const executor = await open();
+    const marks = join(bed.directory, "marks");
+    const work = shell('echo x >>"$1"; sleep 0.3; exit 5', marks);
+    executor.start(aRequest(work));
+    const [command = []] = bed.shell().commands.filter(isStart);
+    await Promise.all([bed.shell().exec(command), bed.shell().exec(command)]);
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
+    expect((await readAll(executor, ID, "stdout")).text).toBe("");
+    expect(readdirSync(join(bed.directory, "1.0.1"))).toContain("state");
+    const { stdout } = await bed.shell().exec(["cat", marks]);
+    expect(stdout).toBe("x\n");
+  });
+
+  test("that it runs is known without an acknowledgement", async () => {
+    const executor = await open();
+    bed.shell().faults = { isSilentOnAccept: true };
+    executor.start(aRequest(shell("sleep 1000")));
+    await eventually(() => reportFor(executor, ID)?.kind === "running", { what: "it to run" });
+    executor.stop(ID);
+    expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
+  });
+
+  test("a late acknowledgement does not undo an end", async () => {
+    const executor = await open();
+    let accepted: (() => void) | undefined;
+    const exec = bed.shell().exec.bind(bed.shell());
+    bed.shell().exec = (argv, options) => {
+      if (isStart(argv)) accepted = options?.onAccepted;
+      return exec(argv, { ...options, onAccepted: () => undefined });
+    };
+    const reports: RunReport[] = [];
+    executor.onReport((_, report) => reports.push(report));
+    executor.start(aRequest(shell("exit 4")));
+    const ended = await endOfRun(executor, ID);
+    accepted?.();
+    expect(reportFor(executor, ID)).toEqual(ended);
+    expect(reports).toEqual([ended]);
+  });
+
+  test("a stop that overtakes its start: it never begins", async () => {
+    const executor = await open();
+    bed.shell().faults = { ignores: isStart };
+    executor.start(aRequest(shell("echo began")));
+    executor.stop(ID);
+    const ended = await endOfRun(executor, ID);
+    expect(ended).toMatchObject({ end: { kind: "stopped" }, startedAtMs: undefined });
+    bed.shell().faults = {};
+    const [command = []] = bed.shell().commands.filter(isStart);
+    await bed.shell().exec(command);
+    expect((await readAll(executor, ID, "stdout")).text).toBe("");
+  });
+
+  test("a wrapper that was killed: what it left is ended, and the run has vanished", async () => {
+    const executor = await open();
+    executor.start(aRequest(shell("sleep 1000 & sleep 1000")));
+    await eventually(() => bed.processes().length >= 3, { what: "its processes" });
+    kill(bed.wrapperOf("1.0.1") ?? 0);
+    expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
+    expect(bed.processes()).toEqual([]);
+    await bed.abandon(executor);
+    const next = await open();
+    expect(reportFor(next, ID)).toEqual(reportFor(executor, ID));
+  });
+
+  test("a run whose directory was removed goes on, is not run twice, and has vanished", async () => {
+    const executor = await open();
+    const marks = join(bed.directory, "marks");
+    executor.start(aRequest(shell('echo x >>"$1"; sleep 1000', marks)));
+    const looks = (): number => bed.shell().ended.size;
+    const lookedAt = async (): Promise<void> => {
+      const before = looks();
+      await eventually(() => looks() > before + 1, { what: "it to be looked at" });
+    };
+    await eventually(() => bed.processes().length >= 2, { what: "its processes" });
+    await lookedAt();
+    rmSync(join(bed.directory, "1.0.1"), { recursive: true });
+    await lookedAt();
+    expect(reportFor(executor, ID)?.kind).toBe("running");
+    for (const pid of bed.processes()) kill(pid);
+    expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
+    expect((await bed.shell().exec(["cat", marks])).stdout).toBe("x\n");
+  });
+
+  test("a machine without setsid: what cannot be run says so", async () => {
+    const executor = await open({ env: { PATH: "/nowhere" } });
+    executor.start(aRequest({ kind: "command", argv: ["/bin/true"] }));
+    const { end } = await endOfRun(executor, ID);
+    expect(end).toMatchObject({ kind: "could-not-start" });
+  });
+
+  test("stop ends what has left its group, and what ignores TERM after its grace", async () => {
+    const executor = await open({ clock: realClock });
+    const text = `trap '' TERM; sh -c 'trap "" TERM; exec sleep 1000' & echo up; wait; sleep 1000`;
+    executor.start(aRequest(shell(text), { killGraceMs: 200 }));
+    await executor.readOutput(ID, "stdout", { offset: 0, maxBytes: 10, waitMs: 10_000 });
+    executor.stop(ID);
+    const { end } = await endOfRun(executor, ID);
+    expect(end).toEqual({ kind: "stopped", signal: "SIGKILL" });
+    expect(bed.processes()).toEqual([]);
+  });
+
+  test("at a time limit the whole session ends, and a link that is gone changes nothing of it", async () => {
+    const executor = await open({ clock: realClock });
+    executor.start(aRequest(shell("sleep 1000 & sleep 1000"), { timeLimitMs: 600 }));
+    await eventually(() => bed.processes().length >= 3, { what: "its processes" });
+    await bed.abandon(executor);
+    await eventually(() => bed.processes().length === 0, { what: "its processes to go" });
+    const next = await open({ clock: realClock });
+    expect((await endOfRun(next, ID)).end.kind).toBe("time-limit");
+  });
+
+  test("what a command leaves behind ends with it", async () => {
+    const executor = await open();
+    executor.start(aRequest(shell("sleep 1000 & exit 0")));
+    await endOfRun(executor, ID);
+    await eventually(() => bed.processes().length === 0, { what: "its processes to go" });
+  });
+
+  test("every byte arrives, also of output that is no text", async () => {
+    const executor = await open();
+    const all = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 256));
+    const path = join(bed.directory, "bytes");
+    writeFileSync(path, all);
+    executor.start(aRequest({ kind: "command", argv: ["cat", path] }));
+    await endOfRun(executor, ID);
+    const parts: Uint8Array[] = [];
+    for (let offset = 0; offset < all.length;) {
+      const how = { offset, maxBytes: 100_001, waitMs: 0 };
+      const { data } = await executor.readOutput(ID, "stdout", how);
+      parts.push(data);
+      offset += data.length;
+      expect(data.length).toBeGreaterThan(0);
+    }
+    expect(Buffer.concat(parts).equals(all)).toBe(true);
+  });
+
+  test("output that grows too long is cut while the run goes on", async () => {
+    const executor = await open();
+    const outputLimitBytes = 10_000;
+    const work = shell("head -c 20000 /dev/zero; sleep 1000");
+    executor.start(aRequest(work, { outputLimitBytes }));
+    const path = join(bed.directory, "1.0.1", "stdout");
+    const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    await eventually(() => size() === outputLimitBytes + 1, { what: "it to be cut" });
+    executor.stop(ID);
+    await endOfRun(executor, ID);
+    const { text, truncated } = await readAll(executor, ID, "stdout");
+    expect([text.length, truncated]).toEqual([outputLimitBytes, true]);
+  });
+
+  test("outputs of runs that are known are kept within bounds", async () => {
+    const bounds = { runsMax: 2, bytesMax: 1_000, ageMsMax: 1_000_000_000 };
+    const executor = await open({ keptBounds: bounds });
+    for (const jobId of [1, 2, 3, 4]) {
+      const id = { jobId, index: 0, attempt: 1 };
+      executor.start(aRequest(shell("echo x"), { id }));
+      await endOfRun(executor, id);
+      executor.forget(id);
+    }
+    const left = (): string[] => readdirSync(bed.directory).toSorted();
+    await eventually(() => left().length === 2, { what: "two to be left" });
+    expect(left()).toEqual(["3.0.1", "4.0.1"]);
+    await bed.abandon(executor);
+    const next = await open({ keptBounds: { ...bounds, runsMax: 1 } });
+    expect(left()).toEqual(["4.0.1"]);
+    expect(next.known()).toEqual([]);
+  });
+
+  test("how an output begins is told with the end", async () => {
+    const told: [RunId, string, string][] = [];
+    const executor = await open({
+      onHeads: (id, { stdout, stderr }) =>
+        told.push([id, Buffer.from(stdout).toString(), Buffer.from(stderr).toString()]),
+    });
+    executor.start(aRequest(shell("echo 'the beginning of what it says'; echo oh >&2")));
+    await endOfRun(executor, ID);
+    expect(told).toEqual([[ID, "the beginning of what it", "oh\n"]]);
+  });
+});
+
+test("the time until a run is looked at is longer than that of a claim", () => {
+  expect(limits.remoteSurveyMs).toBeGreaterThan(limits.claimTimeoutMs);
+});

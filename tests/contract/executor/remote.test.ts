@@ -1,0 +1,20 @@
+import { describe } from "vitest";
+import { describeExecutorContract } from "./executor-contract.ts";
+import { describeProcesses, sampleProcesses } from "./process-behaviour.ts";
+import { makeRemoteBed, shells } from "./remote-bed.ts";
+
+for (const path of shells)
+  describe(`a far machine with ${path}`, () => {
+    const makeBed = () => makeRemoteBed(path);
+    describeExecutorContract("the remote executor", sampleProcesses, makeBed);
+    describeProcesses({
+      makeBed,
+      // Whatever the program there has in its environment is what it was given by others.
+      open: (bed, env) => bed.open({ env: { ...env, BUSBAR_KEY: undefined } }),
+      words: {
+        missing: () => "the working directory cannot be entered",
+        noDirectory: () => "the working directory cannot be entered",
+        knowsInterpreters: !path.endsWith("bash"),
+      },
+    });
+  });
