@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Client, credentials, status } from "@grpc/grpc-js";
-import { connect as connectTcp } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import { Busbar, StatsSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import { busbarService } from "../native/service.ts";
@@ -67,6 +68,25 @@ test("where an authority is named, callers with encryption need a certificate of
   expect((await ask(secureClient(address, client))).version).not.toBe("");
   const refused = await failure(ask(secureClient(address)));
   expect(refused.code).toBe(status.UNAVAILABLE);
+});
+
+/** Encrypts what passes, and knows nothing of what it is. */
+async function startTunnel(address: string): Promise<string> {
+  const port = Number(address.split(":")[1]);
+  const tunnel = createServer((from) => {
+    const to = connectTls({ ...client, ca: authority, host: "localhost", port });
+    from.pipe(to).pipe(from);
+    from.on("error", () => to.destroy());
+    to.on("error", () => from.destroy());
+  });
+  await new Promise<void>((resolve) => tunnel.listen(0, "127.0.0.1", resolve));
+  closers.push(() => new Promise<void>((resolve) => void tunnel.close(() => resolve())));
+  return `127.0.0.1:${(tunnel.address() as AddressInfo).port}`;
+}
+
+test("callers without TLS come through a tunnel that has a certificate", async () => {
+  const address = await serve({ ca: true, allowsPlaintext: false });
+  expect((await ask(plainClient(await startTunnel(address)))).version).not.toBe("");
 });
 
 test("plaintext is cut off where it is not allowed", async () => {

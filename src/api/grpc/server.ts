@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
@@ -87,6 +88,10 @@ function accepting(
     return (socket) => plain.emit("connection", socket);
   }
   const secure = serve(createSecureServer({ ...HTTP2, ...secureOptions(tls) }));
+  // Tunnels that encrypt for programs without TLS agree on no protocol. There is only one here.
+  secure.prependListener("secureConnection", (socket: TLSSocket) => {
+    if (socket.alpnProtocol === false) socket.alpnProtocol = "h2";
+  });
   const plain = tls.allowsPlaintext ? serve(createServer(HTTP2)) : undefined;
   return byFirstByte({
     secure: (socket) => secure.emit("connection", socket),
