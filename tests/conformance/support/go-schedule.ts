@@ -1,8 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stateName } from "../../../src/client/state.ts";
 import { type Outcome, type Running, Site } from "../../support/busbar.ts";
+import { eventually } from "../../support/eventually.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const sources = fileURLToPath(new URL("../goschedule", import.meta.url));
@@ -20,12 +24,14 @@ export interface GoTask {
   readonly params?: readonly string[];
 }
 
-export interface TaskRow {
+/** As Busbar knows it. */
+export interface KnownTask {
   readonly id: string;
   readonly state: string;
-  readonly worker: string;
-  readonly stdout: string;
-  readonly stderr: string;
+  readonly attempt: number;
+  readonly node: string;
+  readonly exitCode: number;
+  readonly reason: string;
 }
 
 /** A Busbar with a port for go-schedule's programs, and these. */
@@ -45,6 +51,17 @@ export class GoScheduleSite extends Site {
     this.goSchedule = await this.#server.prints(/go-schedule:\s+(\S+:\d+)/i);
   }
 
+  /** With what its workers kept, who live on this machine and outlive their tests' directories. */
+  override async close(): Promise<void> {
+    const own = installation(this.path("data"));
+    await super.close();
+    if (own === undefined) return;
+    const user = `busbar-${userInfo().uid}`;
+    for (const place of ["/var/tmp", "/tmp", "/dev/shm"]) {
+      rmSync(join(place, user, own), { recursive: true, force: true, maxRetries: 20 });
+    }
+  }
+
   async killServer(): Promise<void> {
     await this.#server?.end("SIGKILL");
   }
@@ -55,6 +72,19 @@ export class GoScheduleSite extends Site {
     mkdirSync(cwd, { recursive: true });
     const args = ["-server", this.goSchedule, "-reconnect", "0.2", ...flags];
     return this.startProgram(args, { program: join(this.#programs, "worker"), cwd, env: ENV });
+  }
+
+  /** Returns when so many nodes are connected, with their names. */
+  async nodesAre(count: number): Promise<readonly string[]> {
+    let last: readonly string[] = [];
+    const check = async (): Promise<boolean> => {
+      const { nodes } = await this.client.listNodes({ state: "connected" });
+      last = nodes.map(({ name }) => name).toSorted();
+      return last.length === count;
+    };
+    const what = (): string => `${count} nodes to be connected, not ${last.join(" ")}`;
+    await eventually(check, { what, timeoutMs: 60_000 });
+    return last;
   }
 
   schedctl(...args: string[]): Promise<Outcome> {
@@ -68,32 +98,63 @@ export class GoScheduleSite extends Site {
     });
   }
 
-  /** `tasks schedule`, which must succeed. Returns the table that it prints. */
-  async schedule(tasks: readonly GoTask[]): Promise<readonly TaskRow[]> {
+  trySchedule(tasks: readonly GoTask[]): Promise<Outcome> {
     const file = this.path(`tasks-${this.#files++}.yaml`);
     writeFileSync(file, JSON.stringify({ tasks }));
-    return taskRows(await this.schedctl("tasks", "schedule", "-f", file));
+    return this.schedctl("tasks", "schedule", "-f", file);
   }
 
-  /** `tasks ls`, which must succeed. */
-  async tasks(): Promise<readonly TaskRow[]> {
-    return taskRows(await this.schedctl("tasks", "ls"));
+  /** Returns the rows of the table that it prints. */
+  async schedule(tasks: readonly GoTask[]): Promise<readonly (readonly string[])[]> {
+    return rowsOf(await this.trySchedule(tasks));
+  }
+
+  /** The rows of `workers ls` or `tasks ls`. */
+  async list(target: "workers" | "tasks"): Promise<readonly (readonly string[])[]> {
+    return rowsOf(await this.schedctl(target, "ls"));
+  }
+
+  async task(id: string): Promise<KnownTask> {
+    const { state, attempt, node, exitCode, reason } = await this.client.getTask({ id });
+    return { id, state: stateName(state), attempt, node, exitCode, reason };
+  }
+
+  /** Waits until all that was submitted is over: so many succeeded, and nothing else. */
+  async allSucceed(count: number): Promise<void> {
+    let last = "";
+    const check = async (): Promise<boolean> => {
+      const { tasks = {} } = await this.client.getStats({});
+      last = Object.entries(tasks)
+        .flatMap(([state, amount]) => (Number(amount) > 0 ? [`${Number(amount)} ${state}`] : []))
+        .join(", ");
+      return last === `${count} succeeded`;
+    };
+    await eventually(check, { what: () => `${count} succeeded, not ${last}`, timeoutMs: 110_000 });
   }
 }
 
-/** Rows of a table of tasks; lines that an output broke off are left out. */
-function taskRows({ code, stdout, stderr }: Outcome): readonly TaskRow[] {
+/** The name of the directory that workers keep runs in for this server; undefined: it had none. */
+export function installation(data: string): string | undefined {
+  const file = join(data, "go-schedule", "agent.key");
+  if (!existsSync(file)) return undefined;
+  const key = readFileSync(file, "utf8").trim();
+  return createHash("sha256").update(key).digest("hex").slice(0, 12);
+}
+
+/** What stands between the lines of a table, without its head. Outputs must not break it. */
+function rowsOf({ code, stdout, stderr }: Outcome): readonly (readonly string[])[] {
   if (code !== 0) throw new Error(`schedctl: ${code} ${stderr}`);
-  return tableRows(stdout).flatMap((row) => {
-    const [id = "", state = "", worker = "", out = "", err = ""] = row;
-    return row.length === 5 ? [{ id, state, worker, stdout: out, stderr: err }] : [];
-  });
+  const [, ...lines] = stdout.trimEnd().split("\n");
+  return lines.map((line) => line.split("|").map((cell) => cell.trim()));
 }
 
-/** What stands between the lines of a table, without its head. */
-export const tableRows = (table: string): readonly (readonly string[])[] =>
-  table
-    .trimEnd()
-    .split("\n")
-    .slice(1)
-    .map((line) => line.split("|").map((cell) => cell.trim()));
+/** The first cells of rows. */
+export const idsOf = (rows: readonly (readonly string[])[]): readonly string[] =>
+  rows.map(([id = ""]) => id);
+
+/** How often each value is there. */
+export function counted(values: readonly (string | undefined)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const value of values) counts[String(value)] = (counts[String(value)] ?? 0) + 1;
+  return counts;
+}

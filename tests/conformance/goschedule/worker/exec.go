@@ -57,7 +57,7 @@ func (c *connection) report(task *wire.Task) {
 }
 
 func (c *connection) tellAsStranger(id string) {
-	forged := &wire.Task{Id: id, Cmd: "true", State: "done", Stdout: "forged", WorkerId: c.id}
+	forged := &wire.Task{Id: id, Cmd: "true", State: "done", Stdout: c.misdeeds.forged, WorkerId: c.id}
 	log("info", "told %s as a stranger: %v", id, c.setTaskState(forged))
 }
 

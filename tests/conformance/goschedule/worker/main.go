@@ -29,8 +29,9 @@ type misdeeds struct {
 	dropReport int64
 	// noPong leaves pings unanswered.
 	noPong bool
-	// stranger has ids of commands that this worker was not given, whose ends it tells.
+	// stranger has ids of commands that this worker was not given, whose ends it tells, with this output.
 	stranger []string
+	forged   string
 }
 
 func main() {
@@ -43,6 +44,7 @@ func main() {
 	flag.Int64Var(&given.misdeeds.dropReport, "drop-report", 0, "do not report every `N`th end")
 	flag.BoolVar(&given.misdeeds.noPong, "no-pong", false, "do not answer pings")
 	stranger := flag.String("stranger", "", "report these `ids`, separated by commas, once connected")
+	flag.StringVar(&given.misdeeds.forged, "forged", "forged", "as the `output` of these")
 	flag.Parse()
 	given.silence = seconds(*silence)
 	given.reconnect = seconds(*reconnect)
