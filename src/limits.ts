@@ -150,12 +150,21 @@ export const limits = {
   goScheduleThereMsMax: 3_000, // for the answer to one ping
   goScheduleExecsMax: 4_096, // under way on one worker
   goScheduleUntakenBytesMax: 64 * MIB, // of execs that one worker has not acknowledged
+  listedBytesMax: 4 * MIB - 64 * KIB, // of tasks or workers that schedctl lists: it takes 4 MiB
+  listedCommandBytesMax: 256, // of one listed task
+  listedReasonBytesMax: 200,
+  knownPreviewsMax: 50_000, // beginnings of outputs, for such lists
+  previewsPerListMax: 200, // read from nodes for one list
+  previewsAtOnceMax: 16,
+  previewsMsMax: 2_000, // for all of one list
   argumentBytesMax: 128 * KIB, // with the byte that ends it: Linux takes no longer ones
   knownJobspecsMax: 256, // that were read last
   knownJobspecCharsMax: 32 * KIB, // longer ones are read each time
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
   listScanMax: 50_000, // rows looked at for one page
+  newestTasksPageMax: 1_000, // in one page of those of all jobs
+  newestTasksScanMax: 10_000, // looked at for one such page
   watchesMax: 1_000,
   watchHistoryChangesMax: 100_000,
   pathParameterCharsMax: 512, // of a URL
@@ -288,6 +297,7 @@ invariant(
   2 * limits.goSchedulePingMs < limits.goScheduleSilenceMs,
   "a worker must miss several pings before it is given up",
 );
+invariant(limits.listedBytesMax < limits.messageBytesMax, "listed tasks must fit a message");
 invariant(
   limits.goScheduleExecsMax < limits.streamQueueMessagesMax,
   "what may be under way to a worker must not end its stream",

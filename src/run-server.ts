@@ -5,6 +5,7 @@ import type { GrpcService } from "./api/grpc/service.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
+import { Previews } from "./api/goschedule/previews.ts";
 import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
@@ -190,10 +191,15 @@ function goScheduleServices(
       "whoever can reach this server may run any command on go-schedule's workers",
     );
   }
-  const random = createSystemRandom();
-  const adapters = { clock, random, logger };
-  const attach = createWorkers({ data, sessions, ...adapters });
-  return [goScheduleService({ operations, traffic, settings, attach, ...adapters })];
+  const previews = new Previews();
+  const adapters = { clock, random: createSystemRandom(), logger };
+  const attach = createWorkers({
+    data,
+    sessions,
+    onHeads: (id, heads) => previews.put(id, heads),
+    ...adapters,
+  });
+  return [goScheduleService({ operations, traffic, settings, previews, attach, ...adapters })];
 }
 
 /** Its wire has no credentials. */

@@ -157,6 +157,7 @@ export class AgentSession {
     readonly stream: "stdout" | "stderr";
     readonly offset: number;
     readonly waitMs: number;
+    readonly bytesMax: number;
   }): Promise<OutputChunk> {
     if (this.#isClosed) return Promise.reject(gone(this.nodeId));
     if (this.#outputs.size >= limits.outputRequestsPerSessionMax) {
@@ -177,7 +178,7 @@ export class AgentSession {
           id: toRunId(query.run),
           stream: query.stream === "stdout" ? OutputStream.STDOUT : OutputStream.STDERR,
           offset: query.offset,
-          maxBytes: limits.outputChunkBytesMax,
+          maxBytes: query.bytesMax,
           waitMs: query.waitMs,
         },
       });

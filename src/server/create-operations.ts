@@ -12,6 +12,7 @@ import { createHandedOperations } from "./handed-operations.ts";
 import { createCredentialOperations } from "./credential-operations.ts";
 import type { Credentials } from "./credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
+import { createNewestTasksOperation } from "./newest-tasks.ts";
 import { createNodeOperations, sum } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
 import { readOutput } from "./output.ts";
@@ -38,6 +39,7 @@ export function createOperations(context: OperationContext): Operations {
   const startedAtMs = context.clock.nowMs();
   return {
     ...createJobOperations(context),
+    ...createNewestTasksOperation(context),
     ...createSubmitOperations(context),
     ...createNodeOperations(context),
     ...createClusterOperations(context),

@@ -153,7 +153,7 @@ export const viewTask = (state: State, record: JobRecord, index: number): TaskVi
   showTask(record.job, index, record.task(index), clusterIn(state));
 
 /** Reading a folded job takes as long as looking at this many others. */
-const UNFOLDING_LOOKS = 8;
+export const UNFOLDING_LOOKS = 8;
 
 /** From the newest down. Looks at a bounded number of jobs, whatever the filter. */
 function scanJobs(
@@ -179,7 +179,7 @@ function scanJobs(
 }
 
 /** Where the first id that is not below `id` stands. */
-function lowerBound(order: readonly number[], id: number): number {
+export function lowerBound(order: readonly number[], id: number): number {
   let low = 0;
   let high = order.length;
   while (low < high) {

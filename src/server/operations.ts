@@ -11,6 +11,7 @@ import type {
   GroupView,
   IssuedCredentialsView,
   JobView,
+  NewestTaskView,
   NodeView,
   OfferedTaskView,
   SatisfyView,
@@ -81,12 +82,27 @@ export interface WatchQuery {
   readonly kinds?: readonly ("job" | "task" | "node" | "group")[] | undefined;
 }
 
+/** Where a listing of tasks goes on: in a job, or with the jobs that are older. */
+export interface TaskPlace {
+  readonly job: number;
+  readonly position: number;
+}
+
+export interface NewestTasksQuery {
+  /** From an earlier answer; undefined: from the newest job on. */
+  readonly from?: TaskPlace | undefined;
+  /** Only tasks that are not over. */
+  readonly isOpenOnly: boolean;
+}
+
 export interface OutputQuery {
   /** "17", or "17.3" in an array. */
   readonly taskId: string;
   readonly stream: "stdout" | "stderr";
   readonly offset?: number | undefined;
   readonly follow?: boolean | undefined;
+  /** Less at once than usual, for who wants only the beginning. */
+  readonly chunkBytesMax?: number | undefined;
   /** undefined: the latest. */
   readonly attempt?: number | undefined;
 }
@@ -227,6 +243,16 @@ export interface Operations {
     readonly tasks: readonly TaskView[];
     readonly nextPageToken?: string;
     readonly revision: number;
+  }>;
+  /**
+   * Tasks of all jobs, those of the newest job first. A page may be short, even empty, and still
+   * have a next one.
+   */
+  listNewestTasks(query: NewestTasksQuery): Promise<{
+    readonly tasks: readonly NewestTaskView[];
+    readonly next?: TaskPlace;
+    /** How many of all tasks are not over. */
+    readonly openTotal: number;
   }>;
   /** "17" or "17.3". */
   getTask(id: string): Promise<TaskView>;

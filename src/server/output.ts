@@ -40,7 +40,8 @@ export async function* readOutput(
     const { nodeId, run } = source;
     const waitMs = follow ? limits.outputWaitMsMax : 0;
     const session = sessions.sessionOf(nodeId);
-    const chunk = await session.requestOutput({ run, stream: query.stream, offset, waitMs });
+    const { stream, chunkBytesMax: bytesMax = limits.outputChunkBytesMax } = query;
+    const chunk = await session.requestOutput({ run, stream, offset, waitMs, bytesMax });
     if (chunk.error !== "") throw new AppError("not_found", chunk.error);
     offset += chunk.data.length;
     if (chunk.data.length > 0 || chunk.truncated) {

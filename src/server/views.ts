@@ -5,6 +5,7 @@ import type { NodeStateName } from "../core/model/node.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../core/state/progress.ts";
 import type { Texts } from "../core/model/job.ts";
+import type { Failure } from "../core/model/task.ts";
 
 /**
  * What callers see, whatever door they come through. Plain data in camelCase, in the units people
@@ -107,6 +108,18 @@ export interface TaskView {
   readonly reason?: string;
   readonly notBeforeMs?: number;
   readonly past?: readonly PastAttemptView[];
+}
+
+/** One task in a list of those of all jobs: only what such a list shows. */
+export interface NewestTaskView extends Pick<
+  TaskView,
+  "id" | "jobId" | "index" | "state" | "attempt" | "node" | "cluster" | "reason"
+> {
+  /** Why it failed. */
+  readonly failure?: Failure["kind"];
+  /** What it runs; of a script or a whole jobspec only the job's name. */
+  readonly command: readonly string[];
+  readonly isOver: boolean;
 }
 
 /** A task that waits for a cluster to take it. */

@@ -1,4 +1,7 @@
 import type { Operations } from "../../server/operations.ts";
 
 /** What this door asks of Busbar. */
-export type GoScheduleOperations = Pick<Operations, "listNodes" | "readOutput" | "submitJobs">;
+export type GoScheduleOperations = Pick<
+  Operations,
+  "listNewestTasks" | "listNodes" | "readOutput" | "submitJobs"
+>;

@@ -1,10 +1,22 @@
-import { EmptySchema, Scheduler } from "../../gen/goschedule/v1/scheduler_pb.ts";
-import { AppError } from "../../lib/errors.ts";
+import { fromBinary } from "@bufbuild/protobuf";
+import {
+  EmptySchema,
+  Scheduler,
+  type Task,
+  TaskListSchema,
+  WorkerNodeListSchema,
+} from "../../gen/goschedule/v1/scheduler_pb.ts";
+import { undecodable } from "../grpc/codec.ts";
+import { OfBytes } from "../grpc/of-bytes.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import { message } from "../grpc/wire-message.ts";
 import type { GoScheduleOperations } from "./operations.ts";
+import type { Previews } from "./previews.ts";
+import { schedule } from "./schedule.ts";
 import { toStatus } from "./status.ts";
+import { listTasks } from "./task-list.ts";
+import { listWorkers } from "./worker-list.ts";
 import type { LinkSettings } from "./worker-link.ts";
 import { Workers, type WorkersOptions } from "./workers.ts";
 
@@ -16,14 +28,15 @@ export interface GoScheduleSettings extends LinkSettings {
 export interface GoScheduleOptions extends WorkersOptions {
   readonly operations: GoScheduleOperations;
   readonly settings: GoScheduleSettings;
+  /** What is known of outputs; others may put some in. */
+  readonly previews: Previews;
   readonly traffic?: Traffic | undefined;
 }
 
 /** go-schedule's service, for its workers and for schedctl, both as they are. */
 export function goScheduleService(options: GoScheduleOptions): GrpcService {
-  const { logger, traffic } = options;
+  const { logger, traffic, operations, settings } = options;
   const workers = new Workers(options);
-  const notYet = () => Promise.reject(new AppError("unavailable", "not served yet"));
   return defineService(
     Scheduler,
     {
@@ -32,9 +45,11 @@ export function goScheduleService(options: GoScheduleOptions): GrpcService {
         workers.ended(task);
         return message(EmptySchema, {});
       },
-      getWorkerList: notYet,
-      getTaskList: notYet,
-      schedule: notYet,
+      getWorkerList: new OfBytes(WorkerNodeListSchema, () => listWorkers(operations)),
+      getTaskList: new OfBytes(TaskListSchema, () => listTasks(options)),
+      schedule: new OfBytes(TaskListSchema, (bytes) =>
+        schedule(operations, readTasks(bytes), settings),
+      ),
     },
     {
       logger,
@@ -43,4 +58,12 @@ export function goScheduleService(options: GoScheduleOptions): GrpcService {
       large: { requests: ["setTaskState", "schedule"], answers: [] },
     },
   );
+}
+
+function readTasks(bytes: Uint8Array): readonly Task[] {
+  try {
+    return fromBinary(TaskListSchema, bytes).tasks;
+  } catch (error) {
+    throw undecodable(TaskListSchema, error);
+  }
 }

@@ -122,7 +122,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
         opened
           .flatMap(({ commands, ended }) => commands.filter((argv) => !ended.has(argv)))
           .filter(([program]) => program === "setsid")
-          .every((argv) => existsSync(join(argv[4] ?? "", "state"))),
+          .every((argv) => existsSync(join(argv[5] ?? "", "state"))),
       { what: "what was sent to have begun" },
     );
 

@@ -53,6 +53,7 @@ export function startCommand(
     ...script(
       place,
       START,
+      "busbar",
       directory,
       formatTerms(terms),
       cwd,

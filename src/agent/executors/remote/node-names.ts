@@ -59,7 +59,10 @@ export class NodeNames {
 
   #first({ hostname, identity }: Who): string {
     const plain = baseOf(hostname);
-    const base = this.#refused.has(identity) ? `${plain}-${identity.slice(0, 6)}` : plain;
+    const holder = this.#holders.get(plain);
+    const isOthers = holder !== undefined && holder.identity !== identity;
+    const isRefused = isOthers || this.#refused.has(identity);
+    const base = isRefused ? `${plain}-${identity.slice(0, 6)}` : plain;
     for (let number = 1; number <= limits.remoteNamesPerHostMax; number += 1) {
       const name = number === 1 ? base : `${base}-${number}`;
       if (!this.#holders.has(name)) return name;

@@ -17,8 +17,8 @@
  *   end
  */
 
-/** Shared by the others. Variables have a prefix that is set by Busbar alone. */
-const LIBRARY = `
+/** Prints what is known of a run. Variables have a prefix that is set by Busbar alone. */
+const SHOW = `
 busbar_show() {
   { while IFS= read -r BUSBAR_LINE; do
     case $BUSBAR_LINE in
@@ -28,6 +28,10 @@ busbar_show() {
     esac
   done <"$1/state"; } 2>/dev/null
 }
+`;
+
+/** What a run's last line is, who leads its session, whether that lives, and how to end it. */
+const LIBRARY = `${SHOW}
 busbar_last() {
   BUSBAR_LINE=
   { while IFS= read -r BUSBAR_NEXT; do BUSBAR_LINE=$BUSBAR_NEXT; done <"$1/state"; } 2>/dev/null
@@ -78,9 +82,10 @@ busbar_end_session() {
 `;
 
 /**
- * $1: terms. $2: working directory, or empty. $3: WATCHDOG, or empty. $4: time limit, s. $5: grace,
- * in naps. $6: output limit, bytes. $7: how many pieces of a script, which follow. $8: how many
- * variables, which follow them. Then the command.
+ * The run's directory comes first. Then: $1: terms. $2: working directory, or empty. $3: WATCHDOG, or
+ * empty. $4: time limit, s. $5: grace, in naps. $6: output limit, bytes. $7: how many pieces of a
+ * script, which follow. $8: how many variables, which follow them. Then the command. What the shell
+ * says of a command that it cannot execute begins with its $0.
  *
  * - Started by setsid(1), it leads a session of its own, which ends with it.
  * - Signals are caught, not ignored: the shell survives a TERM to the group and records the real
@@ -93,27 +98,29 @@ busbar_end_session() {
  *   that merely exits with 137 it says nothing. That is how the two are told apart.
  * - What the far end sends back is what is printed here: the state, and the beginning of the output.
  */
-export const START = `${LIBRARY}
-[ -d "$0" ] || mkdir -p "$0/work"
+export const START = `${SHOW}
+BUSBAR_DIR=$1
+shift
+[ -d "$BUSBAR_DIR" ] || mkdir -p "$BUSBAR_DIR/work"
 set -C
 trap : HUP INT QUIT ALRM TERM USR1 USR2
 read -r BUSBAR_LINE </proc/self/stat
 read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
-exec 9>"$0/state" || exit 0
-exec 9>>"$0/state" 2>&9
+exec 9>"$BUSBAR_DIR/state" || exit 0
+exec 9>>"$BUSBAR_DIR/state" 2>&9
 printf '%s\\n%s\\nbegan %s\\n' "$1" "$BUSBAR_LINE" "$BUSBAR_UPTIME" >&9
 BUSBAR_DOG=
 if [ -n "$3" ]; then
-  setsid /bin/sh -c "$3" "$0" "$4" "$5" </dev/null >/dev/null 2>&1 9>&- &
+  setsid /bin/sh -c "$3" "$BUSBAR_DIR" "$4" "$5" </dev/null >/dev/null 2>&1 9>&- &
   BUSBAR_DOG=$!
 fi
 (
-  trap 'printf "unstarted\\n" >>"$0/state"' EXIT
-  BUSBAR_CWD=\${2:-$0/work} BUSBAR_PIECES=$7 BUSBAR_COUNT=$8
+  trap 'printf "unstarted\\n" >>"$BUSBAR_DIR/state"' EXIT
+  BUSBAR_CWD=\${2:-$BUSBAR_DIR/work} BUSBAR_PIECES=$7 BUSBAR_COUNT=$8
   shift 8
-  [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$0/script"; chmod 700 "$0/script"; }
+  [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$BUSBAR_DIR/script"; chmod 700 "$BUSBAR_DIR/script"; }
   while [ "$BUSBAR_PIECES" -gt 0 ]; do
-    printf %s "$1" >>"$0/script"
+    printf %s "$1" >>"$BUSBAR_DIR/script"
     shift
     BUSBAR_PIECES=$((BUSBAR_PIECES - 1))
   done
@@ -122,7 +129,7 @@ fi
     shift
     BUSBAR_COUNT=$((BUSBAR_COUNT - 1))
   done
-  cd -- "$BUSBAR_CWD" >/dev/null 2>&1 || { printf 'nowhere\\n' >>"$0/state"; exit 1; }
+  cd -- "$BUSBAR_CWD" >/dev/null 2>&1 || { printf 'nowhere\\n' >>"$BUSBAR_DIR/state"; exit 1; }
   unset BUSBAR_CWD BUSBAR_COUNT BUSBAR_PIECES BUSBAR_LINE BUSBAR_NEXT BUSBAR_UPTIME BUSBAR_DOG
   if [ -n "$BASH_VERSION" ]; then
     case $1 in
@@ -130,26 +137,26 @@ fi
       *) type -P -- "$1" >/dev/null 2>&1 || exit 127 ;;
     esac
   fi
-  [ -e "$0/stopping" ] || exec "$@" 9>&-
-) </dev/null >>"$0/stdout" 2>>"$0/stderr"
+  [ -e "$BUSBAR_DIR/stopping" ] || exec "$@" 9>&-
+) </dev/null >>"$BUSBAR_DIR/stdout" 2>>"$BUSBAR_DIR/stderr"
 BUSBAR_CODE=$?
 read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
 printf 'ended %s %s\\nend\\n' "$BUSBAR_UPTIME" "$BUSBAR_CODE" >&9
 exec 2>/dev/null
 if [ -n "$BUSBAR_DOG" ]; then
-  if [ -e "$0/overtime" ]; then wait "$BUSBAR_DOG"; else kill -KILL "-$BUSBAR_DOG"; fi
+  if [ -e "$BUSBAR_DIR/overtime" ]; then wait "$BUSBAR_DOG"; else kill -KILL "-$BUSBAR_DOG"; fi
 fi
 for BUSBAR_AT in stdout stderr; do
-  [ -s "$0/$BUSBAR_AT" ] || continue
-  BUSBAR_SIZE=$(wc -c <"$0/$BUSBAR_AT")
-  [ "$BUSBAR_SIZE" -le "$(($6 + 1))" ] || truncate -s "$(($6 + 1))" "$0/$BUSBAR_AT"
+  [ -s "$BUSBAR_DIR/$BUSBAR_AT" ] || continue
+  BUSBAR_SIZE=$(wc -c <"$BUSBAR_DIR/$BUSBAR_AT")
+  [ "$BUSBAR_SIZE" -le "$(($6 + 1))" ] || truncate -s "$(($6 + 1))" "$BUSBAR_DIR/$BUSBAR_AT"
   printf '%s %s' "$BUSBAR_AT" "$((BUSBAR_SIZE))"
-  od -An -v -tx1 -N24 "$0/$BUSBAR_AT" | { IFS= read -r BUSBAR_LINE; IFS= read -r BUSBAR_NEXT
+  od -An -v -tx1 -N24 "$BUSBAR_DIR/$BUSBAR_AT" | { IFS= read -r BUSBAR_LINE; IFS= read -r BUSBAR_NEXT
     printf '%s%s\\n' "$BUSBAR_LINE" "$BUSBAR_NEXT"; }
 done
-[ ! -e "$0/overtime" ] || printf 'overtime\\n'
-busbar_show "$0"
-[ -e "$0/stopping" ] || [ -e "$0/overtime" ] || kill -KILL 0
+[ ! -e "$BUSBAR_DIR/overtime" ] || printf 'overtime\\n'
+busbar_show "$BUSBAR_DIR"
+[ -e "$BUSBAR_DIR/stopping" ] || [ -e "$BUSBAR_DIR/overtime" ] || kill -KILL 0
 `;
 
 /** Ends a run at its time limit. $1: the limit, s. $2: grace, in naps. */

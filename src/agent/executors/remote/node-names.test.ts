@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import type { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import { NodeNames } from "./node-names.ts";
+
+class AShell implements RemoteShell {
+  readonly id = "";
+  readonly address = "";
+  readonly #over = new AbortController();
+  readonly closed = this.#over.signal;
+  answers = true;
+  reason: AppError | undefined;
+
+  exec(): never {
+    throw new Error("nothing is run here");
+  }
+
+  isThere(): Promise<boolean> {
+    return Promise.resolve(this.answers);
+  }
+
+  close(reason: AppError): void {
+    this.reason = reason;
+    this.#over.abort();
+  }
+}
+
+const who = (process: string, over: { hostname?: string; identity?: string } = {}) => ({
+  hostname: "Blue_1",
+  identity: "3fa1c2d4e5f6",
+  process,
+  ...over,
+});
+
+test("a machine has one name, whenever it comes", async () => {
+  const names = new NodeNames();
+  const [first, second] = [new AShell(), new AShell()];
+  expect(await names.claim(who("a"), first)).toBe("gs-blue-1");
+  names.release("gs-blue-1", first);
+  expect(await names.claim(who("b"), second)).toBe("gs-blue-1");
+});
+
+test("programs on one machine at the same time have one each, and find it again", async () => {
+  const names = new NodeNames();
+  const shells = { a: new AShell(), b: new AShell(), c: new AShell() };
+  expect(await names.claim(who("a"), shells.a)).toBe("gs-blue-1");
+  expect(await names.claim(who("b"), shells.b)).toBe("gs-blue-1-2");
+  expect(await names.claim(who("c"), shells.c)).toBe("gs-blue-1-3");
+  names.release("gs-blue-1", shells.a);
+  names.release("gs-blue-1-2", shells.b);
+  expect(await names.claim(who("b"), new AShell())).toBe("gs-blue-1-2");
+  expect(await names.claim(who("a"), new AShell())).toBe("gs-blue-1");
+});
+
+test("a process that comes anew ends its old link at once", async () => {
+  const names = new NodeNames();
+  const [old, anew] = [new AShell(), new AShell()];
+  await names.claim(who("a"), old);
+  expect(await names.claim(who("a"), anew)).toBe("gs-blue-1");
+  expect(old.closed.aborted).toBe(true);
+  names.release("gs-blue-1", old); // which has nothing any more
+  expect(await names.claim(who("b"), new AShell())).toBe("gs-blue-1-2");
+});
+
+test("a link that does not answer any more gives its name up", async () => {
+  const names = new NodeNames();
+  const [silent, alive] = [new AShell(), new AShell()];
+  await names.claim(who("a"), silent);
+  await names.claim(who("b"), alive);
+  silent.answers = false;
+  expect(await names.claim(who("c"), new AShell())).toBe("gs-blue-1");
+  expect([silent.closed.aborted, alive.closed.aborted]).toEqual([true, false]);
+});
+
+test("of two machines of one host name the second adds who it is, whoever comes first later", async () => {
+  const names = new NodeNames();
+  const [shell, others] = [new AShell(), new AShell()];
+  const other = who("b", { identity: "999999aaaa" });
+  await names.claim(who("a"), shell);
+  expect(await names.claim(other, others)).toBe("gs-blue-1-999999");
+  // After a restart of the server, the node of the first one tells that it is not the second's.
+  const later = new NodeNames();
+  expect(await later.claim(other, others)).toBe("gs-blue-1");
+  later.release("gs-blue-1", others);
+  expect(later.refuse(other)).toBe(true);
+  expect(await later.claim(other, others)).toBe("gs-blue-1-999999");
+  expect(later.refuse(other)).toBe(false);
+});
+
+test("host names may be anything", async () => {
+  const name = (hostname: string) => new NodeNames().claim(who("a", { hostname }), new AShell());
+  expect(await name("")).toBe("gs-worker");
+  expect(await name("...")).toBe("gs-worker");
+  expect(await name("Ünï host.example.org")).toBe("gs-n-host.example.org");
+  expect((await name("x".repeat(500))).length).toBeLessThan(limits.nameLengthMax - 20);
+});

@@ -1,0 +1,73 @@
+import type { Task } from "../../gen/goschedule/v1/scheduler_pb.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Caller, SubmissionInput } from "../../server/operations.ts";
+import { encodeList, encodeTask, bytesInList } from "./encode.ts";
+import type { GoScheduleOperations } from "./operations.ts";
+
+/** Nobody shows who he is on this wire. */
+const CALLER: Caller = { name: "go-schedule" };
+
+type Asked = Pick<Task, "cmd" | "parameters">;
+
+/**
+ * Takes all tasks or none, one job each, and answers a TaskList in the same order. They are taken
+ * though no worker is there yet: schedctl has no way to ask again later.
+ */
+export async function schedule(
+  operations: Pick<GoScheduleOperations, "submitJobs">,
+  tasks: readonly Asked[],
+  { timeLimitMs }: { readonly timeLimitMs?: number | undefined },
+): Promise<Buffer> {
+  if (tasks.length === 0) return Buffer.alloc(0);
+  const { submitJobsMax: max } = limits;
+  if (tasks.length > max) {
+    throw invalid("tasks", `at most ${max} in one call, not ${tasks.length}; split the file`);
+  }
+  const jobs = tasks.map((task, at) => toSubmission(task, at, timeLimitMs));
+  const options = { allowUnsatisfiable: true };
+  const { jobs: taken } = await operations.submitJobs(CALLER, jobs, options).catch(asTheyCallIt);
+  return answer(
+    tasks,
+    taken.map(({ id }) => id),
+  );
+}
+
+function toSubmission(
+  { cmd, parameters }: Asked,
+  at: number,
+  timeLimitMs: number | undefined,
+): SubmissionInput {
+  if (cmd === "") throw invalid(`tasks[${at}].cmd`, "must name a program to run, like sleep");
+  const limit = timeLimitMs === undefined ? {} : { timeLimitMs };
+  return { spec: { command: [cmd, ...parameters], ...limit } };
+}
+
+/** Fields by the names that the caller wrote. */
+function asTheyCallIt(error: unknown): never {
+  if (!(error instanceof AppError) || error.field === undefined) throw error;
+  const field = theirs(error.field);
+  const isNamed = error.message.startsWith(error.field);
+  const message = isNamed ? `${field}${error.message.slice(error.field.length)}` : error.message;
+  throw new AppError(error.code, message, { field, cause: error.cause });
+}
+
+const theirs = (field: string): string =>
+  field
+    .replace(/^jobs/, "tasks")
+    .replace(/\.command\[0\]$/, ".cmd")
+    .replace(/\.command\[(\d+)\]$/, (_, at: string) => `.parameters[${Number(at) - 1}]`)
+    .replace(/\.command$/, ".parameters");
+
+/** With what they run, as far as that fits what clients take: schedctl looks only at the ids. */
+function answer(tasks: readonly Asked[], ids: readonly string[]): Buffer {
+  const rowOf = (id: string, command: readonly string[]): Uint8Array =>
+    encodeTask({ id, command, state: "pending", workerId: "", workerError: "" });
+  const rows = ids.map((id, at) => {
+    const { cmd = "", parameters = [] } = tasks[at] ?? {};
+    return rowOf(id, [cmd, ...parameters]);
+  });
+  const size = rows.reduce((sum, row) => sum + bytesInList(row.length), 0);
+  const fitting = size <= limits.listedBytesMax ? rows : ids.map((id) => rowOf(id, []));
+  return encodeList(fitting.map((row) => [row]));
+}

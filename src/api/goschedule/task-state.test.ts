@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import type { Failure } from "../../core/model/task.ts";
+import { TASK_STATES, type TaskStateName } from "../../core/state/progress.ts";
+import { type TaskState, taskStateOf, workerStateOf } from "./task-state.ts";
+
+describe("a task is", () => {
+  const cases: readonly [TaskState, readonly TaskStateName[]][] = [
+    ["pending", ["pending", "waiting", "offered"]],
+    ["scheduled", ["accepted", "assigned", "running", "stopping"]],
+    ["done", ["succeeded"]],
+    ["dead", ["cancelled", "expired", "skipped"]],
+  ];
+  for (const [word, states] of cases) {
+    test(`${word} when it is ${states.join(" or ")}`, () => {
+      for (const state of states) expect(taskStateOf({ state })).toBe(word);
+    });
+  }
+
+  test("in one of these states, or failed", () => {
+    const named = cases.flatMap(([, states]) => states);
+    expect([...named, "failed"].toSorted()).toEqual(TASK_STATES.toSorted());
+  });
+});
+
+describe("a task that failed is", () => {
+  const cases: readonly [TaskState, readonly Failure["kind"][]][] = [
+    ["done", ["exited", "signalled", "could-not-start"]],
+    ["dead", ["time-limit", "vanished", "lost"]],
+  ];
+  for (const [word, failures] of cases) {
+    test(`${word} when it ${failures.join(" or ")}`, () => {
+      for (const failure of failures) {
+        expect(taskStateOf({ state: "failed", failure })).toBe(word);
+      }
+    });
+  }
+});
+
+test("a node that is drained is connected all the same", () => {
+  expect(workerStateOf).toEqual({
+    connected: "connected",
+    draining: "connected",
+    drained: "connected",
+    disconnected: "disconnected",
+    lost: "disconnected",
+  });
+});

@@ -1,0 +1,53 @@
+import type { NodeStateName } from "../../core/model/node.ts";
+import type { Failure } from "../../core/model/task.ts";
+import type { TaskStateName } from "../../core/state/progress.ts";
+import type { NewestTaskView } from "../../server/views.ts";
+
+/** The four words go-schedule knows of a task. Its clients compare them as strings. */
+export type TaskState = "pending" | "scheduled" | "done" | "dead";
+
+/** Total by type: a new state of ours does not compile until go-schedule has a word for it. */
+const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, TaskState>> = {
+  pending: "pending",
+  waiting: "pending",
+  offered: "pending",
+  accepted: "scheduled",
+  assigned: "scheduled",
+  running: "scheduled",
+  stopping: "scheduled",
+  succeeded: "done",
+  cancelled: "dead",
+  expired: "dead",
+  skipped: "dead",
+};
+
+/**
+ * Done is what came to an end by itself, however it went: the old system says so of every exit code
+ * and of programs that are not there. Dead is what was given up; that ran into its time limit, as
+ * what outlived dead_timeout.
+ */
+const OF_FAILURE: Readonly<Record<Failure["kind"], TaskState>> = {
+  exited: "done",
+  signalled: "done",
+  "could-not-start": "done",
+  "time-limit": "dead",
+  vanished: "dead",
+  lost: "dead",
+};
+
+export const taskStateOf = ({
+  state,
+  failure,
+}: Pick<NewestTaskView, "state" | "failure">): TaskState =>
+  state === "failed" ? OF_FAILURE[failure ?? "lost"] : OF_TASK[state];
+
+export type WorkerState = "connected" | "disconnected";
+
+/** Those that are drained are there: what runs on them goes on. */
+export const workerStateOf: Readonly<Record<NodeStateName, WorkerState>> = {
+  connected: "connected",
+  draining: "connected",
+  drained: "connected",
+  disconnected: "disconnected",
+  lost: "disconnected",
+};

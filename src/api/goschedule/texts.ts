@@ -1,0 +1,23 @@
+/** What schedctl shows of each output. */
+export const PREVIEW_BYTES = 20;
+/** So much of an output is looked at: the cut may be inside a character. */
+export const START_BYTES = PREVIEW_BYTES + 4;
+
+/** The beginning of a text, never cut inside a character. */
+export function cutText(text: string, bytesMax: number): string {
+  if (text.length <= bytesMax && Buffer.byteLength(text) <= bytesMax) return text.toWellFormed();
+  const bytes = Buffer.from(text.slice(0, bytesMax + 1));
+  let end = Math.min(bytesMax, bytes.length);
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end).toString();
+}
+
+/** The beginning of an output, as text: what is none becomes U+FFFD. */
+export function previewOf(output: Uint8Array): string {
+  const some = Buffer.from(output.subarray(0, START_BYTES));
+  return cutText(some.toString(), PREVIEW_BYTES);
+}
+
+/** For a cell of a table. */
+export const oneLine = (text: string, bytesMax: number): string =>
+  cutText(text.replaceAll(/\s+/g, " ").trim(), bytesMax);

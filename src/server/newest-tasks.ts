@@ -1,0 +1,139 @@
+import { indexAt } from "../core/model/array-range.ts";
+import { formatTaskId, type JobId } from "../core/model/ids.ts";
+import type { Job } from "../core/model/job.ts";
+import { describeFailure, type TaskState } from "../core/model/task.ts";
+import type { JobRecord } from "../core/state/job-record.ts";
+import {
+  isJobEnded,
+  type TaskCounts,
+  type TaskStateName,
+  taskStateName,
+} from "../core/state/progress.ts";
+import type { State } from "../core/state/state.ts";
+import { limits } from "../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { lowerBound, UNFOLDING_LOOKS } from "./job-operations.ts";
+import type { NewestTasksQuery, Operations, TaskPlace } from "./operations.ts";
+import type { NewestTaskView } from "./views.ts";
+
+/**
+ * Tasks of all jobs, for doors that know no jobs. Views of whole jobs, with the tasks of each asked
+ * for, would take ten times as long.
+ */
+export const createNewestTasksOperation = ({
+  loop,
+}: OperationContext): Pick<Operations, "listNewestTasks"> => ({
+  listNewestTasks: (query) =>
+    loop.read((state) => {
+      const { tasks, next } = scan(state, query);
+      const openTotal = openIn(state.totals.tasks);
+      return { tasks, openTotal, ...(next === undefined ? {} : { next }) };
+    }),
+});
+
+/** Total by type: whether a task in this state is over. */
+const IS_OVER: Readonly<Record<TaskStateName, boolean>> = {
+  pending: false,
+  waiting: false,
+  offered: false,
+  accepted: false,
+  assigned: false,
+  running: false,
+  stopping: false,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+  expired: true,
+  skipped: true,
+};
+
+const openIn = (counts: TaskCounts): number => {
+  let open = 0;
+  for (const [name, count] of Object.entries(counts)) {
+    if (!IS_OVER[name as TaskStateName]) open += count;
+  }
+  return open;
+};
+
+interface Scanned {
+  readonly tasks: readonly NewestTaskView[];
+  readonly next: TaskPlace | undefined;
+}
+
+/** From the newest job down. Looks at a bounded number of jobs and tasks. */
+function scan(state: State, { from, isOpenOnly }: NewestTasksQuery): Scanned {
+  const order = state.jobOrder;
+  const page = new Page(isOpenOnly);
+  // A job of which something is left, and those before it.
+  let at = from === undefined ? order.length : lowerBound(order, from.job + 1);
+  let position = from !== undefined && order[at - 1] === from.job ? from.position : 0;
+  for (; at > 0; at--) {
+    const id = order[at - 1] as JobId;
+    if (page.isFull) return { tasks: page.tasks, next: { job: id, position } };
+    if (state.jobs.foldedIn(id) !== undefined) page.looks += UNFOLDING_LOOKS;
+    const record = state.jobs.get(id);
+    const left = record === undefined ? undefined : page.add(record, position);
+    if (left !== undefined) return { tasks: page.tasks, next: { job: id, position: left } };
+    position = 0;
+  }
+  return { tasks: page.tasks, next: undefined };
+}
+
+class Page {
+  readonly tasks: NewestTaskView[] = [];
+  looks = 0;
+  readonly #isOpenOnly: boolean;
+
+  constructor(isOpenOnly: boolean) {
+    this.#isOpenOnly = isOpenOnly;
+  }
+
+  get isFull(): boolean {
+    const { newestTasksPageMax, newestTasksScanMax } = limits;
+    return this.tasks.length >= newestTasksPageMax || this.looks >= newestTasksScanMax;
+  }
+
+  /** Returns the position of the first task that finds no room. */
+  add(record: JobRecord, from: number): number | undefined {
+    this.looks++;
+    if (this.#isOpenOnly && isJobEnded(record.progress)) return undefined;
+    for (let position = from; ; position++) {
+      const index = indexAt(record.ranges, position);
+      if (index === undefined) return undefined;
+      if (this.isFull) return position;
+      this.looks++;
+      const task = show(record, index);
+      if (!this.#isOpenOnly || !task.isOver) this.tasks.push(task);
+    }
+  }
+}
+
+function show(record: JobRecord, index: number): NewestTaskView {
+  const { job } = record;
+  const { spec } = job;
+  const task = record.task(index);
+  const state = taskStateName(job, task?.state);
+  const at = task?.state;
+  const node = at !== undefined && "nodeId" in at ? at.nodeId : undefined;
+  const cluster = at !== undefined && "cluster" in at ? at.cluster : undefined;
+  const reason = at === undefined ? job.closed?.reason : reasonOf(job, at);
+  return {
+    id: formatTaskId(job.id, index, spec.array !== undefined),
+    jobId: String(job.id),
+    index,
+    attempt: task?.attempt ?? 0,
+    state,
+    isOver: IS_OVER[state],
+    command: spec.work.kind === "command" ? spec.work.argv : [spec.name],
+    ...(node === undefined ? {} : { node }),
+    ...(cluster === undefined ? {} : { cluster }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(at?.kind === "failed" ? { failure: at.failure.kind } : {}),
+  };
+}
+
+function reasonOf({ closed }: Job, at: TaskState): string | undefined {
+  if (at.kind === "failed") return describeFailure(at.failure);
+  if (at.kind === "waiting") return closed?.reason;
+  return "reason" in at ? at.reason : undefined;
+}
