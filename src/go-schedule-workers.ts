@@ -24,6 +24,7 @@ export interface WorkersOptions {
 /** Where workers of go-schedule are, as other nodes are in the cluster that nobody named. */
 const CLUSTER = "default";
 const LABELS = { agent: "go-schedule" };
+const PROGRAM = "go-schedule worker";
 
 /** Makes a node of each worker of go-schedule that comes: an agent in this process speaks for it. */
 export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => void {
@@ -31,7 +32,8 @@ export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => 
   const names = new NodeNames();
   const secret = readAgentKey(join(data, "go-schedule"), options.random);
   const connect = ({ address }: RemoteShell) => connectHere(sessions, address);
-  const own = { names, secret, connect, cluster: CLUSTER, labels: LABELS, ...rest };
+  const place = { cluster: CLUSTER, labels: LABELS, program: PROGRAM };
+  const own = { names, secret, connect, ...place, ...rest };
   return (shell) => void runRemoteAgent(shell, own);
 }
 

@@ -90,6 +90,7 @@ test("a far machine is a node with its address, its amounts and its labels", asy
     address: "127.0.0.1",
     capacity: { cpu: 4, memory: 2_048 * 1_024 },
     labels: { agent: "go-schedule" },
+    agentVersion: expect.stringMatching(/^go-schedule worker, Linux /) as unknown,
   });
 });
 

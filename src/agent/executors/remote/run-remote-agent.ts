@@ -21,6 +21,8 @@ export interface RemoteAgentOptions {
   readonly secret: string;
   readonly cluster: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What the program is that we speak to; nodes tell it. */
+  readonly program: string;
   readonly connect: (shell: RemoteShell) => Connect;
   readonly onHeads?: RemoteExecutorOptions["onHeads"];
   readonly clock: Clock;
@@ -68,7 +70,7 @@ async function serve(
       cluster: options.cluster,
       agentKey: createHmac("sha256", secret).update(machine.identity).digest("hex"),
       bootId: machine.bootId,
-      version: machine.system,
+      version: `${options.program}, ${machine.system}`,
       capacity: toResources(machine.amounts, "capacity", limits.resourceNamesMax),
       labels: options.labels,
       executor,
