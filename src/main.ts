@@ -146,10 +146,10 @@ function takeRainbowSecrets(flags: ServerFlags) {
 }
 
 /** What makes no sense is refused before anything is opened, by the name of its flag. */
-async function checkPolicies({ policy, select }: ServerFlags) {
+async function checkPolicies({ policy, policySeed: seed, select }: ServerFlags) {
   const { createPolicy } = await import("./core/scheduler/policy.ts");
   const { AppError, invalid } = await import("./lib/errors.ts");
-  const policies = { policy, ...(select === undefined ? {} : { select }) };
+  const policies = { policy, seed, ...(select === undefined ? {} : { select }) };
   try {
     createPolicy(policies, () => 0);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { policyNames } from "../../src/core/scheduler/node-policy.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
@@ -34,7 +35,7 @@ export const placement: Case = {
   what: `placements in the core alone: ${NODES} nodes in ${CLUSTERS} clusters`,
   async run(bench) {
     const measures: Measure[] = [];
-    for (const policy of ["spread", "binpack"]) {
+    for (const policy of policyNames) {
       for (const load of Object.keys(loads)) measures.push(...measure(bench, policy, load));
     }
     return measures;

@@ -32,7 +32,7 @@ describe("bash", () => {
     expect(offered("nodes", "drain", "--re")).toEqual(["--reason"]);
     expect(offered("submit", "--retr")).toEqual(["--retries", "--retry-backoff"]);
     expect(offered("--server", "x:1", "jobs", "--state", "p")).toEqual(["pending"]);
-    expect(offered("up", "--policy", "")).toEqual(["spread", "binpack"]);
+    expect(offered("up", "--policy", "")).toEqual(["spread", "binpack", "round-robin", "random"]);
     expect(offered("completion", "f")).toEqual(["fish"]);
     expect(offered("jobs", "-o", "")).toEqual(["table", "json"]);
   });

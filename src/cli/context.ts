@@ -7,6 +7,9 @@ export interface Sink {
   write(data: string | Uint8Array): Promise<void>;
 }
 
+/** Which of the nodes with room gets a task. */
+export const nodePolicies = ["spread", "binpack", "round-robin", "random"] as const;
+
 /** The flags of `busbar server`, and those `up` shares with it. */
 export interface ServerFlags {
   readonly data: string;
@@ -15,7 +18,9 @@ export interface ServerFlags {
   readonly nodeLostAfter: number;
   readonly keepEnded: number;
   readonly keepEndedFor: number;
-  readonly policy: "spread" | "binpack";
+  readonly policy: (typeof nodePolicies)[number];
+  /** Of the policy "random"; left out: the server's own. */
+  readonly policySeed?: number;
   /** Left out: least-loaded. */
   readonly select?: {
     readonly strategy: string;

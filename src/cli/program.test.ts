@@ -72,7 +72,13 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["groups set g --running-tasks-max x", /--running-tasks-max/],
     ["nodes --state gone", /--state: "gone" is none of connected/],
     ["up --http 7070", /--http: "7070" is not an address with a port; write it like/],
-    ["up --policy random", /--policy: "random" is none of spread, binpack/],
+    ["up --policy rr", /--policy: "rr" is none of spread, binpack, round-robin, random/],
+    [
+      "up --policy-seed 7",
+      /--policy-seed: nothing is drawn with --policy spread; add --policy random/,
+    ],
+    ["up --policy random --policy-seed -1", /--policy-seed: "-1" is not a whole number from 0/],
+    ["up --policy random --policy-seed 4294967296", /--policy-seed: .* from 0 to 4294967295/],
     ["up --node-lost-after 10ms", /--node-lost-after: "10ms" is too short/],
     ["up --log-level loud", /--log-level: "loud" is none of/],
     ["agent --name a/b", /--name: "a\/b" is not a name/],
@@ -181,6 +187,14 @@ describe("services", () => {
     ]);
     expect(stdout).toContain("./busbar run -- echo hello");
     expect(stdout).toContain("http://127.0.0.1:7070/docs");
+  });
+
+  test("server and up take a policy, and a seed for the one that draws", async () => {
+    const given = async (line: string) => (await runHere(line.split(" "))).started;
+    expect(await given("server --policy round-robin")).toMatchObject([{ policy: "round-robin" }]);
+    const [drawing] = await given("up --policy random --policy-seed 0");
+    expect(drawing).toMatchObject({ policy: "random", policySeed: 0 });
+    expect((await given("up --policy random"))[0]).not.toHaveProperty("policySeed");
   });
 
   test("server and up take a strategy, with its options from a file", async () => {

@@ -7,6 +7,7 @@ import {
   launcherKinds,
   type Listening,
   logLevels,
+  nodePolicies,
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
@@ -16,8 +17,6 @@ import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
-
-const policies = ["spread", "binpack"] as const;
 
 export function declareUp(command: Command, shell: Shell): void {
   addServerFlags(command);
@@ -71,6 +70,7 @@ async function toServerFlags<Flags extends ServerFlags>(
   context: Context,
   flags: ServerOptions<Flags>,
 ) {
+  checkSeed(flags.policy, flags.policySeed);
   const { goSchedule, others: mine } = takeGoSchedule(flags);
   const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
@@ -94,6 +94,11 @@ async function toServerFlags<Flags extends ServerFlags>(
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
   };
+}
+
+function checkSeed(policy: string, seed: number | undefined): void {
+  if (seed === undefined || policy === "random") return;
+  throw invalid("--policy-seed", `nothing is drawn with --policy ${policy}; add --policy random`);
 }
 
 function addServerFlags(command: Command): void {
@@ -120,10 +125,16 @@ function addServerFlags(command: Command): void {
         .default(limits.finishedAgeMsMax, formatDuration(limits.finishedAgeMsMax)),
     )
     .addOption(
-      new Option("--policy <name>", "place tasks far apart, or close together")
-        .choices(policies)
+      new Option("--policy <name>", "place tasks far apart, close together, in turn, or anywhere")
+        .choices(nodePolicies)
         .default("spread")
-        .argParser(oneOf("--policy", policies)),
+        .argParser(oneOf("--policy", nodePolicies)),
+    )
+    .addOption(
+      new Option(
+        "--policy-seed <number>",
+        "with --policy random: place the same submissions alike (default: one of its own, in the log)",
+      ).argParser(wholeNumber("--policy-seed", { min: 0, max: 2 ** 32 - 1 })),
     );
   addRainbowFlags(command);
   addGoScheduleFlags(command);

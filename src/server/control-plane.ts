@@ -3,7 +3,8 @@ import { revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
-import { createPolicy, type PolicyNames } from "../core/scheduler/policy.ts";
+import type { PlanPolicy } from "../core/scheduler/plan.ts";
+import { createPolicy, drawSeed, type PolicyNames } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -48,7 +49,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const state = await loadState(store);
   const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
   const hub = new WatchHub(revision(store.revision()), jobOf);
-  const policy = createPolicy(options.policies, () => options.random.fraction());
+  const policy = openPolicy(options);
   const loop: ControlLoop = new ControlLoop({
     state,
     store,
@@ -86,6 +87,15 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     store: store.name,
   });
   return { operations, sessions, state, close };
+}
+
+/** What is drawn can be drawn again: the seed is told, also when nobody chose it. */
+function openPolicy({ policies, random, logger }: ControlPlaneOptions): PlanPolicy {
+  const fraction = (): number => random.fraction();
+  if (policies.policy !== "random") return createPolicy(policies, fraction);
+  const seed = policies.seed ?? drawSeed(fraction);
+  logger.info({ seed }, "nodes are chosen at random; --policy-seed chooses them so again");
+  return createPolicy({ ...policies, seed }, fraction);
 }
 
 async function loadState(store: Store): Promise<State> {

@@ -1,38 +1,23 @@
+import { SeededNumbers } from "../../src/lib/seeded-numbers.ts";
 import type { Random } from "../../src/ports/random.ts";
 
 /**
- * A seeded source (sfc32): the same seed gives the same numbers on every machine. Each part of a
- * simulation has a fork of its own, so that one more question asked in one part does not change
- * what all the others draw.
+ * The same seed gives the same numbers on every machine. Each part of a simulation has a fork of its
+ * own, so that one more question asked in one part does not change what all the others draw.
  */
 export class Seeded implements Random {
-  #a: number;
-  #b: number;
-  #c: number;
-  #count = 1;
+  readonly #numbers: SeededNumbers;
 
   constructor(seed: number) {
-    this.#a = seed | 0;
-    this.#b = 0x9e3779b9;
-    this.#c = 0x243f6a88;
-    for (let round = 0; round < 15; round++) this.#next(); // mixes small seeds apart
-  }
-
-  #next(): number {
-    const sum = (((this.#a + this.#b) | 0) + this.#count++) | 0;
-    this.#a = this.#b ^ (this.#b >>> 9);
-    this.#b = (this.#c + (this.#c << 3)) | 0;
-    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
-    this.#c |= 0;
-    return sum >>> 0;
+    this.#numbers = new SeededNumbers(seed);
   }
 
   fork(): Seeded {
-    return new Seeded(this.#next());
+    return new Seeded(this.#numbers.next());
   }
 
   fraction(): number {
-    return this.#next() / 2 ** 32;
+    return this.#numbers.fraction();
   }
 
   token(bytes: number): string {

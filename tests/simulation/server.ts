@@ -6,6 +6,7 @@ import type { AgentStream } from "../../src/server/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
 import type { Operations } from "../../src/server/operations.ts";
+import { policyNames } from "../../src/core/scheduler/node-policy.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import { State } from "../../src/core/state/state.ts";
 import { firstDifference } from "./first-difference.ts";
@@ -85,7 +86,7 @@ export class Server {
       hasher: new QuickHasher(),
       logger,
       version: "simulated",
-      policies: { policy: random.pick(["spread", "binpack"]) },
+      policies: { policy: random.pick(policyNames) },
       settings: {
         nodeLostAfterMs: NODE_LOST_AFTER_MS,
         finishedTasksMax: this.#options.finishedTasksMax,

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { PolicyNames } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { SecretHasher } from "../../src/ports/secret-hasher.ts";
@@ -17,6 +18,7 @@ export async function aPlane(
     readonly clock?: FakeClock;
     readonly logger?: Logger;
     readonly hasher?: SecretHasher;
+    readonly policies?: PolicyNames;
   } = {},
 ): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
   const clock = options.clock ?? new FakeClock();
@@ -27,7 +29,7 @@ export async function aPlane(
     hasher: options.hasher ?? new QuickHasher(),
     logger: options.logger ?? silentLogger,
     version: "test",
-    policies: { policy: "spread" },
+    policies: options.policies ?? { policy: "spread" },
     settings: {
       nodeLostAfterMs: limits.nodeLostAfterMs,
       finishedTasksMax: limits.finishedTasksMax,

@@ -25,6 +25,8 @@ export class World {
   readonly changes: Change[] = [];
   nowMs = 1_000;
   policy = "spread";
+  /** Of the policy "random". */
+  seed = 0;
   #flushed = 0;
 
   do<K extends Command["kind"]>(command: CommandOf<K>): AnswerTo<K> {
@@ -73,7 +75,7 @@ export class World {
       wakeChecksMax: limits.wakeChecksPerRoundMax,
     };
     while (placed.length < max) {
-      const policy = createPolicy({ policy: this.policy }, () => 0);
+      const policy = createPolicy({ policy: this.policy, seed: this.seed }, () => 0);
       const next = nextPlacement(this.state, policy, bounds);
       if (next === undefined) return placed;
       for (const change of placeTask(next, this.state.clusters, this.nowMs)) {

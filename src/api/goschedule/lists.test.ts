@@ -7,6 +7,7 @@ import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
 import { Scheduler } from "../../gen/goschedule/v1/scheduler_pb.ts";
 import { limits } from "../../limits.ts";
 import type { ControlPlane } from "../../server/control-plane.ts";
+import type { NewestTasksQuery } from "../../server/operations.ts";
 import { createSystemClock } from "../../system/clock.ts";
 import { createSystemRandom } from "../../system/random.ts";
 import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
@@ -15,6 +16,7 @@ import { silent } from "../native/testing/fake-operations.ts";
 import { Previews } from "./previews.ts";
 import { schedule as scheduleTasks } from "./schedule.ts";
 import { goScheduleService } from "./service.ts";
+import { listTasks } from "./task-list.ts";
 import { START_BYTES } from "./texts.ts";
 
 const rpc = Scheduler.method;
@@ -68,6 +70,12 @@ describe("Schedule", () => {
     expect(spec.timeLimitMs).toBeUndefined();
     expect(submittedBy).toBe("go-schedule");
     expect((await plane.operations.getJob("2")).spec.name).toBe("true");
+  });
+
+  test("takes what nobody there could run: others may come", async () => {
+    new FakeAgent(plane).hello("tiny", { capacity: { cpu: 500 } });
+    await eventually(async () => (await workers()).length === 1, { what: "it is there" });
+    expect((await schedule(["true"])).tasks).toMatchObject([{ id: "1", state: "pending" }]);
   });
 
   test("gives tasks the time limit that it is told", async () => {
@@ -204,6 +212,29 @@ describe("GetTaskList", () => {
     // The newest first; the oldest is not over, and was not crowded out.
     expect([tasks[0]?.id, tasks[1]?.id, tasks.at(-1)?.id]).toEqual(["3", "2.0", "1"]);
     expect(tasks[1]?.state).toBe("dead");
+  });
+
+  test("when no more that are over fit, they are not asked for, nor anything after the last", async () => {
+    await plane.operations.submitJobs(me, [{ spec: { command: ["true"], array: "0-99999" } }]);
+    await plane.operations.cancelJob(me, "1", "x".repeat(200));
+    await schedule(["true"]);
+    const asked: boolean[] = [];
+    const operations = {
+      ...plane.operations,
+      listNewestTasks: (query: NewestTasksQuery) => {
+        asked.push(query.isOpenOnly);
+        return plane.operations.listNewestTasks(query);
+      },
+    };
+    await listTasks({ operations, previews, clock: createSystemClock() });
+    expect(asked.length).toBeLessThan(50);
+    expect(asked.every((isOpenOnly) => !isOpenOnly)).toBe(true);
+    await plane.operations.submitJobs(me, [{ spec: { command: ["true"], array: "0-99999" } }]);
+    await plane.operations.cancelJob(me, "3", "x".repeat(200));
+    asked.length = 0;
+    await listTasks({ operations, previews, clock: createSystemClock() });
+    // Task 2 waits behind what is over.
+    expect(asked.at(-1)).toBe(true);
   });
 
   test("of more that are not over than fit it shows the newest", async () => {

@@ -10,6 +10,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { ExecOptions, Executed, RemoteShell } from "../../ports/remote-shell.ts";
 import type { BidiPeer } from "../grpc/bidi.ts";
+import { addressOf } from "../grpc/peer-address.ts";
 import { PendingExec, sizeOfExec } from "./pending-exec.ts";
 import { silentFor } from "./status.ts";
 
@@ -53,7 +54,7 @@ export class WorkerLink implements RemoteShell {
 
   constructor(id: string, peer: BidiPeer<MgmtReq>, parts: LinkParts) {
     this.id = id;
-    this.address = hostOf(peer.context.peer);
+    this.address = addressOf(peer.context.peer) ?? "";
     this.#peer = peer;
     this.#parts = parts;
     this.#heard();
@@ -177,7 +178,3 @@ export class WorkerLink implements RemoteShell {
     this.#peer.send(create(MgmtReqSchema, request));
   }
 }
-
-/** Without the port, and as people write it. */
-const hostOf = (peer: string): string =>
-  peer.slice(0, peer.lastIndexOf(":")).replace(/^::ffff:(?=\d+\.)/, "");

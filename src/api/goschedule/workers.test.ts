@@ -70,6 +70,11 @@ function watched<Value>(promise: Promise<Value>): { value?: Value; error?: unkno
   );
   return seen;
 }
+/** What the worker said before has come: this goes the same way behind it. */
+async function arrived(worker: Worker): Promise<void> {
+  await worker.tell({ id: "nothing", workerId: "nobody" });
+  await settle();
+}
 const out = (stdout: string): Executed => ({ stdout, stderr: "" });
 
 describe("registration", () => {
@@ -145,7 +150,7 @@ describe("life", () => {
       expect(ping).toMatchObject({ method: "ping", params: [] });
       ids.add(ping.id);
       worker.say(ping.id, "pong");
-      await settle();
+      await arrived(worker);
     }
     expect(ids.size).toBe(8);
     expect(shell.closed.aborted).toBe(false);
@@ -169,7 +174,7 @@ describe("life", () => {
     for (let turn = 0; turn < 4; turn++) {
       clock.advance(SILENCE_MS - 1);
       worker.say("nobody asked this", "banana");
-      await settle();
+      await arrived(worker);
     }
     expect(worker.isOver()).toBe(false);
     expect(shell.closed.aborted).toBe(false);
@@ -319,10 +324,15 @@ describe("exec", () => {
     for (const each of sent) each.catch(() => undefined);
     expect((await failed(shell.exec(large))).code).toBe("exhausted");
     const { id } = await worker.request(16);
+    // Taken and ended, each told twice: there is room for one more, and not for two.
+    worker.say(id, "scheduled");
     worker.say(id, "scheduled");
     await settle();
+    await worker.tell({ id, workerId: "w1" });
+    await worker.tell({ id, workerId: "w1" });
     shell.exec(large).catch(() => undefined);
     await worker.request(17);
+    expect((await failed(shell.exec(large))).code).toBe("exhausted");
   });
 
   test("a worker that does not answer holds up no other", async () => {

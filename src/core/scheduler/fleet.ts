@@ -16,6 +16,8 @@ export class Fleet {
   /** Nodes that got room since the planner last looked. */
   readonly #improved = new Set<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
+  /** How often a node was given a task, since the server started. */
+  turn = 0;
   readonly work: PlannerWork = { nodesLookedAt: 0, classesAsked: 0 };
 
   constructor(nodes: ReadonlyMap<NodeId, NodeRecord>) {
@@ -48,7 +50,13 @@ export class Fleet {
     this.#improved.delete(record);
   }
 
-  /** A task was bound to the node or left it. */
+  /** A task was bound to the node. */
+  given(record: NodeRecord): void {
+    record.lastTurn = ++this.turn;
+    this.usageChanged(record, false);
+  }
+
+  /** What is free on the node changed. */
   usageChanged(record: NodeRecord, gotRoom: boolean): void {
     const pools = this.#poolsByNode.get(record);
     if (pools === undefined) return;

@@ -5,13 +5,14 @@ import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
-import { preferenceNow, takesNow } from "./takes.ts";
+import type { Choice } from "./choice.ts";
+import { takesNow } from "./takes.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Lane } from "./lane.ts";
-import { Best } from "./pool.ts";
+import { choiceFor, numbersFor, type NodePolicy } from "./node-policy.ts";
+import { drawn, longestAgo } from "./ordered-search.ts";
 import type { Queue } from "./queue.ts";
 import type { RequestClass } from "./request.ts";
-import type { Scorer } from "./scorers/scorer.ts";
 
 /** A proposal: this task goes there. Only `verify` turns it into a decision. */
 export interface Placement {
@@ -28,7 +29,7 @@ export interface PlanView {
 }
 
 export interface PlanPolicy extends ClusterPolicy {
-  readonly scorer: Scorer;
+  readonly nodes: NodePolicy;
 }
 
 export interface PlanLimits {
@@ -46,7 +47,7 @@ const SEARCH_LOOKS_MAX = 4;
  * each placement must be applied before the next is asked for.
  *
  * The group that holds the least for its weight goes first; within it the highest priority, then
- * the oldest job; the scorer chooses among nodes with room. A request that fits nowhere steps
+ * the oldest job; the policy chooses among nodes with room. A request that fits nowhere steps
  * aside, so that it blocks no other, and is not looked at again until a node gets room for it.
  */
 export function nextPlacement(
@@ -130,10 +131,10 @@ export function chooseTarget(
 ): Target | undefined {
   const { fleet, clusters } = view;
   if (!isOfClusters(request, clusters)) {
-    const node = chooseNode(request, policy.scorer, candidatesMax, fleet);
+    const node = chooseNode(request, policy.nodes, candidatesMax, fleet);
     return node === undefined ? undefined : { kind: "node", node };
   }
-  const nodes = bestOfClusters(view, request, policy.scorer, candidatesMax);
+  const nodes = bestOfClusters(view, request, policy.nodes, candidatesMax);
   const { targets, selection } = chooseCluster(clusters, request, nodes, policy);
   const [chosen] = selection.ranked;
   if (chosen !== undefined) return targets.get(chosen.name);
@@ -148,14 +149,15 @@ export function chooseTarget(
 function bestOfClusters(
   { fleet, clusters }: PlanView,
   request: RequestClass,
-  scorer: Scorer,
+  policy: NodePolicy,
   candidatesMax: number,
 ): ReadonlyMap<ClusterId, NodeRecord> {
   if (clusters.managedCount <= 1 || request.where.cluster !== undefined) {
-    const node = chooseNode(request, scorer, candidatesMax, fleet);
+    const node = chooseNode(request, policy, candidatesMax, fleet);
     return new Map(node === undefined ? [] : [[node.node.cluster, node]]);
   }
-  const best = new Map<ClusterId, Best>();
+  const best = new Map<ClusterId, Choice>();
+  const offersMax = offersMaxOf(policy, candidatesMax);
   const { pool, candidates } = request;
   for (const record of candidates ?? pool.nodes()) {
     fleet.work.nodesLookedAt++;
@@ -164,32 +166,29 @@ function bestOfClusters(
       continue;
     }
     const { cluster } = record.node;
-    const known = best.get(cluster) ?? new Best(scoreOf(request, scorer));
+    const known = best.get(cluster) ?? choiceFor(policy, request, fleet);
     if (known.offered === 0) best.set(cluster, known);
-    if (known.offered < candidatesMax) known.offer(record);
+    if (known.offered < offersMax) known.offer(record);
   }
   return new Map(
     [...best].flatMap(([cluster, { record }]) => (record === undefined ? [] : [[cluster, record]])),
   );
 }
 
-/** Scores are from 0 to 1: what is preferred goes first, whatever they are. */
-const scoreOf =
-  (request: RequestClass, scorer: Scorer) =>
-  (record: NodeRecord): number =>
-    scorer.score(request, record) - 2 * preferenceNow(request, record);
+/** Scores may be compared for some only; whose turn it is, and a fair draw, is a matter of all. */
+const offersMaxOf = ({ kind }: NodePolicy, candidatesMax: number): number =>
+  kind === "score" ? candidatesMax : Number.POSITIVE_INFINITY;
 
 function chooseNode(
   request: RequestClass,
-  scorer: Scorer,
+  policy: NodePolicy,
   candidatesMax: number,
   fleet: Fleet,
 ): NodeRecord | undefined {
-  const score = scoreOf(request, scorer);
   const { pool, candidates } = request;
   if (candidates === undefined) {
     const before = fleet.work.nodesLookedAt;
-    const found = pool.best(request, { order: scorer.order, score, candidatesMax });
+    const found = searchPool(request, policy, candidatesMax, fleet);
     const looked = fleet.work.nodesLookedAt - before;
     // A search that found nothing, or had to pass many nodes that do not fit (short of something
     // else than cpu), is not made again: from now on only nodes known to have room are looked at.
@@ -202,14 +201,32 @@ function chooseNode(
   if (candidates.size > CANDIDATES_KEPT_MAX) {
     request.candidates = undefined;
     pool.widen(request);
-    return chooseNode(request, scorer, candidatesMax, fleet);
+    return chooseNode(request, policy, candidatesMax, fleet);
   }
-  const best = new Best(score);
+  const offersMax = offersMaxOf(policy, candidatesMax);
+  const choice = choiceFor(policy, request, fleet);
   for (const record of candidates) {
     fleet.work.nodesLookedAt++;
-    if (pool.has(record) && takesNow(request, record) !== undefined) best.offer(record);
+    if (pool.has(record) && takesNow(request, record) !== undefined) choice.offer(record);
     else candidates.delete(record);
-    if (best.offered >= candidatesMax) break;
+    if (choice.offered >= offersMax) break;
   }
-  return best.record;
+  return choice.record;
+}
+
+function searchPool(
+  request: RequestClass,
+  policy: NodePolicy,
+  candidatesMax: number,
+  fleet: Fleet,
+): NodeRecord | undefined {
+  const { pool } = request;
+  switch (policy.kind) {
+    case "score":
+      return pool.best(request, policy.scorer, candidatesMax);
+    case "longest-ago":
+      return longestAgo(pool, request, candidatesMax);
+    case "draw":
+      return drawn(pool, request, numbersFor(policy.seed, fleet), candidatesMax);
+  }
 }

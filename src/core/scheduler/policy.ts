@@ -1,13 +1,15 @@
-import { scorerByName } from "./scorers/all.ts";
-import { strategyByName } from "./select/all.ts";
+import { nodePolicyByName } from "./node-policy.ts";
 import type { PlanPolicy } from "./plan.ts";
+import { strategyByName } from "./select/all.ts";
 
 /** How clusters are chosen when nobody says it. */
 export const SELECT_DEFAULT = "least-loaded";
 
 export interface PolicyNames {
-  /** Among nodes: "spread" or "binpack". */
+  /** Among nodes: "spread", "binpack", "round-robin" or "random". */
   readonly policy: string;
+  /** Of "random": a whole number of 32 bits; undefined: one is drawn. */
+  readonly seed?: number | undefined;
   /** Among clusters. */
   readonly select?: {
     readonly strategy: string;
@@ -15,13 +17,16 @@ export interface PolicyNames {
   };
 }
 
+/** The greatest seed is 2^32 - 1. */
+export const drawSeed = (random: () => number): number => Math.floor(random() * 2 ** 32);
+
 /** Throws AppError for names and options that make no sense. */
 export function createPolicy(
-  { policy, select = { strategy: SELECT_DEFAULT, options: {} } }: PolicyNames,
+  { policy, seed, select = { strategy: SELECT_DEFAULT, options: {} } }: PolicyNames,
   random: () => number,
 ): PlanPolicy {
   return {
-    scorer: scorerByName(policy),
+    nodes: nodePolicyByName(policy, () => seed ?? drawSeed(random)),
     select: strategyByName(select.strategy).prepare(select.options),
     random,
   };

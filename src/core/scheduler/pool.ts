@@ -3,6 +3,9 @@ import type { NodeRecord } from "../state/node-record.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { rareNames } from "./request.ts";
 import { graphMatches } from "./filters/graph-matches.ts";
+import { Best } from "./choice.ts";
+import { NodeOrder } from "./node-order.ts";
+import type { Scorer } from "./scorers/scorer.ts";
 import { takesNow } from "./takes.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 
@@ -20,8 +23,8 @@ const levelOf = (amounts: Resources): number => {
   return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
 };
 
-/** What is asked of graphs may take less of one node than of another. */
-const lowestFor = ({ needs, request }: Request): number =>
+/** Below it no node can have room. What is asked of graphs may take less of one node than of another. */
+export const lowestFor = ({ needs, request }: Request): number =>
   request === undefined ? levelOf(needs) : 0;
 
 /**
@@ -34,6 +37,8 @@ export class Pool {
   classes = 0;
   readonly #nodes: Set<NodeRecord>[] = [];
   readonly #levels = new Map<NodeRecord, number>();
+  /** Made for the policy that asks for one. */
+  readonly #orders: NodeOrder[] = [];
   /** Classes with `candidates`: they must hear of every node that gets room. */
   readonly #narrowed: Set<RequestClass>[] = [];
 
@@ -61,6 +66,7 @@ export class Pool {
   /** Adds the node, or moves it to where its free cpu belongs. */
   put(record: NodeRecord): void {
     const level = levelOf(record.free);
+    for (const order of this.#orders) order.put(record, level);
     const before = this.#levels.get(record);
     if (before === level) return;
     if (before !== undefined) this.#nodes[before]?.delete(record);
@@ -73,10 +79,17 @@ export class Pool {
     if (level === undefined) return;
     this.#nodes[level]?.delete(record);
     this.#levels.delete(record);
+    for (const order of this.#orders) order.remove(record);
   }
 
   has(record: NodeRecord): boolean {
     return this.#levels.has(record);
+  }
+
+  /** Whether the node has room; counted as a look at it. */
+  fits(request: Request, record: NodeRecord): boolean {
+    this.#work.nodesLookedAt++;
+    return takesNow(request, record) !== undefined;
   }
 
   *nodes(): Iterable<NodeRecord> {
@@ -84,30 +97,30 @@ export class Pool {
   }
 
   /**
-   * The best of at most `candidatesMax` nodes with room, by `score` and then by name. `order`
+   * The best of at most `candidatesMax` nodes with room, by score and then by name. `order`
    * says where to look first: at nodes with much free cpu, or at those with just enough.
    */
-  best(
-    request: Request,
-    choice: {
-      readonly order: "most-free-first" | "least-free-first";
-      readonly score: (record: NodeRecord) => number;
-      readonly candidatesMax: number;
-    },
-  ): NodeRecord | undefined {
+  best(request: Request, scorer: Scorer, candidatesMax: number): NodeRecord | undefined {
     const lowest = lowestFor(request);
-    const upward = choice.order === "least-free-first";
-    const best = new Best(choice.score);
+    const upward = scorer.order === "least-free-first";
+    const best = new Best(request, (record) => scorer.score(request, record));
     for (let step = 0; lowest + step < LEVELS; step++) {
       const level = upward ? lowest + step : LEVELS - 1 - step;
       for (const record of this.#nodes[level] ?? []) {
-        this.#work.nodesLookedAt++;
-        if (takesNow(request, record) === undefined) continue;
+        if (!this.fits(request, record)) continue;
         best.offer(record);
-        if (best.offered >= choice.candidatesMax) return best.record;
+        if (best.offered >= candidatesMax) return best.record;
       }
     }
     return best.record;
+  }
+
+  orderBy(by: NodeOrder["by"]): NodeOrder {
+    const known = this.#orders.find((order) => order.by === by);
+    if (known !== undefined) return known;
+    const made = new NodeOrder(by, this.#nodes);
+    this.#orders.push(made);
+    return made;
   }
 
   /** All nodes with room, or undefined when there are more than `max`. */
@@ -115,8 +128,7 @@ export class Pool {
     const found = new Set<NodeRecord>();
     for (let level = lowestFor(request); level < LEVELS; level++) {
       for (const record of this.#nodes[level] ?? []) {
-        this.#work.nodesLookedAt++;
-        if (takesNow(request, record) === undefined) continue;
+        if (!this.fits(request, record)) continue;
         found.add(record);
         if (found.size > max) return undefined;
       }
@@ -146,30 +158,5 @@ export class Pool {
       }
     }
     return asked;
-  }
-}
-
-/** Keeps the best node offered; equal scores go by name, so that history does not matter. */
-export class Best {
-  record: NodeRecord | undefined = undefined;
-  offered = 0;
-  #score = Number.NEGATIVE_INFINITY;
-  readonly #scoreOf: (record: NodeRecord) => number;
-
-  constructor(scoreOf: (record: NodeRecord) => number) {
-    this.#scoreOf = scoreOf;
-  }
-
-  offer(record: NodeRecord): void {
-    this.offered++;
-    const score = this.#scoreOf(record);
-    const better =
-      this.record === undefined ||
-      score > this.#score ||
-      (score === this.#score && record.node.id < this.record.node.id);
-    if (better) {
-      this.record = record;
-      this.#score = score;
-    }
   }
 }

@@ -97,8 +97,11 @@ function take({ state, spec, undo }: Attempt, index: number, target: Target): vo
     const takes = takesNow(spec, node) ?? spec.needs;
     node.bind(task, takes);
     clusters.loads.bound(node.node.cluster, takes);
-    fleet.usageChanged(node, false);
+    const { lastTurn } = node;
+    fleet.given(node);
     undo.push(() => {
+      node.lastTurn = lastTurn;
+      fleet.turn--;
       node.release(task, takes);
       clusters.loads.released(node.node.cluster, takes);
       fleet.usageChanged(node, false); // nothing got room: it was there before

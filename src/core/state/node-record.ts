@@ -9,6 +9,8 @@ export class NodeRecord {
   node: Node;
   /** Tasks assigned, running or stopping there. */
   readonly tasks = new Set<Task>();
+  /** The fleet's turn when it was last given a task; 0: not since the server started. */
+  lastTurn = 0;
   readonly #used: Record<string, number> = {};
   #free: Record<string, number> = {};
 

@@ -309,7 +309,7 @@ export class State {
     addInto(group.used, takes);
     node.bind(after, takes);
     this.clusters.loads.bound(node.node.cluster, takes);
-    this.fleet.usageChanged(node, false);
+    this.fleet.given(node);
   }
 
   #progressed(group: GroupRecord, record: JobRecord, after: Progress): void {

@@ -29,7 +29,7 @@ class ToldShell extends LocalShell {
 
   override async exec(...[argv, options]: Parameters<LocalShell["exec"]>) {
     const told = await super.exec(argv, options);
-    const isProbe = argv[0] === "/bin/sh" && /^host /.test(told.stdout);
+    const isProbe = argv[0] === "/bin/sh" && told.stdout.startsWith("host ");
     if (!isProbe) return told;
     const own = Object.entries(this.#tells).map(([word, value]) => `${word} ${value}\n`);
     const directory = `directory ${disk}\n`;

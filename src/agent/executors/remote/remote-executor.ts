@@ -89,8 +89,7 @@ class RemoteRuns {
 
   /** Finds what others have started. One that was claimed and not begun by now never will. */
   async recover(): Promise<void> {
-    const survey = await this.#survey([]);
-    for (const [key, lines] of survey.runs) {
+    for (const [key, lines] of await this.#survey([])) {
       const id = parseRunKey(key);
       if (id === undefined) continue;
       const file = parseRunFile(lines, false);
@@ -244,7 +243,7 @@ class RemoteRuns {
   async #lookAt(runs: readonly Run[]): Promise<void> {
     try {
       const survey = await this.#survey(runs);
-      for (const run of runs) this.#seen(run, survey.runs.get(run.key));
+      for (const run of runs) this.#seen(run, survey.get(run.key));
     } catch (error) {
       if (this.#isOver) return;
       for (const run of runs) this.#warn("a run could not be looked at yet", run, error);

@@ -103,25 +103,17 @@ function endOf(lines: readonly string[], { program }: RunTerms, isStopped: boole
   return signal === undefined ? { kind: "exited", exitCode } : { kind: "signalled", signal };
 }
 
-/** What SURVEY prints: lines of each run, and the names of those whose ends are known. */
-export interface Survey {
-  readonly runs: ReadonlyMap<string, readonly string[]>;
-  readonly kept: readonly string[];
-}
-
-/** Undefined: it was cut short. */
-export function parseSurvey(text: string): Survey | undefined {
+/** What SURVEY prints: lines of each run. Undefined: it was cut short. */
+export function parseSurvey(text: string): Map<string, readonly string[]> | undefined {
   const lines = linesOf(text);
   if (lines.pop() !== "all") return undefined;
   const runs = new Map<string, string[]>();
-  const kept: string[] = [];
   let current: string[] | undefined;
   for (const line of lines) {
-    if (line.startsWith("kept ")) kept.push(line.slice("kept ".length));
-    else if (line.startsWith("run ")) runs.set(line.slice("run ".length), (current = []));
+    if (line.startsWith("run ")) runs.set(line.slice("run ".length), (current = []));
     else current?.push(line);
   }
-  return { runs, kept };
+  return runs;
 }
 
 /** Complete ones. */

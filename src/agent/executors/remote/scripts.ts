@@ -193,8 +193,8 @@ busbar_show "$0"
 `;
 
 /**
- * Prints how runs stand. $0: their directory. $1: the time, ms. Then which, each with its output
- * limit ("17.3.1 65536"), or none for all. A wrapper that is gone without a word has its session
+ * Prints how runs stand whose ends are not known. $0: their directory. $1: the time, ms. Then which,
+ * each with its output limit ("17.3.1 65536"), or none for all. A wrapper that is gone without a word has its session
  * ended, and that is written down: nobody else will. Outputs that have grown too long are cut.
  */
 export const SURVEY = `${LIBRARY}
@@ -209,11 +209,7 @@ fi
 for BUSBAR_RUN in "$@"; do
   BUSBAR_MOST=\${BUSBAR_RUN#* }
   BUSBAR_RUN=\${BUSBAR_RUN%% *}
-  [ -e "$BUSBAR_RUN/state" ] || continue
-  if [ -e "$BUSBAR_RUN/known" ]; then
-    printf 'kept %s\\n' "$BUSBAR_RUN"
-    continue
-  fi
+  [ -e "$BUSBAR_RUN/state" ] && [ ! -e "$BUSBAR_RUN/known" ] || continue
   printf 'run %s\\n' "$BUSBAR_RUN"
   [ ! -e "$BUSBAR_RUN/stopping" ] || printf 'stopping\\n'
   [ ! -e "$BUSBAR_RUN/overtime" ] || printf 'overtime\\n'
