@@ -10,6 +10,7 @@ import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
+import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -30,6 +31,9 @@ const cases: readonly Case[] = [
   oneCluster,
   manyClusters,
   handingOver,
+  manyTasks,
+  bulkSchedule,
+  oneTask,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -51,15 +51,10 @@ export class GoScheduleSite extends Site {
     this.goSchedule = await this.#server.prints(/go-schedule:\s+(\S+:\d+)/i);
   }
 
-  /** With what its workers kept, who live on this machine and outlive their tests' directories. */
   override async close(): Promise<void> {
-    const own = installation(this.path("data"));
+    const removeKept = keptBy(this.path("data"));
     await super.close();
-    if (own === undefined) return;
-    const user = `busbar-${userInfo().uid}`;
-    for (const place of ["/var/tmp", "/tmp", "/dev/shm"]) {
-      rmSync(join(place, user, own), { recursive: true, force: true, maxRetries: 20 });
-    }
+    removeKept();
   }
 
   async killServer(): Promise<void> {
@@ -133,12 +128,21 @@ export class GoScheduleSite extends Site {
   }
 }
 
-/** The name of the directory that workers keep runs in for this server; undefined: it had none. */
-export function installation(data: string): string | undefined {
+/**
+ * Removes what workers keep of the runs of a server. They live on this machine, and outlive what
+ * tests remove. Asked for while the server's data is there, to be called when they are gone.
+ */
+export function keptBy(data: string): () => void {
   const file = join(data, "go-schedule", "agent.key");
-  if (!existsSync(file)) return undefined;
+  if (!existsSync(file)) return () => undefined;
   const key = readFileSync(file, "utf8").trim();
-  return createHash("sha256").update(key).digest("hex").slice(0, 12);
+  const installation = createHash("sha256").update(key).digest("hex").slice(0, 12);
+  const user = `busbar-${userInfo().uid}`;
+  return () => {
+    for (const place of ["/var/tmp", "/tmp", "/dev/shm"]) {
+      rmSync(join(place, user, installation), { recursive: true, force: true, maxRetries: 20 });
+    }
+  };
 }
 
 /** What stands between the lines of a table, without its head. Outputs must not break it. */
