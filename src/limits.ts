@@ -243,6 +243,7 @@ export const limits = {
   remoteCommandBytesMax: MIB, // of all arguments; the kernel allows about 2 MiB with the environment
   remoteCommandMsMax: 30_000, // for one of our own scripts there
   remoteSurveyMs: 10_000, // until runs that nothing was heard of are looked at again
+  remoteFoundMs: 1_000, // the same, of runs whose ends nobody will tell
   remoteSurveyRunsMax: 500, // by one script
   remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
   remoteRetryMs: 1_000, // after a script did not answer

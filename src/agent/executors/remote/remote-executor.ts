@@ -79,6 +79,7 @@ class RemoteRuns {
   readonly #kept: KeptRuns;
   readonly #alarm: Alarm;
   readonly #listeners: ((id: RunId, report: RunReport) => void)[] = [];
+  #isLooking = false;
   #isClosed = false;
 
   constructor(options: RemoteExecutorOptions) {
@@ -223,21 +224,22 @@ class RemoteRuns {
   #watch(run: Run): void {
     this.#active.add(run);
     run.heardAtMs = this.#options.clock.nowMs();
-    this.#alarm.wakeBy(run.heardAtMs + limits.remoteSurveyMs);
+    this.#alarm.wakeBy(run.heardAtMs + patienceMs(run));
   }
 
-  /** Those that nothing was heard of for a while. */
+  /** Those that nothing was heard of for a while. One look at a time, however long it takes. */
   async #look(): Promise<void> {
-    const nowMs = this.#options.clock.nowMs();
-    const due = [...this.#active].filter(
-      ({ heardAtMs }) => nowMs - heardAtMs >= limits.remoteSurveyMs,
-    );
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const { clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const due = [...this.#active].filter((run) => nowMs - run.heardAtMs >= patienceMs(run));
     for (let at = 0; at < due.length && !this.#isOver; at += limits.remoteSurveyRunsMax) {
       await this.#lookAt(due.slice(at, at + limits.remoteSurveyRunsMax));
     }
-    if (!this.#isOver && this.#active.size > 0) {
-      this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.remoteSurveyMs);
-    }
+    this.#isLooking = false;
+    if (this.#isOver) return;
+    for (const run of this.#active) this.#alarm.wakeBy(clock.nowMs() + patienceMs(run));
   }
 
   async #lookAt(runs: readonly Run[]): Promise<void> {
@@ -334,6 +336,10 @@ class RemoteRuns {
     this.#options.logger.warn({ run: key, error: describeChain(error) }, text);
   }
 }
+
+/** How long nothing may be heard of a run: of one that was found, nobody will tell anything. */
+const patienceMs = ({ isAnswered }: Run): number =>
+  isAnswered ? limits.remoteFoundMs : limits.remoteSurveyMs;
 
 const makeRun = (
   id: RunId,
