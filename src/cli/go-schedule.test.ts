@@ -156,6 +156,37 @@ describe("go-schedule import", () => {
     });
   });
 
+  test("what it says to start with is what the server takes", async () => {
+    const seconds = fc.integer({ min: 1, max: 1_000 });
+    const file = fc.record({
+      scheduler_algo: fc.constantFrom("rr", "rand"),
+      listening_address: fc.constantFrom("localhost:1234", undefined),
+      ping_timer: seconds,
+      longer: seconds,
+      dead_timeout: fc.option(seconds, { nil: undefined }),
+      log_level: fc.constantFrom("panic", "warning", "trace"),
+    });
+    await fc.assert(
+      fc.asyncProperty(file, async ({ longer, log_level, ...rest }) => {
+        const silence_timeout = rest.ping_timer + longer;
+        const content = JSON.stringify({ ...rest, silence_timeout, basic_config: { log_level } });
+        const { flags } = planGoSchedule(content, "x");
+        const { code, stderr, started } = await runHere(["server", ...flags]);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        expect(started).toMatchObject([
+          {
+            policy: rest.scheduler_algo === "rr" ? "round-robin" : "random",
+            goSchedule: {
+              address: rest.listening_address ?? "127.0.0.1:1234",
+              pingMs: rest.ping_timer * 1_000,
+              silenceMs: silence_timeout * 1_000,
+            },
+          },
+        ]);
+      }),
+    );
+  });
+
   test("a file that does not say where to listen gets the port that its programs dial", () => {
     for (const file of ["scheduler_algo: rand", "scheduler_algo: rand\nlistening_address:"]) {
       expect(planGoSchedule(file, "x").flags).toEqual(["--go-schedule", "--policy", "random"]);
