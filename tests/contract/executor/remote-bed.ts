@@ -31,10 +31,10 @@ export class LocalShell implements RemoteShell {
   readonly commands: (readonly string[])[] = [];
   readonly ended = new Set<readonly string[]>();
   faults: Faults = {};
-  readonly #env: Readonly<Record<string, string | undefined>>;
+  env: Readonly<Record<string, string | undefined>>;
 
   constructor(env: Readonly<Record<string, string | undefined>> = process.env) {
-    this.#env = env;
+    this.env = env;
   }
 
   exec(
@@ -52,7 +52,7 @@ export class LocalShell implements RemoteShell {
       const [program = "", ...args] = argv;
       const child = spawn(program, args, {
         stdio: ["ignore", "pipe", "pipe"],
-        env: { ...this.#env },
+        env: { ...this.env },
       });
       const texts = { stdout: "", stderr: "" };
       child.stdout.setEncoding("utf8").on("data", (text: string) => (texts.stdout += text));
@@ -122,7 +122,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
         opened
           .flatMap(({ commands, ended }) => commands.filter((argv) => !ended.has(argv)))
           .filter(([program]) => program === "setsid")
-          .every((argv) => existsSync(join(argv[5] ?? "", "state"))),
+          .every((argv) => existsSync(join(argv[6] ?? "", "state"))),
       { what: "what was sent to have begun" },
     );
 

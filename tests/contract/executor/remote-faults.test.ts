@@ -45,7 +45,7 @@ describe("a far end that cannot be relied on", () => {
     executor.start(aRequest(shell("echo once")));
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 0 });
     expect((await readAll(executor, ID, "stdout")).text).toBe("once\n");
-    expect(bed.shell().commands.filter(isStart)).toHaveLength(3);
+    expect(bed.shell().commands.filter(isStart).length).toBeGreaterThanOrEqual(3);
   });
 
   test("a start that arrives twice runs once", async () => {
@@ -133,10 +133,18 @@ describe("a far end that cannot be relied on", () => {
   });
 
   test("a machine without setsid: what cannot be run says so", async () => {
-    const executor = await open({ env: { PATH: "/nowhere" } });
+    const executor = await open();
+    bed.shell().env = { PATH: "/nowhere" };
     executor.start(aRequest({ kind: "command", argv: ["/bin/true"] }));
     const { end } = await endOfRun(executor, ID);
     expect(end).toMatchObject({ kind: "could-not-start" });
+  });
+
+  test("what starts runs is put there again when somebody has cleared it away", async () => {
+    const executor = await open();
+    for (const name of readdirSync(bed.directory)) rmSync(join(bed.directory, name));
+    executor.start(aRequest(shell("exit 6")));
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 6 });
   });
 
   test("stop ends what has left its group, and what ignores TERM after its grace", async () => {
@@ -208,7 +216,10 @@ describe("a far end that cannot be relied on", () => {
       await endOfRun(executor, id);
       executor.forget(id);
     }
-    const left = (): string[] => readdirSync(bed.directory).toSorted();
+    const left = (): string[] =>
+      readdirSync(bed.directory)
+        .filter((name) => /^\d/.test(name))
+        .toSorted();
     await eventually(() => left().length === 2, { what: "two to be left" });
     expect(left()).toEqual(["3.0.1", "4.0.1"]);
     await bed.abandon(executor);

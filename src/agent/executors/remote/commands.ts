@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path/posix";
 import { limits } from "../../../limits.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
@@ -5,7 +6,7 @@ import { REFUSALS } from "../../runs/command-outcome.ts";
 import { isKeptByShell } from "../../runs/shells.ts";
 import type { RunTerms } from "./run-file.ts";
 import { formatTerms } from "./run-file.ts";
-import { START, STOP, WATCHDOG } from "./scripts.ts";
+import { INSTALL, RUN_START, START, STOP, WATCHDOG } from "./scripts.ts";
 
 /** Where runs are kept on a far machine, and what runs scripts there. */
 export interface Place {
@@ -25,6 +26,13 @@ export const script = (
 ): readonly string[] => [shell, "-c", text, zero, ...args];
 
 export const directoryOf = ({ directory }: Place, key: string): string => join(directory, key);
+
+/** Servers of different versions may use one machine. */
+const START_FILE = `start-${createHash("sha256").update(START).digest("hex").slice(0, 8)}`;
+
+/** Without it nothing can be started there. */
+export const installCommand = (place: Place) =>
+  script(place, INSTALL, place.directory, START_FILE, START);
 
 /** Ends the run's session; one that has not begun never will. */
 export const stopCommand = (place: Place, key: string, terms: RunTerms, graceMs: number) =>
@@ -52,8 +60,9 @@ export function startCommand(
     "setsid",
     ...script(
       place,
-      START,
+      RUN_START,
       "busbar",
+      join(place.directory, START_FILE),
       directory,
       formatTerms(terms),
       cwd,

@@ -9,12 +9,12 @@ import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
 import { parseRunKey, runKey } from "../../runs/run-key.ts";
 import type { Place } from "./commands.ts";
-import { directoryOf, script, startCommand, stopCommand } from "./commands.ts";
+import { startCommand } from "./commands.ts";
+import { FarSide } from "./far-side.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import { readRemoteOutput } from "./read-output.ts";
 import type { RunFile, RunTerms } from "./run-file.ts";
-import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
-import { BURY, SURVEY } from "./scripts.ts";
+import { linesOf, parseRunFile } from "./run-file.ts";
 
 export interface RemoteExecutorOptions {
   readonly shell: RemoteShell;
@@ -66,6 +66,8 @@ interface Run {
   heardAtMs: number;
   /** The far end says that what was sent has ended. */
   isAnswered: boolean;
+  /** Because nothing began when it was sent first. */
+  isSentOnceMore: boolean;
   isStopping: boolean;
   claimedSinceMs: number | undefined;
   /** Undefined: nothing is known of it but that it was sent. */
@@ -74,6 +76,7 @@ interface Run {
 
 class RemoteRuns {
   readonly #options: RemoteExecutorOptions;
+  readonly #far: FarSide;
   readonly #runs = new Map<string, Run>();
   readonly #active = new Set<Run>();
   readonly #kept: KeptRuns;
@@ -84,17 +87,22 @@ class RemoteRuns {
 
   constructor(options: RemoteExecutorOptions) {
     this.#options = options;
+    this.#far = new FarSide(options);
     this.#kept = new KeptRuns({ ...options, bounds: options.keptBounds ?? KEPT_BOUNDS });
     this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
   /** Finds what others have started. One that was claimed and not begun by now never will. */
   async recover(): Promise<void> {
-    for (const [key, lines] of await this.#survey([])) {
+    await this.#far.install();
+    for (const [key, lines] of await this.#far.survey([], this.#options.clock.nowMs())) {
       const id = parseRunKey(key);
       if (id === undefined) continue;
       const file = parseRunFile(lines, false);
-      const found = file?.isOnlyClaimed === true ? await this.#bury(key) : file;
+      const found =
+        file?.isOnlyClaimed === true
+          ? await this.#far.bury(key, this.#options.clock.nowMs())
+          : file;
       if (found?.terms === undefined && found?.report === undefined) continue;
       const { terms = { sentAtMs: 0, outputLimitBytes: 0, program: "" } } = found;
       const run = makeRun(id, terms, limits.killGraceMsDefault, undefined);
@@ -200,13 +208,9 @@ class RemoteRuns {
   }
 
   async #stop(run: Run): Promise<void> {
-    const { shell, place, clock } = this.#options;
-    const terms = { ...run.terms, sentAtMs: clock.nowMs() };
-    const command = stopCommand(place, run.key, terms, run.graceMs);
-    const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
+    const { clock } = this.#options;
     try {
-      const { stdout } = await shell.exec(command, { timeoutMs });
-      const file = parseRunFile(linesOf(stdout), true);
+      const file = await this.#far.stop(run, clock.nowMs());
       if (file?.report !== undefined) return this.#ended(run, file.report, file);
     } catch (error) {
       if (this.#isOver) return;
@@ -244,7 +248,7 @@ class RemoteRuns {
 
   async #lookAt(runs: readonly Run[]): Promise<void> {
     try {
-      const survey = await this.#survey(runs);
+      const survey = await this.#far.survey(runs, this.#options.clock.nowMs());
       for (const run of runs) this.#seen(run, survey.get(run.key));
     } catch (error) {
       if (this.#isOver) return;
@@ -264,7 +268,7 @@ class RemoteRuns {
     if (file?.isOnlyClaimed !== true) return this.#running(run);
     run.claimedSinceMs ??= nowMs;
     if (nowMs - run.claimedSinceMs < limits.claimTimeoutMs) return;
-    void this.#bury(run.key).then(
+    void this.#far.bury(run.key, nowMs).then(
       (buried) => buried?.report && this.#ended(run, buried.report, buried),
       (error: unknown) => this.#warn("a run could not be given up yet", run, error),
     );
@@ -280,28 +284,25 @@ class RemoteRuns {
       const startedAtMs = run.terms.sentAtMs;
       this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: nowMs, end });
     } else if (run.isAnswered) {
-      this.#refuse(run, "its machine could not run it: nothing began there");
+      void this.#sendOnceMore(run);
     } else if (!run.isSeen && run.command !== undefined) {
       this.#send(run, run.command);
     }
   }
 
-  async #survey(runs: readonly Run[]) {
-    const { shell, place, clock } = this.#options;
-    const names = runs.map(({ key, terms }) => `${key} ${terms.outputLimitBytes}`);
-    const command = script(place, SURVEY, place.directory, String(clock.nowMs()), ...names);
-    const { stdout } = await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
-    const survey = parseSurvey(stdout);
-    if (survey === undefined)
-      throw new AppError("unavailable", "runs could not be looked at there");
-    return survey;
-  }
-
-  async #bury(key: string): Promise<RunFile | undefined> {
-    const { shell, place, clock } = this.#options;
-    const command = script(place, BURY, directoryOf(place, key), String(clock.nowMs()));
-    const { stdout } = await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
-    return parseRunFile(linesOf(stdout), false);
+  /** Somebody may have cleared away what starts runs there. */
+  async #sendOnceMore(run: Run): Promise<void> {
+    const refusal = "its machine could not run it: nothing began there";
+    if (run.isSentOnceMore || run.command === undefined) return this.#refuse(run, refusal);
+    run.isSentOnceMore = true;
+    run.isAnswered = false;
+    try {
+      await this.#far.install();
+    } catch (error) {
+      if (!this.#isOver) this.#refuse(run, `${refusal}: ${describeChain(error)}`);
+      return;
+    }
+    this.#send(run, run.command);
   }
 
   #running(run: Run): void {
@@ -355,6 +356,7 @@ const makeRun = (
   command,
   heardAtMs: 0,
   isAnswered: false,
+  isSentOnceMore: false,
   isStopping: false,
   claimedSinceMs: undefined,
   report: undefined,

@@ -82,7 +82,10 @@ busbar_end_session() {
 `;
 
 /**
- * The run's directory comes first. Then: $1: terms. $2: working directory, or empty. $3: WATCHDOG, or
+ * It is kept on the machine, as it is run most often, and read from there (see RUN_START): what is
+ * sent for a run, and sent back with its end, is short.
+ *
+ * The file that it is read from and the run's directory come first. Then: $1: terms. $2: working directory, or empty. $3: WATCHDOG, or
  * empty. $4: time limit, s. $5: grace, in naps. $6: output limit, bytes. $7: how many pieces of a
  * script, which follow. $8: how many variables, which follow them. Then the command. What the shell
  * says of a command that it cannot execute begins with its $0.
@@ -99,8 +102,8 @@ busbar_end_session() {
  * - What the far end sends back is what is printed here: the state, and the beginning of the output.
  */
 export const START = `${SHOW}
-BUSBAR_DIR=$1
-shift
+BUSBAR_DIR=$2
+shift 2
 [ -d "$BUSBAR_DIR" ] || mkdir -p "$BUSBAR_DIR/work"
 set -C
 trap : HUP INT QUIT ALRM TERM USR1 USR2
@@ -157,6 +160,15 @@ done
 [ ! -e "$BUSBAR_DIR/overtime" ] || printf 'overtime\\n'
 busbar_show "$BUSBAR_DIR"
 [ -e "$BUSBAR_DIR/stopping" ] || [ -e "$BUSBAR_DIR/overtime" ] || kill -KILL 0
+`;
+
+/** $1: the file that START is in, which has the other arguments. */
+export const RUN_START = '. "$1"';
+
+/** Keeps a script. $0: in which directory. $1: as which file. $2: the script. */
+export const INSTALL = `
+mkdir -p "$0" || exit 1
+printf %s "$2" >"$0/$1.new" && mv "$0/$1.new" "$0/$1" && printf 'all\\n'
 `;
 
 /** Ends a run at its time limit. $1: the limit, s. $2: grace, in naps. */
