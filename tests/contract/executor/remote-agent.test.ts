@@ -110,7 +110,7 @@ test("it runs what is placed on it, and it alone", async () => {
   );
   for await (const { data: part } of read) parts.push(part);
   expect(Buffer.concat(parts).toString()).toBe("gs-blue\n");
-  expect(readdirSync(join(disk, "gs-blue"))).toContain(`${id}.0.1`);
+  expect(readdirSync(join(disk, "gs-blue"))).toContain(`${id}.0.1.state`);
 });
 
 test("it is the same node when its program connects anew, and after a restart of the server", async () => {

@@ -99,7 +99,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
   const sessions = new Set<number>();
 
   function wrapperOf(key: string): number | undefined {
-    const path = join(directory, key, "state");
+    const path = join(directory, `${key}.state`);
     if (!existsSync(path)) return undefined;
     const line = readFileSync(path, "utf8")
       .split("\n")
@@ -108,8 +108,8 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
   }
 
   function processes(): number[] {
-    for (const key of existsSync(directory) ? readdirSync(directory) : []) {
-      const pid = wrapperOf(key);
+    for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+      const pid = name.endsWith(".state") ? wrapperOf(name.slice(0, -6)) : undefined;
       if (pid !== undefined) sessions.add(pid);
     }
     return [...membersOf(sessions).values()].flat().map(({ pid }) => pid);
@@ -122,7 +122,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
         opened
           .flatMap(({ commands, ended }) => commands.filter((argv) => !ended.has(argv)))
           .filter(([program]) => program === "setsid")
-          .every((argv) => existsSync(join(argv[6] ?? "", "state"))),
+          .every((argv) => existsSync(`${argv[6]}.state`)),
       { what: "what was sent to have begun" },
     );
 
@@ -136,7 +136,7 @@ export function makeRemoteBed(shellPath: string): RemoteBed {
       const shell = new LocalShell(env);
       opened.push(shell);
       const place = { shell: shellPath, directory };
-      const parts = { clock: realClock, logger: silentLogger };
+      const parts = { link: `${opened.length}`, clock: realClock, logger: silentLogger };
       return createRemoteExecutor({ shell, place, ...parts, ...over });
     },
     async abandon(executor) {

@@ -57,7 +57,6 @@ describe("a far end that cannot be relied on", () => {
     await Promise.all([bed.shell().exec(command), bed.shell().exec(command)]);
     expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
     expect((await readAll(executor, ID, "stdout")).text).toBe("");
-    expect(readdirSync(join(bed.directory, "1.0.1"))).toContain("state");
     const { stdout } = await bed.shell().exec(["cat", marks]);
     expect(stdout).toBe("x\n");
   });
@@ -124,7 +123,9 @@ describe("a far end that cannot be relied on", () => {
     };
     await eventually(() => bed.processes().length >= 2, { what: "its processes" });
     await lookedAt();
-    rmSync(join(bed.directory, "1.0.1"), { recursive: true });
+    for (const name of readdirSync(bed.directory)) {
+      if (name.startsWith("1.0.1.")) rmSync(join(bed.directory, name));
+    }
     await lookedAt();
     expect(reportFor(executor, ID)?.kind).toBe("running");
     for (const pid of bed.processes()) kill(pid);
@@ -198,7 +199,7 @@ describe("a far end that cannot be relied on", () => {
     const outputLimitBytes = 10_000;
     const work = shell("head -c 20000 /dev/zero; sleep 1000");
     executor.start(aRequest(work, { outputLimitBytes }));
-    const path = join(bed.directory, "1.0.1", "stdout");
+    const path = join(bed.directory, "1.0.1.stdout");
     const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     await eventually(() => size() === outputLimitBytes + 1, { what: "it to be cut" });
     executor.stop(ID);
@@ -218,14 +219,33 @@ describe("a far end that cannot be relied on", () => {
     }
     const left = (): string[] =>
       readdirSync(bed.directory)
-        .filter((name) => /^\d/.test(name))
+        .filter((name) => name.endsWith(".state"))
         .toSorted();
     await eventually(() => left().length === 2, { what: "two to be left" });
-    expect(left()).toEqual(["3.0.1", "4.0.1"]);
+    expect(left()).toEqual(["3.0.1.state", "4.0.1.state"]);
     await bed.abandon(executor);
     const next = await open({ keptBounds: { ...bounds, runsMax: 1 } });
-    expect(left()).toEqual(["4.0.1"]);
+    expect(left()).toEqual(["4.0.1.state"]);
     expect(next.known()).toEqual([]);
+  });
+
+  test("a directory that was left empty serves another run, any other does not", async () => {
+    const executor = await open();
+    const pwd = async (jobId: number, then: string): Promise<string> => {
+      const id = { jobId, index: 0, attempt: 1 };
+      executor.start(aRequest(shell(`pwd; ls -A; ${then}`), { id }));
+      await endOfRun(executor, id);
+      return (await readAll(executor, id, "stdout")).text;
+    };
+    const first = await pwd(1, "true");
+    expect(await pwd(2, "touch .left")).toBe(first);
+    const third = await pwd(3, "ln -s /nowhere dangling");
+    expect(third).not.toBe(first);
+    expect([first, third]).not.toContain(await pwd(4, "true"));
+    // One that is not empty though it was told so, is emptied before it is used.
+    const spare = await pwd(5, "true");
+    writeFileSync(join(spare.trimEnd(), "stray"), "");
+    expect(await pwd(6, "true")).toBe(spare);
   });
 
   test("how an output begins is told with the end", async () => {

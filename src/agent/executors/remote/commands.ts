@@ -25,7 +25,8 @@ export const script = (
   ...args: readonly string[]
 ): readonly string[] => [shell, "-c", text, zero, ...args];
 
-export const directoryOf = ({ directory }: Place, key: string): string => join(directory, key);
+/** What the names of a run's files begin with. */
+export const pathOf = ({ directory }: Place, key: string): string => join(directory, key);
 
 /** Servers of different versions may use one machine. */
 const START_FILE = `start-${createHash("sha256").update(START).digest("hex").slice(0, 8)}`;
@@ -36,7 +37,7 @@ export const installCommand = (place: Place) =>
 
 /** Ends the run's session; one that has not begun never will. */
 export const stopCommand = (place: Place, key: string, terms: RunTerms, graceMs: number) =>
-  script(place, STOP, directoryOf(place, key), naps(graceMs), formatTerms(terms));
+  script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms));
 
 /**
  * What starts a run there: in a session of its own, so that nothing that is meant for the program
@@ -48,12 +49,9 @@ export function startCommand(
   terms: RunTerms,
   request: RunRequest,
 ): readonly string[] {
-  const { cwd = "", timeLimitMs, killGraceMs, outputLimitBytes } = request;
-  if (cwd !== "" && !cwd.startsWith("/")) {
-    throw new Error(`the working directory must be absolute: ${cwd}`);
-  }
-  const directory = directoryOf(place, key);
-  const { pieces, argv } = workOf(request, directory);
+  const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
+  const path = pathOf(place, key);
+  const { pieces, argv } = workOf(request, `${path}.script`);
   const { exported, byEnv } = variablesOf(request.env);
   const command = byEnv.length === 0 ? argv : ["/usr/bin/env", ...byEnv, ...argv];
   const whole = [
@@ -63,9 +61,9 @@ export function startCommand(
       RUN_START,
       "busbar",
       join(place.directory, START_FILE),
-      directory,
+      path,
       formatTerms(terms),
-      cwd,
+      ...directoryFor(request, place, terms),
       timeLimitMs === undefined ? "" : WATCHDOG,
       String((timeLimitMs ?? 0) / 1_000),
       naps(killGraceMs),
@@ -81,16 +79,26 @@ export function startCommand(
   return whole;
 }
 
+/** Where to work, and whether that is the run's own. */
+function directoryFor(
+  { cwd }: RunRequest,
+  { directory }: Place,
+  { work }: RunTerms,
+): readonly [path: string, isOwn: "0" | "1"] {
+  if (work !== undefined) return [join(directory, work), "1"];
+  if (cwd?.startsWith("/") === true) return [cwd, "0"];
+  throw new Error(`the working directory must be absolute: ${cwd}`);
+}
+
 function workOf(
   { work }: RunRequest,
-  directory: string,
+  path: string,
 ): { readonly pieces: readonly string[]; readonly argv: readonly string[] } {
   switch (work.kind) {
     case "command":
       if (work.argv.length === 0) throw new Error("there is no program to run");
       return { pieces: [], argv: work.argv };
     case "script": {
-      const path = join(directory, "script");
       const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
       return { pieces: [...piecesOf(work.text)], argv };
     }

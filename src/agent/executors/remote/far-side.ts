@@ -2,7 +2,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { Place } from "./commands.ts";
-import { directoryOf, installCommand, script, stopCommand } from "./commands.ts";
+import { pathOf, installCommand, script, stopCommand } from "./commands.ts";
 import type { RunFile, RunTerms } from "./run-file.ts";
 import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
 import { BURY, SURVEY } from "./scripts.ts";
@@ -40,7 +40,7 @@ export class FarSide {
 
   /** Gives up a run that was claimed and has not begun. */
   async bury(key: string, nowMs: number): Promise<RunFile | undefined> {
-    const command = script(this.#place, BURY, directoryOf(this.#place, key), String(nowMs));
+    const command = script(this.#place, BURY, pathOf(this.#place, key), String(nowMs));
     return parseRunFile(linesOf(await this.#told(command)), false);
   }
 
@@ -49,7 +49,7 @@ export class FarSide {
     run: { readonly key: string; readonly terms: RunTerms; readonly graceMs: number },
     nowMs: number,
   ): Promise<RunFile | undefined> {
-    const terms = { ...run.terms, sentAtMs: nowMs };
+    const terms = { ...run.terms, sentAtMs: nowMs, work: undefined };
     const command = stopCommand(this.#place, run.key, terms, run.graceMs);
     const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
     return parseRunFile(linesOf(await this.#told(command, timeoutMs)), true);

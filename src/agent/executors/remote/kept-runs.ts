@@ -8,7 +8,7 @@ import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import type { Place } from "./commands.ts";
 import { script } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
-import { FORGET, LIST_KEPT, REMOVE } from "./scripts.ts";
+import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./scripts.ts";
 
 export interface KeptRunsOptions {
   readonly shell: RemoteShell;
@@ -25,7 +25,8 @@ export class KeptRuns {
   readonly #options: KeptRunsOptions;
   readonly #outputs: KeptOutputs;
   readonly #sizes = new Map<string, Size>();
-  readonly #toForget = new Set<string>();
+  /** With the directories that go with them. */
+  readonly #toForget = new Map<string, string>();
   #cancelTimer: (() => void) | undefined;
   #noting: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -35,13 +36,13 @@ export class KeptRuns {
     this.#outputs = new KeptOutputs(options.bounds);
   }
 
-  /** What earlier ones have kept. */
-  async recover(): Promise<void> {
+  /** What earlier ones have kept, and left behind: directories that no run works in any more. */
+  async recover(inUse: ReadonlySet<string>): Promise<void> {
     const { clock } = this.#options;
     const lines = await this.#run(LIST_KEPT, []);
     const found = new Map<string, { age: number; bytes: number }>();
     for (const line of lines) {
-      const [, age, size, key = "", file] = /^(-?\d+) (\d+) (.*)\/(\w+)$/.exec(line) ?? [];
+      const [, age, size, key = "", file] = /^(-?\d+) (\d+) (.*)\.(\w+)$/.exec(line) ?? [];
       if (age === undefined) continue;
       const before = found.get(key) ?? { age: 0, bytes: 0 };
       if (file === "known") found.set(key, { ...before, age: Math.max(0, Number(age)) });
@@ -53,6 +54,9 @@ export class KeptRuns {
       this.#outputs.add(key, { forgottenAtMs, bytes, outputLimitBytes: 0 });
     }
     await this.#removeSurplus();
+    const old = lines.filter((line) => line.startsWith("old ")).map((line) => line.slice(4));
+    const idle = old.filter((name) => !inUse.has(name)).slice(0, limits.remoteSurveyRunsMax);
+    if (idle.length > 0) await this.#run(REMOVE_DIRECTORIES, idle);
   }
 
   /** How much a run that has ended has left there. */
@@ -60,11 +64,12 @@ export class KeptRuns {
     this.#sizes.set(key, size);
   }
 
-  forget(key: string): void {
+  /** `work` is the directory that nobody needs any more. */
+  forget(key: string, work: string | undefined): void {
     const size = this.#sizes.get(key) ?? { bytes: 0, outputLimitBytes: 0 };
     this.#sizes.delete(key);
     this.#outputs.add(key, { forgottenAtMs: this.#options.clock.nowMs(), ...size });
-    this.#toForget.add(key);
+    this.#toForget.set(key, work ?? "-");
     this.#cancelTimer ??= this.#options.clock.after(limits.remoteForgetMs, () => this.#flush());
   }
 
@@ -92,9 +97,12 @@ export class KeptRuns {
 
   async #noteForgotten(): Promise<void> {
     while (this.#toForget.size > 0) {
-      const keys = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);
-      await this.#run(FORGET, keys);
-      for (const key of keys) this.#toForget.delete(key);
+      const some = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);
+      await this.#run(
+        FORGET,
+        some.map(([key, work]) => `${key} ${work}`),
+      );
+      for (const [key] of some) this.#toForget.delete(key);
     }
   }
 

@@ -3,7 +3,7 @@ import { limits } from "../../../limits.ts";
 import type { OutputPart } from "../../../ports/executor.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { Place } from "./commands.ts";
-import { directoryOf, naps, script } from "./commands.ts";
+import { pathOf, naps, script } from "./commands.ts";
 import { parseTerms } from "./run-file.ts";
 import { READ } from "./scripts.ts";
 
@@ -25,7 +25,7 @@ export async function readRemoteOutput(
   const most = Math.min(query.maxBytes, limits.outputChunkBytesMax);
   const waitMs = Math.min(query.waitMs, limits.outputWaitMsMax);
   const numbers = [String(offset), String(most), naps(waitMs), query.isActive ? "1" : "0"];
-  const command = script(place, READ, directoryOf(place, key), stream, ...numbers);
+  const command = script(place, READ, pathOf(place, key), stream, ...numbers);
   const timeoutMs = waitMs + limits.remoteCommandMsMax;
   const { stdout } = await shell.exec(command, { timeoutMs });
   const [, sizeText, hasEnded, termsLine = ""] = /^(\d+) ([01]) (.*)/.exec(stdout) ?? [];

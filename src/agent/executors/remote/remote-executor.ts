@@ -14,11 +14,14 @@ import { FarSide } from "./far-side.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import { readRemoteOutput } from "./read-output.ts";
 import type { RunFile, RunTerms } from "./run-file.ts";
-import { linesOf, parseRunFile } from "./run-file.ts";
+import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
+import { WorkDirectories } from "./work-directories.ts";
 
 export interface RemoteExecutorOptions {
   readonly shell: RemoteShell;
   readonly place: Place;
+  /** One word for this link, another one for each. */
+  readonly link: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly keptBounds?: KeptBounds;
@@ -69,6 +72,8 @@ interface Run {
   /** Because nothing began when it was sent first. */
   isSentOnceMore: boolean;
   isStopping: boolean;
+  /** Its directory serves another run. */
+  isClean: boolean;
   claimedSinceMs: number | undefined;
   /** Undefined: nothing is known of it but that it was sent. */
   report: RunReport | undefined;
@@ -80,6 +85,7 @@ class RemoteRuns {
   readonly #runs = new Map<string, Run>();
   readonly #active = new Set<Run>();
   readonly #kept: KeptRuns;
+  readonly #directories: WorkDirectories;
   readonly #alarm: Alarm;
   readonly #listeners: ((id: RunId, report: RunReport) => void)[] = [];
   #isLooking = false;
@@ -89,6 +95,7 @@ class RemoteRuns {
     this.#options = options;
     this.#far = new FarSide(options);
     this.#kept = new KeptRuns({ ...options, bounds: options.keptBounds ?? KEPT_BOUNDS });
+    this.#directories = new WorkDirectories(options.link);
     this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
@@ -104,7 +111,7 @@ class RemoteRuns {
           ? await this.#far.bury(key, this.#options.clock.nowMs())
           : file;
       if (found?.terms === undefined && found?.report === undefined) continue;
-      const { terms = { sentAtMs: 0, outputLimitBytes: 0, program: "" } } = found;
+      const { terms = NO_TERMS } = found;
       const run = makeRun(id, terms, limits.killGraceMsDefault, undefined);
       run.isSeen = true;
       run.isAnswered = true; // nobody will tell of it
@@ -112,7 +119,8 @@ class RemoteRuns {
       this.#runs.set(key, run);
       if (run.report.kind === "running") this.#watch(run);
     }
-    await this.#kept.recover();
+    const inUse = Array.from(this.#runs.values(), ({ terms }) => terms.work ?? "");
+    await this.#kept.recover(new Set(inUse));
   }
 
   start(request: RunRequest): void {
@@ -122,6 +130,7 @@ class RemoteRuns {
     const terms = {
       sentAtMs: clock.nowMs(),
       outputLimitBytes: request.outputLimitBytes,
+      work: request.cwd === undefined ? this.#directories.take() : undefined,
       program: programOf(request),
     };
     try {
@@ -149,7 +158,7 @@ class RemoteRuns {
     const run = this.#runs.get(key);
     if (run?.report?.kind !== "ended") return;
     this.#runs.delete(key);
-    this.#kept.forget(key);
+    this.#kept.forget(key, run.isClean ? undefined : run.terms.work);
   }
 
   known(): { readonly id: RunId; readonly report: RunReport }[] {
@@ -323,6 +332,8 @@ class RemoteRuns {
     if (file !== undefined) {
       this.#kept.note(run.key, { bytes: file.bytes, outputLimitBytes: run.terms.outputLimitBytes });
       this.#options.onHeads?.(run.id, file.heads);
+      run.isClean = file.isClean && run.terms.work !== undefined;
+      if (run.isClean && run.terms.work !== undefined) this.#directories.giveBack(run.terms.work);
     }
     this.#tell(run, report);
   }
@@ -358,6 +369,7 @@ const makeRun = (
   isAnswered: false,
   isSentOnceMore: false,
   isStopping: false,
+  isClean: false,
   claimedSinceMs: undefined,
   report: undefined,
 });

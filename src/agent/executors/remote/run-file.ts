@@ -5,20 +5,37 @@ import { REFUSALS, signalName } from "../../runs/command-outcome.ts";
 export interface RunTerms {
   readonly sentAtMs: number;
   readonly outputLimitBytes: number;
+  /** The directory of its own that it works in; undefined: it named one. */
+  readonly work: string | undefined;
   /** For messages. */
   readonly program: string;
 }
 
 const PROGRAM_LENGTH_MAX = 200;
 
-export const formatTerms = ({ sentAtMs, outputLimitBytes, program }: RunTerms): string =>
-  `terms ${sentAtMs} ${outputLimitBytes} ${program.slice(0, PROGRAM_LENGTH_MAX).replaceAll(/\s+/g, " ")}`;
+export const formatTerms = ({ sentAtMs, outputLimitBytes, work, program }: RunTerms): string => {
+  const plain = program.slice(0, PROGRAM_LENGTH_MAX).replaceAll(/\s+/g, " ");
+  return `terms ${sentAtMs} ${outputLimitBytes} ${work ?? "-"} ${plain}`;
+};
 
 export function parseTerms(line: string): RunTerms | undefined {
-  const [, sent, limit, program = ""] = /^terms (\d+) (\d+) ?(.*)$/.exec(line) ?? [];
+  const [, sent, limit, work, program = ""] = /^terms (\d+) (\d+) (\S+) ?(.*)$/.exec(line) ?? [];
   if (sent === undefined) return undefined;
-  return { sentAtMs: Number(sent), outputLimitBytes: Number(limit), program };
+  return {
+    sentAtMs: Number(sent),
+    outputLimitBytes: Number(limit),
+    work: work === "-" ? undefined : work,
+    program,
+  };
 }
+
+/** Of a run that nothing is known of. */
+export const NO_TERMS: RunTerms = {
+  sentAtMs: 0,
+  outputLimitBytes: 0,
+  work: undefined,
+  program: "",
+};
 
 type Ended = Extract<RunReport, { kind: "ended" }>;
 
@@ -30,6 +47,8 @@ export interface RunFile {
   /** Undefined: it goes on. */
   readonly report: Ended | undefined;
   readonly bytes: number;
+  /** Its directory is as empty as it was given to it. */
+  readonly isClean: boolean;
   /** How its output begins. */
   readonly heads: { readonly stdout: Uint8Array; readonly stderr: Uint8Array };
 }
@@ -44,6 +63,7 @@ export function parseRunFile(lines: readonly string[], isStopped: boolean): RunF
     isOnlyClaimed: lines.includes("claimed"),
     report: lines.at(-1) === "end" ? reportOf(lines, terms, isStopped) : undefined,
     bytes: heads.stdout.bytes + heads.stderr.bytes,
+    isClean: lines.includes("clean"),
     heads: { stdout: heads.stdout.head, stderr: heads.stderr.head },
   };
 }
@@ -55,11 +75,7 @@ function headOf(lines: readonly string[], stream: string) {
   return { bytes: Number(bytes) || 0, head: Buffer.from(hex.join(""), "hex") };
 }
 
-function reportOf(
-  lines: readonly string[],
-  terms: RunTerms = { sentAtMs: 0, outputLimitBytes: 0, program: "" },
-  isStopped: boolean,
-): Ended {
+function reportOf(lines: readonly string[], terms: RunTerms = NO_TERMS, isStopped: boolean): Ended {
   const end = endOf(lines, terms, isStopped || lines.includes("stopping"));
   const endedAtMs = endedAt(lines, terms);
   const hasBegun = end.kind !== "could-not-start" && !lines.includes("stopped");

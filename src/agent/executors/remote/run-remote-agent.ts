@@ -64,7 +64,8 @@ async function serve(
     const place = { ...machine.place, directory: join(machine.place.directory, name) };
     const { onHeads } = options;
     const heads = onHeads === undefined ? {} : { onHeads };
-    const executor = await createRemoteExecutor({ shell, place, clock, logger, ...heads });
+    const link = random.token(LINK_BYTES);
+    const executor = await createRemoteExecutor({ shell, place, link, clock, logger, ...heads });
     const agent = createAgent({
       name,
       cluster: options.cluster,
@@ -92,6 +93,8 @@ async function serve(
     names.release(name, shell);
   }
 }
+
+const LINK_BYTES = 4;
 
 const installationOf = (secret: string): string =>
   createHash("sha256").update(secret).digest("hex").slice(0, 12);

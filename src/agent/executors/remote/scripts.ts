@@ -1,14 +1,16 @@
 /**
  * What is run on a far machine. Constants: all that differs comes as an argument, so nothing a user
- * wrote is ever read as shell. Each run has a directory there:
+ * wrote is ever read as shell. In one directory of that machine each run has files that begin with
+ * its key, and a directory to work in unless it named one:
  *
- *   <directory>/17.3.1/   state, stdout, stderr, script, work/, and marks: stopping, overtime, known
+ *   17.3.1.state, .stdout, .stderr, .script, and marks: .stopping, .overtime, .known
+ *   work.5fc1.12/   it may have served others before, which have left nothing in it
  *
  * `state` says, line by line, what became of the run; its last line is `end`. Whoever creates it has
  * the run (`set -C` makes that O_EXCL): a command that is sent twice runs once, and one that is
  * stopped before it was started never begins.
  *
- *   terms <sent at, ms> <output limit, bytes> <program>
+ *   terms <sent at, ms> <output limit, bytes> <own directory, or -> <program>
  *   <the wrapper's line of /proc/self/stat>      who it is, so that it is told from a later process
  *   began <uptime, s>                            times by the machine's uptime: clocks may differ
  *   said                                         the shell had a word: a signal ended the command
@@ -26,7 +28,7 @@ busbar_show() {
         printf '%s\\n' "$BUSBAR_LINE" ;;
       *) printf 'said\\n' ;;
     esac
-  done <"$1/state"; } 2>/dev/null
+  done <"$1.state"; } 2>/dev/null
 }
 `;
 
@@ -34,7 +36,7 @@ busbar_show() {
 const LIBRARY = `${SHOW}
 busbar_last() {
   BUSBAR_LINE=
-  { while IFS= read -r BUSBAR_NEXT; do BUSBAR_LINE=$BUSBAR_NEXT; done <"$1/state"; } 2>/dev/null
+  { while IFS= read -r BUSBAR_NEXT; do BUSBAR_LINE=$BUSBAR_NEXT; done <"$1.state"; } 2>/dev/null
 }
 busbar_leader() {
   BUSBAR_PID= BUSBAR_TICKS=
@@ -45,7 +47,7 @@ busbar_leader() {
       BUSBAR_TICKS=\${20}
       return 0 ;;
     esac
-  done <"$1/state"; } 2>/dev/null
+  done <"$1.state"; } 2>/dev/null
   return 1
 }
 busbar_alive() {
@@ -85,9 +87,10 @@ busbar_end_session() {
  * It is kept on the machine, as it is run most often, and read from there (see RUN_START): what is
  * sent for a run, and sent back with its end, is short.
  *
- * The file that it is read from and the run's directory come first. Then: $1: terms. $2: working directory, or empty. $3: WATCHDOG, or
- * empty. $4: time limit, s. $5: grace, in naps. $6: output limit, bytes. $7: how many pieces of a
- * script, which follow. $8: how many variables, which follow them. Then the command. What the shell
+ * The file that it is read from comes first, then what the names of the run's files begin with. Then:
+ * $1: terms. $2: the directory to work in. $3: whether that is the run's own, 1 or 0. $4: WATCHDOG, or
+ * empty. $5: time limit, s. $6: grace, in naps. $7: output limit, bytes. $8: how many pieces of a
+ * script, which follow. $9: how many variables, which follow them. Then the command. What the shell
  * says of a command that it cannot execute begins with its $0.
  *
  * - Started by setsid(1), it leads a session of its own, which ends with it.
@@ -102,28 +105,36 @@ busbar_end_session() {
  * - What the far end sends back is what is printed here: the state, and the beginning of the output.
  */
 export const START = `${SHOW}
-BUSBAR_DIR=$2
+busbar_empty() {
+  for BUSBAR_AT in "$1"/* "$1"/.[!.]* "$1"/..?*; do
+    [ ! -e "$BUSBAR_AT" ] && [ ! -L "$BUSBAR_AT" ] || return 1
+  done
+}
+BUSBAR_RUN=$2
 shift 2
-[ -d "$BUSBAR_DIR" ] || mkdir -p "$BUSBAR_DIR/work"
 set -C
 trap : HUP INT QUIT ALRM TERM USR1 USR2
 read -r BUSBAR_LINE </proc/self/stat
 read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
-exec 9>"$BUSBAR_DIR/state" || exit 0
-exec 9>>"$BUSBAR_DIR/state" 2>&9
+exec 9>"$BUSBAR_RUN.state" || exit 0
+exec 9>>"$BUSBAR_RUN.state" 2>&9
 printf '%s\\n%s\\nbegan %s\\n' "$1" "$BUSBAR_LINE" "$BUSBAR_UPTIME" >&9
+if [ "$3" = 1 ] && ! { [ -d "$2" ] && busbar_empty "$2"; }; then
+  [ ! -d "$2" ] || rm -rf -- "$2"
+  mkdir "$2"
+fi
 BUSBAR_DOG=
-if [ -n "$3" ]; then
-  setsid /bin/sh -c "$3" "$BUSBAR_DIR" "$4" "$5" </dev/null >/dev/null 2>&1 9>&- &
+if [ -n "$4" ]; then
+  setsid /bin/sh -c "$4" "$BUSBAR_RUN" "$5" "$6" </dev/null >/dev/null 2>&1 9>&- &
   BUSBAR_DOG=$!
 fi
 (
-  trap 'printf "unstarted\\n" >>"$BUSBAR_DIR/state"' EXIT
-  BUSBAR_CWD=\${2:-$BUSBAR_DIR/work} BUSBAR_PIECES=$7 BUSBAR_COUNT=$8
-  shift 8
-  [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$BUSBAR_DIR/script"; chmod 700 "$BUSBAR_DIR/script"; }
+  trap 'printf "unstarted\\n" >>"$BUSBAR_RUN.state"' EXIT
+  BUSBAR_CWD=$2 BUSBAR_PIECES=$8 BUSBAR_COUNT=$9
+  shift 9
+  [ "$BUSBAR_PIECES" -eq 0 ] || { : >>"$BUSBAR_RUN.script"; chmod 700 "$BUSBAR_RUN.script"; }
   while [ "$BUSBAR_PIECES" -gt 0 ]; do
-    printf %s "$1" >>"$BUSBAR_DIR/script"
+    printf %s "$1" >>"$BUSBAR_RUN.script"
     shift
     BUSBAR_PIECES=$((BUSBAR_PIECES - 1))
   done
@@ -132,7 +143,7 @@ fi
     shift
     BUSBAR_COUNT=$((BUSBAR_COUNT - 1))
   done
-  cd -- "$BUSBAR_CWD" >/dev/null 2>&1 || { printf 'nowhere\\n' >>"$BUSBAR_DIR/state"; exit 1; }
+  cd -- "$BUSBAR_CWD" >/dev/null 2>&1 || { printf 'nowhere\\n' >>"$BUSBAR_RUN.state"; exit 1; }
   unset BUSBAR_CWD BUSBAR_COUNT BUSBAR_PIECES BUSBAR_LINE BUSBAR_NEXT BUSBAR_UPTIME BUSBAR_DOG
   if [ -n "$BASH_VERSION" ]; then
     case $1 in
@@ -140,26 +151,27 @@ fi
       *) type -P -- "$1" >/dev/null 2>&1 || exit 127 ;;
     esac
   fi
-  [ -e "$BUSBAR_DIR/stopping" ] || exec "$@" 9>&-
-) </dev/null >>"$BUSBAR_DIR/stdout" 2>>"$BUSBAR_DIR/stderr"
+  [ -e "$BUSBAR_RUN.stopping" ] || exec "$@" 9>&-
+) </dev/null >>"$BUSBAR_RUN.stdout" 2>>"$BUSBAR_RUN.stderr"
 BUSBAR_CODE=$?
 read -r BUSBAR_UPTIME BUSBAR_NEXT </proc/uptime
 printf 'ended %s %s\\nend\\n' "$BUSBAR_UPTIME" "$BUSBAR_CODE" >&9
 exec 2>/dev/null
 if [ -n "$BUSBAR_DOG" ]; then
-  if [ -e "$BUSBAR_DIR/overtime" ]; then wait "$BUSBAR_DOG"; else kill -KILL "-$BUSBAR_DOG"; fi
+  if [ -e "$BUSBAR_RUN.overtime" ]; then wait "$BUSBAR_DOG"; else kill -KILL "-$BUSBAR_DOG"; fi
 fi
 for BUSBAR_AT in stdout stderr; do
-  [ -s "$BUSBAR_DIR/$BUSBAR_AT" ] || continue
-  BUSBAR_SIZE=$(wc -c <"$BUSBAR_DIR/$BUSBAR_AT")
-  [ "$BUSBAR_SIZE" -le "$(($6 + 1))" ] || truncate -s "$(($6 + 1))" "$BUSBAR_DIR/$BUSBAR_AT"
+  [ -s "$BUSBAR_RUN.$BUSBAR_AT" ] || continue
+  BUSBAR_SIZE=$(wc -c <"$BUSBAR_RUN.$BUSBAR_AT")
+  [ "$BUSBAR_SIZE" -le "$(($7 + 1))" ] || truncate -s "$(($7 + 1))" "$BUSBAR_RUN.$BUSBAR_AT"
   printf '%s %s' "$BUSBAR_AT" "$((BUSBAR_SIZE))"
-  od -An -v -tx1 -N24 "$BUSBAR_DIR/$BUSBAR_AT" | { IFS= read -r BUSBAR_LINE; IFS= read -r BUSBAR_NEXT
+  od -An -v -tx1 -N24 "$BUSBAR_RUN.$BUSBAR_AT" | { IFS= read -r BUSBAR_LINE; IFS= read -r BUSBAR_NEXT
     printf '%s%s\\n' "$BUSBAR_LINE" "$BUSBAR_NEXT"; }
 done
-[ ! -e "$BUSBAR_DIR/overtime" ] || printf 'overtime\\n'
-busbar_show "$BUSBAR_DIR"
-[ -e "$BUSBAR_DIR/stopping" ] || [ -e "$BUSBAR_DIR/overtime" ] || kill -KILL 0
+[ ! -e "$BUSBAR_RUN.overtime" ] || printf 'overtime\\n'
+[ "$3" = 0 ] || [ -e "$BUSBAR_RUN.stopping" ] || ! busbar_empty "$2" || printf 'clean\\n'
+busbar_show "$BUSBAR_RUN"
+[ -e "$BUSBAR_RUN.stopping" ] || [ -e "$BUSBAR_RUN.overtime" ] || kill -KILL 0
 `;
 
 /** $1: the file that START is in, which has the other arguments. */
@@ -174,7 +186,7 @@ printf %s "$2" >"$0/$1.new" && mv "$0/$1.new" "$0/$1" && printf 'all\\n'
 /** Ends a run at its time limit. $1: the limit, s. $2: grace, in naps. */
 export const WATCHDOG = `${LIBRARY}
 sleep "$1"
-: >"$0/overtime"
+: >"$0.overtime"
 busbar_leader "$0" && busbar_end_session "$0" "$2"
 `;
 
@@ -183,9 +195,8 @@ busbar_leader "$0" && busbar_end_session "$0" "$2"
  * prints its state.
  */
 export const STOP = `${LIBRARY}
-[ -d "$0" ] || mkdir -p "$0"
-: >"$0/stopping"
-( set -C; : >"$0/state" ) 2>/dev/null && printf '%s\\nstopped\\nend\\n' "$2" >"$0/state"
+: >"$0.stopping"
+( set -C; : >"$0.state" ) 2>/dev/null && printf '%s\\nstopped\\nend\\n' "$2" >"$0.state"
 BUSBAR_NAPS=20
 while ! busbar_leader "$0" && busbar_last "$0" && [ "$BUSBAR_LINE" != end ] && [ "$BUSBAR_NAPS" -gt 0 ]; do
   BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
@@ -212,19 +223,16 @@ busbar_show "$0"
 export const SURVEY = `${LIBRARY}
 BUSBAR_NOW=$1
 shift
-[ -d "$0" ] || mkdir -p "$0"
 cd -- "$0" || exit 1
-if [ $# -eq 0 ]; then
-  set -- *.*.*
-  [ -d "$1" ] || set --
-fi
+[ $# -gt 0 ] || set -- *.state
 for BUSBAR_RUN in "$@"; do
   BUSBAR_MOST=\${BUSBAR_RUN#* }
   BUSBAR_RUN=\${BUSBAR_RUN%% *}
-  [ -e "$BUSBAR_RUN/state" ] && [ ! -e "$BUSBAR_RUN/known" ] || continue
+  BUSBAR_RUN=\${BUSBAR_RUN%.state}
+  [ -e "$BUSBAR_RUN.state" ] && [ ! -e "$BUSBAR_RUN.known" ] || continue
   printf 'run %s\\n' "$BUSBAR_RUN"
-  [ ! -e "$BUSBAR_RUN/stopping" ] || printf 'stopping\\n'
-  [ ! -e "$BUSBAR_RUN/overtime" ] || printf 'overtime\\n'
+  [ ! -e "$BUSBAR_RUN.stopping" ] || printf 'stopping\\n'
+  [ ! -e "$BUSBAR_RUN.overtime" ] || printf 'overtime\\n'
   busbar_last "$BUSBAR_RUN"
   if [ "$BUSBAR_LINE" = end ]; then
     :
@@ -233,15 +241,15 @@ for BUSBAR_RUN in "$@"; do
   elif busbar_alive; then
     for BUSBAR_AT in stdout stderr; do
       case $BUSBAR_MOST in *[!0-9]* | "") continue ;; esac
-      [ -s "$BUSBAR_RUN/$BUSBAR_AT" ] || continue
-      [ "$(wc -c <"$BUSBAR_RUN/$BUSBAR_AT")" -le "$((BUSBAR_MOST + 1))" ] ||
-        truncate -s "$((BUSBAR_MOST + 1))" "$BUSBAR_RUN/$BUSBAR_AT"
+      [ -s "$BUSBAR_RUN.$BUSBAR_AT" ] || continue
+      [ "$(wc -c <"$BUSBAR_RUN.$BUSBAR_AT")" -le "$((BUSBAR_MOST + 1))" ] ||
+        truncate -s "$((BUSBAR_MOST + 1))" "$BUSBAR_RUN.$BUSBAR_AT"
     done
   else
     busbar_last "$BUSBAR_RUN"
     if [ "$BUSBAR_LINE" != end ]; then
       busbar_end_session "$BUSBAR_RUN" 0
-      printf 'vanished %s\\nend\\n' "$BUSBAR_NOW" >>"$BUSBAR_RUN/state"
+      printf 'vanished %s\\nend\\n' "$BUSBAR_NOW" >>"$BUSBAR_RUN.state"
     fi
   fi
   busbar_show "$BUSBAR_RUN"
@@ -251,7 +259,7 @@ printf 'all\\n'
 
 /** Gives up a run that was claimed by a wrapper that never said who it is. $1: the time, ms. */
 export const BURY = `${LIBRARY}
-busbar_leader "$0" || printf 'vanished %s\\nend\\n' "$1" >>"$0/state"
+busbar_leader "$0" || printf 'vanished %s\\nend\\n' "$1" >>"$0.state"
 busbar_show "$0"
 `;
 
@@ -261,50 +269,76 @@ busbar_show "$0"
  * to wait for more. $5: whether the run is there, or will be.
  */
 export const READ = `${LIBRARY}
-[ "$5" = 1 ] || [ -e "$0/state" ] || exit 0
+[ "$5" = 1 ] || [ -e "$0.state" ] || exit 0
 BUSBAR_NAPS=$4
 while :; do
   BUSBAR_ENDED=0
   busbar_last "$0"
   [ "$BUSBAR_LINE" != end ] || BUSBAR_ENDED=1
   BUSBAR_SIZE=0
-  [ ! -s "$0/$1" ] || BUSBAR_SIZE=$(wc -c <"$0/$1")
+  [ ! -s "$0.$1" ] || BUSBAR_SIZE=$(wc -c <"$0.$1")
   [ "$BUSBAR_SIZE" -le "$2" ] && [ "$BUSBAR_ENDED" = 0 ] && [ "$BUSBAR_NAPS" -gt 0 ] || break
   BUSBAR_NAPS=$((BUSBAR_NAPS - 1))
   busbar_nap
 done
 BUSBAR_LINE=
-{ IFS= read -r BUSBAR_LINE <"$0/state"; } 2>/dev/null
+{ IFS= read -r BUSBAR_LINE <"$0.state"; } 2>/dev/null
 printf '%s %s %s\\n' "$((BUSBAR_SIZE))" "$BUSBAR_ENDED" "$BUSBAR_LINE"
-[ "$BUSBAR_SIZE" -le "$2" ] || tail -c "+$(($2 + 1))" "$0/$1" | head -c "$3" | base64
+[ "$BUSBAR_SIZE" -le "$2" ] || tail -c "+$(($2 + 1))" "$0.$1" | head -c "$3" | base64
 `;
 
-/** Notes that the ends of runs are known; only their output stays. $0: their directory. Then which. */
+/**
+ * Notes that the ends of runs are known; only their output stays. $0: where they are. Then which,
+ * each with the directory that is to go with it ("17.3.1 work.5fc1.12"), or "-".
+ */
 export const FORGET = `
 cd -- "$0" || exit 1
 for BUSBAR_RUN in "$@"; do
-  [ ! -d "$BUSBAR_RUN" ] || : >"$BUSBAR_RUN/known"
-  printf '%s/work\\n%s/script\\n' "$BUSBAR_RUN" "$BUSBAR_RUN"
+  BUSBAR_AT=\${BUSBAR_RUN#* }
+  BUSBAR_RUN=\${BUSBAR_RUN%% *}
+  [ ! -e "$BUSBAR_RUN.state" ] || : >"$BUSBAR_RUN.known"
+  [ ! -e "$BUSBAR_RUN.script" ] || printf '%s.script\\n' "$BUSBAR_RUN"
+  [ "$BUSBAR_AT" = - ] || printf '%s\\n' "$BUSBAR_AT"
 done | xargs rm -rf --
 printf 'all\\n'
 `;
 
-/** Removes runs. $0: their directory. Then which. */
+/** Removes runs. $0: where they are. Then which. */
 export const REMOVE = `
+cd -- "$0" || exit 1
+for BUSBAR_RUN in "$@"; do
+  for BUSBAR_AT in state stdout stderr script stopping overtime known; do
+    [ ! -e "$BUSBAR_RUN.$BUSBAR_AT" ] || printf '%s.%s\\n' "$BUSBAR_RUN" "$BUSBAR_AT"
+  done
+done | xargs rm -f --
+printf 'all\\n'
+`;
+
+/** Removes directories. $0: where they are. Then which. */
+export const REMOVE_DIRECTORIES = `
 cd -- "$0" || exit 1
 rm -rf -- "$@"
 printf 'all\\n'
 `;
 
-/** Prints the runs whose ends are known, oldest first, with age in seconds and bytes of output. */
+/**
+ * Prints the runs whose ends are known, oldest first, with age in seconds and bytes of output; and
+ * directories to work in that are older than an hour.
+ */
 export const LIST_KEPT = `
 cd -- "$0" || exit 1
 BUSBAR_NOW=$(date +%s)
-for BUSBAR_RUN in *.*.*; do
-  [ -e "$BUSBAR_RUN/known" ] || continue
-  printf '%s/known\\n%s/stdout\\n%s/stderr\\n' "$BUSBAR_RUN" "$BUSBAR_RUN" "$BUSBAR_RUN"
+for BUSBAR_RUN in *.known; do
+  [ -e "$BUSBAR_RUN" ] || continue
+  BUSBAR_RUN=\${BUSBAR_RUN%.known}
+  printf '%s.known\\n%s.stdout\\n%s.stderr\\n' "$BUSBAR_RUN" "$BUSBAR_RUN" "$BUSBAR_RUN"
 done | xargs stat -c '%Y %s %n' 2>/dev/null | while read -r BUSBAR_AT BUSBAR_SIZE BUSBAR_RUN; do
   printf '%s %s %s\\n' "$((BUSBAR_NOW - BUSBAR_AT))" "$BUSBAR_SIZE" "$BUSBAR_RUN"
+done
+for BUSBAR_AT in work.*; do
+  [ -d "$BUSBAR_AT" ] && printf '%s\\n' "$BUSBAR_AT"
+done | xargs stat -c '%Y %n' 2>/dev/null | while read -r BUSBAR_AT BUSBAR_RUN; do
+  [ "$((BUSBAR_NOW - BUSBAR_AT))" -le 3600 ] || printf 'old %s\\n' "$BUSBAR_RUN"
 done
 printf 'all\\n'
 `;
