@@ -31,6 +31,8 @@ class ToldShell extends LocalShell {
     const told = await super.exec(argv, options);
     const isProbe = argv[0] === "/bin/sh" && told.stdout.startsWith("host ");
     if (!isProbe) return told;
+    const [, real] = /^directory (.*)$/m.exec(told.stdout) ?? [];
+    if (real !== undefined) rmSync(real, { recursive: true, force: true });
     const own = Object.entries(this.#tells).map(([word, value]) => `${word} ${value}\n`);
     const directory = `directory ${disk}\n`;
     return { ...told, stdout: `${directory}${own.join("")}${told.stdout}` };
