@@ -8,7 +8,7 @@ import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import type { Place } from "./commands.ts";
 import { script } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
-import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./scripts.ts";
+import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./kept-scripts.ts";
 
 export interface KeptRunsOptions {
   readonly shell: RemoteShell;

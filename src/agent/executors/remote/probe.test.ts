@@ -3,7 +3,7 @@ import { cpus, hostname, totalmem } from "node:os";
 import { rmSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseProbe } from "./probe.ts";
-import { PROBE } from "./scripts.ts";
+import { PROBE } from "./probe-script.ts";
 
 const installation = `test-${process.pid}`;
 const told = [

@@ -5,7 +5,7 @@ import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { parseProcessStat } from "../../proc.ts";
 import type { Place } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
-import { PROBE } from "./scripts.ts";
+import { PROBE } from "./probe-script.ts";
 
 /** What a far machine is, as it tells itself. */
 export interface Machine {

@@ -13,7 +13,9 @@ import { startCommand } from "./commands.ts";
 import { FarSide } from "./far-side.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import { readRemoteOutput } from "./read-output.ts";
-import type { RunFile, RunTerms } from "./run-file.ts";
+import type { Run } from "./run.ts";
+import { makeRun, patienceMs, programOf } from "./run.ts";
+import type { RunFile } from "./run-file.ts";
 import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
 import { WorkDirectories } from "./work-directories.ts";
 
@@ -54,29 +56,6 @@ export async function createRemoteExecutor(options: RemoteExecutorOptions): Prom
     onReport: (listener) => runs.onReport(listener),
     close: () => runs.close(),
   };
-}
-
-interface Run {
-  readonly id: RunId;
-  readonly key: string;
-  readonly terms: RunTerms;
-  readonly graceMs: number;
-  /** Something of it was seen there. */
-  isSeen: boolean;
-  /** What started it; undefined: it was found there, or could not be sent. */
-  readonly command: readonly string[] | undefined;
-  /** When it was last sent, or something was heard of it. */
-  heardAtMs: number;
-  /** The far end says that what was sent has ended. */
-  isAnswered: boolean;
-  /** Because nothing began when it was sent first. */
-  isSentOnceMore: boolean;
-  isStopping: boolean;
-  /** Its directory serves another run. */
-  isClean: boolean;
-  claimedSinceMs: number | undefined;
-  /** Undefined: nothing is known of it but that it was sent. */
-  report: RunReport | undefined;
 }
 
 class RemoteRuns {
@@ -348,31 +327,3 @@ class RemoteRuns {
     this.#options.logger.warn({ run: key, error: describeChain(error) }, text);
   }
 }
-
-/** How long nothing may be heard of a run: of one that was found, nobody will tell anything. */
-const patienceMs = ({ isAnswered }: Run): number =>
-  isAnswered ? limits.remoteFoundMs : limits.remoteSurveyMs;
-
-const makeRun = (
-  id: RunId,
-  terms: RunTerms,
-  graceMs: number,
-  command: readonly string[] | undefined,
-): Run => ({
-  id,
-  key: runKey(id),
-  terms,
-  graceMs,
-  isSeen: false,
-  command,
-  heardAtMs: 0,
-  isAnswered: false,
-  isSentOnceMore: false,
-  isStopping: false,
-  isClean: false,
-  claimedSinceMs: undefined,
-  report: undefined,
-});
-
-const programOf = ({ work }: RunRequest): string =>
-  work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;

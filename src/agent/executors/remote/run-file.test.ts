@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import type { RunEnd } from "../../../ports/executor.ts";
+import { formatTerms, parseRunFile, parseSurvey, parseTerms } from "./run-file.ts";
+
+const terms = { sentAtMs: 5_000, outputLimitBytes: 100, work: "work.a.1", program: "sh" };
+const begun = [formatTerms(terms), "4711 (dash) S 1 4711 4711", "began 10.00"];
+
+describe("terms", () => {
+  test("are read as they were written", () => {
+    expect(parseTerms(formatTerms(terms))).toEqual(terms);
+    const own = { ...terms, work: undefined, program: "" };
+    expect(parseTerms(formatTerms(own))).toEqual(own);
+  });
+
+  test("have one line, whatever the program is called", () => {
+    const line = formatTerms({ ...terms, program: `a\nend\n${"x".repeat(500)}` });
+    expect(line).not.toContain("\n");
+    expect(line.length).toBeLessThan(300);
+  });
+});
+
+describe("a run's file", () => {
+  const ends: readonly [lines: readonly string[], end: RunEnd][] = [
+    [["ended 12.50 0", "end"], { kind: "exited", exitCode: 0 }],
+    [["ended 12.50 137", "end"], { kind: "exited", exitCode: 137 }],
+    [["said", "ended 12.50 137", "end"], { kind: "signalled", signal: "SIGKILL" }],
+    [
+      ["unstarted", "ended 12.50 127", "end"],
+      { kind: "could-not-start", message: "program not found: sh" },
+    ],
+    [
+      ["unstarted", "ended 12.50 126", "end"],
+      { kind: "could-not-start", message: "program cannot be executed: sh" },
+    ],
+    [["vanished 9000", "end"], { kind: "vanished", message: expect.any(String) as string }],
+    [["ended nonsense", "end"], { kind: "vanished", message: expect.any(String) as string }],
+  ];
+  test.each(ends)("that says %j", (lines, end) => {
+    expect(parseRunFile([...begun, ...lines], false)?.report?.end).toEqual(end);
+  });
+
+  test("of a run that was stopped or had its time says so, whatever it exited with", () => {
+    const over = [...begun, "said", "ended 12.50 143", "end"];
+    const end = (...more: string[]) => parseRunFile([...more, ...over], false)?.report?.end;
+    expect(parseRunFile(over, true)?.report?.end).toEqual({ kind: "stopped", signal: "SIGTERM" });
+    expect(end("stopping")).toEqual({ kind: "stopped", signal: "SIGTERM" });
+    expect(end("stopping", "overtime")).toEqual({ kind: "time-limit", signal: "SIGTERM" });
+  });
+
+  test("tells times by the server's clock and the machine's uptime", () => {
+    const report = parseRunFile([...begun, "ended 12.50 0", "end"], false)?.report;
+    expect(report).toMatchObject({ startedAtMs: 5_000, endedAtMs: 7_500 });
+    const rebooted = parseRunFile([...begun, "ended 3.00 0", "end"], false)?.report;
+    expect(rebooted).toMatchObject({ startedAtMs: 5_000, endedAtMs: 5_000 });
+  });
+
+  test("without its last line goes on, and nothing is no file", () => {
+    expect(parseRunFile(begun, false)).toMatchObject({ terms, report: undefined });
+    expect(parseRunFile([...begun, "ended 12.50 0"], false)?.report).toBeUndefined();
+    expect(parseRunFile(["claimed"], false)).toMatchObject({ isOnlyClaimed: true });
+    expect(parseRunFile([], false)).toBeUndefined();
+    expect(parseRunFile(["what", "is this"], false)).toBeUndefined();
+  });
+
+  test("tells how outputs begin, and how long they are", () => {
+    const lines = ["stdout 30 61 62 0a", "stderr 2 ff 00", ...begun, "ended 12.50 0", "end"];
+    const file = parseRunFile(lines, false);
+    expect(file?.bytes).toBe(32);
+    expect(Buffer.from(file?.heads.stdout ?? []).toString()).toBe("ab\n");
+    expect([...(file?.heads.stderr ?? [])]).toEqual([255, 0]);
+  });
+});
+
+test("a survey that was cut short is none", () => {
+  const text = "run 1.0.1\nterms 1 2 - sh\nend\nrun 2.0.1\nclaimed\nall\n";
+  expect(parseSurvey(text)).toEqual(
+    new Map([
+      ["1.0.1", ["terms 1 2 - sh", "end"]],
+      ["2.0.1", ["claimed"]],
+    ]),
+  );
+  for (const cut of [text.slice(0, -1), text.slice(0, 20), ""]) {
+    expect(parseSurvey(cut)).toBeUndefined();
+  }
+});
