@@ -1,3 +1,4 @@
+import { whyNoBusybox } from "./busybox.ts";
 import { whyNoSlurm } from "./slurm.ts";
 
 /**
@@ -6,4 +7,5 @@ import { whyNoSlurm } from "./slurm.ts";
  */
 export function setup(): void {
   whyNoSlurm();
+  whyNoBusybox();
 }

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { whyNotInstalled } from "./debian.ts";
 import { eventually } from "./eventually.ts";
 
 /** A Slurm of one machine, all of it in one directory and on loopback ports of its own. */
@@ -27,29 +28,12 @@ export interface SlurmOptions {
   readonly config?: readonly string[];
 }
 
-const PACKAGES = ["slurmctld", "slurmd", "slurm-client", "munge"] as const;
-const PROGRAMS = ["/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/bin/sbatch", "/usr/sbin/munged"];
-
-/**
- * Why there can be no Slurm here; undefined when there can. Installs Debian's packages where they are
- * missing and that is allowed: what is under test must run against the real thing.
- */
-export function whyNoSlurm(): string | undefined {
-  const isThere = (): boolean =>
-    PROGRAMS.every((path) => spawnSync("test", ["-x", path]).status === 0);
-  if (isThere()) return undefined;
-  if (process.getuid?.() !== 0) return `needs root to install ${PACKAGES.join(", ")}`;
-  process.stderr.write(`installing ${PACKAGES.join(", ")} for tests…\n`);
-  const lock = ["-o", "DPkg::Lock::Timeout=300"];
-  const apt = ["install", ...lock, "--yes", "--no-install-recommends", ...PACKAGES];
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const options = { env, encoding: "utf8", timeout: 600_000 } as const;
-  if (spawnSync("apt-get", apt, options).status !== 0) {
-    spawnSync("apt-get", ["update"], options);
-    spawnSync("apt-get", apt, options);
-  }
-  return isThere() ? undefined : `apt-get could not install ${PACKAGES.join(", ")}`;
-}
+/** Why there can be no Slurm here; undefined when there can. */
+export const whyNoSlurm = (): string | undefined =>
+  whyNotInstalled({
+    packages: ["slurmctld", "slurmd", "slurm-client", "munge"],
+    programs: ["/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/bin/sbatch", "/usr/sbin/munged"],
+  });
 
 /** Throws with the reason where there can be none: a test that is skipped in silence proves nothing. */
 export async function startSlurm({ cpus = 64, config = [] }: SlurmOptions = {}): Promise<Slurm> {

@@ -14,6 +14,7 @@ for (const launcher of launchers)
       words: {
         missing: (path) => `the working directory does not exist: ${path}`,
         noDirectory: (path) => `the working directory is not a directory: ${path}`,
+        hasCoreutils: true,
         knowsInterpreters: true,
       },
     });

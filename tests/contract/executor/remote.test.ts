@@ -14,6 +14,7 @@ for (const path of shells)
       words: {
         missing: () => "the working directory cannot be entered",
         noDirectory: () => "the working directory cannot be entered",
+        hasCoreutils: true,
         knowsInterpreters: !path.endsWith("bash"),
       },
     });

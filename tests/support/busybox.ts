@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { whyNotInstalled } from "./debian.ts";
+
+const BUSYBOX = "/bin/busybox";
+
+/** Why there can be no busybox here; undefined when there can. */
+export const whyNoBusybox = (): string | undefined =>
+  whyNotInstalled({ packages: ["busybox"], programs: [BUSYBOX] });
+
+/** A directory with all of its programs, to be the only one in a PATH. The caller removes it. */
+export function installBusybox(): string {
+  const reason = whyNoBusybox();
+  if (reason !== undefined) throw new Error(`there is no busybox for tests: ${reason}`);
+  const directory = mkdtempSync(join(tmpdir(), "busbar-busybox-"));
+  const { status } = spawnSync(BUSYBOX, ["--install", "-s", directory]);
+  if (status !== 0) throw new Error("busybox could not install its programs");
+  return directory;
+}
