@@ -150,7 +150,9 @@ describe("a far end that cannot be relied on", () => {
 
   test("stop ends what has left its group, and what ignores TERM after its grace", async () => {
     const executor = await open({ clock: realClock });
-    const text = `trap '' TERM; sh -c 'trap "" TERM; exec sleep 1000' & echo up; wait; sleep 1000`;
+    const text = `trap '' TERM
+      perl -e 'setpgrp; exec "sleep", "1000"' & perl -e '$| = 1; setpgrp; print "up"; sleep 1000' &
+      wait; wait; sleep 1000`;
     executor.start(aRequest(shell(text), { killGraceMs: 200 }));
     await executor.readOutput(ID, "stdout", { offset: 0, maxBytes: 10, waitMs: 10_000 });
     executor.stop(ID);

@@ -106,6 +106,7 @@ busbar_end_session() {
  */
 export const START = `${SHOW}
 busbar_empty() {
+  [ -r "$1" ] && [ -w "$1" ] && [ -x "$1" ] || return 1
   for BUSBAR_AT in "$1"/* "$1"/.[!.]* "$1"/..?*; do
     [ ! -e "$BUSBAR_AT" ] && [ ! -L "$BUSBAR_AT" ] || return 1
   done
