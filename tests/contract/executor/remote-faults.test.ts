@@ -1,4 +1,5 @@
-import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -112,7 +113,21 @@ describe("a far end that cannot be relied on", () => {
     expect(reportFor(next, ID)).toEqual(reportFor(executor, ID));
   });
 
-  test("a run whose directory was removed goes on, is not run twice, and has vanished", async () => {
+  test("a run that was claimed is given time to say who it is, and then given up", async () => {
+    const path = join(bed.directory, "1.0.1.state");
+    writeFileSync(path, "");
+    const opening = open({ clock: realClock });
+    await eventually(() => bed.shell().ended.size >= 2, { what: "the first look" });
+    const { pid } = spawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
+    const began = `terms 1 2 - sh\n${readFileSync(`/proc/${pid}/stat`, "utf8")}began 1.00\n`;
+    writeFileSync(path, began);
+    expect(reportFor(await opening, ID)).toEqual({ kind: "running", startedAtMs: 1 });
+    expect(bed.processes()).toEqual([pid]); // which ends with the test
+    writeFileSync(path, "");
+    expect(reportFor(await open(), ID)).toMatchObject({ end: { kind: "vanished" } });
+  });
+
+  test("a run whose files were removed goes on, is not run twice, and has vanished", async () => {
     const executor = await open();
     const marks = join(bed.directory, "marks");
     executor.start(aRequest(shell('echo x >>"$1"; sleep 1000', marks)));

@@ -78,17 +78,14 @@ class RemoteRuns {
     this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
-  /** Finds what others have started. One that was claimed and not begun by now never will. */
+  /** Finds what others have started. */
   async recover(): Promise<void> {
     await this.#far.install();
-    for (const [key, lines] of await this.#far.survey([], this.#options.clock.nowMs())) {
+    for (const [key, lines] of await this.#settledSurvey()) {
       const id = parseRunKey(key);
       if (id === undefined) continue;
       const file = parseRunFile(lines, false);
-      const found =
-        file?.isOnlyClaimed === true
-          ? await this.#far.bury(key, this.#options.clock.nowMs())
-          : file;
+      const found = file?.isOnlyClaimed === true ? await this.#far.bury(key, this.#nowMs) : file;
       if (found?.terms === undefined && found?.report === undefined) continue;
       const { terms = NO_TERMS } = found;
       const run = makeRun(id, terms, limits.killGraceMsDefault, undefined);
@@ -100,6 +97,20 @@ class RemoteRuns {
     }
     const inUse = Array.from(this.#runs.values(), ({ terms }) => terms.work ?? "");
     await this.#kept.recover(new Set(inUse));
+  }
+
+  /** A start of the link before may just be on its way: given time, it says who it is. */
+  async #settledSurvey(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const first = await this.#far.survey([], this.#nowMs);
+    if (![...first.values()].some((lines) => lines.includes("claimed"))) return first;
+    await new Promise<void>((resolve) => {
+      this.#options.clock.after(limits.claimTimeoutMs, resolve);
+    });
+    return this.#far.survey([], this.#nowMs);
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.nowMs();
   }
 
   start(request: RunRequest): void {
@@ -215,7 +226,7 @@ class RemoteRuns {
 
   #watch(run: Run): void {
     this.#active.add(run);
-    run.heardAtMs = this.#options.clock.nowMs();
+    run.heardAtMs = this.#nowMs;
     this.#alarm.wakeBy(run.heardAtMs + patienceMs(run));
   }
 
@@ -236,18 +247,18 @@ class RemoteRuns {
 
   async #lookAt(runs: readonly Run[]): Promise<void> {
     try {
-      const survey = await this.#far.survey(runs, this.#options.clock.nowMs());
+      const survey = await this.#far.survey(runs, this.#nowMs);
       for (const run of runs) this.#seen(run, survey.get(run.key));
     } catch (error) {
       if (this.#isOver) return;
       for (const run of runs) this.#warn("a run could not be looked at yet", run, error);
-      this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.remoteSurveyMs);
+      this.#alarm.wakeBy(this.#nowMs + limits.remoteSurveyMs);
     }
   }
 
   #seen(run: Run, lines: readonly string[] | undefined): void {
     if (!this.#active.has(run) || run.isStopping) return;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#nowMs;
     if (lines === undefined) return this.#missing(run, nowMs);
     run.heardAtMs = nowMs;
     run.isSeen = true;
@@ -264,11 +275,11 @@ class RemoteRuns {
 
   /**
    * Nothing of it is there. If nothing ever was, it did not begin, and may be sent again. Otherwise
-   * somebody has removed its directory, and it may go on: its end is waited for.
+   * somebody has removed its files, and it may go on: its end is waited for.
    */
   #missing(run: Run, nowMs: number): void {
     if (run.isSeen && run.isAnswered) {
-      const end = { kind: "vanished", message: "its directory on its machine is gone" } as const;
+      const end = { kind: "vanished", message: "its files on its machine are gone" } as const;
       const startedAtMs = run.terms.sentAtMs;
       this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: nowMs, end });
     } else if (run.isAnswered) {
@@ -294,13 +305,13 @@ class RemoteRuns {
   }
 
   #running(run: Run): void {
-    run.heardAtMs = this.#options.clock.nowMs();
+    run.heardAtMs = this.#nowMs;
     if (run.report !== undefined) return;
     this.#tell(run, { kind: "running", startedAtMs: run.terms.sentAtMs });
   }
 
   #refuse(run: Run, message: string): void {
-    const endedAtMs = this.#options.clock.nowMs();
+    const endedAtMs = this.#nowMs;
     const end = { kind: "could-not-start", message } as const;
     this.#ended(run, { kind: "ended", startedAtMs: undefined, endedAtMs, end });
   }
