@@ -1,5 +1,7 @@
 import { constants } from "node:os";
 
+import type { RunRequest } from "../../ports/executor.ts";
+
 /** What became of a command, as the shell over it tells. */
 export type CommandOutcome =
   | { readonly kind: "exited"; readonly exitCode: number }
@@ -24,6 +26,14 @@ export const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> =
   "no-process": () => "this machine allows no more processes",
   stopped: () => "it was stopped before it began",
 };
+
+/** What is run, for messages. */
+export function programOf({ work }: Pick<RunRequest, "work">): string {
+  const name = work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
+  return name.slice(0, PROGRAM_LENGTH_MAX);
+}
+
+const PROGRAM_LENGTH_MAX = 200;
 
 export function signalName(number: number): string {
   for (const [name, value] of Object.entries(constants.signals)) {

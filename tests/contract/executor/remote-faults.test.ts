@@ -1,5 +1,13 @@
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -263,6 +271,21 @@ describe("a far end that cannot be relied on", () => {
     const spare = await pwd(5, "true");
     writeFileSync(join(spare.trimEnd(), "stray"), "");
     expect(await pwd(6, "true")).toBe(spare);
+  });
+
+  test("old directories that nobody works in are removed, others stay", async () => {
+    const executor = await open();
+    executor.start(aRequest(shell("sleep 1000")));
+    await eventually(() => bed.processes().length >= 2, { what: "its processes" });
+    const twoHoursAgo = new Date(Date.now() - 7_200_000);
+    for (const name of ["work.old.1", "work.new.1"]) mkdirSync(join(bed.directory, name));
+    for (const name of ["work.old.1", "work.1.1"]) {
+      utimesSync(join(bed.directory, name), twoHoursAgo, twoHoursAgo);
+    }
+    await bed.abandon(executor);
+    await open();
+    const left = readdirSync(bed.directory).filter((name) => name.startsWith("work."));
+    expect(left.toSorted()).toEqual(["work.1.1", "work.new.1"]);
   });
 
   test("how an output begins is told with the end", async () => {

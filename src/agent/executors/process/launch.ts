@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseJobspec } from "../../../core/jobspec/parse.ts";
 import { toDriverScript } from "../../../core/jobspec/to-driver-script.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
+import { programOf } from "../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../runs/surroundings.ts";
 import type { RunTerms } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
@@ -30,10 +31,7 @@ const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "
     : work;
 
 export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
-  const { work, timeLimitMs, killGraceMs, outputLimitBytes } = request;
-  const name = work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
-  const program = name.slice(0, PROGRAM_LENGTH_MAX);
+  const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
+  const program = programOf(request);
   return { program, startedAtMs, timeLimitMs, killGraceMs, outputLimitBytes };
 }
-
-const PROGRAM_LENGTH_MAX = 200; // in messages

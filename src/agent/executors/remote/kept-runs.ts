@@ -18,13 +18,12 @@ export interface KeptRunsOptions {
   readonly bounds: KeptBounds;
 }
 
-type Size = { readonly bytes: number; readonly outputLimitBytes: number };
-
 /** Runs on a far machine whose ends the server has: their outputs stay there, within bounds. */
 export class KeptRuns {
   readonly #options: KeptRunsOptions;
   readonly #outputs: KeptOutputs;
-  readonly #sizes = new Map<string, Size>();
+  /** Bytes of output of runs that have ended. */
+  readonly #sizes = new Map<string, number>();
   /** With the directories that go with them. */
   readonly #toForget = new Map<string, string>();
   #cancelTimer: (() => void) | undefined;
@@ -51,7 +50,7 @@ export class KeptRuns {
     const oldestFirst = [...found].sort(([, a], [, b]) => b.age - a.age);
     for (const [key, { age, bytes }] of oldestFirst) {
       const forgottenAtMs = clock.nowMs() - age * 1_000;
-      this.#outputs.add(key, { forgottenAtMs, bytes, outputLimitBytes: 0 });
+      this.#keep(key, forgottenAtMs, bytes);
     }
     await this.#removeSurplus();
     const old = lines.filter((line) => line.startsWith("old ")).map((line) => line.slice(4));
@@ -60,17 +59,21 @@ export class KeptRuns {
   }
 
   /** How much a run that has ended has left there. */
-  note(key: string, size: Size): void {
-    this.#sizes.set(key, size);
+  note(key: string, bytes: number): void {
+    this.#sizes.set(key, bytes);
   }
 
   /** `work` is the directory that nobody needs any more. */
   forget(key: string, work: string | undefined): void {
-    const size = this.#sizes.get(key) ?? { bytes: 0, outputLimitBytes: 0 };
+    this.#keep(key, this.#options.clock.nowMs(), this.#sizes.get(key) ?? 0);
     this.#sizes.delete(key);
-    this.#outputs.add(key, { forgottenAtMs: this.#options.clock.nowMs(), ...size });
     this.#toForget.set(key, work ?? "-");
     this.#cancelTimer ??= this.#options.clock.after(limits.remoteForgetMs, () => this.#flush());
+  }
+
+  /** Their limits are in their own files. */
+  #keep(key: string, forgottenAtMs: number, bytes: number): void {
+    this.#outputs.add(key, { forgottenAtMs, bytes, outputLimitBytes: 0 });
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import { SHELLS } from "../../runs/shells.ts";
+
 /**
  * What the machine is, in lines of a word and its value. $0: names the installation that asks; its
  * runs are kept apart from others'. The first place that is ours to write to holds them.
@@ -19,7 +21,7 @@ printf 'system %s\\n' "$(uname -srm)"
 for BUSBAR_AT in base64 chmod date head kill mkdir od rm setsid sleep stat tail truncate wc xargs; do
   command -v "$BUSBAR_AT" >/dev/null 2>&1 || printf 'missing %s\\n' "$BUSBAR_AT"
 done
-for BUSBAR_AT in /bin/dash /bin/bash /bin/sh; do
+for BUSBAR_AT in ${SHELLS.join(" ")}; do
   [ -x "$BUSBAR_AT" ] && printf 'shell %s\\n' "$BUSBAR_AT" && break
 done
 BUSBAR_UID=$(id -u)

@@ -7,6 +7,7 @@ import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { Alarm } from "../../alarm.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
+import { programOf } from "../../runs/command-outcome.ts";
 import { parseRunKey, runKey } from "../../runs/run-key.ts";
 import type { Place } from "./commands.ts";
 import { startCommand } from "./commands.ts";
@@ -14,7 +15,7 @@ import { FarSide } from "./far-side.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import { readRemoteOutput } from "./read-output.ts";
 import type { Run } from "./run.ts";
-import { makeRun, patienceMs, programOf } from "./run.ts";
+import { makeRun, patienceMs } from "./run.ts";
 import type { RunFile } from "./run-file.ts";
 import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
 import { WorkDirectories } from "./work-directories.ts";
@@ -320,10 +321,10 @@ class RemoteRuns {
     if (run.report?.kind === "ended") return;
     this.#active.delete(run);
     if (file !== undefined) {
-      this.#kept.note(run.key, { bytes: file.bytes, outputLimitBytes: run.terms.outputLimitBytes });
+      this.#kept.note(run.key, file.bytes);
       this.#options.onHeads?.(run.id, file.heads);
-      run.isClean = file.isClean && run.terms.work !== undefined;
-      if (run.isClean && run.terms.work !== undefined) this.#directories.giveBack(run.terms.work);
+      run.isClean = file.isClean;
+      if (file.isClean && run.terms.work !== undefined) this.#directories.giveBack(run.terms.work);
     }
     this.#tell(run, report);
   }

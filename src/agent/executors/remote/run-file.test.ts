@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunEnd } from "../../../ports/executor.ts";
+import { programOf } from "../../runs/command-outcome.ts";
 import { formatTerms, parseRunFile, parseSurvey, parseTerms } from "./run-file.ts";
 
 const terms = { sentAtMs: 5_000, outputLimitBytes: 100, work: "work.a.1", program: "sh" };
@@ -13,7 +14,9 @@ describe("terms", () => {
   });
 
   test("have one line, whatever the program is called", () => {
-    const line = formatTerms({ ...terms, program: `a\nend\n${"x".repeat(500)}` });
+    const argv = [`a\nend\n${"x".repeat(500)}`];
+    const program = programOf({ work: { kind: "command", argv } });
+    const line = formatTerms({ ...terms, program });
     expect(line).not.toContain("\n");
     expect(line.length).toBeLessThan(300);
   });

@@ -11,10 +11,8 @@ export interface RunTerms {
   readonly program: string;
 }
 
-const PROGRAM_LENGTH_MAX = 200;
-
 export const formatTerms = ({ sentAtMs, outputLimitBytes, work, program }: RunTerms): string => {
-  const plain = program.slice(0, PROGRAM_LENGTH_MAX).replaceAll(/\s+/g, " ");
+  const plain = program.replaceAll(/\s+/g, " ");
   return `terms ${sentAtMs} ${outputLimitBytes} ${work ?? "-"} ${plain}`;
 };
 

@@ -1,5 +1,5 @@
 import { limits } from "../../../limits.ts";
-import type { RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
+import type { RunId, RunReport } from "../../../ports/executor.ts";
 import { runKey } from "../../runs/run-key.ts";
 import type { RunTerms } from "./run-file.ts";
 
@@ -51,6 +51,3 @@ export const makeRun = (
   claimedSinceMs: undefined,
   report: undefined,
 });
-
-export const programOf = ({ work }: RunRequest): string =>
-  work.kind === "command" ? (work.argv[0] ?? "") : `the ${work.kind}`;
