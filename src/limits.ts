@@ -263,6 +263,11 @@ export const limits = {
   outputKeptBytesMax: 1_024 * MIB,
   outputKeptMsMax: 7 * 24 * 3_600_000,
 
+  // A start of the server.
+  startupNoticeMs: 2_000, // until a step says what it waits for
+  startupRepeatMs: 10_000, // and says so again
+  startupStepMsMax: 60_000, // for a step whose work does not grow with the data
+
   // Store.
   storeBatchesPendingMax: 10_000,
   storeGroupRowsMax: 50_000, // of waiting batches, committed together

@@ -18,6 +18,7 @@ import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
 import { prepareRainbowSecrets, type RainbowSecretSources } from "./server/rainbow-secrets.ts";
+import { startupStep } from "./server/startup-step.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
@@ -98,7 +99,12 @@ async function openPlane(
   { data, clock, logger, policies, settings }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
-  const store = await createSqliteStore({ directory: data, logger });
+  const opening = {
+    what: `the database in ${data} to open`,
+    advice: "check that its disk answers, and that nothing else holds it",
+  };
+  const creating = createSqliteStore({ directory: data, logger });
+  const store = await startupStep(opening, creating, { clock, logger });
   try {
     return await openControlPlane({
       store,
@@ -142,7 +148,8 @@ async function openDoors(plane: ControlPlane, options: ServerOptions) {
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
   ): Promise<Server> => {
-    const server = await opening;
+    const step = { what: "a port to listen on", advice: "check the addresses it should have" };
+    const server = await startupStep(step, opening, options);
     opened.push(server);
     return server;
   };

@@ -1,7 +1,8 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { AppError } from "../lib/errors.ts";
+import { makeDirectory } from "../lib/make-directory.ts";
 import type { Random } from "../ports/random.ts";
 
 const KEY_BYTES = 32;
@@ -13,7 +14,7 @@ const KEY_BYTES = 32;
 export function readAgentKey(directory: string, random: Random): string {
   const path = join(directory, "agent.key");
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     return checkKey(read(path) ?? create(path, random.token(KEY_BYTES)), path);
   } catch (cause) {
     if (cause instanceof AppError) throw cause;

@@ -1,6 +1,7 @@
-import { access, mkdir, writeFile } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, invalid } from "../lib/errors.ts";
+import { makeDirectory } from "../lib/make-directory.ts";
 
 /** Writes files by name into a folder, which is made. Nothing is written where one is there already. */
 export async function writeNewFiles(
@@ -10,7 +11,7 @@ export async function writeNewFiles(
   const paths = Object.keys(files).map((name) => join(folder, name));
   for (const path of paths) if (await isThere(path)) throw exists(path);
   try {
-    await mkdir(folder, { recursive: true });
+    makeDirectory(folder, 0o777);
     for (const [name, text] of Object.entries(files)) {
       await writeFile(join(folder, name), text, { flag: "wx" });
     }

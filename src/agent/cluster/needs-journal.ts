@@ -1,8 +1,9 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Resources } from "../../core/model/resources.ts";
 import { limits } from "../../limits.ts";
+import { makeDirectory } from "../../lib/make-directory.ts";
 
 /**
  * What runs need, by key, in the agent's directory: an executor finds its runs again after kill -9,
@@ -15,7 +16,7 @@ export class NeedsJournal {
   #lines = 0;
 
   constructor(directory: string) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     this.#path = join(directory, "needs.jsonl");
     for (const line of readLines(this.#path)) this.#replay(line);
   }

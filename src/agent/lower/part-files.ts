@@ -18,6 +18,7 @@ import type { Step } from "./plan-run.ts";
 import type { Part } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
 import { parseExit, wrapperOf } from "./wrapper.ts";
+import { makeDirectory } from "../../lib/make-directory.ts";
 
 /**
  * What is on disk of runs, on a file system that the nodes of the cluster share with the agent:
@@ -36,7 +37,7 @@ export class PartFiles {
   constructor(directory: string) {
     this.#directory = directory;
     for (const name of ["runs", "arrays"]) {
-      mkdirSync(join(directory, name), { recursive: true, mode: 0o700 });
+      makeDirectory(join(directory, name));
     }
     for (const name of readdirSync(join(directory, "arrays"))) this.#noteArray(name);
   }

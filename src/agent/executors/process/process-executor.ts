@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Clock } from "../../../ports/clock.ts";
@@ -16,6 +16,7 @@ import { createRemover } from "../../runs/remover.ts";
 import { Runs } from "./runs.ts";
 import { createSpawnStarter } from "./spawn-starter.ts";
 import type { ProcessStarter } from "./starter.ts";
+import { makeDirectory } from "../../../lib/make-directory.ts";
 
 export interface ProcessExecutorOptions {
   /** Holds the journal, the runs and their output. One executor at a time. */
@@ -52,7 +53,7 @@ export type LauncherKind = "pool" | "spawn";
  */
 export async function createProcessExecutor(options: ProcessExecutorOptions): Promise<Executor> {
   const { directory, logger } = options;
-  mkdirSync(join(directory, "runs"), { recursive: true, mode: 0o700 });
+  makeDirectory(join(directory, "runs"));
   const bootId = options.bootId ?? readBootId();
   const unlock = lockDirectory(directory, bootId);
   try {
