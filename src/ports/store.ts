@@ -8,6 +8,8 @@ export interface RowWrite {
 export interface Batch {
   readonly revision: number;
   readonly writes: readonly RowWrite[];
+  /** The largest number given out so far that must never be given out again; 0: none. */
+  readonly lastId?: number;
 }
 
 /** A stored row, with the revision of the batch that wrote it last. */
@@ -31,6 +33,9 @@ export interface StoredRow {
  * - `load` yields every row once, in key order, in chunks; it is called once, before the first
  *   commit. A row that is damaged or missing fails the load, naming what is wrong.
  * - `revision` is that of the last durable batch; 0 when there is none.
+ * - `lastId` is the largest that any batch has named, whatever became of the rows: it is kept apart
+ *   from them, and so is `revision`. Where rows were lost, and somebody accepted it, both are beyond
+ *   what was lost.
  * - `close` waits for commits under way, frees the data for another process, and may be called
  *   again.
  *
@@ -40,6 +45,7 @@ export interface StoredRow {
 export interface Store {
   readonly name: string;
   revision(): number;
+  lastId(): number;
   load(): AsyncIterable<readonly StoredRow[]>;
   commit(batch: Batch): Promise<void>;
   close(): Promise<void>;

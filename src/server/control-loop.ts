@@ -294,8 +294,9 @@ export class ControlLoop {
     this.#flushing.push(batch);
     this.#open = openBatch(toRevision(batch.revision + 1));
     const startedAtMs = this.#options.clock.nowMs();
+    const { lastJobId: lastId } = this.#state.counter;
     this.#options.store
-      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch) })
+      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch), lastId })
       .then(
         () => this.#committed(batch, startedAtMs),
         (cause: unknown) => this.#break("the store failed", cause),

@@ -1,5 +1,5 @@
 import type { JobId } from "../core/model/ids.ts";
-import { revision } from "../core/model/ids.ts";
+import { jobId, revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
@@ -17,6 +17,7 @@ import { ControlLoop } from "./control-loop.ts";
 import { createOperations } from "./create-operations.ts";
 import { Credentials } from "./credentials.ts";
 import type { Operations } from "./operations.ts";
+import { startupStep } from "./startup-step.ts";
 import { Ticker } from "./ticker.ts";
 import { WatchHub } from "./watch-hub.ts";
 
@@ -46,7 +47,14 @@ export interface ControlPlane {
 /** Reads the store back, notes that no agent is connected yet, and starts to serve. */
 export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { store, clock, logger } = options;
-  const state = await loadState(store);
+  let rows = 0;
+  const progress = (): string => `${rows.toLocaleString("en-US")} rows so far`;
+  const loading = loadState(store, (count) => (rows += count));
+  const state = await startupStep(
+    { what: "all rows to load", advice: "", progress },
+    loading,
+    options,
+  );
   const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
   const hub = new WatchHub(revision(store.revision()), jobOf);
   const policy = openPolicy(options);
@@ -66,7 +74,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   });
   const sessions = new AgentSessions({ loop: () => loop, jobOf, clock, logger });
   const ticker = new Ticker({ state, loop, clock, logger, settings: options.settings });
-  await loop.submit({ kind: "recover", nowMs: clock.nowMs() });
+  const lastJobId = jobId(store.lastId());
+  await loop.submit({ kind: "recover", nowMs: clock.nowMs(), lastJobId });
   ticker.arrange();
   const close = async (): Promise<void> => {
     ticker.close();
@@ -98,12 +107,13 @@ function openPolicy({ policies, random, logger }: ControlPlaneOptions): PlanPoli
   return createPolicy({ ...policies, seed }, fraction);
 }
 
-async function loadState(store: Store): Promise<State> {
+async function loadState(store: Store, onRows: (count: number) => void): Promise<State> {
   const state = new State();
   state.startLoading();
   const load = createRowLoader(state);
   let mistake: { readonly error: unknown } | undefined;
   for await (const rows of store.load()) {
+    onRows(rows.length);
     try {
       if (mistake === undefined) for (const { key, value } of rows) load(key, value);
     } catch (error) {

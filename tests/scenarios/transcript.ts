@@ -208,7 +208,7 @@ const verbs: Readonly<
     return undefined;
   },
   recover(world) {
-    world.do({ kind: "recover", nowMs: world.nowMs });
+    world.do({ kind: "recover", nowMs: world.nowMs, lastJobId: jobId(0) });
     return undefined;
   },
   wait(world, [duration = ""], { keep = "1000000", age = "7h" }) {

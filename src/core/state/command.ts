@@ -178,7 +178,8 @@ export type Command =
       readonly nowMs: number;
     }
   | { readonly kind: "tick"; readonly nowMs: number; readonly settings: TickSettings }
-  | { readonly kind: "recover"; readonly nowMs: number };
+  /** `lastJobId`: ids up to this were given out, though their jobs may be lost. */
+  | { readonly kind: "recover"; readonly nowMs: number; readonly lastJobId: JobId };
 
 export interface NodeHello {
   readonly nodeId: NodeId;

@@ -12,6 +12,7 @@ import { StoreGate } from "../store-gate.ts";
 export class MemoryDisk {
   readonly rows = new Map<string, StoredRow>();
   revision = 0;
+  lastId = 0;
   #holder: symbol | undefined;
 
   hold(): symbol {
@@ -75,6 +76,7 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
   return {
     name: "memory",
     revision: () => gate.revision,
+    lastId: () => disk.lastId,
     load() {
       gate.beginLoad();
       return chunks();
@@ -95,7 +97,7 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
   };
 }
 
-function writeRows(disk: MemoryDisk, { revision, writes }: Batch): void {
+function writeRows(disk: MemoryDisk, { revision, writes, lastId = 0 }: Batch): void {
   const keys = new Set(writes.map(({ key }) => key));
   invariant(keys.size === writes.length, "a key stands twice in one batch");
   for (const { key, value } of writes) {
@@ -103,4 +105,5 @@ function writeRows(disk: MemoryDisk, { revision, writes }: Batch): void {
     else disk.rows.set(key, { key, value, revision });
   }
   disk.revision = revision;
+  disk.lastId = Math.max(disk.lastId, lastId);
 }

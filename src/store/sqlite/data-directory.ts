@@ -5,7 +5,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
+  lstatSync,
   openSync,
   rmSync,
   statSync,
@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { threadId } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
+import { makeDirectory } from "../../lib/make-directory.ts";
 import { damaged } from "./failures.ts";
 import { migrate } from "./migrations.ts";
 
@@ -30,11 +31,12 @@ export const APPLICATION_ID = 0x42757362;
 export function prepareDirectory(directory: string): string {
   const file = join(directory, "busbar.db");
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    // A pipe, for one, would be waited for without end.
+    for (const name of OURS) checkKind(join(directory, name));
     const found = statSync(file, { throwIfNoEntry: false });
     if (found === undefined) createFile(directory, file);
-    else if (!found.isFile()) throw inTheWay(file);
     else if (found.size === 0) throw damaged(file, "it is empty");
   } catch (error) {
     throw directoryError(error, directory);
@@ -42,11 +44,28 @@ export function prepareDirectory(directory: string): string {
   return file;
 }
 
+const OURS = ["busbar.db", "busbar.db-wal", "busbar.db-shm", "busbar.record", "busbar.pid"];
+
+function checkKind(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true && !existsSync(file)) {
+    throw new AppError(
+      "invalid_argument",
+      `${file} is a link to something that is not there: mend or remove it`,
+      { field: "directory" },
+    );
+  }
+  if (found !== undefined && !statSync(file).isFile()) throw inTheWay(file);
+}
+
 /** Written aside and linked into place, so that the file is never seen half made: no crash makes it empty. */
 function createFile(directory: string, file: string): void {
   if (existsSync(`${file}-wal`)) {
     // SQLite would replay this log into the new database.
     throw damaged(file, "it is gone, but its log (busbar.db-wal) is still there");
+  }
+  if (existsSync(join(directory, "busbar.record"))) {
+    throw damaged(file, "it is gone, but its record (busbar.record) is still there");
   }
   const aside = `${file}-new-${process.pid}-${threadId}`;
   writeFileSync(aside, createImage(file), { mode: 0o600, flush: true });
@@ -85,6 +104,19 @@ function directoryError(error: unknown, directory: string): AppError {
     return new AppError("unavailable", `make room on the disk of ${directory}, then restart`, {
       cause: error,
     });
+  }
+  if (hasCode(error, "ENAMETOOLONG")) {
+    return new AppError("invalid_argument", "the path of the data directory is too long", {
+      cause: error,
+      field: "directory",
+    });
+  }
+  if (hasCode(error, "ENOENT")) {
+    return new AppError(
+      "invalid_argument",
+      `there can be no directory ${directory}: choose another data directory`,
+      { cause: error, field: "directory" },
+    );
   }
   return new AppError(
     "unavailable",

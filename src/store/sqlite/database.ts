@@ -1,45 +1,165 @@
+import { randomInt } from "node:crypto";
+import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import {
+  checkRecord,
+  describeRevisions,
+  refusal,
+  type Found,
+  type Verdict,
+} from "./check-record.ts";
 import { APPLICATION_ID, prepareDirectory } from "./data-directory.ts";
+import {
+  bootId,
+  DurableRecord,
+  readRecord,
+  writeNewRecord,
+  type ReadRecord,
+} from "./durable-record.ts";
 import { damaged, isBusy, readError } from "./failures.ts";
+import { checksumFirstPage } from "./first-page.ts";
 import { describeHolder, removeHolder, writeHolder } from "./holder.ts";
 import type { PackedBatch, PackedRows } from "./messages.ts";
-import { readTotals } from "./meta.ts";
-import { migrate } from "./migrations.ts";
+import { readMeta, readTotals, type Totals, writeMeta } from "./meta.ts";
+import { migrate, readVersion } from "./migrations.ts";
+import type { Mark, RecordState } from "./record-slot.ts";
 import { readRows } from "./row-reader.ts";
 import { RowWriter } from "./row-writer.ts";
 
-/** The open database, used by one thread only. Every method blocks until it is done. */
+/** The open database, used by one thread only. Every method but `commit` is done when it returns. */
 export interface Database {
   readonly file: string;
+  /** Something a person should know, though it stopped nothing. */
+  readonly warning: string | undefined;
   revision(): number;
+  lastId(): number;
   readRows(): Generator<PackedRows>;
-  /** Returns when every batch is on the disk. */
-  commit(batches: readonly PackedBatch[]): void;
+  /** The batches are on the disk when it returns, and so is the record of them when it resolves. */
+  commit(batches: readonly PackedBatch[]): Promise<void>;
   /** Bytes in the log (WAL) that a checkpoint would move into the database. */
   logBytes(): number;
   checkpoint(): void;
   close(): void;
 }
 
-/** Opens or creates the database in the directory, and holds it against every other process. */
+/**
+ * Opens or creates the database in the directory, and holds it against every other process. One
+ * that is older than its record is refused before anything is written: closing it would move what
+ * is left of the log into the database.
+ */
 export function openDatabase(directory: string): Database {
   const file = prepareDirectory(directory);
-  const db = new DatabaseSync(file, { open: false, timeout: 0 });
   try {
-    db.open();
-    configure(db, file);
-    migrate(db, file);
-    const totals = readTotals(db);
-    if (totals === undefined) throw damaged(file, "its totals are not what was written");
-    writeHolder(directory);
-    return createDatabase(db, directory, file, new RowWriter(db, totals));
+    const hasLog = isThere(`${file}-wal`);
+    const firstPage = checkBeforeOpening(directory, file);
+    const db = new DatabaseSync(file, { timeout: 0 });
+    try {
+      return openUnderLock(db, { directory, file, firstPage, hasLog });
+    } catch (error) {
+      if (db.isOpen) db.close();
+      throw error;
+    }
   } catch (error) {
-    if (db.isOpen) db.close();
     if (isBusy(error)) throw held(directory, error);
     throw readError(error, file);
   }
+}
+
+const isThere = (file: string): boolean =>
+  (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+
+/** Looks at the database and its log as they are, and changes neither; returns its first page's checksum. */
+function checkBeforeOpening(directory: string, file: string): number {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 0 });
+  try {
+    checkProgram(db, file); // fails when somebody holds it, also this process: then hands off
+    const firstPage = checksumFirstPage(file);
+    const verdict = checkRecord(readRecord(directory), findOut(db, file, firstPage), bootId());
+    const refused = refusal(verdict, directory, file);
+    if (refused !== undefined) throw refused;
+    return firstPage;
+  } finally {
+    db.close();
+  }
+}
+
+/** What the record is compared with. */
+export function findOut(db: DatabaseSync, file: string, firstPage: number): Found {
+  const schema = readVersion(db, file);
+  if (schema === 0) return { schema, firstPage, totals: EMPTY, identity: undefined };
+  return { schema, firstPage, totals: readTotals(db), identity: readMeta(db, "identity") };
+}
+
+const EMPTY: Totals = { revision: 0, rows: 0, digest: 0 };
+
+interface Opening {
+  readonly directory: string;
+  readonly file: string;
+  readonly firstPage: number;
+  readonly hasLog: boolean;
+}
+
+function openUnderLock(db: DatabaseSync, opening: Opening): Database {
+  const { directory, file } = opening;
+  configure(db, file);
+  rmSync(`${file}-shm`, { force: true }); // which only readers use, and nobody else may read now
+  const read = readRecord(directory);
+  const found = findOut(db, file, opening.firstPage);
+  const verdict = checkRecord(read, found, bootId());
+  const refused = refusal(verdict, directory, file);
+  if (refused !== undefined) throw refused;
+  migrate(db, file);
+  const totals = readTotals(db);
+  if (totals === undefined) throw damaged(file, "its totals are not what was written");
+  const writer = new RowWriter(db, totals);
+  if (verdict.kind === "cut-short") writer.skipTo(verdict.to);
+  const record = beginRecord(db, opening, found, read, writer.totals);
+  writeHolder(directory);
+  return createDatabase(db, { directory, file, writer, record, warning: warn(verdict, read) });
+}
+
+/** The record of this start. Before the database is told that there is one, it is on the disk. */
+function beginRecord(
+  db: DatabaseSync,
+  { directory, file, firstPage, hasLog }: Opening,
+  found: Found,
+  read: ReadRecord,
+  totals: Readonly<Totals>,
+): DurableRecord {
+  const old = read.kind === "read" ? read.state : undefined;
+  const identity = found.identity ?? randomInt(2 ** 47);
+  const schema = readVersion(db, file);
+  // With a log the file may still have the page from before a migration.
+  const known = schema === old?.schema ? old.firstPage : undefined;
+  const state: RecordState = {
+    identity,
+    sequence: (old?.sequence ?? 0) + 1,
+    durable: { ...totals },
+    intended: { ...totals },
+    lastId: old?.lastId ?? 0,
+    atMs: Date.now(),
+    boot: bootId(),
+    schema,
+    firstPage: hasLog ? known : schema === found.schema ? firstPage : undefined,
+  };
+  writeNewRecord(directory, state);
+  if (found.identity === undefined) writeMeta(db, "identity", identity);
+  return new DurableRecord(directory, state);
+}
+
+function warn(verdict: Verdict, read: ReadRecord): string | undefined {
+  if (verdict.kind === "cut-short") {
+    return (
+      `the machine stopped while ${describeRevisions(verdict.from, verdict.to)} were written, which ` +
+      "are not in the database: nobody had been answered, unless the disk lost what it had taken"
+    );
+  }
+  if (read.kind === "read" && read.badSlots > 0 && read.state.boot === bootId()) {
+    return `${read.badSlots} slots of busbar.record were damaged; the others say all of it`;
+  }
+  return undefined;
 }
 
 function configure(db: DatabaseSync, file: string): void {
@@ -50,31 +170,56 @@ function configure(db: DatabaseSync, file: string): void {
   db.exec("PRAGMA wal_autocheckpoint = 0"); // it would make one unlucky commit wait
   db.exec(`PRAGMA journal_size_limit = ${limits.storeWalBytesMax}`);
   db.exec(`PRAGMA cache_size = -${limits.storeCacheBytes / 1024}`);
-  if (readNumber(db, "application_id") !== APPLICATION_ID) {
-    throw damaged(file, "it is a database of another program");
-  }
+  checkProgram(db, file);
   db.exec("BEGIN IMMEDIATE; ROLLBACK"); // a file that we cannot write fails here, not later
 }
 
-function createDatabase(
-  db: DatabaseSync,
-  directory: string,
-  file: string,
-  writer: RowWriter,
-): Database {
+function checkProgram(db: DatabaseSync, file: string): void {
+  db.prepare("SELECT count(*) FROM sqlite_schema").get(); // the pragma alone needs no lock
+  if (readNumber(db, "application_id") === APPLICATION_ID) return;
+  throw damaged(file, "it is a database of another program");
+}
+
+interface Parts {
+  readonly directory: string;
+  readonly file: string;
+  readonly writer: RowWriter;
+  readonly record: DurableRecord;
+  readonly warning: string | undefined;
+}
+
+function createDatabase(db: DatabaseSync, parts: Parts): Database {
+  const { directory, file, writer, record, warning } = parts;
   const pageBytes = readNumber(db, "page_size");
   const logState = db.prepare("PRAGMA wal_checkpoint(NOOP)"); // reports, and does nothing
   return {
     file,
+    warning,
     revision: () => writer.totals.revision,
+    lastId: () => record.state.lastId,
     readRows: () => readRows(db, file, writer.totals),
-    commit: (batches) => writer.commit(batches),
+    commit(batches) {
+      const lastId = Math.max(...batches.map((batch) => batch.lastId));
+      let recorded: Promise<void> = Promise.resolve();
+      const mark = (): Mark => ({ ...writer.totals });
+      try {
+        writer.commit(batches, () => {
+          recorded = record.intend(mark(), lastId);
+        });
+      } catch (error) {
+        recorded.catch(() => undefined); // the first failure is the one to tell
+        throw error;
+      }
+      record.confirm(mark());
+      return recorded;
+    },
     logBytes() {
       const { log, checkpointed } = logState.get() ?? {};
       return (Number(log) - Number(checkpointed)) * pageBytes;
     },
     checkpoint: () => db.exec("PRAGMA wal_checkpoint(PASSIVE)"),
     close() {
+      record.close();
       removeHolder(directory);
       db.close(); // as the last connection it also moves the log into the database
     },

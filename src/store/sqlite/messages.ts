@@ -15,6 +15,7 @@ export interface PackedWrites {
 
 export interface PackedBatch {
   readonly revision: number;
+  readonly lastId: number;
   readonly parts: readonly PackedWrites[]; // several only when a string would get too long
 }
 
@@ -36,7 +37,7 @@ export type ToThread =
   | { readonly kind: "close" };
 
 export type FromThread =
-  | { readonly kind: "opened"; readonly revision: number }
+  | { readonly kind: "opened"; readonly revision: number; readonly lastId: number }
   | { readonly kind: "refused"; readonly failure: Failure } // and the thread ends
   | { readonly kind: "rows"; readonly rows: PackedRows }
   | { readonly kind: "loaded" }
@@ -48,7 +49,7 @@ export interface ThreadData {
   readonly directory: string;
 }
 
-export function packBatch({ revision, writes }: Batch): PackedBatch {
+export function packBatch({ revision, writes, lastId = 0 }: Batch): PackedBatch {
   const parts: PackedWrites[] = [];
   let lengths: number[] = [];
   let text = "";
@@ -64,7 +65,7 @@ export function packBatch({ revision, writes }: Batch): PackedBatch {
     if (text.length >= limits.storePartCharsMax) endPart();
   }
   endPart();
-  return { revision, parts };
+  return { revision, lastId, parts };
 }
 
 export function unpackRows({ keys, text, lengths, revisions }: PackedRows): readonly StoredRow[] {

@@ -1,8 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
-/** One number about the whole database. `schema` is read by every version, older ones too. */
-export type MetaName = "schema" | keyof Totals;
+/**
+ * One number about the whole database. `schema` is read by every version, older ones too;
+ * `identity` is drawn once, and says that there is a record of it (durable-record.ts).
+ */
+export type MetaName = "schema" | "identity" | keyof Totals;
 
 /**
  * What all rows must add up to. Changed in the transaction that changes the rows, and compared

@@ -35,7 +35,8 @@ export function migrate(db: DatabaseSync, file: string, ladder = migrations): vo
   }
 }
 
-function readVersion(db: DatabaseSync, file: string): number {
+/** 0 for a database without tables. */
+export function readVersion(db: DatabaseSync, file: string): number {
   const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get();
   if (table === undefined) return 0;
   const version = readMeta(db, "schema");

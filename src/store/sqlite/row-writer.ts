@@ -38,17 +38,27 @@ export class RowWriter {
     return this.#totals;
   }
 
-  /** All batches in one transaction: one flush to the disk for everyone who waits. */
-  commit(batches: readonly PackedBatch[]): void {
+  /**
+   * All batches in one transaction: one flush to the disk for everyone who waits. `beforeFlush` sees
+   * the totals as they will be.
+   */
+  commit(batches: readonly PackedBatch[], beforeFlush: () => void): void {
     this.#db.exec("BEGIN IMMEDIATE");
     try {
       for (const batch of batches) this.#writeBatch(batch);
       this.#writeTotals(this.#totals);
+      beforeFlush();
       this.#db.exec("COMMIT");
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw error;
     }
+  }
+
+  /** Goes on from a revision that nobody has seen yet. */
+  skipTo(revision: number): void {
+    this.#totals.revision = revision;
+    this.#writeTotals(this.#totals);
   }
 
   #writeBatch({ revision, parts }: PackedBatch): void {

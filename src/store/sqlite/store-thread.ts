@@ -1,4 +1,5 @@
 import { receiveMessageOnPort, type MessagePort } from "node:worker_threads";
+import { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Database } from "./database.ts";
@@ -15,6 +16,7 @@ export class StoreThread {
   readonly #database: Database;
   readonly #idle: NodeJS.Timeout;
   #isBroken = false;
+  #sealed: Promise<void> = Promise.resolve(); // when all that is committed is also recorded
   #group: PackedBatch[] = [];
   #groupRows = 0;
   #rows: Generator<PackedRows> | undefined;
@@ -28,7 +30,13 @@ export class StoreThread {
 
   start(): void {
     this.#port.on("message", (message: ToThread) => this.#receive(message));
-    this.#send({ kind: "opened", revision: this.#database.revision() });
+    const { warning } = this.#database;
+    if (warning !== undefined) this.#warn(new AppError("internal", warning));
+    this.#send({
+      kind: "opened",
+      revision: this.#database.revision(),
+      lastId: this.#database.lastId(),
+    });
   }
 
   /** Takes everything that waits, not only what woke us: that is what makes groups. */
@@ -59,7 +67,8 @@ export class StoreThread {
         this.#rows = undefined;
         return;
       case "close":
-        return this.#close();
+        void this.#sealed.then(() => this.#close()); // it never fails
+        return;
       default:
         unreachable(message);
     }
@@ -77,10 +86,18 @@ export class StoreThread {
     this.#group = [];
     this.#groupRows = 0;
     this.#attempt(writeError, () => {
-      this.#database.commit(batches);
-      this.#send({ kind: "committed", revision: this.#database.revision() });
+      const sealed = this.#database.commit(batches);
+      const revision = this.#database.revision();
+      this.#sealed = Promise.all([this.#sealed, sealed]).then(
+        () => this.#tellCommitted(revision),
+        (error: unknown) => this.#fail(error, writeError),
+      );
     });
     this.#moveLog(limits.storeWalBytesMax);
+  }
+
+  #tellCommitted(revision: number): void {
+    if (!this.#isBroken) this.#send({ kind: "committed", revision });
   }
 
   /** When nobody waits if that comes soon enough, and in any case before the log grows too long. */
@@ -112,7 +129,7 @@ export class StoreThread {
       this.#database.close();
     } catch (error) {
       // What was acknowledged is in the log, which the next start reads.
-      this.#send({ kind: "warned", failure: toFailure(writeError(error, this.#database.file)) });
+      this.#warn(writeError(error, this.#database.file));
     }
     this.#port.close(); // with it the thread ends
   }
@@ -122,9 +139,18 @@ export class StoreThread {
     try {
       work();
     } catch (error) {
-      this.#isBroken = true;
-      this.#send({ kind: "failed", failure: toFailure(toError(error, this.#database.file)) });
+      this.#fail(error, toError);
     }
+  }
+
+  #fail(error: unknown, toError: typeof writeError): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#send({ kind: "failed", failure: toFailure(toError(error, this.#database.file)) });
+  }
+
+  #warn(about: AppError): void {
+    this.#send({ kind: "warned", failure: toFailure(about) });
   }
 
   #send(message: FromThread): void {

@@ -36,6 +36,7 @@ class ThreadStore implements Store {
   readonly #exited = Promise.withResolvers<void>();
   readonly #waiting: Waiting[] = []; // bounded by the gate
   #gate = new StoreGate(0);
+  #lastId = 0;
   #stream: RowStream | undefined;
   #isClosing = false;
 
@@ -56,6 +57,10 @@ class ThreadStore implements Store {
     return this.#gate.revision;
   }
 
+  lastId(): number {
+    return this.#lastId;
+  }
+
   load(): AsyncIterable<readonly StoredRow[]> {
     this.#gate.beginLoad();
     const stream = new RowStream(() => this.#send({ kind: "more" }));
@@ -68,6 +73,7 @@ class ThreadStore implements Store {
     return new Promise((resolve, reject) => {
       const packed = packBatch(batch);
       this.#gate.admit(batch);
+      this.#lastId = Math.max(this.#lastId, packed.lastId);
       this.#send({ kind: "commit", batch: packed });
       this.#waiting.push({ revision: batch.revision, resolve, reject });
     });
@@ -98,6 +104,7 @@ class ThreadStore implements Store {
     switch (message.kind) {
       case "opened":
         this.#gate = new StoreGate(message.revision);
+        this.#lastId = message.lastId;
         return this.#opening.resolve();
       case "refused":
         this.#gate.fail(fromFailure(message.failure)); // told when the thread is gone

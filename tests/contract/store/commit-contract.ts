@@ -19,6 +19,17 @@ export function describeCommits(contract: StoreContract): void {
     );
 
     test(
+      "the largest id that was named is kept, whatever later batches name",
+      withStore(contract, async (store, reopen) => {
+        expect(store.lastId()).toBe(0);
+        await store.commit({ revision: 1, writes: [put("a", "1")], lastId: 7 });
+        await store.commit({ revision: 2, writes: [del("a")], lastId: 3 });
+        await store.commit({ revision: 3, writes: [] });
+        expect((await reopen()).lastId()).toBe(7);
+      }),
+    );
+
+    test(
       "batches commit in the order of the calls, also when nobody waits for the last one",
       withStore(contract, async (store, reopen) => {
         const resolved: number[] = [];

@@ -40,6 +40,12 @@ function flipIn(text: string): (file: string) => Promise<void> {
   };
 }
 
+async function flipAt(file: string, at: number): Promise<void> {
+  const bytes = await readFile(file);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  await writeFile(file, bytes);
+}
+
 interface Damage {
   readonly what: string;
   readonly damage: (file: string) => Promise<void>;
@@ -87,7 +93,12 @@ const damages: readonly Damage[] = [
   {
     what: "a missing table",
     damage: editWith("DROP TABLE rows"),
-    says: "its tables are not those that were made",
+    says: "its first page is not what was written",
+  },
+  {
+    what: "a flipped bit where no row is",
+    damage: (file) => flipAt(file, 200),
+    says: "its first page is not what was written",
   },
   { what: "half of the file", damage: (file) => truncate(file, 40_000), says: "pages" },
   { what: "all but the first page", damage: (file) => truncate(file, 4096), says: "pages" },

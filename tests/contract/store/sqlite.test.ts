@@ -14,15 +14,18 @@ import { del, loadAll, put } from "./store-data.ts";
 describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
 
 describe("sqlite store: its files", () => {
-  test("the directory is made for this user alone, and a closed store leaves one file", () =>
+  test("the directory is made for this user alone, and a closed store leaves the database and its record", () =>
     withDirectory(async (data) => {
       await withSqlite(data, async (store) => {
         await store.commit({ revision: 1, writes: [put("a", "1")] });
-        expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.db-wal", "busbar.pid"]);
+        const files = ["busbar.db", "busbar.db-wal", "busbar.pid", "busbar.record"];
+        expect(readdirSync(data).toSorted()).toEqual(files);
       });
       expect(statSync(data).mode & 0o777).toBe(0o700);
-      expect(statSync(join(data, "busbar.db")).mode & 0o777).toBe(0o600);
-      expect(readdirSync(data)).toEqual(["busbar.db"]);
+      for (const file of ["busbar.db", "busbar.record"]) {
+        expect(statSync(join(data, file)).mode & 0o777).toBe(0o600);
+      }
+      expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.record"]);
     }));
 
   test("a file where the directory should be is refused, saying so", () =>
@@ -145,7 +148,9 @@ describe("sqlite store: its thread", () => {
     }
     const { port1, port2 } = new MessageChannel();
     const done = (): void => undefined;
-    const rest = { file: "", revision: () => 0, commit: done, logBytes: () => 0, checkpoint: done };
+    const commit = (): Promise<void> => Promise.resolve();
+    const numbers = { revision: () => 0, lastId: () => 0, logBytes: () => 0 };
+    const rest = { file: "", warning: undefined, ...numbers, commit, checkpoint: done };
     const close = (): void => void (isClosed = true);
     new StoreThread(port1, { ...rest, readRows, close }).start();
     port2.postMessage({ kind: "load" } satisfies ToThread, []);

@@ -127,9 +127,13 @@ class Removal {
   }
 }
 
-/** After a start of the server no agent is connected, whatever the rows say. */
-export function recover(state: State, { nowMs }: CommandOf<"recover">): Decision<undefined> {
+/** After a start of the server no agent is connected, whatever the rows say; ids go on where they were. */
+export function recover(
+  state: State,
+  { nowMs, lastJobId }: CommandOf<"recover">,
+): Decision<undefined> {
   const changes: Change[] = [];
+  if (lastJobId > state.counter.lastJobId) changes.push({ table: "counter", row: { lastJobId } });
   for (const { node } of state.nodes.values()) {
     if (node.link.kind === "connected") changes.push(disconnected(node, nowMs));
   }

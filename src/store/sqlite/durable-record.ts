@@ -1,0 +1,135 @@
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  write,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { threadId } from "node:worker_threads";
+import { decodeSlot, encodeSlot, SLOT_BYTES, type Mark, type RecordState } from "./record-slot.ts";
+
+/** Slots are pages apart: a write that power cuts short can hurt no other. */
+const SLOT_STRIDE = 4096;
+const SLOTS = 8;
+const FILE_BYTES = SLOTS * SLOT_STRIDE;
+/** Writes under way at once; fewer than half of the slots, so that good ones are always left. */
+const UNDER_WAY_MAX = 3;
+
+export const recordFile = (directory: string): string => join(directory, "busbar.record");
+
+export type ReadRecord =
+  | { readonly kind: "missing" }
+  | { readonly kind: "damaged" } // no slot says anything
+  | { readonly kind: "read"; readonly state: RecordState; readonly badSlots: number };
+
+/** The newest slot that is whole. Slots that are not may be writes that the power cut short. */
+export function readRecord(directory: string): ReadRecord {
+  const file = recordFile(directory);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return { kind: "missing" };
+  if (!found.isFile() || found.size > FILE_BYTES) return { kind: "damaged" };
+  const bytes = readFileSync(file);
+  let newest: RecordState | undefined;
+  let badSlots = 0;
+  for (let at = 0; at < FILE_BYTES; at += SLOT_STRIDE) {
+    const state = decodeSlot(bytes.subarray(at, at + SLOT_BYTES));
+    if (state === "empty") continue;
+    if (state === undefined) badSlots += 1;
+    else if (newest === undefined || state.sequence > newest.sequence) newest = state;
+  }
+  return newest === undefined ? { kind: "damaged" } : { kind: "read", state: newest, badSlots };
+}
+
+/** Written aside and renamed into place, so that it is never seen half made. */
+export function writeNewRecord(directory: string, state: RecordState): void {
+  const bytes = Buffer.alloc(FILE_BYTES);
+  encodeSlot(state).copy(bytes);
+  const aside = `${recordFile(directory)}-new-${process.pid}-${threadId}`;
+  writeFileSync(aside, bytes, { mode: 0o600, flush: true });
+  renameSync(aside, recordFile(directory));
+  const descriptor = openSync(directory, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** Of this start of the machine; "" where nothing tells, which is like no other. */
+export function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim().slice(0, 36);
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Says, outside of the database and its log, how far both have come: so that a log that lost its
+ * end is not taken for one that never had it (docs/design/durable-record.md).
+ *
+ * For each commit: `intend` before the log is flushed, and its write is flushed at the same time;
+ * `confirm` when the log is on the disk. What `confirm` writes is seen after kill -9 whatever
+ * happens; the power may take it, and then `intended` tells that a commit was under way.
+ */
+export class DurableRecord {
+  readonly #flushed: number; // O_DSYNC: a write returns when it is on the disk
+  readonly #cached: number;
+  readonly #underWay = new Set<number>(); // places in the file
+  #state: RecordState;
+  #place: number; // of the newest slot
+
+  constructor(directory: string, state: RecordState) {
+    this.#state = state;
+    this.#place = 0; // where a new record begins
+    const file = recordFile(directory);
+    this.#flushed = openSync(file, constants.O_RDWR | constants.O_DSYNC);
+    this.#cached = openSync(file, constants.O_RDWR);
+  }
+
+  get state(): RecordState {
+    return this.#state;
+  }
+
+  /** A commit begins. Resolves when the disk knows of it; other commits need not wait for that. */
+  intend(intended: Mark, lastId: number): Promise<void> {
+    const bytes = this.#next({ intended, lastId: Math.max(lastId, this.#state.lastId) });
+    const place = this.#place;
+    if (this.#underWay.size >= UNDER_WAY_MAX) {
+      writeSync(this.#flushed, bytes, 0, SLOT_BYTES, place);
+      return Promise.resolve();
+    }
+    this.#underWay.add(place);
+    return new Promise((resolve, reject) => {
+      write(this.#flushed, bytes, 0, SLOT_BYTES, place, (error) => {
+        this.#underWay.delete(place);
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  /** The commit is on the disk: what it holds may be acknowledged once `intend` has resolved. */
+  confirm(durable: Mark): void {
+    const bytes = this.#next({ durable });
+    writeSync(this.#cached, bytes, 0, SLOT_BYTES, this.#place);
+  }
+
+  close(): void {
+    fsyncSync(this.#cached);
+    closeSync(this.#cached);
+    closeSync(this.#flushed);
+  }
+
+  /** Moves to the next slot; one whose write is under way would come to lie over a newer one. */
+  #next(changed: Partial<RecordState>): Buffer {
+    const sequence = this.#state.sequence + 1;
+    this.#state = { ...this.#state, ...changed, sequence, atMs: Date.now() };
+    do this.#place = (this.#place + SLOT_STRIDE) % FILE_BYTES;
+    while (this.#underWay.has(this.#place));
+    return encodeSlot(this.#state);
+  }
+}
