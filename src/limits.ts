@@ -171,13 +171,27 @@ export const limits = {
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener
   httpKeepAliveMs: 72_000, // for the next request on a connection; longer than proxies keep theirs
-  requestReceiveMsMax: 60_000, // for an HTTP request to arrive completely
+  headersReceiveMsMax: 10_000, // for the headers of an HTTP request to arrive
+  requestReceiveMsMax: 60_000, // for a request to arrive completely
+  smallMessageBytesMax: 64 * KIB, // a request up to this size never waits for a larger one
+  smallRequestBytesTotalMax: 64 * MIB, // of small requests and the beginnings of large ones
+  smallRequestBytesPerConnectionMax: 16 * MIB,
+  largeRequestBytesTotalMax: 192 * MIB, // of large requests, as large as they announce themselves
+  largeRequestBytesPerConnectionMax: 128 * MIB,
+  openRequestBytes: 4 * KIB, // memory of a request that has begun, beside its bytes
+  requestsWaitingMax: 256, // for room; each holds up to 128 KiB meanwhile
+  requestStallMs: 2_000, // while others wait, a large request must grow in this time by:
+  requestProgressBytesMin: 128 * KIB,
+  refusedRequestMsMax: 1_000, // for a caller to end a request that was answered already
+  answerBytesTotalMax: 256 * MIB, // of answers and messages that peers have not read
+  answerBytesPerConnectionMax: 128 * MIB,
   grpcStreamsPerConnectionMax: 1_000,
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
   grpcKeepaliveTimeoutMs: 10_000,
   firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
+  streamQueueBytesMax: 64 * MIB,
   sseHeartbeatIntervalMs: 15_000,
   outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this
   drainMsMax: 5_000, // from asking streams to end to closing their connections
@@ -308,6 +322,11 @@ invariant(
   limits.goScheduleExecsMax < limits.streamQueueMessagesMax,
   "what may be under way to a worker must not end its stream",
 );
+invariant(
+  limits.goScheduleUntakenBytesMax <= limits.streamQueueBytesMax &&
+    limits.streamQueueBytesMax < limits.answerBytesPerConnectionMax,
+  "what one worker has not acknowledged must not end its stream",
+);
 invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
 invariant(
   limits.factTextLengthMax <= limits.graphTextLengthMax,
@@ -328,6 +347,25 @@ invariant(
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,
   "a document must fit what a connection may hold",
+);
+invariant(
+  limits.documentBytesMax < limits.largeRequestBytesPerConnectionMax &&
+    limits.largeRequestBytesPerConnectionMax < limits.largeRequestBytesTotalMax,
+  "a document must fit what a connection may hold, and one connection must not hold everything",
+);
+invariant(
+  2 * limits.smallRequestBytesPerConnectionMax < limits.smallRequestBytesTotalMax,
+  "one connection must not hold the reserve for small requests",
+);
+invariant(
+  limits.requestsWaitingMax * (limits.smallMessageBytesMax + limits.openRequestBytes) <
+    limits.smallRequestBytesTotalMax / 2,
+  "requests that wait for room must not hold the reserve for small requests",
+);
+invariant(
+  limits.documentBytesMax < limits.answerBytesPerConnectionMax &&
+    limits.answerBytesPerConnectionMax < limits.answerBytesTotalMax,
+  "an answer about many clusters must fit what a connection may hold",
 );
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,

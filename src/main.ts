@@ -22,9 +22,10 @@ import type { Logger } from "./ports/logger.ts";
 // Below the call of runCli only functions may be declared: a constant would not exist yet.
 enableCompileCache();
 // Set by ./busbar. The C library has read it; jobs, which inherit the rest, must not see it.
-if (process.env["BUSBAR_SET_ARENA_MAX"] !== undefined) {
+if (process.env["BUSBAR_SET_MALLOC"] !== undefined) {
   delete process.env["MALLOC_ARENA_MAX"];
-  delete process.env["BUSBAR_SET_ARENA_MAX"];
+  delete process.env["MALLOC_MMAP_THRESHOLD_"];
+  delete process.env["BUSBAR_SET_MALLOC"];
 }
 
 const services: Services = {

@@ -2,6 +2,7 @@ import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
 import type { GrpcService } from "./api/grpc/service.ts";
+import { type CallMemory, createCallMemory } from "./api/grpc/memory.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
@@ -66,9 +67,10 @@ export async function runServer(
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined); // whoever waits for `closed` hears of it
   const plane = await openPlane(options, broken.reject);
+  const memory = createCallMemory();
   const opened = async () => {
     const rainbowSecretFile = await openSecrets(plane, options);
-    return { ...(await openDoors(plane, options)), rainbowSecretFile };
+    return { ...(await openDoors(plane, options, memory)), rainbowSecretFile };
   };
   const doors = await opened().catch(async (error: unknown) => {
     await plane.close();
@@ -78,7 +80,7 @@ export async function runServer(
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const stopCollecting = collectWhenIdle(options.clock);
+  const stopCollecting = collectWhenIdle(options.clock, () => memory.requests.counts.released);
   const serve = async (): Promise<void> => {
     try {
       await Promise.race([stopped, broken.promise]);
@@ -133,7 +135,7 @@ async function openSecrets(
   return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
 }
 
-async function openDoors(plane: ControlPlane, options: ServerOptions) {
+async function openDoors(plane: ControlPlane, options: ServerOptions, memory: CallMemory) {
   const { operations, sessions } = plane;
   const { logger } = options;
   const traffic = createTraffic();
@@ -160,18 +162,20 @@ async function openDoors(plane: ControlPlane, options: ServerOptions) {
   };
   try {
     const services = [...native, ...rainbow, ...(mayBeOnMain(options) ? goSchedule : [])];
-    const grpc = await open(createGrpcServer({ address: options.grpc, services, logger }));
+    const grpc = await open(createGrpcServer({ address: options.grpc, services, logger, memory }));
     const openDoor = async (
       door: Pick<GrpcServerOptions, "address" | "tls"> | undefined,
       flag: string,
       served: readonly GrpcService[],
     ): Promise<GrpcServer | undefined> =>
-      door && open(createGrpcServer({ ...door, flag, services: served, logger }));
+      door && open(createGrpcServer({ ...door, flag, services: served, logger, memory }));
     const old = await openDoor(options.rainbow, "--rainbow", rainbow);
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const { version } = manifest;
     const address = options.http;
-    const http = await open(createHttpServer({ operations, address, logger, version, traffic }));
+    const http = await open(
+      createHttpServer({ operations, address, logger, version, traffic, memory }),
+    );
     return {
       httpAddress: http.address,
       grpcAddress: grpc.address,

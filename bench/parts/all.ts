@@ -11,6 +11,7 @@ import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
 import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
+import { bytesUnderWay } from "./k-bytes.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -34,6 +35,7 @@ const cases: readonly Case[] = [
   manyTasks,
   bulkSchedule,
   oneTask,
+  bytesUnderWay,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

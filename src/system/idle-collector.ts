@@ -18,13 +18,15 @@ const OBJECT_BYTES_MAX = 96 * 1024 ** 2;
  *
  * An ordinary collection leaves the pages with V8; the one it makes as a last resort hands them to
  * the operating system, but takes several times as long. So that is made only when few objects are
- * left. Does nothing when the process was not started with --expose-gc. Returns how to end it.
+ * left. `releasedBytes` counts up with the bytes of messages that nobody holds any more: they are not
+ * in V8's own heap, but only a collection frees them. Does nothing when the process was not started with --expose-gc. Returns how to end it.
  */
-export function collectWhenIdle(clock: Clock): () => void {
+export function collectWhenIdle(clock: Clock, releasedBytes: () => number): () => void {
   const { gc } = globalThis;
   if (gc === undefined) return () => undefined;
   let lastUtilization = performance.eventLoopUtilization();
   let afterLast = 0;
+  let releasedAtLast = 0;
   let canGiveBack = true; // what the start left goes in any case
   let cancel = (): void => undefined;
   const look = (): void => {
@@ -32,13 +34,16 @@ export function collectWhenIdle(clock: Clock): () => void {
     const busy = performance.eventLoopUtilization(now, lastUtilization).utilization;
     const { kept, objects } = heapBytes();
     let nextMs = LOOK_EVERY_MS;
-    const hasGrown = kept - afterLast > Math.max(GARBAGE_BYTES_MIN, GARBAGE_SHARE_MIN * afterLast);
+    const hasGrown =
+      kept - afterLast > Math.max(GARBAGE_BYTES_MIN, GARBAGE_SHARE_MIN * afterLast) ||
+      releasedBytes() - releasedAtLast > GARBAGE_BYTES_MIN;
     if (busy < BUSY_MAX && (hasGrown || canGiveBack)) {
       const few = objects <= OBJECT_BYTES_MAX;
       if (few) gc({ type: "major", execution: "sync", flavor: "last-resort" });
       else gc();
       const left = heapBytes();
       afterLast = left.kept;
+      releasedAtLast = releasedBytes();
       canGiveBack = !few && left.objects <= OBJECT_BYTES_MAX;
       if (canGiveBack) nextMs = SECOND_PART_MS;
     }

@@ -86,8 +86,10 @@ class BidiCall implements BidiPeer<Message> {
     } catch (error) {
       return this.fail(error);
     }
-    if (this.queued > limits.streamQueueMessagesMax) {
-      this.fail(new AppError("exhausted", `${this.queued} messages wait to be read`));
+    const { queued, queuedBytes } = this.#call;
+    if (queued > limits.streamQueueMessagesMax || queuedBytes > limits.streamQueueBytesMax) {
+      const unread = `${queued} messages (${queuedBytes} bytes) wait to be read`;
+      this.fail(new AppError("exhausted", unread));
     }
   }
 

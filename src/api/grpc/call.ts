@@ -1,7 +1,15 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import type { AnswerHold } from "./answer-bytes.ts";
 import { frameMessage, MessageReader } from "./frames.ts";
+import type { ConnectionMemory } from "./memory.ts";
+import type { RequestHold } from "./request-hold.ts";
 import { GRPC, type GrpcStatus, toGrpcStatus } from "./status.ts";
 
 /** Who calls, and what came beside the request. */
@@ -12,6 +20,8 @@ export interface CallContext {
 }
 
 export interface CallListener {
+  /** The request is one message, which is in use until the answer is given. */
+  readonly takesOne?: boolean;
   /** While the call is paused, nothing more is told. */
   message(bytes: Buffer): void;
   /** The caller will send no more. */
@@ -43,6 +53,12 @@ export class GrpcCall implements CallContext {
   readonly headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
   readonly #reader: MessageReader;
+  readonly #request: RequestHold;
+  readonly #answer: AnswerHold;
+  /** No room for more of the request. */
+  #isWaiting = false;
+  /** Bytes of the message that the listener deals with. */
+  #inUse = 0;
   #listener: CallListener | undefined;
   #isPaused = false;
   #input: "open" | "ended" | "told" = "open";
@@ -52,9 +68,15 @@ export class GrpcCall implements CallContext {
   #unsent = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, memory: ConnectionMemory) {
     this.headers = headers;
     this.#stream = stream;
+    const { requests, requestsHere, answers, answersHere } = memory;
+    this.#request = requests.open(requestsHere, {
+      resume: () => this.#readOn(),
+      drop: (error) => this.#drop(error),
+    });
+    this.#answer = answers.open(answersHere, () => stream.close(constants.NGHTTP2_CANCEL));
     this.#reader = new MessageReader(String(headers["grpc-encoding"] ?? "identity"));
   }
 
@@ -78,9 +100,14 @@ export class GrpcCall implements CallContext {
     stream.on("end", () => {
       this.#input = "ended";
       this.#deliver();
+      this.#request.complete();
     });
-    stream.on("close", () => this.#over());
+    stream.on("close", () => {
+      this.#answer.end();
+      this.#over();
+    });
     stream.on("error", ignore); // "close" follows
+    if (listener.takesOne === true) this.#charge(() => this.#request.begin());
   }
 
   pause(): void {
@@ -90,8 +117,20 @@ export class GrpcCall implements CallContext {
 
   resume(): void {
     this.#isPaused = false;
+    this.#request.release(this.#inUse);
+    this.#inUse = 0;
     this.#deliver();
-    if (!this.#isPaused) this.#stream.resume();
+    if (!this.#isPaused && !this.#isWaiting) this.#stream.resume();
+  }
+
+  /** The request was read: what follows, however long it takes, needs its bytes no more. */
+  releaseRequest(): void {
+    this.#request.end();
+  }
+
+  /** How many bytes wait for the peer to read. */
+  get queuedBytes(): number {
+    return this.#answer.bytes;
   }
 
   /** Returns whether more should be sent now; if not, `drained` tells when. */
@@ -100,7 +139,13 @@ export class GrpcCall implements CallContext {
     const stream = this.#stream;
     if (!stream.headersSent) stream.respond(HEADERS, WITH_TRAILERS);
     this.#unsent++;
-    return stream.write(frameMessage(message), () => this.#unsent--);
+    const bytes = message.byteLength;
+    const isTaken = stream.write(frameMessage(message), () => {
+      this.#unsent--;
+      this.#answer.sent(bytes);
+    });
+    this.#answer.add(bytes);
+    return isTaken;
   }
 
   drained(then: () => void): void {
@@ -112,6 +157,7 @@ export class GrpcCall implements CallContext {
     if (!this.#canSend) return;
     this.#stream.respond(HEADERS, WITH_TRAILERS);
     this.#end(OK_TRAILERS, frameMessage(message));
+    this.#answer.add(message.byteLength);
   }
 
   /** Ends the call after what was sent. */
@@ -132,8 +178,11 @@ export class GrpcCall implements CallContext {
     const trailers = toTrailers(status);
     if (stream.headersSent) return this.#end(trailers);
     this.#isEnding = true;
+    this.#request.end();
+    this.#reader.clear();
     stream.respond({ ...HEADERS, ...trailers }, { endStream: true });
     stream.resume(); // what still comes is of no interest
+    if (this.#input === "open") this.#cutOffLater();
   }
 
   get #canSend(): boolean {
@@ -142,26 +191,76 @@ export class GrpcCall implements CallContext {
 
   #end(trailers: OutgoingHttpHeaders, last?: Buffer): void {
     this.#isEnding = true;
+    this.#request.end();
+    this.#reader.clear();
     const stream = this.#stream;
     stream.once("wantTrailers", () => stream.sendTrailers(trailers));
     if (last === undefined) stream.end();
     else stream.end(last);
-    if (this.#input === "open") stream.resume(); // what still comes is of no interest
+    if (this.#input !== "open") return;
+    stream.resume(); // what still comes is of no interest
+    this.#cutOffLater();
+  }
+
+  /** A caller that never ends its request would hold the stream. At once it would not see the status. */
+  #cutOffLater(): void {
+    const stream = this.#stream;
+    const late = setTimeout(
+      () => stream.close(constants.NGHTTP2_NO_ERROR),
+      limits.refusedRequestMsMax,
+    ).unref();
+    stream.once("close", () => clearTimeout(late));
   }
 
   #receive(chunk: Buffer): void {
     if (this.#isEnding) return;
     this.#reader.push(chunk);
+    this.#charge(() => {
+      if (this.#request.arrived(chunk.length, this.#reader.announced)) return;
+      this.#isWaiting = true;
+      this.#stream.pause();
+    });
     this.#deliver();
+    if (this.#isEnding) return;
+    this.#reader.compact();
+    if (this.#listener?.takesOne === true) return;
+    // An open stream costs nothing while it is silent: only messages that have begun are timed.
+    if (this.#reader.isInside && !this.#isPaused) this.#charge(() => this.#request.begin());
+    else this.#request.complete();
+  }
+
+  /** What finds no room ends the call. */
+  #charge(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.#drop(error);
+    }
+  }
+
+  #drop(error: unknown): void {
+    this.fail(error);
+    this.#over();
+  }
+
+  #readOn(): void {
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.#deliver();
+    if (!this.#isPaused) this.#stream.resume();
   }
 
   #deliver(): void {
-    while (!this.#isPaused && !this.#isEnding) {
+    while (!this.#isPaused && !this.#isWaiting && !this.#isEnding) {
       const message = this.#nextMessage();
       if (message === undefined) break;
+      this.#inUse = Math.max(message.length, this.#reader.takenBytes);
       this.#listener?.message(message);
+      if (this.#isPaused || this.#listener?.takesOne === true) continue;
+      this.#request.release(this.#inUse);
+      this.#inUse = 0;
     }
-    if (this.#input !== "ended" || this.#isPaused || this.#isEnding) return;
+    if (this.#input !== "ended" || this.#isPaused || this.#isWaiting || this.#isEnding) return;
     this.#input = "told";
     this.#listener?.finished();
   }
@@ -172,17 +271,25 @@ export class GrpcCall implements CallContext {
       if (message === undefined && this.#input === "ended" && this.#reader.isInside) {
         throw new AppError("invalid_argument", "the request ends inside a message");
       }
+      const unpacked = (message?.length ?? 0) - this.#reader.takenBytes;
+      if (message !== undefined && unpacked > 0) this.#chargeUnpacked(unpacked);
       return message;
     } catch (error) {
-      this.fail(error);
-      this.#over();
+      this.#drop(error);
       return undefined;
     }
+  }
+
+  /** It is here already: it cannot wait for room. */
+  #chargeUnpacked(bytes: number): void {
+    if (this.#request.arrived(bytes, 0)) return;
+    throw new AppError("exhausted", "no room to unpack the message; try again in a moment");
   }
 
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#request.end();
     clearTimeout(this.#deadline);
     this.#listener?.closed();
   }

@@ -1,9 +1,11 @@
 import { gunzipSync, inflateSync } from "node:zlib";
+import { ByteBlocks } from "../../lib/byte-blocks.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
 // A message of gRPC: one byte that tells whether it is compressed, four that tell its length.
 const HEAD_BYTES = 5;
+const EMPTY = Buffer.alloc(0);
 
 export function frameMessage(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(HEAD_BYTES + message.byteLength);
@@ -18,8 +20,11 @@ export class MessageReader {
   readonly #encoding: string;
   /** Of one message. May be raised before the first byte is pushed. */
   bytesMax: number = limits.messageBytesMax;
-  #chunks: Buffer[] = [];
-  #size = 0;
+  /** How many bytes the last message took on the wire. */
+  takenBytes = 0;
+  /** The beginning of a message that is incomplete; then there is no `#fresh`. */
+  readonly #begun = new ByteBlocks();
+  #fresh: Buffer = EMPTY;
 
   /** `encoding` is how compressed messages are compressed, as the caller's headers say. */
   constructor(encoding: string) {
@@ -31,31 +36,54 @@ export class MessageReader {
     return this.#size > 0;
   }
 
+  /** How many bytes the message that has begun takes, as far as that is known. */
+  get announced(): number {
+    return this.#size < HEAD_BYTES ? this.#size : HEAD_BYTES + this.#head.readUInt32BE(1);
+  }
+
   push(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#size += chunk.length;
+    if (this.#begun.length === 0 && this.#fresh.length === 0) {
+      this.#fresh = chunk;
+      return;
+    }
+    this.compact();
+    this.#begun.append(chunk);
+  }
+
+  /** Bytes that must be kept for later are copied out of the array that brought them. */
+  compact(): void {
+    this.#begun.append(this.#fresh);
+    this.#fresh = EMPTY;
+  }
+
+  clear(): void {
+    this.#begun.clear();
+    this.#fresh = EMPTY;
   }
 
   /** The next message that is complete. Throws AppError when it cannot be taken. */
   next(): Buffer | undefined {
     if (this.#size < HEAD_BYTES) return undefined;
-    if ((this.#chunks[0]?.length ?? 0) < HEAD_BYTES) this.#join();
-    const length = this.#chunks[0]?.readUInt32BE(1) ?? 0;
+    const length = this.#head.readUInt32BE(1);
     if (length > this.bytesMax) throw tooLarge(length, this.bytesMax);
     if (this.#size < HEAD_BYTES + length) return undefined;
-    if (this.#chunks.length > 1) this.#join();
+    if (this.#begun.length > 0) this.#fresh = this.#begun.take();
     return this.#take(length);
   }
 
-  #join(): void {
-    this.#chunks = [Buffer.concat(this.#chunks)];
+  get #size(): number {
+    return this.#begun.length + this.#fresh.length;
+  }
+
+  get #head(): Buffer {
+    return this.#begun.length > 0 ? this.#begun.head : this.#fresh;
   }
 
   #take(length: number): Buffer {
-    const bytes = this.#chunks[0] as Buffer;
+    const bytes = this.#fresh;
     const end = HEAD_BYTES + length;
-    this.#size = bytes.length - end;
-    this.#chunks = this.#size === 0 ? [] : [bytes.subarray(end)];
+    this.takenBytes = end;
+    this.#fresh = end === bytes.length ? EMPTY : bytes.subarray(end);
     const message = bytes.subarray(HEAD_BYTES, end);
     return bytes[0] === 0 ? message : decompress(message, this.#encoding, this.bytesMax);
   }

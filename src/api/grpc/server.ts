@@ -13,6 +13,7 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { GrpcCall } from "./call.ts";
+import { type CallMemory, type ConnectionMemory, createCallMemory, memoryOf } from "./memory.ts";
 import { createExtras, type Extras } from "./extras.ts";
 import { listen, type Listener } from "./listener.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
@@ -31,6 +32,8 @@ export interface GrpcServerOptions {
     readonly allowsPlaintext: boolean;
   };
   readonly logger: Logger;
+  /** Shared with other doors; left out: its own. */
+  readonly memory?: CallMemory | undefined;
   /** How long streams may take to end before they are cut off. */
   readonly drainMs?: number;
   /** How often connections are asked for a sign of life, and how long it may take. */
@@ -59,8 +62,9 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   }
   const sessions = new Set<ServerHttp2Session>();
   const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
+  const { memory = createCallMemory(), keepalive = KEEPALIVE } = options;
   const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
-    serveHttp2(http2, { find, sessions, keepalive: options.keepalive ?? KEEPALIVE });
+    serveHttp2(http2, { find, sessions, keepalive, memory });
   const { address, flag = "--grpc" } = options;
   const listener = await listen({ address, flag }, accepting(options.tls, serve));
   let closed: Promise<void> | undefined;
@@ -105,13 +109,18 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
     find,
     sessions,
     keepalive,
+    memory,
   }: {
     readonly find: Find;
     readonly sessions: Set<ServerHttp2Session>;
     readonly keepalive: NonNullable<GrpcServerOptions["keepalive"]>;
+    readonly memory: CallMemory;
   },
 ): Server {
-  http2.on("stream", (stream: ServerHttp2Stream, headers) => serveCall(find, stream, headers));
+  const connectionOf = memoryOf(memory);
+  http2.on("stream", (stream: ServerHttp2Stream, headers) =>
+    serveCall(find, stream, headers, connectionOf(stream.session ?? stream)),
+  );
   http2.on("session", (session) => {
     sessions.add(session);
     const stop = keepAlive(session, keepalive);
@@ -123,14 +132,19 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
   return http2;
 }
 
-function serveCall(find: Find, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+function serveCall(
+  find: Find,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  memory: ConnectionMemory,
+): void {
   if (headers["content-type"]?.startsWith("application/grpc") !== true) {
     stream.on("error", () => undefined);
     stream.respond({ ":status": 415 }, { endStream: true });
     stream.resume();
     return;
   }
-  const call = new GrpcCall(stream, headers);
+  const call = new GrpcCall(stream, headers, memory);
   const serve = find(headers[":path"] ?? "");
   (serve ?? refuseUnknown)(call);
 }

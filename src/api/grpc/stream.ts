@@ -17,12 +17,17 @@ export function streamHandler(
     const ended = new AbortController();
     const end = (reason: AppError): void => ended.abort(reason);
     const { signal } = ended;
-    const serve = async (request: Buffer): Promise<void> => {
+    // A function of its own: a stream may last for days, and must not keep the bytes of its request.
+    const open = async (request: Buffer): Promise<AsyncIterable<Message>> => {
+      const { headers, peer } = call;
+      const source = handler(decodeRequest(method, request), { headers, peer, signal });
+      call.releaseRequest();
+      return source;
+    };
+    const serve = async (source: Promise<AsyncIterable<Message>>): Promise<void> => {
       host.openStreams.add(end);
       try {
-        const { headers, peer } = call;
-        const source = handler(decodeRequest(method, request), { headers, peer, signal });
-        await pump(method, source, call, signal);
+        await pump(method, await source, call, signal);
         recordEnd(host, method, { code: "ok", startedMs });
         call.end();
       } catch (error) {
@@ -34,7 +39,7 @@ export function streamHandler(
     };
     receiveOne(
       call,
-      (request) => void serve(request),
+      (request) => void serve(open(request)),
       () => ended.abort(),
     );
   };

@@ -45,13 +45,18 @@ export function receiveOne(
 ): void {
   let request: Buffer | undefined;
   const listener: CallListener = {
+    takesOne: true,
     message(bytes) {
       if (request === undefined) request = bytes;
       else call.refuse(notOne("more than one message"));
     },
     finished() {
       if (request === undefined) call.refuse(notOne("no message"));
-      else then(request);
+      else {
+        const whole = request;
+        request = Buffer.alloc(0); // a stream of answers may last for days
+        then(whole);
+      }
     },
     closed,
   };

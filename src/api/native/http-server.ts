@@ -9,6 +9,7 @@ import { answerNoRequest } from "./http/answer-no-request.ts";
 import { type HttpHost, OpenStreams } from "./http/host.ts";
 import type { App } from "./http/typebox-provider.ts";
 import { toListenError } from "../grpc/listen-error.ts";
+import { type CallMemory, createCallMemory } from "../grpc/memory.ts";
 import { createTraffic, type Traffic } from "../grpc/traffic.ts";
 
 export interface HttpServerOptions {
@@ -19,6 +20,8 @@ export interface HttpServerOptions {
   readonly version: string;
   /** Shared with other doors, so that /metrics shows all of them. */
   readonly traffic?: Traffic;
+  /** Shared with other doors; left out: its own. */
+  readonly memory?: CallMemory | undefined;
   /** How long open connections may take to end before they are cut off. */
   readonly drainMs?: number;
   /** Between two signs of life in a watch. */
@@ -40,8 +43,9 @@ const IDLE_CHECK_MS = 20;
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { operations, logger, version, traffic = createTraffic() } = options;
+  const { memory = createCallMemory() } = options;
   const { host, port } = parseAddress(options.address, "--http");
-  const shared: HttpHost = { operations, logger, traffic, streams: new OpenStreams() };
+  const shared: HttpHost = { operations, logger, traffic, memory, streams: new OpenStreams() };
   const app = new Lazy(async () => {
     const { createApp } = await import("./http/app.ts");
     return createApp(shared, {
@@ -53,6 +57,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const server = createServer(
     {
       requestTimeout: limits.requestReceiveMsMax,
+      headersTimeout: limits.headersReceiveMsMax,
+      connectionsCheckingInterval: limits.headersReceiveMsMax / 2,
       keepAliveTimeout: limits.httpKeepAliveMs,
     },
     (request, response) => void answer(app, logger, { request, response }),

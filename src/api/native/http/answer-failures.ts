@@ -4,8 +4,11 @@ import { toHttpError } from "../status.ts";
 import { createAllowedMethods } from "./allowed-methods.ts";
 import { type Failure, toFailure } from "./failure.ts";
 import type { HttpHost } from "./host.ts";
+import { endUnread } from "./memory.ts";
 import type { App } from "./typebox-provider.ts";
 
+/** For programs that heed it: limits are reached for moments, and servers start within seconds. */
+const RETRY_AFTER_SECONDS = 1;
 const outcomes = new WeakMap<object, ErrorCode>();
 
 /** How a request ended, for the counters. */
@@ -22,6 +25,7 @@ export function answerFailures(app: App, { logger }: HttpHost): void {
       const stack = thrown instanceof Error ? thrown.stack : undefined;
       logger.error({ ...fields, error: describeChain(thrown), stack }, "request failed");
     }
+    endUnread(request, reply);
     return answer(reply, failure);
   });
   app.setNotFoundHandler((request, reply) => {
@@ -44,6 +48,7 @@ function noRoute(request: FastifyRequest, path: string, allowed: readonly string
 
 function answer(reply: FastifyReply, { error, status }: Failure): FastifyReply {
   outcomes.set(reply.raw, error.code);
+  if (status === 429 || status === 503) reply.header("retry-after", RETRY_AFTER_SECONDS);
   return reply.code(status).type("application/json; charset=utf-8").send(toHttpError(error));
 }
 

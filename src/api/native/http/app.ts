@@ -6,6 +6,7 @@ import { addHooks } from "./hooks.ts";
 import type { HttpHost } from "./host.ts";
 import { acceptJson } from "./json-body.ts";
 import { addRoutes } from "./routes.ts";
+import { chargeMemory } from "./memory.ts";
 import type { App } from "./typebox-provider.ts";
 
 interface AppOptions {
@@ -36,7 +37,7 @@ export async function createApp(host: HttpHost, options: AppOptions): Promise<Ap
   });
   // Views are sent as they are; the schemas describe them and must not leave anything out.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
-  acceptJson(app);
+  acceptJson(app, chargeMemory(app, host.memory));
   addHooks(app, host, options);
   answerFailures(app, host);
   await addDocs(app, options.version);

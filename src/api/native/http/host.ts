@@ -1,6 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { Operations } from "../../../server/operations.ts";
+import type { CallMemory } from "../../grpc/memory.ts";
 import type { Traffic } from "../../grpc/traffic.ts";
 
 /** What the routes share. */
@@ -8,6 +9,7 @@ export interface HttpHost {
   readonly operations: Operations;
   readonly logger: Logger;
   readonly traffic: Traffic;
+  readonly memory: CallMemory;
   /** Ends the open streams when the server does. */
   readonly streams: OpenStreams;
 }

@@ -1,17 +1,21 @@
 import { AppError } from "../../../lib/errors.ts";
+import type { FastifyRequest } from "fastify";
+import type { ReadBody } from "./memory.ts";
 import type { App } from "./typebox-provider.ts";
 
 /** JSON only, with messages that help, and nothing at all where a body is optional. */
-export function acceptJson(app: App): void {
+export function acceptJson(app: App, readBody: ReadBody): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    const text = String(body);
+  app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
+    const text = await readBody(request);
     // Many clients name the type of a body they do not send.
-    if (text === "") return done(null, undefined);
-    void parse(request, text, (error, value) => {
-      if (error === null) done(null, value);
-      else done(notJson(text, error));
+    if (text === "") return undefined;
+    return new Promise((resolve, reject) => {
+      void parse(request, text, (error, value) => {
+        if (error === null) resolve(value);
+        else reject(notJson(text, error));
+      });
     });
   });
 }
