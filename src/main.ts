@@ -9,6 +9,7 @@ import type {
   GoScheduleFlags,
   Listening,
   LogLevel,
+  RestoreFlags,
   ServerFlags,
   Services,
   UpFlags,
@@ -33,6 +34,8 @@ const services: Services = {
   server: runServerAlone,
   agent: runAgentHere,
   extract: extractFacts,
+  recover: recoverHere,
+  restore: restoreHere,
 };
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
@@ -201,6 +204,20 @@ async function lookAtMachine(flags: AgentFlags, clock: Clock) {
   if (!flags.discovery) return { machine: undefined, hardware: NO_HARDWARE };
   const machine = createSystemMachine(process.env);
   return { machine, hardware: await findHardwareInTime(machine, clock) };
+}
+
+async function recoverHere(flags: { readonly data: string; readonly acceptsLoss: boolean }) {
+  const { recoverData } = await import("./store/sqlite/recover.ts");
+  return recoverData({ directory: resolve(flags.data), acceptsLoss: flags.acceptsLoss });
+}
+
+async function restoreHere({ file, data, replaces }: RestoreFlags) {
+  const { restoreBackup } = await import("./store/sqlite/restore.ts");
+  return restoreBackup({
+    file: resolve(file),
+    directory: resolve(data),
+    replaces: replaces === undefined ? undefined : resolve(replaces),
+  });
 }
 
 async function extractFacts(): Promise<NodeFacts> {

@@ -130,6 +130,44 @@ export interface Listening {
   readonly rainbowSecretFile?: string;
 }
 
+/** What is there of a data directory, and what is lost. */
+export interface Recovery {
+  readonly directory: string;
+  /** Undefined when nothing is wrong. */
+  readonly wrong: string | undefined;
+  readonly problems: readonly string[];
+  readonly source: string;
+  readonly revision: number;
+  readonly rows: number;
+  readonly lostRevisions: { readonly from: number; readonly to: number } | undefined;
+  readonly lostJobs: { readonly from: number; readonly to: number } | undefined;
+  readonly damagedRows: number;
+  readonly orphanTasks: number;
+  readonly keptIn: string | undefined;
+  readonly goesOnAfter: GoesOnAfter;
+}
+
+/** What the next job and the next revision are larger than. */
+export interface GoesOnAfter {
+  readonly lastId: number;
+  readonly revision: number;
+}
+
+export interface Restored {
+  readonly directory: string;
+  readonly revision: number;
+  readonly rows: number;
+  readonly goesOnAfter: GoesOnAfter;
+  /** Whether it is known what was given out after the backup. */
+  readonly isExact: boolean;
+}
+
+export interface RestoreFlags {
+  readonly file: string;
+  readonly data: string;
+  readonly replaces: string | undefined;
+}
+
 /**
  * The long-running commands. They need parts of the product the command line must not know, so
  * they are handed in. Each resolves when it was told to stop and has stopped. `announce` is called
@@ -141,6 +179,8 @@ export interface Services {
   agent(flags: AgentFlags): Promise<void>;
   /** What an agent would tell of this machine. */
   extract(): Promise<NodeFacts>;
+  recover(flags: { readonly data: string; readonly acceptsLoss: boolean }): Promise<Recovery>;
+  restore(flags: RestoreFlags): Promise<Restored>;
 }
 
 /** Everything a command may touch of the process it runs in. */

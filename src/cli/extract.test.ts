@@ -39,7 +39,14 @@ const files: Readonly<Record<string, string>> = {
 async function run(line: string) {
   const written: Record<string, string> = {};
   const given: Partial<Context> = {
-    services: { up: never, server: never, agent: never, extract: async () => facts },
+    services: {
+      up: never,
+      server: never,
+      agent: never,
+      extract: async () => facts,
+      recover: never,
+      restore: never,
+    },
     readInput: async (path) => {
       const text = files[path];
       if (text === undefined) throw new AppError("invalid_argument", `no file ${path}`);

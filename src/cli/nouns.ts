@@ -113,6 +113,18 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./state.ts")).declareState,
   },
   {
+    name: "recover",
+    group: SERVICES,
+    summary: "Say what is lost of a damaged data directory, and go on without it.",
+    load: async () => (await import("./recover.ts")).declareRecover,
+  },
+  {
+    name: "restore",
+    group: SERVICES,
+    summary: "Make a data directory of a backup.",
+    load: async () => (await import("./restore.ts")).declareRestore,
+  },
+  {
     name: "extract",
     group: PLACES,
     summary: "Print what this machine has, or make a cluster's graph of several.",

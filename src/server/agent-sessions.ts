@@ -138,6 +138,14 @@ export class AgentSessions {
     }
     session.startsGiven += starts.length;
     for (const run of stops) session.stop(run);
+    const unknown = stops.filter(({ jobId }) => this.#jobOf(jobId) === undefined).length;
+    if (unknown > 0) {
+      // They ended and were removed while it was away, or their jobs were lost with the data.
+      this.#logger.warn(
+        { node: session.nodeId, runs: unknown },
+        "the agent is told to stop runs of jobs that are not known here",
+      );
+    }
     session.welcome();
     if (session.isForCluster) this.#takers.add(session, hello.cluster);
     this.#logger.info({ node: session.nodeId }, "agent connected");

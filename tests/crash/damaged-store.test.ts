@@ -1,10 +1,38 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { Site } from "../support/busbar.ts";
+import { isAlive, type Running, Site } from "../support/busbar.ts";
+import { eventually } from "../support/eventually.ts";
 
 let site: Site;
 afterEach(() => site.close());
+
+const JOBS = 60;
+
+/** A start that must fail. */
+const startRefused = (): Running => {
+  const ports = ["--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"];
+  return site.start(["server", "--data", site.path("data"), ...ports]);
+};
+
+function flipInLog(): void {
+  const log = join(site.path("data"), "busbar.db-wal");
+  const bytes = readFileSync(log);
+  const at = Math.floor(bytes.length / 2);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(log, bytes);
+}
+
+/** One by one, so that each is a commit of its own. */
+async function submitJobs(command: readonly string[]): Promise<number[]> {
+  const ids: number[] = [];
+  for (let count = 0; count < JOBS; count += 1) {
+    const { jobs } = await site.client.submitJobs({ jobs: [{ spec: { command: [...command] } }] });
+    ids.push(Number(jobs[0]?.id));
+  }
+  return ids;
+}
 
 test("a job row that is gone though its tasks are there: refused as damaged, with what to do", async () => {
   site = new Site();
@@ -17,15 +45,58 @@ test("a job row that is gone though its tasks are there: refused as damaged, wit
   const { changes } = db.prepare("DELETE FROM rows WHERE key LIKE 'job/%'").run();
   expect(changes).toBe(1);
   db.close();
-  const again = site.start([
-    "server",
-    "--data",
-    site.path("data"),
-    "--http",
-    "127.0.0.1:0",
-    "--grpc",
-    "127.0.0.1:0",
-  ]);
+  const again = startRefused();
   expect(await again.end()).toBe(1);
   expect(again.output).toMatch(/busbar\.db is damaged: .*restore it from a backup/);
 });
+
+test("a flipped bit in the log after kill -9: refused; accepted, no id comes twice", async () => {
+  site = new Site();
+  const server = await site.startServer();
+  const ids = await submitJobs(["true"]);
+  const { revision } = await site.json<{ revision: number }>("stats");
+  await server.end("SIGKILL");
+  flipInLog();
+  const again = startRefused();
+  expect(await again.end()).toBe(1);
+  expect(again.output).toMatch(/revisions \d+ to \d+ were acknowledged.*busbar recover --data/);
+
+  const shown = await site.run("recover", "--data", site.path("data"));
+  expect(shown.code).toBe(1);
+  expect(shown.stdout).toMatch(new RegExp(`Lost: +jobs \\d+ to ${ids.at(-1)} `));
+  const accepted = await site.run("recover", "--data", site.path("data"), "--accept-loss");
+  expect(accepted.code).toBe(0);
+
+  await site.startServer();
+  const [next] = await submitJobs(["true"]);
+  expect(next).toBe(Number(ids.at(-1)) + 1);
+  const now = await site.json<{ revision: number }>("stats");
+  expect(now.revision).toBeGreaterThan(revision);
+  const watch = site.client.watch({ afterRevision: BigInt(revision) });
+  await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "compacted" });
+});
+
+test("runs of jobs that were lost are stopped when their agent comes back", async () => {
+  site = new Site();
+  const server = await site.startServer();
+  await site.startAgent("a1", "--cpu", "100");
+  const pids = site.path("pids");
+  const ids = await submitJobs(["sh", "-c", `echo $BUSBAR_JOB_ID $$ >>${pids}; exec sleep 600`]);
+  const last = String(ids.at(-1));
+  const pidOf = (id: string): number =>
+    Number(
+      site
+        .lines("pids")
+        .find((line) => line.startsWith(`${id} `))
+        ?.split(" ")[1] ?? 0,
+    );
+  await eventually(() => pidOf(last) > 0, { what: "the last job to run", timeoutMs: 60_000 });
+  await server.end("SIGKILL");
+  flipInLog();
+  expect((await site.run("recover", "--data", site.path("data"), "--accept-loss")).code).toBe(0);
+  const later = await site.startServer();
+  await later.prints(/the agent is told to stop runs of jobs that are not known here/);
+  await expect(site.client.getJob({ id: last })).rejects.toMatchObject({ code: "not_found" });
+  const isGone = (): boolean => !isAlive(pidOf(last));
+  await eventually(isGone, { what: `the process of job ${last} to end`, timeoutMs: 60_000 });
+}, 180_000);

@@ -43,6 +43,8 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
         started.push(flags);
       },
       extract: async () => NO_FACTS,
+      recover: async () => Promise.reject(new Error("nothing to recover in tests")),
+      restore: async () => Promise.reject(new Error("nothing to restore in tests")),
     },
     nowMs: () => 1_000_000,
     sleep: async (delayMs, signal) => {

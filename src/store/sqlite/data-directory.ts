@@ -79,7 +79,8 @@ function createFile(directory: string, file: string): void {
   syncDirectory(directory);
 }
 
-function createImage(file: string): Uint8Array {
+/** A new database, as bytes. */
+export function createImage(file: string): Uint8Array {
   const db = new DatabaseSync(":memory:");
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   migrate(db, file);

@@ -174,7 +174,8 @@ function configure(db: DatabaseSync, file: string): void {
   db.exec("BEGIN IMMEDIATE; ROLLBACK"); // a file that we cannot write fails here, not later
 }
 
-function checkProgram(db: DatabaseSync, file: string): void {
+/** Fails, too, when somebody holds it. */
+export function checkProgram(db: DatabaseSync, file: string): void {
   db.prepare("SELECT count(*) FROM sqlite_schema").get(); // the pragma alone needs no lock
   if (readNumber(db, "application_id") === APPLICATION_ID) return;
   throw damaged(file, "it is a database of another program");
@@ -230,7 +231,7 @@ function readNumber(db: DatabaseSync, pragma: string): number {
   return Number(db.prepare(`PRAGMA ${pragma}`).get()?.[pragma]);
 }
 
-const held = (directory: string, cause: unknown): AppError =>
+export const held = (directory: string, cause: unknown): AppError =>
   new AppError(
     "conflict",
     `${describeHolder(directory)} holds the data in ${directory}: ` +
