@@ -87,7 +87,7 @@ async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<v
 
 async function startServer(flags: ServerFlags, signal: AbortSignal) {
   const { runServer } = await import("./run-server.ts");
-  const { data, http, grpc, logLevel } = flags;
+  const { data, http, grpc, hostName: hostNames, logLevel } = flags;
   const policies = await checkPolicies(flags);
   const adapters = await openAdapters("server", logLevel);
   const settings = {
@@ -99,7 +99,13 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
   const rainbow = flags.rainbow && (await readDoor(flags.rainbow, "--rainbow"));
   const goSchedule = flags.goSchedule && (await readGoSchedule(flags.goSchedule));
   const parts = { settings, policies, rainbowSecrets, rainbow, goSchedule, ...adapters };
-  return runServer({ data: resolve(data), http, grpc, ...parts }, signal);
+  if (flags.insecureListen === true) {
+    adapters.logger.warn(
+      { http, grpc, flag: "--insecure-listen" },
+      "whoever can reach this server may run any command on its nodes: there are no users and no encryption",
+    );
+  }
+  return runServer({ data: resolve(data), http, grpc, hostNames, ...parts }, signal);
 }
 
 function doorsOf({

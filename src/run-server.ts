@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly data: string;
   readonly http: string;
   readonly grpc: string;
+  /** Names that REST may be called by, beside the usual ones. */
+  readonly hostNames?: readonly string[] | undefined;
   readonly settings: TickSettings;
   readonly policies: PolicyNames;
   /** undefined: nobody is let in by them. */
@@ -172,9 +174,9 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     const old = await openDoor(options.rainbow, "--rainbow", rainbow);
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const { version } = manifest;
-    const address = options.http;
+    const { http: address, hostNames } = options;
     const http = await open(
-      createHttpServer({ operations, address, logger, version, traffic, memory }),
+      createHttpServer({ operations, address, hostNames, logger, version, traffic, memory }),
     );
     return {
       httpAddress: http.address,

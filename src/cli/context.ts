@@ -15,6 +15,10 @@ export interface ServerFlags {
   readonly data: string;
   readonly http: string;
   readonly grpc: string;
+  /** Whether `http` and `grpc` may be reached from other machines. */
+  readonly insecureListen?: boolean;
+  /** Names that REST may be called by, beside the usual ones. */
+  readonly hostName?: readonly string[];
   readonly nodeLostAfter: number;
   readonly keepEnded: number;
   readonly keepEndedFor: number;
@@ -128,6 +132,8 @@ export interface Listening {
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */
   readonly rainbowSecretFile?: string;
+  /** Whoever can reach it may run commands. */
+  readonly isInsecure?: true;
 }
 
 /** What is there of a data directory, and what is lost. */

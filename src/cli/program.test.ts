@@ -209,6 +209,25 @@ describe("services", () => {
     expect(started).not.toHaveProperty("selectOptions");
   });
 
+  test("beyond loopback nothing is served without --insecure-listen", async () => {
+    for (const flag of ["--http", "--grpc"]) {
+      for (const at of ["0.0.0.0:9", "[::]:9", "10.0.0.5:9", "somewhere:9"]) {
+        const refused = await runHere(["server", flag, at]);
+        expect(refused.started).toEqual([]);
+        expect(refused.stderr).toContain(`${flag}: at ${at} others could run any command here`);
+        expect(refused.stderr).toContain("--insecure-listen");
+        const allowed = await runHere(["up", flag, at, "--insecure-listen"]);
+        expect(allowed.started).toMatchObject([{ insecureListen: true }]);
+        expect(allowed.stdout).toContain("WARNING: whoever can reach these ports");
+      }
+      expect((await runHere(["server", flag, "localhost:9"])).code).toBe(0);
+    }
+    const { started } = await runHere(["server", "--host-name", "a.b", "--host-name", "10.0.0.5"]);
+    expect(started).toMatchObject([{ hostName: ["a.b", "10.0.0.5"] }]);
+    const wrong = await runHere(["server", "--host-name", "a:1/"]);
+    expect(wrong.stderr).toContain("--host-name: ");
+  });
+
   test("rainbow's clients get a port, with TLS or where nobody else listens", async () => {
     const given = async (line: string) => {
       const { code, started, stderr } = await runHere(line.split(" "));

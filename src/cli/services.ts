@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { isLoopback, parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
@@ -36,12 +37,12 @@ Runs until Ctrl-C. Tasks that run then go on, and are found again by the next \`
 
 Examples:
   busbar up
-  busbar up --data /var/lib/busbar --grpc 0.0.0.0:7071`,
+  busbar up --data /var/lib/busbar --grpc 10.0.0.5:7071 --insecure-listen`,
     )
     .action((flags: ServerOptions<UpFlags>) =>
       shell.run(command, async (session) => {
         const given = await toServerFlags(session.context, flags);
-        await session.context.services.up(given, announce(session));
+        await session.context.services.up(given, announce(session, flags.insecureListen));
         return 0;
       }),
     );
@@ -50,11 +51,11 @@ Examples:
 export function declareServer(command: Command, shell: Shell): void {
   addServerFlags(command);
   command
-    .addHelpText("after", "\nExample:\n  busbar server --data /var/lib/busbar --grpc 0.0.0.0:7071")
+    .addHelpText("after", "\nExample:\n  busbar server --data /var/lib/busbar")
     .action((flags: ServerOptions<ServerFlags>) =>
       shell.run(command, async (session) => {
         const given = await toServerFlags(session.context, flags);
-        await session.context.services.server(given, announce(session));
+        await session.context.services.server(given, announce(session, flags.insecureListen));
         return 0;
       }),
     );
@@ -71,6 +72,7 @@ async function toServerFlags<Flags extends ServerFlags>(
   flags: ServerOptions<Flags>,
 ) {
   checkSeed(flags.policy, flags.policySeed);
+  checkListen(flags);
   const { goSchedule, others: mine } = takeGoSchedule(flags);
   const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
@@ -96,6 +98,31 @@ async function toServerFlags<Flags extends ServerFlags>(
   };
 }
 
+/** Until there are users and certificates, whoever reaches these ports may do everything. */
+function checkListen({
+  http,
+  grpc,
+  insecureListen,
+}: {
+  readonly http: string;
+  readonly grpc: string;
+  readonly insecureListen?: boolean | undefined;
+}): void {
+  if (insecureListen === true) return;
+  for (const [flag, at] of [
+    ["--http", http],
+    ["--grpc", grpc],
+  ] as const) {
+    if (isLoopback(parseAddress(at, flag).host)) continue;
+    throw invalid(
+      flag,
+      `at ${at} others could run any command here: there are no users and no encryption yet; ` +
+        "listen on 127.0.0.1 and let others come through a tunnel (ssh -L), or allow it with " +
+        "--insecure-listen",
+    );
+  }
+}
+
 function checkSeed(policy: string, seed: number | undefined): void {
   if (seed === undefined || policy === "random") return;
   throw invalid("--policy-seed", `nothing is drawn with --policy ${policy}; add --policy random`);
@@ -106,6 +133,15 @@ function addServerFlags(command: Command): void {
     .option("--data <dir>", "keep the data here", notEmpty("--data"), "./busbar-data")
     .option("--http <address>", "serve REST and its docs here", address("--http"), "127.0.0.1:7070")
     .option("--grpc <address>", "serve gRPC here", address("--grpc"), "127.0.0.1:7071")
+    .option(
+      "--insecure-listen",
+      "let --http and --grpc be reached from other machines: whoever can may run anything here",
+    )
+    .option(
+      "--host-name <name>",
+      "answer REST requests to this name or address too (may be given several times)",
+      hostName,
+    )
     .addOption(
       new Option(
         "--node-lost-after <duration>",
@@ -170,14 +206,21 @@ export const logLevelFlag = (): Option =>
     .choices(logLevels)
     .argParser(oneOf("--log-level", logLevels));
 
+const hostName = (text: string, sofar: readonly string[] = []): readonly string[] => {
+  if (/^([\w.-]+|\[?[0-9A-Fa-f:.]+\]?)$/.test(text)) return [...sofar, text];
+  throw invalid("--host-name", `${JSON.stringify(text)} is not a name or address without a port`);
+};
+
 const announce =
-  ({ context, format }: Session) =>
-  (listening: Listening): Promise<void> =>
-    context.stdout.write(
+  ({ context, format }: Session, isInsecure: boolean | undefined) =>
+  (at: Listening): Promise<void> => {
+    const listening: Listening = isInsecure === true ? { ...at, isInsecure } : at;
+    return context.stdout.write(
       format === "json"
         ? `${JSON.stringify(listening)}\n`
         : `${renderListening(listening, pageOf(context))}\n`,
     );
+  };
 
 const atLeastASecond =
   (flag: string) =>

@@ -60,7 +60,7 @@ test("it is not there unless it is asked for", async () => {
 });
 
 test("where others can reach Busbar's own port, it is there only when that is allowed", async () => {
-  const open = ["--go-schedule", "127.0.0.1:0", "--grpc", "0.0.0.0:0"];
+  const open = ["--go-schedule", "127.0.0.1:0", "--grpc", "0.0.0.0:0", "--insecure-listen"];
   const main = (): Client => connect(site.server.replace("0.0.0.0", "127.0.0.1"));
   site = new Site();
   const first = await site.startServer(...open);

@@ -174,10 +174,12 @@ test("every refusal keeps its code, words and field", async () => {
   });
 });
 
-test("pages from elsewhere are kept out, programs and local pages are not", async () => {
+test("pages from elsewhere are kept out, programs and own pages are not", async () => {
   const answers = [
     await http.send("POST", "/v1/jobs/1/cancel", undefined, { origin: "https://evil.example" }),
     await http.get("/v1/jobs", { origin: "null" }),
+    await http.send("POST", "/v1/jobs/1/cancel", undefined, { origin: "http://localhost:9999" }),
+    await http.get("/v1/jobs", { origin: http.url.replace("http:", "https:") }),
   ];
   for (const answer of answers) {
     expect(answer).toMatchObject({
@@ -185,9 +187,16 @@ test("pages from elsewhere are kept out, programs and local pages are not", asyn
       error: { code: "permission_denied", field: "Origin" },
     });
   }
-  for (const origin of [http.url, "http://localhost:5173", "http://[::1]:1"]) {
-    expect((await http.get("/v1/jobs", { origin })).status).toBe(200);
+  expect((await http.get("/v1/jobs", { origin: http.url })).status).toBe(200);
+  for (const site of ["cross-site", "same-site"]) {
+    const headers = { "sec-fetch-site": site };
+    expect(await http.send("POST", "/v1/jobs/1/cancel", undefined, headers)).toMatchObject({
+      status: 403,
+      error: { field: "Sec-Fetch-Site" },
+    });
+    expect((await http.get("/v1/jobs", headers)).status).toBe(403);
   }
+  expect((await http.get("/v1/jobs", { "sec-fetch-site": "same-origin" })).status).toBe(200);
 });
 
 test("a taken port is an error that says which, and how to choose another", async () => {

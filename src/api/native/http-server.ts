@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
+import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { describeChain } from "../../lib/errors.ts";
 import { Lazy } from "../../lib/lazy.ts";
 import { limits } from "../../limits.ts";
@@ -16,6 +16,8 @@ export interface HttpServerOptions {
   readonly operations: Operations;
   /** Where to listen: "127.0.0.1:7070"; port 0 takes any that is free. */
   readonly address: string;
+  /** Names it goes by beside the usual ones. */
+  readonly hostNames?: readonly string[] | undefined;
   readonly logger: Logger;
   readonly version: string;
   /** Shared with other doors, so that /metrics shows all of them. */
@@ -50,7 +52,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     const { createApp } = await import("./http/app.ts");
     return createApp(shared, {
       version,
-      listensOnLoopback: isLoopback(host),
+      names: { listenHost: host, hostNames: options.hostNames ?? [] },
       heartbeatMs: options.heartbeatMs ?? limits.sseHeartbeatIntervalMs,
     });
   });

@@ -4,7 +4,7 @@ import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
-  { http, grpc, rainbow, goSchedule, data, node, rainbowSecretFile = "" }: Listening,
+  { http, grpc, rainbow, goSchedule, data, node, rainbowSecretFile = "", isInsecure }: Listening,
   page: Page,
 ): string {
   const fields = renderFields(
@@ -23,5 +23,9 @@ export function renderListening(
     node === undefined
       ? `Add a node:  ./busbar agent --server ${grpc}`
       : `Try:  ./busbar ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
-  return `busbar is up; stop it with Ctrl-C.\n\n${fields}\n\n${next}`;
+  const warning =
+    isInsecure === true
+      ? "WARNING: whoever can reach these ports may run any command here (--insecure-listen).\n\n"
+      : "";
+  return `busbar is up; stop it with Ctrl-C.\n\n${warning}${fields}\n\n${next}`;
 }

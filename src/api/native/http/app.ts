@@ -1,6 +1,7 @@
 import { fastify } from "fastify";
 import { limits } from "../../../limits.ts";
 import { answerBadUrl, answerFailures } from "./answer-failures.ts";
+import type { OwnNames } from "./browser-guard.ts";
 import { addDocs } from "./docs.ts";
 import { addHooks } from "./hooks.ts";
 import type { HttpHost } from "./host.ts";
@@ -11,7 +12,7 @@ import type { App } from "./typebox-provider.ts";
 
 interface AppOptions {
   readonly version: string;
-  readonly listensOnLoopback: boolean;
+  readonly names: OwnNames;
   readonly heartbeatMs: number;
 }
 

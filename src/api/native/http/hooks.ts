@@ -1,5 +1,5 @@
 import { AppError } from "../../../lib/errors.ts";
-import { refuseForeignPages } from "./browser-guard.ts";
+import { type OwnNames, refuseForeignPages } from "./browser-guard.ts";
 import { coerceQuery } from "./coerce-query.ts";
 import type { HttpHost } from "./host.ts";
 import { outcomeOf } from "./answer-failures.ts";
@@ -9,14 +9,14 @@ import type { App } from "./typebox-provider.ts";
 export function addHooks(
   app: App,
   { streams, traffic }: HttpHost,
-  options: { readonly listensOnLoopback: boolean },
+  { names }: { readonly names: OwnNames },
 ): void {
-  app.addHook("onRequest", async ({ headers }, reply) => {
+  app.addHook("onRequest", async ({ raw }, reply) => {
     if (streams.isClosing) {
       reply.header("connection", "close");
       throw new AppError("unavailable", "the server is stopping; try again soon");
     }
-    refuseForeignPages(headers, options.listensOnLoopback);
+    refuseForeignPages(raw, names);
   });
   app.addHook("preValidation", async (request) => {
     const { schema } = request.routeOptions;
