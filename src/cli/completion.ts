@@ -33,5 +33,5 @@ async function completion(name: ShellName, shell: Shell): Promise<Answer> {
   const program = createProgram(shell, { writeOut() {}, writeErr() {}, width: undefined });
   await declareAll(program, shell);
   const script = SCRIPTS[name](toCommandNode(program));
-  return { json: { shell: name, script }, text: () => script };
+  return { json: { shell: name, script }, text: () => script, isRaw: true };
 }

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { AppError, describeChain } from "../lib/errors.ts";
+import { printable, printableJson } from "./render/page.ts";
 import type { Format } from "./globals.ts";
 
 /** How a command that failed ends: what it prints, where, and its exit code. */
@@ -20,7 +21,11 @@ export function toFailure(error: unknown, format: Format): Failure {
   const exitCode = isUsage(error) ? 2 : 1;
   if (format === "table") {
     const more = hint === undefined ? "" : ` (${hint})`;
-    return { exitCode, stdout: "", stderr: `busbar: ${message}${more}\n` };
+    return {
+      exitCode,
+      stdout: "",
+      stderr: `busbar: ${printable(message, { colour: false })}${more}\n`,
+    };
   }
   const body = {
     error: {
@@ -30,7 +35,7 @@ export function toFailure(error: unknown, format: Format): Failure {
       ...(hint === undefined ? {} : { hint }),
     },
   };
-  return { exitCode, stdout: `${JSON.stringify(body)}\n`, stderr: "" };
+  return { exitCode, stdout: `${printableJson(JSON.stringify(body))}\n`, stderr: "" };
 }
 
 /** What the server says in the words of any caller, in those of the command line. */

@@ -93,7 +93,7 @@ Examples:
     .action((file: string, flags: { readonly for: PlanTarget }) =>
       shell.run(show, async (session) => {
         const steps = plan(await readJobspec(session, file), flags.for);
-        return { json: { for: flags.for, steps }, text: () => toScript(steps) };
+        return { json: { for: flags.for, steps }, text: () => toScript(steps), isRaw: true };
       }),
     );
 }
@@ -157,10 +157,10 @@ const nameOf = (file: string): string => (file === "-" ? "stdin" : basename(file
 function convertTo(form: Format, jobspec: Jobspec): Answer {
   if (form === "busbar") {
     const { jobs } = toBusbarJobs(jobspec);
-    return { json: { jobs }, text: () => jobs.map(toJobFile).join("") };
+    return { json: { jobs }, text: () => jobs.map(toJobFile).join(""), isRaw: true };
   }
   const document = form === "nextgen" ? toNextgen(jobspec) : toFluxV1(jobspec);
-  return { json: document, text: () => toYaml(document) };
+  return { json: document, text: () => toYaml(document), isRaw: true };
 }
 
 /** Long lines stay whole, and nothing is said by aliases, which other readers may not know. */

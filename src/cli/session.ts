@@ -2,13 +2,15 @@ import type { Command } from "commander";
 import type { BusbarClient } from "../client/client.ts";
 import type { Context } from "./context.ts";
 import { type Format, resolveGlobals } from "./globals.ts";
-import type { Page } from "./render/page.ts";
+import { type Page, printable, printableJson } from "./render/page.ts";
 
 /** What a command found: one JSON value, or the same as text. Commands never print it themselves. */
 export interface Answer {
   readonly json: unknown;
   text(page: Page): string;
   readonly exitCode?: number;
+  /** A script or document made of the caller's own input: every character of it counts. */
+  readonly isRaw?: true;
 }
 
 /** One run of one command. */
@@ -52,7 +54,8 @@ export function createShell(context: Context, outcome: Outcome): Shell {
           }
           return opened;
         },
-        note: (message) => context.stderr.write(`busbar: ${message}\n`),
+        note: (message) =>
+          context.stderr.write(`busbar: ${printable(message, { colour: false })}\n`),
       };
       try {
         outcome.exitCode = await finish(session, await work(session));
@@ -66,7 +69,13 @@ export function createShell(context: Context, outcome: Outcome): Shell {
 async function finish(session: Session, result: Answer | number): Promise<number> {
   if (typeof result === "number") return result;
   const { context, format } = session;
-  const text = format === "json" ? JSON.stringify(result.json) : result.text(pageOf(context));
+  const page = pageOf(context);
+  const text =
+    format === "json"
+      ? printableJson(JSON.stringify(result.json))
+      : result.isRaw === true
+        ? result.text(page)
+        : printable(result.text(page), page);
   if (text !== "") await context.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
   return result.exitCode ?? 0;
 }

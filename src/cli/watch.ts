@@ -3,6 +3,7 @@ import { isEnded } from "../client/state.ts";
 import { jobOrTaskId, notEmpty, wholeNumber } from "./flags.ts";
 import { followEvents, type Following } from "./follow.ts";
 import { toEventRow } from "./json.ts";
+import { printableJson } from "./render/page.ts";
 import { renderEvent } from "./render/event.ts";
 import type { EventRow } from "./rows.ts";
 import { pageOf, type Session, type Shell } from "./session.ts";
@@ -56,7 +57,8 @@ async function watch(
     const row = toEventRow(event);
     if (row === undefined) continue;
     if (shown(row.kind)) {
-      const text = format === "json" ? JSON.stringify(row) : renderEvent(row, pageOf(context));
+      const text =
+        format === "json" ? printableJson(JSON.stringify(row)) : renderEvent(row, pageOf(context));
       await context.stdout.write(`${text}\n`);
     }
     if (jobId === undefined) continue;

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
+import { checkAmountNames } from "../core/model/resources.ts";
+import { checkLabels, visible } from "../core/model/texts.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { ClusterAgentTerms } from "../core/model/node.ts";
 import { LOSS_POLICIES } from "../core/model/node.ts";
@@ -69,6 +71,7 @@ function readAmounts(
   if (names.length > limits.resourceNamesMax) {
     throw invalid(field, `at most ${limits.resourceNamesMax} names`);
   }
+  checkAmountNames(amounts, field);
   for (const name of names) {
     const amount = amounts[name] ?? 0;
     if (!Number.isSafeInteger(amount) || amount < 0) {
@@ -79,16 +82,7 @@ function readAmounts(
 }
 
 function readLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
-  const entries = Object.entries(labels);
-  if (entries.length > limits.labelsMax) {
-    throw invalid("hello.labels", `at most ${limits.labelsMax} labels`);
-  }
-  for (const [name, value] of entries) {
-    if (name.length + value.length > 2 * limits.labelLengthMax) {
-      throw invalid(`hello.labels.${name.slice(0, 40)}`, "is too long");
-    }
-  }
-  return { ...labels };
+  return { ...checkLabels(labels, "hello.labels") };
 }
 
 export function readRun(run: RunId | undefined): RunRef {
@@ -122,7 +116,7 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
 }
 
 function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
-  const message = ended.message.slice(0, limits.reasonLengthMax);
+  const message = visible(ended.message, limits.reasonLengthMax);
   switch (ended.cause) {
     case EndCause.EXITED:
       if (ended.exitCode > 255) throw invalid("ended.exit_code", "must be from 0 to 255");
@@ -130,7 +124,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
         ? { kind: "succeeded" }
         : { kind: "exited", exitCode: ended.exitCode };
     case EndCause.SIGNALLED:
-      return { kind: "signalled", signal: ended.signal.slice(0, 32) || "SIGKILL" };
+      return { kind: "signalled", signal: visible(ended.signal, 32) || "SIGKILL" };
     case EndCause.TIME_LIMIT:
       return { kind: "time-limit" };
     case EndCause.STOPPED:

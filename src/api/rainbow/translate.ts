@@ -1,3 +1,4 @@
+import { visible } from "../../core/model/texts.ts";
 import type { Plain } from "../../core/jobspec/model.ts";
 import { joinShell, splitShell } from "../../lib/shell.ts";
 import { limits } from "../../limits.ts";
@@ -20,7 +21,7 @@ export const toSubmission = (
 
 /** Names are for people: too long a one is no reason to refuse a job. */
 const nameOf = (name: string): string | undefined => {
-  const text = name.replaceAll("\0", "").slice(0, limits.nameLengthMax).toWellFormed();
+  const text = visible(name.replaceAll("\0", ""), limits.nameLengthMax);
   return text === "" ? undefined : text;
 };
 

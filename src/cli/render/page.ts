@@ -8,6 +8,7 @@ export interface Page {
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
+const ESCAPE = "\u001b";
 const CODES: Readonly<Record<Style, readonly [number, number]>> = {
   bold: [1, 22],
   dim: [2, 22],
@@ -20,13 +21,39 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
 export function paint(text: string, style: Style | undefined, page: Page): string {
   if (!page.colour || style === undefined || text === "") return text;
   const [on, off] = CODES[style];
-  return `\u001b[${on}m${text}\u001b[${off}m`;
+  return `${ESCAPE}[${on}m${text}${ESCAPE}[${off}m`;
 }
 
 /** Names come from other people: what could move a cursor or hide a line must not reach it. */
 export const clean = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character === "\t" || character === "\n" ? " " : "\u{fffd}",
+  );
+
+const OWN_STYLES = new RegExp(
+  `${ESCAPE}\\[(?:${[...new Set(Object.values(CODES).flat())].join("|")})m`,
+  "g",
+);
+
+/**
+ * A whole text on its way to a terminal or pipe, wherever its parts came from: nothing but line ends
+ * and our own colours is left of its control characters.
+ */
+export function printable(text: string, { colour }: Pick<Page, "colour">): string {
+  const cleanLines = (part: string): string => part.replace(/[^\n\t]+/g, (line) => clean(line));
+  if (!colour) return cleanLines(text);
+  const styles = text.match(OWN_STYLES) ?? [];
+  return text
+    .split(OWN_STYLES)
+    .map((part, at) => cleanLines(part) + (styles[at] ?? ""))
+    .join("");
+}
+
+/** JSON leaves these as they are, and some terminals heed them. */
+export const printableJson = (json: string): string =>
+  json.replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
 /** Characters of East Asian scripts and most emoji take two columns. */

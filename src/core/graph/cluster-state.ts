@@ -1,5 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { visible } from "../model/texts.ts";
 import { isRecord } from "./metadata.ts";
 import { mustBe, quote } from "./vertex-table.ts";
 
@@ -50,7 +51,7 @@ function checkValue(value: unknown, field: string): StateValue {
   if (value.length > limits.stateTextLengthMax) {
     throw invalid(field, `at most ${limits.stateTextLengthMax} characters`);
   }
-  return value;
+  return visible(value, limits.stateTextLengthMax);
 }
 
 /** Numbers, texts, true and false by name, as a job gives them for choosing a cluster. */

@@ -52,7 +52,7 @@ export function toTaken(leaves: Iterable<readonly [type: string, amount: number]
     const name = type === "core" ? "cpu" : type;
     // Millionths are what is left of dividing: a part of a cpu must not become a larger one.
     const whole = Math.ceil(amount * (type === "core" ? CPU : 1) - 1e-6);
-    taken[name] = (taken[name] ?? 0) + whole;
+    taken[name] = (Object.hasOwn(taken, name) ? (taken[name] ?? 0) : 0) + whole;
   }
   taken["cpu"] ??= CPU;
   return taken;

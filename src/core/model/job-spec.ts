@@ -13,6 +13,7 @@ import { checkName, groupId } from "./ids.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, SelectTerms, Texts, Where, Work } from "./job.ts";
 import { SharedSpec } from "./job.ts";
+import { checkLabels, isPrintable, visible } from "./texts.ts";
 import type { Resources } from "./resources.ts";
 import { toResources } from "./resources.ts";
 
@@ -131,7 +132,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
       group === undefined
         ? DEFAULT_GROUP
         : groupId(checkName(group, "group", limits.nameLengthMax)),
-    labels: toLabels(input.labels, "labels"),
+    labels: checkLabels(input.labels, "labels"),
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
     ...toDemand(input),
@@ -213,32 +214,16 @@ function toJobName(name: string | undefined, work: Work): string {
   if (name === "" || name.length > limits.nameLengthMax) {
     throw invalid("name", `must have 1 to ${limits.nameLengthMax} characters`);
   }
-  return text(name, "name");
+  if (!isPrintable(name)) throw invalid("name", "must not have control characters");
+  return name;
 }
 
 /** What a job is called that says nothing about it. */
 export function defaultNameOf(work: Work): string {
   if (work.kind !== "command") return work.kind;
   const program = work.argv[0] ?? "";
-  return program.slice(program.lastIndexOf("/") + 1).slice(0, limits.nameLengthMax) || program;
-}
-
-function toLabels(labels: Texts | undefined, field: string): Texts {
-  if (labels === undefined) return NO_TEXTS;
-  const names = Object.keys(labels);
-  if (names.length === 0) return NO_TEXTS;
-  if (names.length > limits.labelsMax) throw invalid(field, `at most ${limits.labelsMax} labels`);
-  for (const name of names) {
-    const value = labels[name] ?? "";
-    if (name === "" || name.length > limits.labelLengthMax || /[\s=,]/.test(name)) {
-      throw invalid(field, `${JSON.stringify(name.slice(0, 40))} is not a label name`);
-    }
-    if (value.length > limits.labelLengthMax) {
-      throw invalid(`${field}.${name}`, `at most ${limits.labelLengthMax} characters`);
-    }
-    text(value, `${field}.${name}`);
-  }
-  return labels;
+  const name = program.slice(program.lastIndexOf("/") + 1) || program;
+  return visible(name, limits.nameLengthMax);
 }
 
 function toEnv(env: Texts | undefined): Texts {
@@ -320,7 +305,7 @@ function toOptions(options: unknown): Readonly<Record<string, unknown>> {
 function toWhere(placement: JobSpecInput["placement"]): Where {
   if (placement === undefined) return ANYWHERE;
   const { kind, cluster, node, labels } = placement;
-  const some = toLabels(labels, "placement.labels");
+  const some = checkLabels(labels, "placement.labels");
   const where: Where = {
     ...(kind === undefined ? {} : { kind: toClusterKind(kind) }),
     ...(cluster === undefined
@@ -329,7 +314,7 @@ function toWhere(placement: JobSpecInput["placement"]): Where {
     ...(node === undefined
       ? {}
       : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
-    ...(some === NO_TEXTS ? {} : { labels: some }),
+    ...(Object.keys(some).length === 0 ? {} : { labels: some }),
   };
   return Object.keys(where).length === 0 ? ANYWHERE : where;
 }

@@ -2,6 +2,7 @@ import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Resources } from "./resources.ts";
 import { isResourceName } from "./resources.ts";
+import { visible } from "./texts.ts";
 
 /**
  * What is known of one machine: what can be counted, which jobs get pieces of, and what merely holds
@@ -169,7 +170,7 @@ function checkValue(name: string, value: unknown, field: string): FactValue {
     const most = name === "unit" ? limits.unitLengthMax : limits.factTextLengthMax;
     if (value.length > most) throw invalid(field, `at most ${most} characters`);
     if (value === "" && name === "type") throw invalid(field, "must not be empty");
-    return value;
+    return visible(value, most);
   }
   if (typeof value === "number" && Number.isFinite(value) && !isText) {
     if (isAmount && !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) {

@@ -9,8 +9,7 @@ export type Resources = Readonly<Record<string, number>>;
 export const NO_RESOURCES: Resources = Object.freeze({});
 
 /** How many base units one unit, as people write it, has. */
-const BASE_UNITS: Readonly<Record<string, number>> = { cpu: 1_000 };
-const baseUnits = (name: string): number => BASE_UNITS[name] ?? 1;
+const baseUnits = (name: string): number => (name === "cpu" ? 1_000 : 1);
 
 const NAME = /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/;
 const NAME_LENGTH_MAX = 63;
@@ -82,14 +81,27 @@ export function shortage(needs: Resources, free: Resources): string | undefined 
   return undefined;
 }
 
+/** Nodes of earlier versions may have amounts of something called "constructor". */
+const ownAmount = (amounts: Resources, name: string): number =>
+  Object.hasOwn(amounts, name) ? (amounts[name] ?? 0) : 0;
+
+/** Amounts of a node as its agent tells them, in base units. */
+export function checkAmountNames(amounts: Resources, field: string): void {
+  for (const name of Object.keys(amounts)) {
+    if (isResourceName(name)) continue;
+    const shown = JSON.stringify(name.slice(0, 70));
+    throw invalid(field, `${shown} is not a resource name, like "gpu"`);
+  }
+}
+
 export function addInto(target: Record<string, number>, amounts: Resources): void {
-  for (const name in amounts) target[name] = (target[name] ?? 0) + (amounts[name] ?? 0);
+  for (const name in amounts) target[name] = ownAmount(target, name) + (amounts[name] ?? 0);
 }
 
 /** Amounts that reach zero are removed, so that a table of what is used stays small. */
 export function subtractFrom(target: Record<string, number>, amounts: Resources): void {
   for (const name in amounts) {
-    const left = (target[name] ?? 0) - (amounts[name] ?? 0);
+    const left = ownAmount(target, name) - (amounts[name] ?? 0);
     if (left === 0) delete target[name];
     else target[name] = left;
   }

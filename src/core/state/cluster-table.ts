@@ -12,7 +12,7 @@ const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
   before.counters === after.counters &&
   Object.keys(before.state).length === Object.keys(after.state).length &&
   Object.entries(after.state).every(([key, { setAtMs, value }]) => {
-    const known = before.state[key];
+    const known = Object.hasOwn(before.state, key) ? before.state[key] : undefined;
     if (known === undefined || known.setAtMs !== setAtMs) return false;
     return known.value === value || (typeof value === "number" && value < Number(known.value));
   });

@@ -69,7 +69,8 @@ function isOwnName(
 function isOwnOrigin(origin: string, host: string, { hostNames }: OwnNames): boolean {
   if (!URL.canParse(origin)) return false;
   const from = new URL(origin);
-  const isEncrypted = from.protocol === "https:" && hostNames.some((each) => normal(each) === nameOf(host));
+  const isEncrypted =
+    from.protocol === "https:" && hostNames.some((each) => normal(each) === nameOf(host));
   if (from.protocol !== "http:" && !isEncrypted) return false;
   const own = `${from.protocol}//${host}`;
   return URL.canParse(own) && new URL(own).host === from.host;
@@ -79,4 +80,7 @@ const nameOf = (host: string): string =>
   URL.canParse(`http://${host}`) ? normal(new URL(`http://${host}`).hostname) : "";
 
 const normal = (name: string): string =>
-  name.toLowerCase().replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  name
+    .toLowerCase()
+    .replace(/^\[|\]$/g, "")
+    .replace(/\.$/, "");

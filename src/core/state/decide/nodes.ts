@@ -1,8 +1,10 @@
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { NodeId } from "../../model/ids.ts";
-import { clusterId } from "../../model/ids.ts";
+import { checkName, clusterId } from "../../model/ids.ts";
 import type { Node } from "../../model/node.ts";
+import { checkAmountNames } from "../../model/resources.ts";
+import { checkLabels, visible } from "../../model/texts.ts";
 import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, NodeHello, RunRef } from "../command.ts";
 import type { NodeRecord } from "../node-record.ts";
@@ -22,14 +24,24 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
       row: { id: cluster, kind: "managed", createdAtMs: hello.nowMs },
     });
   }
-  const rebooted = known !== undefined && known.node.bootId !== hello.bootId;
+  const rebooted =
+    known !== undefined && known.node.bootId !== visible(hello.bootId, limits.nameLengthMax);
   changes.push({ table: "node", row: toNode(hello, known?.node) });
   changes.push(...changeFacts(state, hello.nodeId, hello.facts, hello.capacity));
   const answer = reconcile(state, hello, rebooted, changes);
   return { changes, answer };
 }
 
+/** Agents are not trusted: their names follow the rules of all names. */
+function checkNames({ nodeId, cluster, capacity, labels }: NodeHello): void {
+  checkName(nodeId, "hello.node", limits.nameLengthMax);
+  checkName(cluster, "hello.cluster", limits.nameLengthMax);
+  checkAmountNames(capacity, "hello.capacity");
+  checkLabels(labels, "hello.labels");
+}
+
 function checkHello(state: State, hello: NodeHello, known: Node | undefined): void {
+  checkNames(hello);
   checkCluster(state, hello);
   if (known === undefined && state.nodes.size >= limits.nodesMax) {
     throw new AppError("exhausted", `there are ${limits.nodesMax} nodes already`);
@@ -83,8 +95,8 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   link: { kind: "connected", session: hello.session, sinceMs: hello.nowMs },
   drain: known?.drain,
   agentKeyHash: hello.agentKeyHash,
-  bootId: hello.bootId,
-  agentVersion: hello.agentVersion,
+  bootId: visible(hello.bootId, limits.nameLengthMax),
+  agentVersion: visible(hello.agentVersion, limits.nameLengthMax),
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),

@@ -1,0 +1,59 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Texts } from "./job.ts";
+
+/**
+ * Characters that move a cursor, end a line, or turn the direction of writing: a name with one of
+ * them could hide what is beside it, on a terminal or in a log.
+ */
+const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+const ALL_CONTROLS = new RegExp(CONTROLS, "gu");
+
+export const isPrintable = (text: string): boolean => text.isWellFormed() && !CONTROLS.test(text);
+
+/** A text that somebody else wrote, for people: bounded, and with signs in place of controls. */
+export function visible(text: string, lengthMax: number): string {
+  const short = text.length > lengthMax ? text.slice(0, lengthMax) : text;
+  return isPrintable(short) ? short : short.toWellFormed().replace(ALL_CONTROLS, signOf);
+}
+
+/** Unicode has a sign for each of the old controls: ␛ for an escape, ␊ for a line feed. */
+function signOf(control: string): string {
+  const code = control.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "\u2421" : "\ufffd";
+}
+
+const NO_TEXTS: Texts = Object.freeze({});
+
+/** Labels of jobs and nodes, and what jobs ask for of nodes: one rule. Returns what it was given. */
+export function checkLabels(labels: Texts | undefined, field: string): Texts {
+  if (labels === undefined) return NO_TEXTS;
+  const names = Object.keys(labels);
+  if (names.length === 0) return NO_TEXTS;
+  if (names.length > limits.labelsMax) throw invalid(field, `at most ${limits.labelsMax} labels`);
+  for (const name of names) {
+    if (!isLabelName(name)) {
+      const shown = JSON.stringify(visible(name, 40));
+      throw invalid(
+        field,
+        `${shown} is not a label name: 1 to ${limits.labelLengthMax} characters without blanks, ` +
+          '"=", "," and control characters',
+      );
+    }
+    const value = labels[name] ?? "";
+    if (value.length > limits.labelLengthMax) {
+      throw invalid(`${field}.${name}`, `at most ${limits.labelLengthMax} characters`);
+    }
+    if (!isPrintable(value)) throw invalid(`${field}.${name}`, "must not have control characters");
+  }
+  return labels;
+}
+
+/** `__proto__` cannot be the key of an ordinary object, which labels are on every wire. */
+const isLabelName = (name: string): boolean =>
+  name !== "" &&
+  name !== "__proto__" &&
+  name.length <= limits.labelLengthMax &&
+  !/[\s=,]/.test(name) &&
+  isPrintable(name);
