@@ -292,6 +292,8 @@ export const limits = {
   storeWalIdleBytes: 4 * MIB, // moved into the database when nothing has happened for a while
   storeWalBytesMax: 64 * MIB, // moved into the database though others wait
   storeIdleMs: 50,
+  backupChunkBytes: 256 * KIB, // of one message
+  backupPagesPerStep: 64, // copied while commits wait
   unknownJobsMax: 10_000_000, // ids left out where nobody knows how many were given out; of 2^31
   unknownRevisionsMax: 1_000_000_000, // the same of revisions, of 2^53
 } as const;

@@ -36,6 +36,7 @@ const services: Services = {
   extract: extractFacts,
   recover: recoverHere,
   restore: restoreHere,
+  saveBackup: saveBackupHere,
 };
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");
@@ -215,6 +216,11 @@ async function lookAtMachine(flags: AgentFlags, clock: Clock) {
 async function recoverHere(flags: { readonly data: string; readonly acceptsLoss: boolean }) {
   const { recoverData } = await import("./store/sqlite/recover.ts");
   return recoverData({ directory: resolve(flags.data), acceptsLoss: flags.acceptsLoss });
+}
+
+async function saveBackupHere(file: string, bytes: AsyncIterable<Uint8Array>) {
+  const { saveBackup } = await import("./store/sqlite/save-backup.ts");
+  return saveBackup(resolve(file), bytes);
 }
 
 async function restoreHere({ file, data, replaces }: RestoreFlags) {

@@ -168,6 +168,14 @@ export interface Restored {
   readonly isExact: boolean;
 }
 
+/** A backup that was written and read back. */
+export interface SavedBackup {
+  readonly file: string;
+  readonly revision: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
 export interface RestoreFlags {
   readonly file: string;
   readonly data: string;
@@ -187,6 +195,8 @@ export interface Services {
   extract(): Promise<NodeFacts>;
   recover(flags: { readonly data: string; readonly acceptsLoss: boolean }): Promise<Recovery>;
   restore(flags: RestoreFlags): Promise<Restored>;
+  /** Writes the bytes into a new file, and reads all of it back before it gets its name. */
+  saveBackup(file: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedBackup>;
 }
 
 /** Everything a command may touch of the process it runs in. */

@@ -46,6 +46,7 @@ async function run(line: string) {
       extract: async () => facts,
       recover: never,
       restore: never,
+      saveBackup: never,
     },
     readInput: async (path) => {
       const text = files[path];

@@ -113,6 +113,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./state.ts")).declareState,
   },
   {
+    name: "backup",
+    group: SERVICES,
+    summary: "Write a checked copy of all data of a running server.",
+    load: async () => (await import("./backup.ts")).declareBackup,
+  },
+  {
     name: "recover",
     group: SERVICES,
     summary: "Say what is lost of a damaged data directory, and go on without it.",

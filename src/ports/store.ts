@@ -36,6 +36,8 @@ export interface StoredRow {
  * - `lastId` is the largest that any batch has named, whatever became of the rows: it is kept apart
  *   from them, and so is `revision`. Where rows were lost, and somebody accepted it, both are beyond
  *   what was lost.
+ * - `backup` yields the bytes of a copy of all that is durable when it ends, and does not keep
+ *   commits waiting for long. One at a time: another is refused with `exhausted`.
  * - `close` waits for commits under way, frees the data for another process, and may be called
  *   again.
  *
@@ -48,5 +50,6 @@ export interface Store {
   lastId(): number;
   load(): AsyncIterable<readonly StoredRow[]>;
   commit(batch: Batch): Promise<void>;
+  backup(): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }

@@ -94,6 +94,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     credentials: new Credentials({ hasher: options.hasher, state: () => state }),
     version: options.version,
     store: store.name,
+    backup: () => store.backup(),
   });
   return { operations, sessions, state, close };
 }

@@ -32,6 +32,7 @@ export interface OperationContext {
   readonly credentials: Credentials;
   readonly version: string;
   readonly store: string;
+  readonly backup: () => AsyncIterable<Uint8Array>;
 }
 
 export function createOperations(context: OperationContext): Operations {
@@ -54,6 +55,9 @@ export function createOperations(context: OperationContext): Operations {
         ...serverStats(context, startedAtMs),
         revision,
       })),
+    async *backup() {
+      for await (const data of context.backup()) yield { data };
+    },
     isReady: () => !loop.isBroken,
   };
 }

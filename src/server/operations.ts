@@ -269,6 +269,9 @@ export interface Operations {
    */
   watch(query: WatchQuery, signal: AbortSignal): AsyncIterable<WatchEventView>;
 
+  /** The bytes of a copy of all data; one at a time. */
+  backup(): AsyncIterable<{ readonly data: Uint8Array }>;
+
   listNodes(
     filter: { readonly cluster?: string | undefined; readonly state?: NodeStateName | undefined },
     page: Page,

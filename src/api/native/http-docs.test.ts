@@ -46,6 +46,7 @@ const ROUTES = [
   "get /healthz",
   "get /metrics",
   "get /readyz",
+  "get /v1/backup",
   "get /v1/clusters",
   "get /v1/clusters/{name}",
   "get /v1/clusters/{name}/graph",

@@ -130,6 +130,11 @@ test("outputs and watches are streams that end", async () => {
   ]);
 });
 
+test("a backup arrives as bytes", async () => {
+  const parts = await collect(stream(client, method.backup, {}));
+  expect(Buffer.concat(parts.map(({ data }) => data)).toString()).toBe("a copy of all data");
+});
+
 test("every method of the service was called by these tests", () => {
   const called = new Set([...traffic.methods()].map((each) => each.method));
   const uncalled = Object.values(method).filter(({ name }) => !called.has(name));

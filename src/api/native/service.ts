@@ -1,5 +1,6 @@
 import {
   Busbar,
+  BackupDataSchema,
   OutputDataSchema,
   SubmitJobsResponseSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
@@ -64,6 +65,9 @@ export const busbarService = (
         for await (const part of operations.readOutput(from.fromReadOutput(request), signal)) {
           yield message(OutputDataSchema, { data: part.data, truncated: part.truncated });
         }
+      },
+      async *backup() {
+        for await (const { data } of operations.backup()) yield message(BackupDataSchema, { data });
       },
       async *watch(request, { signal }) {
         for await (const event of operations.watch(from.fromWatch(request), signal)) {

@@ -88,6 +88,9 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
       tail = written.catch(() => undefined); // each caller hears of its own failure
       await written;
     },
+    backup() {
+      throw new AppError("unavailable", "the data is in memory: there is nothing to back up");
+    },
     async close() {
       const last = tail;
       gate.shut();

@@ -7,6 +7,7 @@ import {
   linkSync,
   lstatSync,
   openSync,
+  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -87,6 +88,18 @@ export function createImage(file: string): Uint8Array {
   const image = db.serialize();
   db.close();
   return image;
+}
+
+const BACKUP = "busbar.backup-";
+
+/** Where a copy is made, from which a backup is sent. */
+export const backupFile = (directory: string, number: number): string =>
+  join(directory, `${BACKUP}${number}`);
+
+export function removeBackups(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(BACKUP)) rmSync(join(directory, name), { force: true });
+  }
 }
 
 function syncDirectory(directory: string): void {

@@ -3,6 +3,7 @@ import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { copyDatabase } from "./backup.ts";
 import {
   checkRecord,
   describeRevisions,
@@ -10,7 +11,7 @@ import {
   type Found,
   type Verdict,
 } from "./check-record.ts";
-import { APPLICATION_ID, prepareDirectory } from "./data-directory.ts";
+import { APPLICATION_ID, prepareDirectory, removeBackups } from "./data-directory.ts";
 import {
   bootId,
   DurableRecord,
@@ -38,6 +39,8 @@ export interface Database {
   readRows(): Generator<PackedRows>;
   /** The batches are on the disk when it returns, and so is the record of them when it resolves. */
   commit(batches: readonly PackedBatch[]): Promise<void>;
+  /** Copies all into a new file, beside commits. */
+  backup(file: string): Promise<void>;
   /** Bytes in the log (WAL) that a checkpoint would move into the database. */
   logBytes(): number;
   checkpoint(): void;
@@ -105,6 +108,7 @@ function openUnderLock(db: DatabaseSync, opening: Opening): Database {
   const { directory, file } = opening;
   configure(db, file);
   rmSync(`${file}-shm`, { force: true }); // which only readers use, and nobody else may read now
+  removeBackups(directory); // that a killed server left
   const read = readRecord(directory);
   const found = findOut(db, file, opening.firstPage);
   const verdict = checkRecord(read, found, bootId());
@@ -214,6 +218,7 @@ function createDatabase(db: DatabaseSync, parts: Parts): Database {
       record.confirm(mark());
       return recorded;
     },
+    backup: (target) => copyDatabase(db, target),
     logBytes() {
       const { log, checkpointed } = logState.get() ?? {};
       return (Number(log) - Number(checkpointed)) * pageBytes;

@@ -34,6 +34,7 @@ export type ToThread =
   | { readonly kind: "more" } // one chunk was taken, one more may be sent
   | { readonly kind: "stop-load" }
   | { readonly kind: "commit"; readonly batch: PackedBatch }
+  | { readonly kind: "backup"; readonly file: string }
   | { readonly kind: "close" };
 
 export type FromThread =
@@ -43,6 +44,7 @@ export type FromThread =
   | { readonly kind: "loaded" }
   | { readonly kind: "committed"; readonly revision: number } // and every batch before it
   | { readonly kind: "failed"; readonly failure: Failure } // and so does everything after
+  | { readonly kind: "backed-up"; readonly failure: Failure | undefined }
   | { readonly kind: "warned"; readonly failure: Failure };
 
 export interface ThreadData {

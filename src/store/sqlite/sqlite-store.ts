@@ -20,5 +20,5 @@ export interface SqliteStoreOptions {
 export function createSqliteStore({ directory, logger }: SqliteStoreOptions): Promise<Store> {
   const workerData: ThreadData = { directory: resolve(directory) };
   const worker = new Worker(workerFile, { name: "store", workerData });
-  return openThreadStore({ worker, name: "sqlite", logger });
+  return openThreadStore({ worker, name: "sqlite", logger, directory: resolve(directory) });
 }

@@ -17,6 +17,7 @@ export class StoreThread {
   readonly #idle: NodeJS.Timeout;
   #isBroken = false;
   #sealed: Promise<void> = Promise.resolve(); // when all that is committed is also recorded
+  #copied: Promise<void> = Promise.resolve();
   #group: PackedBatch[] = [];
   #groupRows = 0;
   #rows: Generator<PackedRows> | undefined;
@@ -66,8 +67,11 @@ export class StoreThread {
       case "stop-load":
         this.#rows = undefined;
         return;
+      case "backup":
+        this.#copied = this.#backUp(message.file);
+        return;
       case "close":
-        void this.#sealed.then(() => this.#close()); // it never fails
+        void Promise.all([this.#sealed, this.#copied]).then(() => this.#close()); // none fails
         return;
       default:
         unreachable(message);
@@ -120,6 +124,16 @@ export class StoreThread {
         }
       }
     });
+  }
+
+  /** A copy that fails hurts nobody else. */
+  async #backUp(file: string): Promise<void> {
+    try {
+      await this.#database.backup(file);
+      this.#send({ kind: "backed-up", failure: undefined });
+    } catch (error) {
+      this.#send({ kind: "backed-up", failure: toFailure(writeError(error, file)) });
+    }
   }
 
   #close(): void {

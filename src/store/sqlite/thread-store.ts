@@ -1,9 +1,13 @@
+import { createReadStream } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Batch, Store, StoredRow } from "../../ports/store.ts";
 import { StoreGate } from "../store-gate.ts";
+import { backupFile } from "./data-directory.ts";
 import { fromFailure } from "./failures.ts";
 import { packBatch, unpackRows, type FromThread, type ToThread } from "./messages.ts";
 import { RowStream } from "./row-stream.ts";
@@ -12,6 +16,7 @@ export interface ThreadStoreOptions {
   readonly name: string;
   readonly worker: Worker; // owned from here on: it ends with `close`, or when opening fails
   readonly logger: Logger;
+  readonly directory?: string; // where copies are made for backups
 }
 
 /** Resolves when the thread has opened its data; rejects with its reason when it refuses to. */
@@ -39,8 +44,12 @@ class ThreadStore implements Store {
   #lastId = 0;
   #stream: RowStream | undefined;
   #isClosing = false;
+  readonly #directory: string;
+  #backups = 0;
+  #copying: PromiseWithResolvers<void> | undefined;
 
-  constructor({ name, worker, logger }: ThreadStoreOptions) {
+  constructor({ name, worker, logger, directory = "." }: ThreadStoreOptions) {
+    this.#directory = directory;
     this.name = name;
     this.#worker = worker;
     this.#logger = logger;
@@ -77,6 +86,25 @@ class ThreadStore implements Store {
       this.#send({ kind: "commit", batch: packed });
       this.#waiting.push({ revision: batch.revision, resolve, reject });
     });
+  }
+
+  async *backup(): AsyncGenerator<Uint8Array> {
+    if (this.#copying !== undefined) throw new AppError("exhausted", "a backup is under way");
+    const file = backupFile(this.#directory, (this.#backups += 1));
+    const copying = Promise.withResolvers<void>();
+    this.#copying = copying;
+    try {
+      if (this.#gate.failure !== undefined) throw this.#gate.failure;
+      // Made here, so that nobody else can read it.
+      await writeFile(file, "", { mode: 0o600 });
+      this.#send({ kind: "backup", file });
+      await copying.promise;
+      const highWaterMark = limits.backupChunkBytes;
+      for await (const chunk of createReadStream(file, { highWaterMark })) yield chunk as Buffer;
+    } finally {
+      this.#copying = undefined;
+      await rm(file, { force: true });
+    }
   }
 
   close(): Promise<void> {
@@ -117,6 +145,9 @@ class ThreadStore implements Store {
         return this.#settle(message.revision);
       case "failed":
         return this.#fail(fromFailure(message.failure));
+      case "backed-up":
+        if (message.failure === undefined) return this.#copying?.resolve();
+        return this.#copying?.reject(fromFailure(message.failure));
       case "warned":
         return this.#logger.warn({ cause: message.failure.cause }, message.failure.message);
       default:
@@ -136,6 +167,7 @@ class ThreadStore implements Store {
     const failure = this.#gate.fail(error);
     for (const { reject } of this.#waiting.splice(0)) reject(failure);
     this.#stream?.fail(failure);
+    this.#copying?.reject(failure);
   }
 
   #exit(): void {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +8,13 @@ import { limits } from "../../../src/limits.ts";
 import type { PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
 import { StoreThread } from "../../../src/store/sqlite/store-thread.ts";
 import { openThreadStore } from "../../../src/store/sqlite/thread-store.ts";
-import { createSqliteData, logger, withDirectory, withSqlite } from "./sqlite-support.ts";
+import {
+  createSqliteData,
+  logger,
+  openSqlite,
+  withDirectory,
+  withSqlite,
+} from "./sqlite-support.ts";
 import { describeStoreContract } from "./store-contract.ts";
 import { del, loadAll, put } from "./store-data.ts";
 
@@ -48,6 +55,25 @@ describe("sqlite store: its files", () => {
         message: expect.stringContaining(join(data, "busbar.db")),
       });
     }));
+
+  for (const name of ["busbar.db", "busbar.db-wal", "busbar.record", "busbar.pid"]) {
+    test(`a pipe in place of ${name} is refused, and not waited for`, () =>
+      withDirectory(async (data) => {
+        await mkdir(data);
+        execFileSync("mkfifo", [join(data, name)]);
+        await expect(withSqlite(data, loadAll)).rejects.toMatchObject({
+          code: "invalid_argument",
+          message: expect.stringContaining(join(data, name)),
+        });
+      }));
+  }
+
+  test("a directory that cannot be is refused", async () => {
+    await expect(openSqlite("/proc/busbar")).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining("there can be no directory /proc/busbar"),
+    });
+  });
 
   test("the log does not grow without limit while batches keep coming", () =>
     withDirectory(async (data) => {
@@ -150,7 +176,14 @@ describe("sqlite store: its thread", () => {
     const done = (): void => undefined;
     const commit = (): Promise<void> => Promise.resolve();
     const numbers = { revision: () => 0, lastId: () => 0, logBytes: () => 0 };
-    const rest = { file: "", warning: undefined, ...numbers, commit, checkpoint: done };
+    const rest = {
+      file: "",
+      warning: undefined,
+      ...numbers,
+      commit,
+      backup: commit,
+      checkpoint: done,
+    };
     const close = (): void => void (isClosed = true);
     new StoreThread(port1, { ...rest, readRows, close }).start();
     port2.postMessage({ kind: "load" } satisfies ToThread, []);

@@ -1,11 +1,10 @@
 import { Readable } from "node:stream";
-import type { Operations } from "../../../server/operations.ts";
 
 type Part = { readonly data: Uint8Array };
-type Parts = ReturnType<Operations["readOutput"]>;
+type Parts = AsyncIterable<Part>;
 
 /**
- * Waits for the first part of an output, so that a refusal can still be answered as an error, but
+ * Waits for the first part of an output (or of a backup), so that a refusal can still be answered as an error, but
  * not for long: the reader of a task that prints nothing wants to know that it is being served.
  */
 export async function openOutput(

@@ -121,6 +121,9 @@ function basics(): Operations {
       const bytes = new TextEncoder().encode(`${stream} of ${find(jobs, "job", taskId).id}\n`);
       yield { data: bytes.subarray(offset), truncated: false };
     },
+    async *backup() {
+      yield { data: new TextEncoder().encode("a copy of all data") };
+    },
     async *watch({ afterRevision = revision }) {
       yield { kind: "sync", revision: afterRevision };
       yield { kind: "job", revision: afterRevision + 1, job: aJob() };

@@ -1,7 +1,9 @@
 import { Type } from "typebox";
 import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../host.ts";
 import { createProcessMeter, statsMetrics, trafficMetrics } from "../metrics.ts";
+import { openOutput } from "../output-stream.ts";
 import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
 import { flag, named, object } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
@@ -11,7 +13,32 @@ import { failures } from "./answers.ts";
 const tags = ["system"];
 
 export function systemRoutes(app: App, host: HttpHost): void {
-  const { operations } = host;
+  const { operations, streams } = host;
+  app.get(
+    "/v1/backup",
+    {
+      exposeHeadRoute: false,
+      schema: {
+        tags,
+        summary: "Read a copy of all data, for `busbar restore`; one at a time",
+        produces: ["application/octet-stream"],
+        response: {
+          200: Type.Unsafe<unknown>({ type: "string", description: "The bytes" }),
+          ...failures,
+        },
+      },
+    },
+    async (_, reply) => {
+      const ended = streams.open();
+      reply.raw.once("close", () => ended.abort());
+      const bytes = await openOutput(operations.backup(), ended, limits.outputHeadersAfterMs);
+      reply.header("cache-control", "no-store");
+      reply.type("application/octet-stream").send(bytes);
+      reply.raw.flushHeaders();
+      return reply;
+    },
+  );
+
   app.get(
     "/v1/stats",
     {

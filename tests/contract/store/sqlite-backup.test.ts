@@ -1,0 +1,88 @@
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { limits } from "../../../src/limits.ts";
+import { createMemoryStore } from "../../../src/store/memory/memory-store.ts";
+import { checkBackup, restoreBackup } from "../../../src/store/sqlite/restore.ts";
+import { saveBackup } from "../../../src/store/sqlite/save-backup.ts";
+import { withDirectory, withSqlite } from "./sqlite-support.ts";
+import { loadAll, put } from "./store-data.ts";
+
+const ROWS = 5_000; // some hundred steps of a copy
+const group = (name: string): string =>
+  JSON.stringify({ id: name, weight: 1, pad: "x".repeat(500) });
+
+const manyGroups = (prefix: string): ReturnType<typeof put>[] =>
+  Array.from({ length: ROWS }, (_, index) => {
+    const name = `${prefix}${index}`;
+    return put(`group/${name}`, group(name));
+  });
+
+async function* cut(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let count = 0;
+  for await (const chunk of bytes) {
+    if ((count += 1) > 2) throw new Error("the connection is gone");
+    yield chunk;
+  }
+}
+
+describe("sqlite store: backup", () => {
+  test("commits go on beside it, and the copy is whole and has all that was there before", () =>
+    withDirectory(async (data) => {
+      const file = `${data}-backup`;
+      let commits = 0;
+      await withSqlite(data, async (store) => {
+        await store.commit({ revision: 1, writes: manyGroups("a"), lastId: 5 });
+        const copy = { isOver: false };
+        const saving = saveBackup(file, store.backup()).finally(() => (copy.isOver = true));
+        while (!copy.isOver) {
+          commits += 1;
+          const one = put(`group/b${commits}`, group(`b${commits}`));
+          await store.commit({ revision: 1 + commits, writes: [one] });
+        }
+        const saved = await saving;
+        expect(saved).toEqual({ file, ...checkBackup(file) });
+        expect(saved.rows).toBe(ROWS + saved.revision - 1);
+        expect(saved.revision).toBeLessThanOrEqual(1 + commits);
+      });
+      expect(commits).toBeGreaterThan(1);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.record"]);
+      const directory = `${data}-restored`;
+      const { rows } = restoreBackup({ file, directory, replaces: data });
+      expect(await withSqlite(directory, loadAll)).toHaveLength(rows);
+    }));
+
+  test("one at a time, and one that is left early leaves nothing behind", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, async (store) => {
+        await store.commit({ revision: 1, writes: manyGroups("a") });
+        const first = store.backup()[Symbol.asyncIterator]();
+        const { value } = await first.next();
+        expect(value?.length).toBe(limits.backupChunkBytes);
+        const second = store.backup()[Symbol.asyncIterator]();
+        await expect(second.next()).rejects.toMatchObject({ code: "exhausted" });
+        await first.return?.();
+        const broken = saveBackup(`${data}-backup`, cut(store.backup()));
+        await expect(broken).rejects.toThrow("the connection is gone");
+        expect(readdirSync(data).some((name) => name.includes("backup"))).toBe(false);
+      });
+      expect(existsSync(`${data}-backup`)).toBe(false);
+    }));
+
+  test("a file that is there is not replaced, and what a killed server left is removed", () =>
+    withDirectory(async (data) => {
+      const file = `${data}-backup`;
+      writeFileSync(file, "mine");
+      await withSqlite(data, async (store) => {
+        await expect(saveBackup(file, store.backup())).rejects.toThrow("is there already");
+      });
+      writeFileSync(join(data, "busbar.backup-1"), "half of it");
+      await withSqlite(data, loadAll);
+      expect(readdirSync(data).toSorted()).toEqual(["busbar.db", "busbar.record"]);
+    }));
+
+  test("a store in memory says that there is nothing to back up", () => {
+    expect(() => createMemoryStore().backup()).toThrow("in memory");
+  });
+});
