@@ -100,6 +100,11 @@ const damages: readonly Damage[] = [
     damage: (file) => flipAt(file, 200),
     says: "its first page is not what was written",
   },
+  {
+    what: "a wrong number of free pages",
+    damage: (file) => flipAt(file, 39),
+    says: "its pages do not fit together",
+  },
   { what: "half of the file", damage: (file) => truncate(file, 40_000), says: "pages" },
   { what: "all but the first page", damage: (file) => truncate(file, 4096), says: "pages" },
   { what: "an empty file", damage: (file) => truncate(file, 0), says: "it is empty" },
