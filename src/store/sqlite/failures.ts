@@ -49,9 +49,15 @@ export function writeError(error: unknown, file: string): AppError {
   return new AppError("unavailable", `cannot use ${file}: ${advice(error)}`, { cause: error });
 }
 
-/** Said by the system rather than by SQLite: of a file of ours beside the database. */
-const isDiskFull = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
+/** SQLITE_IOERR_SHMSIZE: the file that readers share could not grow. */
+const NO_ROOM_TO_READ = 10 | (19 << 8);
+
+/** Said by the system, of a file of ours beside the database, or by SQLite of one of its own. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ("errcode" in error && error.errcode === NO_ROOM_TO_READ) return true;
+  return "code" in error && ["ENOSPC", "EDQUOT"].includes(String(error.code));
+}
 
 function advice(error: unknown): string {
   const code = sqliteCode(error);
