@@ -12,6 +12,14 @@ import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
 import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
 import { bytesUnderWay } from "./k-bytes.ts";
+import {
+  classes,
+  graphClusters,
+  graphClustersIdle,
+  groups,
+  limitedGroups,
+  pinned,
+} from "./k-planner.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -36,6 +44,12 @@ const cases: readonly Case[] = [
   bulkSchedule,
   oneTask,
   bytesUnderWay,
+  groups,
+  classes,
+  pinned,
+  graphClusters,
+  graphClustersIdle,
+  limitedGroups,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

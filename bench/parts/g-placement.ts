@@ -1,23 +1,12 @@
 import { policyNames } from "../../src/core/scheduler/node-policy.ts";
-import { nextPlacement } from "../../src/core/scheduler/plan.ts";
-import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
-import { nodeId } from "../../src/core/model/ids.ts";
-import type { JobSpec } from "../../src/core/model/job.ts";
-import type { Task } from "../../src/core/model/task.ts";
-import type { Command, CommandOf } from "../../src/core/state/command.ts";
-import { decide } from "../../src/core/state/decide.ts";
-import { placeTask } from "../../src/core/state/decide/place-task.ts";
-import { checkMove } from "../../src/core/state/check-move.ts";
-import { State } from "../../src/core/state/state.ts";
-import { limits } from "../../src/limits.ts";
+import { Core } from "../support/core.ts";
 import { atLeast, type Bench, type Case, type Measure } from "../support/part.ts";
 
 const NODES = 1_000;
 const CLUSTERS = 100;
 const CPUS_PER_NODE = 64;
 const STEPS = 50_000;
-const SESSION = 1;
 
 /** What jobs ask for: all the same, or each for one of the clusters and one of four sizes. */
 const loads: Readonly<Record<string, (at: number) => JobSpecInput>> = {
@@ -45,7 +34,9 @@ export const placement: Case = {
 function measure(bench: Bench, policy: string, load: string): Measure[] {
   const core = new Core(policy);
   const specOf = loads[load];
-  for (let at = 0; at < NODES; at++) core.connect(at);
+  for (let at = 0; at < NODES; at++) {
+    core.connect(at, { cluster: `c${at % CLUSTERS}`, cpus: CPUS_PER_NODE });
+  }
   const steps = bench.count(STEPS);
   const wanted = NODES * CPUS_PER_NODE + steps;
   const specs = Array.from({ length: wanted }, (_, at) => toJobSpec(specOf?.(at) ?? {}));
@@ -80,69 +71,4 @@ function measure(bench: Bench, policy: string, load: string): Measure[] {
     },
     { name: `one ends, one is placed, ${policy}, ${load}`, ...rate(placed, endMs - stepMs) },
   ];
-}
-
-/** The state and the planner as the control loop drives them, and nothing else. */
-class Core {
-  readonly #state = new State();
-  readonly #policy: string;
-
-  constructor(policy: string) {
-    this.#policy = policy;
-  }
-
-  connect(at: number): void {
-    this.#do({
-      kind: "connect-node",
-      nodeId: nodeId(`n${at}`),
-      cluster: `c${at % CLUSTERS}`,
-      agentKeyHash: "hash",
-      bootId: "boot",
-      agentVersion: "bench",
-      capacity: { cpu: CPUS_PER_NODE * 1_000, memory: 256 * 1024 ** 3 },
-      labels: {},
-      runs: [],
-      session: SESSION,
-      nowMs: 0,
-    });
-  }
-
-  submit(specs: readonly JobSpec[]): void {
-    const submissions = specs.map((spec) => ({ spec, idempotencyKey: undefined }));
-    this.#do({ kind: "submit-jobs", submissions, by: "bench", nowMs: 0 });
-  }
-
-  end({ jobId, index, attempt, state }: Task): void {
-    if (!("nodeId" in state) || state.nodeId === undefined) return;
-    const run = { jobId, index, attempt };
-    const outcome = { kind: "succeeded" } as const;
-    const event = { kind: "ended", run, startedAtMs: 0, endedAtMs: 0, outcome } as const;
-    const report = { nodeId: state.nodeId, session: SESSION, events: [event], nowMs: 0 };
-    this.#do({ kind: "report-runs", ...report });
-  }
-
-  /** Places all that fits now. */
-  place(): Task[] {
-    const policy = createPolicy({ policy: this.#policy }, () => 0);
-    const placed: Task[] = [];
-    const bounds = {
-      candidatesMax: limits.candidatesPerPlacementMax,
-      wakeChecksMax: limits.wakeChecksPerRoundMax,
-    };
-    for (;;) {
-      const next = nextPlacement(this.#state, policy, bounds);
-      if (next === undefined) return placed;
-      for (const change of placeTask(next, this.#state.clusters, 0)) {
-        if (change.table === "task") {
-          checkMove(this.#state, change.row);
-          placed.push(change.row);
-        }
-        this.#state.apply(change);
-      }
-    }
-  }
-
-  #do<K extends Command["kind"]>(command: CommandOf<K>): void {
-    for (const change of decide(this.#state, command).changes) this.#state.apply(change);
-  }
 }

@@ -1,0 +1,86 @@
+import { groupId, nodeId } from "../../src/core/model/ids.ts";
+import type { JobSpec } from "../../src/core/model/job.ts";
+import type { Task } from "../../src/core/model/task.ts";
+import { nextPlacement } from "../../src/core/scheduler/plan.ts";
+import { createPolicy } from "../../src/core/scheduler/policy.ts";
+import { checkMove } from "../../src/core/state/check-move.ts";
+import type { Command, CommandOf } from "../../src/core/state/command.ts";
+import { decide } from "../../src/core/state/decide.ts";
+import { placeTask } from "../../src/core/state/decide/place-task.ts";
+import { State } from "../../src/core/state/state.ts";
+import { limits } from "../../src/limits.ts";
+
+const SESSION = 1;
+const GIB = 1024 ** 3;
+
+/** The state and the planner as the control loop drives them, and nothing else. */
+export class Core {
+  readonly #state = new State();
+  readonly #policy: string;
+
+  constructor(policy: string) {
+    this.#policy = policy;
+  }
+
+  connect(
+    at: number,
+    { cluster, cpus }: { readonly cluster: string; readonly cpus: number },
+  ): void {
+    this.#do({
+      kind: "connect-node",
+      nodeId: nodeId(`n${at}`),
+      cluster,
+      agentKeyHash: "hash",
+      bootId: "boot",
+      agentVersion: "bench",
+      capacity: { cpu: cpus * 1_000, memory: 256 * GIB },
+      labels: {},
+      runs: [],
+      session: SESSION,
+      nowMs: 0,
+    });
+  }
+
+  limitGroup(id: string, runningTasksMax: number): void {
+    this.#do({ kind: "put-group", id: groupId(id), runningTasksMax });
+  }
+
+  submit(specs: readonly JobSpec[]): void {
+    const submissions = specs.map((spec) => ({ spec, idempotencyKey: undefined }));
+    this.#do({ kind: "submit-jobs", submissions, by: "bench", nowMs: 0 });
+  }
+
+  end({ jobId, index, attempt, state }: Task): void {
+    if (!("nodeId" in state) || state.nodeId === undefined) return;
+    const run = { jobId, index, attempt };
+    const outcome = { kind: "succeeded" } as const;
+    const event = { kind: "ended", run, startedAtMs: 0, endedAtMs: 0, outcome } as const;
+    const report = { nodeId: state.nodeId, session: SESSION, events: [event], nowMs: 0 };
+    this.#do({ kind: "report-runs", ...report });
+  }
+
+  /** Places all that fits now. */
+  place(): Task[] {
+    const policy = createPolicy({ policy: this.#policy }, () => 0);
+    const placed: Task[] = [];
+    const bounds = {
+      candidatesMax: limits.candidatesPerPlacementMax,
+      wakeChecksMax: limits.wakeChecksPerRoundMax,
+    };
+    for (;;) {
+      const next = nextPlacement(this.#state, policy, bounds);
+      if (next === undefined) return placed;
+      for (const change of placeTask(next, this.#state.clusters, 0)) {
+        if (change.table === "task") {
+          checkMove(this.#state, change.row);
+          placed.push(change.row);
+        }
+        this.#state.apply(change);
+      }
+    }
+  }
+
+  #do<K extends Command["kind"]>(command: CommandOf<K>): void {
+    for (const change of decide(this.#state, command).changes) this.#state.apply(change);
+  }
+}
