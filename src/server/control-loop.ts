@@ -316,7 +316,7 @@ export class ControlLoop {
     this.#folder.stored(batch.jobTexts);
     this.#flush();
     const { queue, holds } = this.#state;
-    const isMore = queue.active.size > 0 || holds.nextSettled() !== undefined;
+    const isMore = queue.mayPlace || holds.nextSettled() !== undefined;
     if (isMore || this.#head < this.#waiting.length) this.#schedule();
   }
 

@@ -182,9 +182,22 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   edit("nobody-wakes", "every-task-ends", "a node that got room wakes nobody", [
     "core/scheduler/plan.ts",
-    "(woken) => queue.wake(woken)",
+    "(pool) => queue.freed(pool)",
     "() => undefined",
   ]),
+  edit(
+    "limits-forget",
+    "indexes-agree-with-rows",
+    "what is free while groups are at their limits is not remembered for them",
+    ["core/scheduler/queue.ts", "if (this.order.hasLimited) this.#widenFitting(pool);", ""],
+  ),
+  edit(
+    "limits-stay",
+    "indexes-agree-with-rows",
+    "a group that may run more tasks again is not ranked again",
+    [STATE, "this.queue.order.touch(group); // which may be at its limit now, or no longer", ""],
+    [STATE, "subtractFrom(group.used, takes);\n      this.queue.order.touch(group);", ""],
+  ),
   edit(
     "held-is-queued",
     "dependents-wait",

@@ -13,6 +13,7 @@ import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
 import { allJobs } from "./all-jobs.ts";
 import { checkHolds, isHeldBy } from "./check-holds.ts";
+import { checkQueue } from "./check-queue.ts";
 
 /**
  * Recomputes from the rows what the indexes say, and returns every disagreement: overcommit, a
@@ -27,6 +28,7 @@ export function checkState(state: State): string[] {
     ...checkHolds(state),
     ...checkClusters(state),
     ...checkHanded(state),
+    ...checkQueue(state),
   ];
 }
 

@@ -1,50 +1,90 @@
-import type { NodeId } from "../model/ids.ts";
+import { MultiMap } from "../../lib/multi-map.ts";
+import type { ClusterId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
-import type { PlannerWork } from "./pool.ts";
+import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
+import { noWork, type PlannerWork } from "./planner-work.ts";
 import { Pool } from "./pool.ts";
-import type { Request, RequestClass } from "./request.ts";
+import type { Request } from "./request.ts";
 import { poolKey } from "./request.ts";
+
+/**
+ * Large pools that no class uses any more are retained, because jobs often come one by one and
+ * filling a pool takes as long as it has nodes. Small ones are made again.
+ */
+const IDLE_POOLS_MAX = 8;
+const IDLE_POOL_NODES_MIN = 64;
 
 /** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
 export class Fleet {
   readonly #pools = new Map<string, Pool>();
-  readonly #poolsByNode = new Map<NodeRecord, readonly Pool[]>();
-  readonly #nodes: ReadonlyMap<NodeId, NodeRecord>;
+  readonly #poolsByKey = new MultiMap<string, Pool>();
+  /** Retained pools without classes, the one that was left longest ago first. */
+  readonly #idlePools = new Set<Pool>();
+  /** Of nodes that take tasks. */
+  readonly #poolsByNode = new Map<NodeRecord, Set<Pool>>();
+  /** All nodes, and the keys that each is filed under. */
+  readonly #nodesByKey = new MultiMap<string, NodeRecord>();
+  readonly #keysByNode = new Map<NodeRecord, readonly string[]>();
   /** Nodes that got room since the planner last looked. */
   readonly #improved = new Set<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
+  /** Another number whenever the capacity may have changed. */
+  capacityVersion = 0;
   /** How often a node was given a task, since the server started. */
   turn = 0;
-  readonly work: PlannerWork = { nodesLookedAt: 0, classesAsked: 0 };
-
-  constructor(nodes: ReadonlyMap<NodeId, NodeRecord>) {
-    this.#nodes = nodes;
-  }
+  readonly work: PlannerWork = noWork();
 
   /** What all nodes that take tasks have together. */
   get capacity(): Resources {
     return this.#capacity;
   }
 
+  get poolCount(): number {
+    return this.#pools.size;
+  }
+
+  get pools(): Iterable<Pool> {
+    return this.#pools.values();
+  }
+
+  /** All nodes of the cluster, also those that take no tasks now. */
+  inCluster(cluster: ClusterId): ReadonlySet<NodeRecord> {
+    return this.#nodesByKey.get(clusterKey(cluster));
+  }
+
   /** The node's row changed: it may take tasks or no longer, be larger, have other labels. */
   nodeChanged(record: NodeRecord, before: Resources | undefined): void {
     this.nodeRemoved(record, before);
+    const keys = nodePlaceKeys(record.node);
+    this.#keysByNode.set(record, keys);
+    for (const key of keys) this.#nodesByKey.add(key, record);
     if (!isSchedulable(record.node)) return;
     addInto(this.#capacity, record.node.capacity);
-    const pools = [...this.#pools.values()].filter((pool) => pool.allows(record));
+    this.capacityVersion++;
+    const pools = new Set<Pool>();
     this.#poolsByNode.set(record, pools);
-    for (const pool of pools) pool.put(record);
+    for (const key of keys) {
+      for (const pool of this.#poolsByKey.get(key)) {
+        this.work.poolsAsked++;
+        if (!pool.allows(record)) continue;
+        pools.add(pool);
+        pool.put(record);
+      }
+    }
     this.#improved.add(record);
   }
 
   /** `before`: the capacity it was counted with. */
   nodeRemoved(record: NodeRecord, before: Resources | undefined): void {
+    for (const key of this.#keysByNode.get(record) ?? []) this.#nodesByKey.delete(key, record);
+    this.#keysByNode.delete(record);
     const pools = this.#poolsByNode.get(record);
     if (pools === undefined) return;
     if (before !== undefined) subtractFrom(this.#capacity, before);
+    this.capacityVersion++;
     for (const pool of pools) pool.remove(record);
     this.#poolsByNode.delete(record);
     this.#improved.delete(record);
@@ -68,13 +108,21 @@ export class Fleet {
     return this.#improved.size > 0;
   }
 
-  /** Offers nodes that got room to the classes that wait. Bounded; the rest stays for later. */
-  offerImproved(checksMax: number, woken: (request: RequestClass) => void): void {
+  /** Whether the node got room since the planner last looked. */
+  isImproved(record: NodeRecord): boolean {
+    return this.#improved.has(record);
+  }
+
+  /** Lists nodes that got room in the pools where classes wait. Bounded; the rest stays for later. */
+  offerImproved(checksMax: number, freed: (pool: Pool) => void): void {
     let checks = 0;
     for (const record of this.#improved) {
       if (checks >= checksMax) return;
       this.#improved.delete(record);
-      for (const pool of this.#poolsByNode.get(record) ?? []) checks += pool.offer(record, woken);
+      for (const pool of this.#poolsByNode.get(record) ?? []) {
+        checks++;
+        if (pool.gained(record)) freed(pool);
+      }
     }
   }
 
@@ -84,32 +132,41 @@ export class Fleet {
     if (pool === undefined) {
       pool = new Pool(key, request, this.work);
       this.#pools.set(key, pool);
+      this.#poolsByKey.add(poolPlaceKey(request), pool);
       this.#fill(pool);
     }
+    this.#idlePools.delete(pool);
     pool.classes++;
     return pool;
   }
 
   #fill(pool: Pool): void {
-    for (const record of this.#nodes.values()) {
+    for (const record of this.#nodesByKey.get(poolPlaceKey(pool.asked))) {
+      this.work.nodesLookedAt++;
       const pools = this.#poolsByNode.get(record);
       if (pools === undefined || !pool.allows(record)) continue;
       pool.put(record);
-      this.#poolsByNode.set(record, [...pools, pool]);
+      pools.add(pool);
     }
   }
 
-  /** A class of the pool is gone; the last one takes the pool with it. */
+  /** A class of the pool is gone; the last one takes the pool with it, unless it is retained. */
   leavePool(pool: Pool): void {
     pool.classes--;
     if (pool.classes > 0) return;
-    this.#pools.delete(pool.key);
-    for (const [record, pools] of this.#poolsByNode) {
-      if (pool.has(record))
-        this.#poolsByNode.set(
-          record,
-          pools.filter((other) => other !== pool),
-        );
+    if (pool.nodes.size < IDLE_POOL_NODES_MIN) {
+      this.#dropPool(pool);
+      return;
     }
+    this.#idlePools.add(pool);
+    const [oldest] = this.#idlePools;
+    if (this.#idlePools.size > IDLE_POOLS_MAX && oldest !== undefined) this.#dropPool(oldest);
+  }
+
+  #dropPool(pool: Pool): void {
+    this.#idlePools.delete(pool);
+    this.#pools.delete(pool.key);
+    this.#poolsByKey.delete(poolPlaceKey(pool.asked), pool);
+    for (const record of pool.nodes.all()) this.#poolsByNode.get(record)?.delete(pool);
   }
 }

@@ -5,13 +5,19 @@ import type { JobRecord } from "../state/job-record.ts";
 import type { JobTable } from "../state/job-table.ts";
 import type { RequestClass } from "./request.ts";
 
-/** A lane's place among its group's. Stale once the lane has another entry. */
+/** A lane's place: among its group's ready lanes, or among those parked in its pool. */
 export interface LaneEntry {
   readonly lane: Lane;
   readonly priority: number;
   /** The lane's first job when the entry was made. */
   readonly jobId: JobId;
+  /** Its class fits nowhere: it waits in the pool until a node has free capacity for it. */
+  readonly isParked: boolean;
 }
+
+/** Within a group: highest priority first, then the oldest job. */
+export const laneGoesFirst = (a: LaneEntry, b: LaneEntry): boolean =>
+  a.priority > b.priority || (a.priority === b.priority && a.jobId < b.jobId);
 
 /**
  * Jobs of one group and priority that ask for the same thing, oldest first. Jobs stay until they
@@ -21,6 +27,7 @@ export class Lane {
   readonly group: GroupRecord;
   readonly priority: number;
   readonly request: RequestClass;
+  /** Its only place. */
   entry: LaneEntry | undefined = undefined;
   readonly #jobs: JobTable;
   // New jobs have the largest id, so they need no heap; jobs with a task to place again do. Only

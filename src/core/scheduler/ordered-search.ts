@@ -2,7 +2,7 @@ import type { SeededNumbers } from "../../lib/seeded-numbers.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { Best, Drawn } from "./choice.ts";
 import { goesBefore, type NodeEntry } from "./node-order.ts";
-import { lowestFor, type Pool } from "./pool.ts";
+import { lowestFor, type NodeLevels } from "./node-levels.ts";
 import type { Request } from "./request.ts";
 import { preferenceNow } from "./takes.ts";
 
@@ -11,17 +11,17 @@ import { preferenceNow } from "./takes.ts";
  * others, the first `candidatesMax` with room of each level are compared.
  */
 export function longestAgo(
-  pool: Pool,
+  nodes: NodeLevels,
   request: Request,
   candidatesMax: number,
 ): NodeRecord | undefined {
   const best = new Best(request, ({ lastTurn }) => -lastTurn);
   let first: NodeEntry | undefined; // of those that serve it best of all
-  for (const entries of pool.orderBy("turn").from(lowestFor(request))) {
+  for (const entries of nodes.orderBy("turn").from(lowestFor(request))) {
     const offersMax = best.offered + candidatesMax;
     for (const entry of entries) {
       if (best.offered >= offersMax || (first !== undefined && goesBefore(first, entry))) break;
-      if (!pool.fits(request, entry.record)) continue;
+      if (!nodes.fits(request, entry.record)) continue;
       best.offer(entry.record);
       if (best.record === entry.record && best.preference === 0) first = entry;
     }
@@ -34,25 +34,25 @@ export function longestAgo(
  * that do where few have. Where some serve the request better than others, the best that was drawn.
  */
 export function drawn(
-  pool: Pool,
+  nodes: NodeLevels,
   request: Request,
   numbers: SeededNumbers,
   drawsMax: number,
 ): NodeRecord | undefined {
-  const found = drawnOfAll(pool, request, numbers, drawsMax);
+  const found = drawnOfAll(nodes, request, numbers, drawsMax);
   if (found !== undefined) return found;
   const choice = new Drawn(request, numbers);
-  for (const record of pool.allFitting(request, Infinity) ?? []) choice.offer(record);
+  for (const record of nodes.allFitting(request, Infinity) ?? []) choice.offer(record);
   return choice.record;
 }
 
 function drawnOfAll(
-  pool: Pool,
+  nodes: NodeLevels,
   request: Request,
   numbers: SeededNumbers,
   drawsMax: number,
 ): NodeRecord | undefined {
-  const order = pool.orderBy("name");
+  const order = nodes.orderBy("name");
   const lowest = lowestFor(request);
   const count = order.countFrom(lowest);
   let found: NodeRecord | undefined;
@@ -60,7 +60,7 @@ function drawnOfAll(
   if (count <= drawsMax) return undefined; // so few are looked at one by one
   for (let draw = 0; draw < drawsMax && foundPreference > 0; draw++) {
     const record = order.nthFrom(lowest, Math.floor(numbers.fraction() * count));
-    if (record === undefined || !pool.fits(request, record)) continue;
+    if (record === undefined || !nodes.fits(request, record)) continue;
     const preference = preferenceNow(request, record);
     if (preference >= foundPreference) continue;
     found = record;

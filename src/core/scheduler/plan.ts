@@ -1,7 +1,7 @@
+import { invariant } from "../../lib/invariant.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { dominantShare } from "../model/resources.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
-import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
@@ -9,10 +9,11 @@ import type { Choice } from "./choice.ts";
 import { takesNow } from "./takes.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Lane } from "./lane.ts";
+import type { NodeLevels } from "./node-levels.ts";
 import { choiceFor, numbersFor, type NodePolicy } from "./node-policy.ts";
 import { drawn, longestAgo } from "./ordered-search.ts";
 import type { Queue } from "./queue.ts";
-import type { RequestClass } from "./request.ts";
+import type { Request, RequestClass } from "./request.ts";
 
 /** A proposal: this task goes there. Only `verify` turns it into a decision. */
 export interface Placement {
@@ -56,64 +57,34 @@ export function nextPlacement(
   limits: PlanLimits,
 ): Placement | undefined {
   const { queue, fleet } = view;
-  if (fleet.hasImproved) fleet.offerImproved(limits.wakeChecksMax, (woken) => queue.wake(woken));
+  if (fleet.hasImproved) fleet.offerImproved(limits.wakeChecksMax, (pool) => queue.freed(pool));
   for (;;) {
-    const group = neediestGroup(queue, fleet);
-    if (group === undefined) return undefined;
-    const lane = firstLane(queue, group);
-    const record = lane?.peek();
+    const lane = queue.next();
+    if (lane === undefined) {
+      queue.settle();
+      return undefined;
+    }
+    const record = lane.peek();
     const index = record?.nextIndex();
-    if (lane === undefined || record === undefined || index === undefined) continue;
+    invariant(record !== undefined && index !== undefined, "the next lane has a task to place");
     const target = chooseTarget(view, lane.request, policy, limits.candidatesMax);
     if (target === undefined) {
-      queue.park(lane.request);
+      queue.park(lane);
       continue;
     }
-    queue.passNow = group.pass;
-    const share = dominantShare(lane.request.needs, fleet.capacity);
-    // Where there are no nodes, or none that have it, tasks that are offered count alike.
-    group.pass += (Number.isFinite(share) ? share : 1) / group.group.weight;
-    if (isOfClusters(lane.request, view.clusters)) view.clusters.turn++;
+    countTurn(view, lane);
     return { record, index, target };
   }
 }
 
-/** Linear in the groups that have something to place, not in all groups, jobs or tasks. */
-function neediestGroup(queue: Queue, fleet: Fleet): GroupRecord | undefined {
-  let best: GroupRecord | undefined;
-  let bestShare = 0;
-  for (const record of queue.active) {
-    const { weight, runningTasksMax } = record.group;
-    if (record.ready.size === 0) {
-      queue.active.delete(record);
-      continue;
-    }
-    if (runningTasksMax !== undefined && record.activeTasks >= runningTasksMax) continue;
-    const share = dominantShare(record.used, fleet.capacity) / weight;
-    const tie = best !== undefined && share === bestShare;
-    if (best === undefined || share < bestShare || (tie && goesBefore(record, best))) {
-      best = record;
-      bestShare = share;
-    }
-  }
-  return best;
-}
-
-const goesBefore = (a: GroupRecord, b: GroupRecord): boolean =>
-  a.pass < b.pass || (a.pass === b.pass && a.group.id < b.group.id);
-
-/** The group's first lane whose entry is up to date; undefined: look again at all groups. */
-function firstLane(queue: Queue, group: GroupRecord): Lane | undefined {
-  const entry = group.ready.peek();
-  if (entry === undefined) return undefined;
-  const { lane } = entry;
-  if (lane.entry === entry && lane.peek()?.job.id === entry.jobId) return lane;
-  group.ready.pop();
-  if (lane.entry === entry) {
-    lane.entry = undefined;
-    queue.markReady(lane); // with its new first job, or not at all
-  }
-  return undefined;
+/** One that fell behind goes first once, and has no more credit than the group served last. */
+function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
+  queue.passNow = Math.max(queue.passNow, group.pass);
+  const share = dominantShare(request.needs, fleet.capacity);
+  // Where there are no nodes, or none that have it, tasks that are offered count alike.
+  group.pass = queue.passNow + (Number.isFinite(share) ? share : 1) / group.group.weight;
+  queue.order.touch(group);
+  if (isOfClusters(request, clusters)) clusters.turn++;
 }
 
 /** Whether clusters are chosen first, and nodes in the one that was chosen. */
@@ -137,12 +108,27 @@ export function chooseTarget(
   const nodes = bestOfClusters(view, request, policy.nodes, candidatesMax);
   const { targets, selection } = chooseCluster(clusters, request, nodes, policy);
   const [chosen] = selection.ranked;
-  if (chosen !== undefined) return targets.get(chosen.name);
+  const target = targets.get(chosen?.name ?? "");
+  if (target !== undefined) return drawnAgain(view, request, policy.nodes, target, candidatesMax);
   // Nodes that were dropped for what their cluster says are looked at again when it says something
   // else; others when they get room.
-  if (request.candidates === undefined) request.pool.narrow(request);
-  request.candidates = new Set();
+  request.pool.narrow(request, new Set());
   return undefined;
+}
+
+/** A node that was drawn in an earlier turn stands for its cluster; this turn draws its own. */
+function drawnAgain(
+  { fleet, clusters }: PlanView,
+  request: RequestClass,
+  policy: NodePolicy,
+  target: Target,
+  candidatesMax: number,
+): Target {
+  if (target.kind !== "node" || policy.kind !== "draw" || clusters.managedCount <= 1) return target;
+  const nodes = request.pool.byCluster().get(target.node.node.cluster);
+  if (nodes === undefined || isNarrow(request)) return target;
+  const node = searchNodes(nodes.levels, request, { policy, candidatesMax, fleet });
+  return node === undefined ? target : { kind: "node", node };
 }
 
 /** Of each cluster the best node with room. */
@@ -156,15 +142,47 @@ function bestOfClusters(
     const node = chooseNode(request, policy, candidatesMax, fleet);
     return new Map(node === undefined ? [] : [[node.node.cluster, node]]);
   }
+  return isNarrow(request)
+    ? compareByCluster(request, policy, candidatesMax, fleet)
+    : searchClusters(request, policy, candidatesMax, fleet);
+}
+
+/** Any node may fit: searches the clusters where something changed since the last search. */
+function searchClusters(
+  request: RequestClass,
+  policy: NodePolicy,
+  candidatesMax: number,
+  fleet: Fleet,
+): ReadonlyMap<ClusterId, NodeRecord> {
+  const { pool } = request;
+  const found = new Map<ClusterId, NodeRecord>();
+  let costly = false;
+  const search = (nodes: NodeLevels): NodeRecord | undefined => {
+    const before = fleet.work.nodesLookedAt;
+    const best = searchNodes(nodes, request, { policy, candidatesMax, fleet });
+    costly ||= fleet.work.nodesLookedAt - before > SEARCH_LOOKS_MAX * candidatesMax;
+    return best;
+  };
+  for (const [cluster, best] of pool.bestOfClusters(search)) {
+    if (best !== undefined) found.set(cluster, best);
+  }
+  if (costly) {
+    const candidates = pool.nodes.allFitting(request, CANDIDATES_KEPT_MAX);
+    if (candidates !== undefined) pool.narrow(request, candidates);
+  }
+  return found;
+}
+
+/** Only candidates and freed nodes can fit. */
+function compareByCluster(
+  request: RequestClass,
+  policy: NodePolicy,
+  candidatesMax: number,
+  fleet: Fleet,
+): ReadonlyMap<ClusterId, NodeRecord> {
   const best = new Map<ClusterId, Choice>();
   const offersMax = offersMaxOf(policy, candidatesMax);
-  const { pool, candidates } = request;
-  for (const record of candidates ?? pool.nodes()) {
-    fleet.work.nodesLookedAt++;
-    if (!pool.has(record) || takesNow(request, record) === undefined) {
-      candidates?.delete(record);
-      continue;
-    }
+  for (const record of fittingOf(request, fleet)) {
     const { cluster } = record.node;
     const known = best.get(cluster) ?? choiceFor(policy, request, fleet);
     if (known.offered === 0) best.set(cluster, known);
@@ -185,33 +203,32 @@ function chooseNode(
   candidatesMax: number,
   fleet: Fleet,
 ): NodeRecord | undefined {
-  const { pool, candidates } = request;
-  if (candidates === undefined) {
-    const before = fleet.work.nodesLookedAt;
-    const found = searchPool(request, policy, candidatesMax, fleet);
-    const looked = fleet.work.nodesLookedAt - before;
-    // A search that found nothing, or had to pass many nodes that do not fit (short of something
-    // else than cpu), is not made again: from now on only nodes known to have room are looked at.
-    const isCostly = looked > SEARCH_LOOKS_MAX * candidatesMax;
-    const rest = found === undefined ? new Set<NodeRecord>() : undefined;
-    request.candidates = isCostly ? pool.allFitting(request, CANDIDATES_KEPT_MAX) : rest;
-    if (request.candidates !== undefined) pool.narrow(request);
-    return found;
-  }
-  if (candidates.size > CANDIDATES_KEPT_MAX) {
-    request.candidates = undefined;
-    pool.widen(request);
-    return chooseNode(request, policy, candidatesMax, fleet);
-  }
+  if (!isNarrow(request)) return searchPool(request, policy, candidatesMax, fleet);
   const offersMax = offersMaxOf(policy, candidatesMax);
   const choice = choiceFor(policy, request, fleet);
-  for (const record of candidates) {
-    fleet.work.nodesLookedAt++;
-    if (pool.has(record) && takesNow(request, record) !== undefined) choice.offer(record);
-    else candidates.delete(record);
+  for (const record of fittingOf(request, fleet)) {
+    choice.offer(record);
     if (choice.offered >= offersMax) break;
   }
   return choice.record;
+}
+
+/** Whether few nodes are known to be the only ones that can fit. */
+const isNarrow = ({ pool, candidates }: RequestClass): boolean =>
+  candidates !== undefined && pool.freed.nodes.size <= CANDIDATES_KEPT_MAX;
+
+/** Of a narrowed class: the nodes with room. Candidates without are dropped. */
+function* fittingOf(request: RequestClass, fleet: Fleet): Iterable<NodeRecord> {
+  const { pool, candidates } = request;
+  for (const record of candidates ?? []) {
+    fleet.work.nodesLookedAt++;
+    if (pool.nodes.has(record) && takesNow(request, record) !== undefined) yield record;
+    else candidates?.delete(record);
+  }
+  for (const record of pool.freed.nodes) {
+    if (candidates?.has(record) === true) continue;
+    if (pool.nodes.fits(request, record)) yield record;
+  }
 }
 
 function searchPool(
@@ -221,12 +238,37 @@ function searchPool(
   fleet: Fleet,
 ): NodeRecord | undefined {
   const { pool } = request;
+  const before = fleet.work.nodesLookedAt;
+  const found = searchNodes(pool.nodes, request, { policy, candidatesMax, fleet });
+  const looked = fleet.work.nodesLookedAt - before;
+  // A search that found nothing, or had to pass many nodes that do not fit (short of something
+  // else than cpu), is not made again: from now on only nodes known to have room are looked at.
+  const isCostly = looked > SEARCH_LOOKS_MAX * candidatesMax;
+  if (found === undefined) pool.narrow(request, new Set());
+  else if (isCostly) {
+    const candidates = pool.nodes.allFitting(request, CANDIDATES_KEPT_MAX);
+    if (candidates !== undefined) pool.narrow(request, candidates);
+  }
+  return found;
+}
+
+interface Search {
+  readonly policy: NodePolicy;
+  readonly candidatesMax: number;
+  readonly fleet: Fleet;
+}
+
+function searchNodes(
+  nodes: NodeLevels,
+  request: Request,
+  { policy, candidatesMax, fleet }: Search,
+): NodeRecord | undefined {
   switch (policy.kind) {
     case "score":
-      return pool.best(request, policy.scorer, candidatesMax);
+      return nodes.best(request, policy.scorer, candidatesMax);
     case "longest-ago":
-      return longestAgo(pool, request, candidatesMax);
+      return longestAgo(nodes, request, candidatesMax);
     case "draw":
-      return drawn(pool, request, numbersFor(policy.seed, fleet), candidatesMax);
+      return drawn(nodes, request, numbersFor(policy.seed, fleet), candidatesMax);
   }
 }

@@ -1,162 +1,155 @@
+import { OrderedTree } from "../../lib/ordered-tree.ts";
+import type { ClusterId } from "../model/ids.ts";
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
+import { graphMatches } from "./filters/graph-matches.ts";
+import { whereMatches } from "./filters/where-matches.ts";
+import { FreedNodes } from "./freed-nodes.ts";
+import { NodeLevels } from "./node-levels.ts";
+import type { PlannerWork } from "./planner-work.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { rareNames } from "./request.ts";
-import { graphMatches } from "./filters/graph-matches.ts";
-import { Best } from "./choice.ts";
-import { NodeOrder } from "./node-order.ts";
-import type { Scorer } from "./scorers/scorer.ts";
-import { takesNow } from "./takes.ts";
-import { whereMatches } from "./filters/where-matches.ts";
+import { WaitingLanes } from "./waiting-lanes.ts";
 
-/** How much the planner has looked at, for tests and metrics: it must not grow with the fleet. */
-export interface PlannerWork {
-  nodesLookedAt: number;
-  classesAsked: number;
+/** The nodes of a pool that are in one cluster. */
+interface ClusterNodes {
+  readonly levels: NodeLevels;
+  /** The best of them, as long as none of them changes, comes or leaves. */
+  best: { readonly record: NodeRecord | undefined } | undefined;
 }
-
-const LEVELS = 54;
-
-/** Nodes and requests are kept by the power of two of their cpu, so that most misfits are skipped. */
-const levelOf = (amounts: Resources): number => {
-  const cpu = amounts["cpu"] ?? 0;
-  return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
-};
-
-/** Below it no node can have room. What is asked of graphs may take less of one node than of another. */
-export const lowestFor = ({ needs, request }: Request): number =>
-  request === undefined ? levelOf(needs) : 0;
 
 /**
  * The nodes that one `where` allows, that have what is rare (a gpu, a licence) or asked of their
- * graph, and that take tasks now, by how much cpu they have free; and the request classes that wait for one of them.
+ * graph, and that take tasks now; and the lanes that wait for one of them.
  */
 export class Pool {
   readonly key: string;
-  readonly #asked: Request;
+  readonly asked: Request;
   classes = 0;
-  readonly #nodes: Set<NodeRecord>[] = [];
-  readonly #levels = new Map<NodeRecord, number>();
-  /** Made for the policy that asks for one. */
-  readonly #orders: NodeOrder[] = [];
-  /** Classes with `candidates`: they must hear of every node that gets room. */
-  readonly #narrowed: Set<RequestClass>[] = [];
+  readonly nodes: NodeLevels;
+  /** Classes that look at no more nodes than their candidates and those that were freed. */
+  readonly narrowed: OrderedTree<RequestClass>;
+  readonly freed: FreedNodes;
+  readonly waiting: WaitingLanes;
+  /** How many narrowed classes fit on none of the freed nodes. */
+  #tried = 0;
+  /** Made when a class first chooses between clusters. */
+  #byCluster: Map<ClusterId, ClusterNodes> | undefined = undefined;
+  readonly #clusterNodesOf = new Map<NodeRecord, ClusterNodes>();
 
-  readonly #rare: readonly string[];
   readonly #work: PlannerWork;
+  readonly #rare: readonly string[];
+  /** The resources by which requests and free capacity are compared before anything else. */
+  readonly #dimensions: readonly string[];
 
   constructor(key: string, request: Request, work: PlannerWork) {
     this.key = key;
-    this.#asked = request;
+    this.asked = request;
     this.#rare = request.request === undefined ? rareNames(request.needs) : [];
+    // What is asked of a graph may come to less on one node than on another.
+    this.#dimensions = request.request === undefined ? ["cpu", "memory", ...this.#rare] : [];
     this.#work = work;
-    for (let level = 0; level < LEVELS; level++) {
-      this.#nodes.push(new Set());
-      this.#narrowed.push(new Set());
-    }
+    this.nodes = new NodeLevels(work);
+    const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
+    this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
+    this.freed = new FreedNodes(({ free }) => this.amountsOf(free), work);
+    this.waiting = new WaitingLanes(({ amounts }) => amounts, work);
   }
 
   allows(record: NodeRecord): boolean {
     const { capacity } = record.node;
     if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
-    if (whereMatches.check(this.#asked, record).kind !== "yes") return false;
-    return graphMatches.check(this.#asked, record).kind === "yes";
+    if (whereMatches.check(this.asked, record).kind !== "yes") return false;
+    return graphMatches.check(this.asked, record).kind === "yes";
+  }
+
+  amountsOf(resources: Resources): readonly number[] {
+    const amounts: number[] = [];
+    for (const name of this.#dimensions) amounts.push(resources[name] ?? 0);
+    return amounts;
   }
 
   /** Adds the node, or moves it to where its free cpu belongs. */
   put(record: NodeRecord): void {
-    const level = levelOf(record.free);
-    for (const order of this.#orders) order.put(record, level);
-    const before = this.#levels.get(record);
-    if (before === level) return;
-    if (before !== undefined) this.#nodes[before]?.delete(record);
-    this.#nodes[level]?.add(record);
-    this.#levels.set(record, level);
+    this.nodes.put(record);
+    this.freed.shrunk(record, false);
+    if (this.#byCluster !== undefined) this.#putInCluster(this.#byCluster, record);
   }
 
   remove(record: NodeRecord): void {
-    const level = this.#levels.get(record);
-    if (level === undefined) return;
-    this.#nodes[level]?.delete(record);
-    this.#levels.delete(record);
-    for (const order of this.#orders) order.remove(record);
+    this.nodes.remove(record);
+    this.freed.shrunk(record, true);
+    const nodes = this.#clusterNodesOf.get(record); // its row may name another cluster by now
+    if (nodes === undefined) return;
+    this.#clusterNodesOf.delete(record);
+    nodes.levels.remove(record);
+    nodes.best = undefined;
   }
 
-  has(record: NodeRecord): boolean {
-    return this.#levels.has(record);
-  }
-
-  /** Whether the node has room; counted as a look at it. */
-  fits(request: Request, record: NodeRecord): boolean {
-    this.#work.nodesLookedAt++;
-    return takesNow(request, record) !== undefined;
-  }
-
-  *nodes(): Iterable<NodeRecord> {
-    for (const level of this.#nodes) yield* level;
+  /** Its nodes by their clusters. */
+  byCluster(): ReadonlyMap<ClusterId, ClusterNodes> {
+    if (this.#byCluster !== undefined) return this.#byCluster;
+    this.#byCluster = new Map();
+    for (const record of this.nodes.all()) this.#putInCluster(this.#byCluster, record);
+    return this.#byCluster;
   }
 
   /**
-   * The best of at most `candidatesMax` nodes with room, by score and then by name. `order`
-   * says where to look first: at nodes with much free cpu, or at those with just enough.
+   * Of each cluster the best node with room. A placement changes one cluster, and only there is
+   * searched again. For pools of requests of graphs only: there all classes request the same.
    */
-  best(request: Request, scorer: Scorer, candidatesMax: number): NodeRecord | undefined {
-    const lowest = lowestFor(request);
-    const upward = scorer.order === "least-free-first";
-    const best = new Best(request, (record) => scorer.score(request, record));
-    for (let step = 0; lowest + step < LEVELS; step++) {
-      const level = upward ? lowest + step : LEVELS - 1 - step;
-      for (const record of this.#nodes[level] ?? []) {
-        if (!this.fits(request, record)) continue;
-        best.offer(record);
-        if (best.offered >= candidatesMax) return best.record;
-      }
+  *bestOfClusters(
+    search: (levels: NodeLevels) => NodeRecord | undefined,
+  ): Iterable<readonly [ClusterId, NodeRecord | undefined]> {
+    for (const [cluster, nodes] of this.byCluster()) {
+      nodes.best ??= { record: search(nodes.levels) };
+      yield [cluster, nodes.best.record];
     }
-    return best.record;
   }
 
-  orderBy(by: NodeOrder["by"]): NodeOrder {
-    const known = this.#orders.find((order) => order.by === by);
-    if (known !== undefined) return known;
-    const made = new NodeOrder(by, this.#nodes);
-    this.#orders.push(made);
-    return made;
-  }
-
-  /** All nodes with room, or undefined when there are more than `max`. */
-  allFitting(request: Request, max: number): Set<NodeRecord> | undefined {
-    const found = new Set<NodeRecord>();
-    for (let level = lowestFor(request); level < LEVELS; level++) {
-      for (const record of this.#nodes[level] ?? []) {
-        if (!this.fits(request, record)) continue;
-        found.add(record);
-        if (found.size > max) return undefined;
-      }
+  #putInCluster(byCluster: Map<ClusterId, ClusterNodes>, record: NodeRecord): void {
+    const { cluster } = record.node;
+    let nodes = byCluster.get(cluster);
+    if (nodes === undefined) {
+      nodes = { levels: new NodeLevels(this.#work), best: undefined };
+      byCluster.set(cluster, nodes);
     }
-    return found;
+    nodes.levels.put(record);
+    nodes.best = undefined;
+    this.#clusterNodesOf.set(record, nodes);
   }
 
-  narrow(request: RequestClass): void {
-    this.#narrowed[lowestFor(request)]?.add(request);
+  narrow(request: RequestClass, candidates: Set<NodeRecord>): void {
+    if (request.candidates === undefined) this.narrowed.insert(request);
+    request.candidates = candidates;
   }
 
   widen(request: RequestClass): void {
-    this.#narrowed[lowestFor(request)]?.delete(request);
+    if (request.candidates === undefined) return;
+    this.narrowed.remove(request);
+    if (this.freed.stamp === request.triedAt) this.#tried--;
+    request.triedAt = -1;
+    request.candidates = undefined;
   }
 
-  /** Tells narrowed classes of a node that may have room for them; returns how many it asked. */
-  offer(record: NodeRecord, woken: (request: RequestClass) => void): number {
-    let asked = 0;
-    const highest = levelOf(record.free);
-    for (let level = 0; level <= highest; level++) {
-      for (const request of this.#narrowed[level] ?? []) {
-        asked++;
-        this.#work.classesAsked++;
-        if (takesNow(request, record) === undefined) continue;
-        request.candidates?.add(record);
-        woken(request);
-      }
-    }
-    return asked;
+  /** The node got free capacity; returns whether a narrowed class may want to hear of it. */
+  gained(record: NodeRecord): boolean {
+    if (this.narrowed.size === 0) return false;
+    this.freed.add(record);
+    this.#tried = 0;
+    return true;
+  }
+
+  /** None of the freed nodes can take a task of this narrowed class. */
+  triedInVain(request: RequestClass): void {
+    this.freed.tighten();
+    if (request.triedAt === this.freed.stamp) return;
+    request.triedAt = this.freed.stamp;
+    this.#tried++;
+  }
+
+  /** Whether a freed node may still take a task of a class. */
+  get mayHelp(): boolean {
+    return this.freed.nodes.size > 0 && this.#tried < this.narrowed.size;
   }
 }

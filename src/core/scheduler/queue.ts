@@ -1,13 +1,18 @@
 import { Heap } from "../../lib/heap.ts";
-import type { JobId } from "../model/ids.ts";
+import { MultiMap } from "../../lib/multi-map.ts";
+import type { ClusterId, JobId } from "../model/ids.ts";
 import type { JobTerms } from "../model/job.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { JobTable } from "../state/job-table.ts";
 import type { Fleet } from "./fleet.ts";
-import { Lane } from "./lane.ts";
+import { goesBefore, GroupOrder } from "./group-order.ts";
+import { Lane, laneGoesFirst } from "./lane.ts";
+import { ParkedLanes } from "./parked-lanes.ts";
+import type { Pool } from "./pool.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { isWaiting, looksAtClusters, requestKey, requestOf, selectOf } from "./request.ts";
+import { takesNow } from "./takes.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -20,35 +25,45 @@ interface WaitingTask {
  * What waits to be placed: per group and priority and request one lane. Follows State.apply; the
  * planner takes from it by looking, and what was placed is skipped because its row says so.
  *
- * Invariant: a lane that has something to place has an entry in its group's `ready`, unless its
- * request class waits for a node.
+ * Invariant: a lane has exactly one entry. It stands among its group's ready lanes, or, once its
+ * request class fits nowhere, among the parked lanes of its pool, which are looked at only when a
+ * node of the pool got free capacity: docs/design/queue-order.md.
  */
 export class Queue {
   readonly #classes = new Map<string, RequestClass>();
   readonly #fleet: Fleet;
   readonly #jobs: JobTable;
-  /** Groups that may have something to place. */
-  readonly active = new Set<GroupRecord>();
+  readonly order: GroupOrder;
+  readonly #parked: ParkedLanes;
   /** The `pass` of the group served last: one that comes back starts there, with no credit. */
   passNow = 0;
   #lastLane: Lane | undefined = undefined;
-  /** Classes that clusters may help, by what they have or say. */
-  readonly #lookingForClusters = new Set<RequestClass>();
+  #classNumber = 0;
+  /** Classes that clusters may help, by the one they name; under undefined those that name none. */
+  readonly #lookingForClusters = new MultiMap<string | undefined, RequestClass>();
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
 
   constructor(fleet: Fleet, jobs: JobTable) {
     this.#fleet = fleet;
     this.#jobs = jobs;
+    this.order = new GroupOrder(fleet);
+    this.#parked = new ParkedLanes(this.order, (lane) => this.#isCurrent(lane));
   }
 
   get classCount(): number {
     return this.#classes.size;
   }
 
+  /** Whether the planner may find something to place. */
+  get mayPlace(): boolean {
+    return this.order.hasReady || this.#parked.mayPlace;
+  }
+
   add(group: GroupRecord, record: JobRecord): void {
     const lane = this.#laneFor(group, record.job.spec.terms);
     if (record.lane === undefined) lane.push(record);
-    this.markReady(lane);
+    this.#place(lane);
+    this.order.lowered++;
   }
 
   /** The job is stored as this text, and has these terms. */
@@ -60,7 +75,13 @@ export class Queue {
     const lane = this.#laneFor(group, terms);
     this.#jobs.addFolded(id, text, lane);
     lane.pushFolded(id);
-    this.markReady(lane);
+    this.#place(lane);
+    this.order.lowered++;
+  }
+
+  /** A job of the lane has ended: a lane without jobs is removed, also where it is parked. */
+  jobEnded(lane: Lane): void {
+    this.#place(lane);
   }
 
   /** The task waits for another attempt, not before `atMs`. */
@@ -90,6 +111,10 @@ export class Queue {
     return this.#classes.get(requestKey(request));
   }
 
+  classes(): Iterable<RequestClass> {
+    return this.#classes.values();
+  }
+
   #laneFor(group: GroupRecord, terms: JobTerms): Lane {
     const { priority, needs, request, select, where } = terms;
     const last = this.#lastLane;
@@ -112,66 +137,163 @@ export class Queue {
     const { priority } = terms;
     const key = requestKey(terms);
     const laneKey = `${priority}|${key}`;
-    let lane = group.lanes.get(laneKey);
-    if (lane === undefined) {
-      let request = this.#classes.get(key);
-      if (request === undefined) {
-        request = this.#newClass(key, requestOf(terms));
-        this.#classes.set(key, request);
-      }
-      lane = new Lane(group, priority, request, this.#jobs);
-      request.lanes.add(lane);
-      group.lanes.set(laneKey, lane);
+    const known = group.lanes.get(laneKey);
+    if (known !== undefined) return known;
+    let request = this.#classes.get(key);
+    if (request === undefined) {
+      request = this.#newClass(key, requestOf(terms));
+      this.#classes.set(key, request);
+      if (request.clustersMayHelp) this.#lookingForClusters.add(request.where.cluster, request);
+    }
+    const lane = new Lane(group, priority, request, this.#jobs);
+    request.lanes.add(lane);
+    group.lanes.set(laneKey, lane);
+    if (group.lanes.size === 1) {
+      group.pass = Math.max(group.pass, this.passNow);
+      this.order.queuedChanged(group);
     }
     return lane;
   }
 
   #newClass(key: string, asked: Request): RequestClass {
     const pool = this.#fleet.poolFor(asked);
-    const clustersMayHelp = looksAtClusters(asked);
-    const made: RequestClass = {
+    return {
       ...asked,
       key,
+      number: ++this.#classNumber,
       pool,
+      amounts: pool.amountsOf(asked.needs),
       lanes: new Set(),
+      parked: new Set(),
       candidates: undefined,
-      clustersMayHelp,
+      triedAt: -1,
+      clustersMayHelp: looksAtClusters(asked),
       chooseCluster: selectOf(asked),
     };
-    if (clustersMayHelp) this.#lookingForClusters.add(made);
-    return made;
   }
 
-  /** Gives the lane its place among its group's ready ones, if it has something that can go. */
-  markReady(lane: Lane): void {
-    if (isWaiting(lane.request)) return;
+  /** The lane whose first job is to be placed next, as far as is known: it may fit nowhere. */
+  next(): Lane | undefined {
+    const ready = this.#firstReady();
+    const parked = this.#parked.first();
+    if (ready === undefined || parked === undefined) return ready ?? parked;
+    const isOfOneGroup = ready.group === parked.group;
+    const [a, b] = isOfOneGroup ? [ready.entry, parked.entry] : [];
+    if (a !== undefined && b !== undefined) return laneGoesFirst(b, a) ? parked : ready;
+    const [one, other] = [parked.group.standing, ready.group.standing];
+    return one !== undefined && other !== undefined && goesBefore(one, other) ? parked : ready;
+  }
+
+  /** The first ready lane of the neediest group. */
+  #firstReady(): Lane | undefined {
+    for (;;) {
+      this.order.refresh();
+      const lane = this.order.neediest?.ready.min?.lane;
+      if (lane === undefined || this.#isCurrent(lane)) return lane;
+    }
+  }
+
+  /** Whether the lane stands where its first job belongs. Otherwise it is moved, or dropped. */
+  #isCurrent(lane: Lane): boolean {
+    const { entry } = lane;
+    this.#place(lane);
+    return lane.entry === entry;
+  }
+
+  /** Gives the lane its place by its first job; drops a lane without one. */
+  #place(lane: Lane): void {
     const first = lane.peek();
-    if (first === undefined) {
-      this.drop(lane);
+    if (first === undefined) this.drop(lane);
+    else if (lane.entry?.jobId !== first.job.id) {
+      this.#put(lane, first.job.id, lane.entry?.isParked ?? isWaiting(lane.request));
+    }
+  }
+
+  #put(lane: Lane, jobId: JobId, isParked: boolean): void {
+    const { group, request, priority, entry: before } = lane;
+    const entry = { lane, priority, jobId, isParked };
+    if (before?.isParked === isParked) {
+      lane.entry = entry;
+      if (isParked) request.pool.waiting.replace(before, entry);
+      else group.ready.replace(before, entry);
       return;
     }
-    if (lane.entry !== undefined && lane.entry.jobId === first.job.id) return;
-    lane.entry = { lane, priority: lane.priority, jobId: first.job.id };
-    lane.group.ready.push(lane.entry);
-    if (this.active.has(lane.group)) return;
-    this.active.add(lane.group);
-    lane.group.pass = Math.max(lane.group.pass, this.passNow);
+    this.#takeOut(lane);
+    lane.entry = entry;
+    if (isParked) {
+      request.parked.add(lane);
+      request.pool.waiting.add(entry);
+      return;
+    }
+    group.ready.insert(entry);
+    if (group.ready.size === 1) this.order.touch(group);
   }
 
-  /** The request fits nowhere: its lanes leave the ready ones until a node or a cluster has room. */
-  park(request: RequestClass): void {
+  #takeOut(lane: Lane): void {
+    const { entry, group, request } = lane;
+    if (entry === undefined) return;
+    lane.entry = undefined;
+    if (entry.isParked) {
+      request.parked.delete(lane);
+      request.pool.waiting.remove(entry);
+      return;
+    }
+    group.ready.remove(entry);
+    if (group.ready.size === 0) this.order.touch(group);
+  }
+
+  /** Its request fits nowhere: the lane leaves the ready ones until a node or a cluster has room. */
+  park(lane: Lane): void {
+    const { request, entry } = lane;
     request.clustersMayHelp = false;
-    for (const lane of request.lanes) lane.entry = undefined;
+    request.pool.triedInVain(request);
+    if (entry?.isParked === false) this.#put(lane, entry.jobId, true);
   }
 
-  wake(request: RequestClass): void {
-    for (const lane of request.lanes) this.markReady(lane);
+  /** Nodes of the pool got room. */
+  freed(pool: Pool): void {
+    this.#parked.freed(pool);
+  }
+
+  /**
+   * Nothing more can be placed now. What is free goes on to the classes that could use it but whose
+   * groups are at their limits: they search for it when they may place tasks again.
+   */
+  settle(): void {
+    for (const pool of this.#parked.pools) {
+      if (this.order.hasLimited) this.#widenFitting(pool);
+      pool.freed.clear();
+    }
+    this.#parked.clear();
+  }
+
+  #widenFitting(pool: Pool): void {
+    const { stamp, nodes } = pool.freed;
+    for (const record of nodes) {
+      const within = pool.amountsOf(record.free);
+      for (;;) {
+        const found = pool.narrowed.first(within, (request) => {
+          this.#fleet.work.classesAsked++;
+          return request.triedAt !== stamp && takesNow(request, record) !== undefined;
+        });
+        if (found === undefined) break;
+        this.#widen(found);
+      }
+    }
+  }
+
+  /** Any node may fit again, so that its lanes are ready. */
+  #widen(request: RequestClass): void {
+    request.pool.widen(request);
+    for (const lane of request.parked) {
+      const { entry } = lane;
+      if (entry !== undefined) this.#put(lane, entry.jobId, false);
+    }
   }
 
   /** Runs something with a class in which nobody waits: to try what would happen. */
   withClass<T>(asked: Request, run: (request: RequestClass) => T): T {
     const made = this.#newClass(requestKey(asked), requestOf(asked));
-    this.#lookingForClusters.delete(made);
     try {
       return run(made);
     } finally {
@@ -180,28 +302,27 @@ export class Queue {
     }
   }
 
-  /** A cluster came, or has or says something else: what waited for one looks again. */
-  clustersChanged(): void {
-    for (const request of this.#lookingForClusters) {
-      if (request.candidates !== undefined) {
-        request.candidates = undefined;
-        request.pool.widen(request);
+  /** The cluster came, or has or says something else: what waited for it looks again. */
+  clustersChanged(cluster: ClusterId): void {
+    for (const named of [cluster, undefined]) {
+      for (const request of this.#lookingForClusters.get(named)) {
+        request.clustersMayHelp = true;
+        this.#widen(request);
       }
-      request.clustersMayHelp = true;
-      this.wake(request);
     }
   }
 
   /** Forgets a lane that has nothing more to place, and its class with the last lane. */
   drop(lane: Lane): void {
     const { request, group } = lane;
-    lane.entry = undefined;
+    this.#takeOut(lane);
     if (this.#lastLane === lane) this.#lastLane = undefined;
     group.lanes.delete(`${lane.priority}|${request.key}`);
+    if (group.lanes.size === 0) this.order.queuedChanged(group);
     request.lanes.delete(lane);
     if (request.lanes.size > 0) return;
     this.#classes.delete(request.key);
-    this.#lookingForClusters.delete(request);
+    this.#lookingForClusters.delete(request.where.cluster, request);
     request.pool.widen(request);
     this.#fleet.leavePool(request.pool);
   }

@@ -21,15 +21,24 @@ export const requestOf = ({ needs, request, select, where }: Request): Request =
 /**
  * All queued tasks that ask for the same thing.
  *
- * `candidates` undefined: any node of the pool may fit, search them all. Otherwise only these
- * can: a full search has failed, and a node is added when it gets room for this request. An empty
- * set means that the class waits, and costs nothing until a node or a cluster can help it.
+ * `candidates` undefined: any node of the pool may fit, search them all. Otherwise the class is
+ * narrowed: a full search has failed or was costly, and only these nodes and those that the pool
+ * lists as freed can fit. An empty set means that the class waits: it costs nothing until a node or
+ * a cluster can help it.
  */
 export interface RequestClass extends Request {
   readonly key: string;
+  /** Classes are told apart by it; a trial may make a second one with the same key. */
+  readonly number: number;
   readonly pool: Pool;
+  /** What a task takes at least of the pool's dimensions. */
+  readonly amounts: readonly number[];
   readonly lanes: Set<Lane>;
+  /** Those of its lanes that wait in the pool. */
+  readonly parked: Set<Lane>;
   candidates: Set<NodeRecord> | undefined;
+  /** The pool's freed nodes (by their stamp) that none of its tasks fits on. */
+  triedAt: number;
   /** False: none could when it was last looked at, and no cluster has changed since. */
   clustersMayHelp: boolean;
   /** Undefined: as the server does it. */

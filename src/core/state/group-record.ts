@@ -1,6 +1,7 @@
-import { Heap } from "../../lib/heap.ts";
+import { OrderedTree } from "../../lib/ordered-tree.ts";
 import type { Group } from "../model/group.ts";
-import type { Lane, LaneEntry } from "../scheduler/lane.ts";
+import type { Standing } from "../scheduler/group-order.ts";
+import { type Lane, type LaneEntry, laneGoesFirst } from "../scheduler/lane.ts";
 import type { JobStateName, TaskStateName } from "./progress.ts";
 import { noCounts } from "./progress.ts";
 
@@ -23,10 +24,12 @@ export class GroupRecord {
   /** What its tasks hold on nodes now. */
   readonly used: Record<string, number> = {};
   readonly lanes = new Map<string, Lane>();
-  /** Lanes with something to place: highest priority first, then the oldest job. */
-  readonly ready = new Heap<LaneEntry>(
-    (a, b) => a.priority > b.priority || (a.priority === b.priority && a.jobId < b.jobId),
-  );
+  /** Lanes whose class may fit somewhere, in their order; the others are parked in their pools. */
+  readonly ready = new OrderedTree<LaneEntry>({ before: laneGoesFirst });
+  /** Its rank when it was last computed, as listed among groups with ready lanes: GroupOrder's. */
+  standing: Standing | undefined = undefined;
+  listed: Standing | undefined = undefined;
+  isTouched = false;
   /** How much it was given so far, by weight: decides between groups that hold equal shares. */
   pass = 0;
 

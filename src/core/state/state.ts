@@ -55,7 +55,7 @@ export class State {
   /** What nodes and clusters there are could ever run, by what is asked for. */
   readonly possible = new Map<string, boolean>();
   readonly #nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
-  readonly fleet = new Fleet(this.nodes);
+  readonly fleet = new Fleet();
   readonly queue = new Queue(this.fleet, this.jobs);
   /** Jobs that wait for others, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
@@ -108,7 +108,9 @@ export class State {
       case "declared":
       case "status":
         if (change.table === "declared") this.#declaredChanged(change);
-        else if (this.clusters.apply(change)) this.queue.clustersChanged();
+        else if (this.clusters.apply(change)) {
+          this.queue.clustersChanged("removed" in change ? change.removed : change.row.id);
+        }
         if (change.table !== "status") this.possible.clear();
         return;
       case "facts":
@@ -190,7 +192,9 @@ export class State {
   }
 
   #putGroup(row: Group): void {
-    this.#group(row.id).group = row;
+    const record = this.#group(row.id);
+    record.group = row;
+    this.queue.order.touch(record);
   }
 
   #putJob(row: Job): void {
@@ -296,6 +300,7 @@ export class State {
       }
       const takes = before.takes ?? needs;
       subtractFrom(group.used, takes);
+      this.queue.order.touch(group);
       if (node !== undefined) {
         node.release(before, takes);
         this.clusters.loads.released(node.node.cluster, takes);
@@ -307,6 +312,7 @@ export class State {
     invariant(node !== undefined, `task ${after.jobId}.${after.index} is on a known node`);
     const takes = after.takes ?? needs;
     addInto(group.used, takes);
+    this.queue.order.touch(group);
     node.bind(after, takes);
     this.clusters.loads.bound(node.node.cluster, takes);
     this.fleet.given(node);
@@ -319,6 +325,7 @@ export class State {
     const { counts: now } = after;
     const { counts: then } = before;
     const { totals } = this;
+    this.queue.order.touch(group); // which may be at its limit now, or no longer
     // For every transition of every task: only what differs is touched.
     for (const name of TASK_STATES) {
       const difference = now[name] - then[name];
@@ -336,6 +343,7 @@ export class State {
     this.holds.progressed(record, before);
     if (!isJobEnded(after) || isJobEnded(before)) return;
     this.ended.add(record);
+    if (record.lane !== undefined) this.queue.jobEnded(record.lane);
     if (record.job.spec.dependsOn !== undefined) this.holds.ended(record);
   }
 
@@ -358,9 +366,8 @@ export class State {
   #declaredChanged(change: Change & { table: "declared" }): void {
     this.clusters.apply(change);
     const cluster = "removed" in change ? change.removed : change.row.id;
-    for (const { node } of this.nodes.values()) {
-      if (node.cluster === cluster) this.#factsChanged(node.id);
-    }
+    const nodes = [...this.fleet.inCluster(cluster)]; // each leaves it and comes back
+    for (const { node } of nodes) this.#factsChanged(node.id);
   }
 
   #factsChanged(id: NodeId): void {

@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
+import { World } from "../../../tests/support/world.ts";
+import { groupId, jobId } from "../model/ids.ts";
+import type { JobSpecInput } from "../model/job-spec.ts";
+import { isActive, type Task } from "../model/task.ts";
+import type { PlannerWork } from "./planner-work.ts";
+
+// An event costs what it changes, not what else there is: each test compares counts of a small world
+// with those of a large one, or with a bound that does not depend on the size.
+
+const EVENTS = 40;
+/** Steps in a tree of 10,000 for the few changes that one event makes. */
+const TREE_STEPS_MAX = 250;
+
+function submit(world: World, ...inputs: readonly Partial<JobSpecInput>[]): void {
+  const submissions = inputs.map((input) => ({ spec: aSpec(input), idempotencyKey: undefined }));
+  world.do({ kind: "submit-jobs", submissions, by: "t", nowMs: world.nowMs });
+}
+
+function join(world: World, name: string, options: Parameters<typeof aHello>[1] = {}): void {
+  const session = world.state.nodes.size + 1;
+  const capacity = { cpu: 8_000, memory: 1_000_000 };
+  world.do({ kind: "connect-node", ...aHello(name, { capacity, session, ...options }) });
+}
+
+const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+/** What the planner does per event. */
+function workOf(world: World, events: number, event: (at: number) => void): PlannerWork {
+  const { work } = world.state.fleet;
+  const before = { ...work };
+  for (let at = 0; at < events; at++) event(at);
+  const names = Object.keys(before) as (keyof PlannerWork)[];
+  const per = names.map((name) => [name, (work[name] - before[name]) / events]);
+  return Object.fromEntries(per);
+}
+
+/** One task ends after the other, and each time exactly one is placed. The first end sorts all. */
+function workPerEnd(world: World, running: Task[]): PlannerWork {
+  const endOne = (): void => {
+    const task = running.shift();
+    if (task === undefined || !isActive(task.state)) throw new Error("nothing runs");
+    world.report(task.state.nodeId, [task.jobId, task.index, task.attempt], 0);
+    const placed = world.plan();
+    expect(placed.length).toBe(1);
+    running.push(...placed);
+  };
+  endOne();
+  return workOf(world, EVENTS, endOne);
+}
+
+describe("one task ends on a full node", () => {
+  /** Groups that all wait for the same. */
+  function endWith(groups: number, input: Partial<JobSpecInput> = {}): PlannerWork {
+    const world = new World();
+    join(world, "a");
+    submit(world, ...times(groups, (at) => ({ ...input, group: `g${at}`, array: "0-99" })));
+    return workPerEnd(world, world.plan());
+  }
+
+  test("the cost does not grow with the groups that wait", () => {
+    const [few, many] = [endWith(10), endWith(5_000)];
+    expect(many.groupsRanked).toBeLessThanOrEqual(few.groupsRanked);
+    expect(many.classesAsked).toBeLessThanOrEqual(few.classesAsked);
+    expect(many.nodesLookedAt).toBeLessThanOrEqual(few.nodesLookedAt);
+    expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
+    expect(few.groupsRanked).toBeLessThanOrEqual(3);
+    expect(few.classesAsked).toBeLessThanOrEqual(2);
+  });
+
+  test("nor with groups that wait for something that a request of graphs names", () => {
+    const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
+    const request = [[{ ...part, type: "core", count: 1, requires: [], with: [] }]];
+    const many = endWith(2_000, { request });
+    expect(many.classesAsked).toBeLessThanOrEqual(2);
+    expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
+  });
+
+  /** Classes that could all use what a task leaves. */
+  function endWithClasses(classes: number): PlannerWork {
+    const world = new World();
+    join(world, "a");
+    submit(
+      world,
+      ...times(classes, (at) => ({ resources: { cpu: 1, memory: 1 + at }, array: "0-99" })),
+    );
+    return workPerEnd(world, world.plan());
+  }
+
+  test("nor with the classes that wait and would fit", () => {
+    const [few, many] = [endWithClasses(2), endWithClasses(4_000)];
+    expect(many.classesAsked).toBeLessThanOrEqual(few.classesAsked);
+    expect(many.nodesLookedAt).toBeLessThanOrEqual(few.nodesLookedAt);
+    expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
+  });
+
+  test("nor with older ones that are too large", () => {
+    const world = new World();
+    join(world, "a");
+    submit(world, { array: "0-7" });
+    const running = world.plan();
+    submit(world, ...times(3_000, (at) => ({ resources: { cpu: 2 + at }, group: `g${at % 9}` })));
+    submit(world, { array: "0-99", group: "last" });
+    world.plan();
+    const many = workPerEnd(world, running);
+    expect(many.classesAsked).toBeLessThanOrEqual(2);
+    expect(many.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
+  });
+});
+
+describe("groups at their limits", () => {
+  const LIMITED = 300;
+
+  function aWorld(): { world: World; running: Task[] } {
+    const world = new World();
+    join(world, "a", { capacity: { cpu: (LIMITED + 4) * 1_000 } });
+    for (let at = 0; at < LIMITED; at++) {
+      world.do({ kind: "put-group", id: groupId(`g${at}`), runningTasksMax: 1 });
+    }
+    submit(world, ...times(LIMITED, (at) => ({ group: `g${at}`, array: "0-9" })));
+    world.plan();
+    submit(world, { group: "working", array: "0-999" });
+    return { world, running: world.plan() };
+  }
+
+  test("cost nothing, and leave no entries behind, while others work", () => {
+    const { world, running } = aWorld();
+    const entries = (): number => {
+      const { groups, fleet } = world.state;
+      const ready = [...groups.values()].reduce((sum, group) => sum + group.ready.size, 0);
+      const parked = [...fleet.pools].map((pool) => [...pool.waiting.entries()].length);
+      return parked.reduce((sum, count) => sum + count, ready);
+    };
+    expect(entries()).toBe(LIMITED + 1);
+    const work = workPerEnd(world, running);
+    expect(entries()).toBe(LIMITED + 1);
+    expect(work.groupsRanked).toBeLessThanOrEqual(3);
+    expect(work.classesAsked).toBeLessThanOrEqual(3);
+    expect(work.treeSteps).toBeLessThanOrEqual(TREE_STEPS_MAX);
+  });
+
+  test("get what became free while they might not use it", () => {
+    const { world, running } = aWorld();
+    world.do({
+      kind: "cancel-job",
+      jobId: jobId(LIMITED + 1),
+      index: undefined,
+      reason: "",
+      by: "t",
+      nowMs: 1,
+    });
+    for (const { state, ...task } of running) {
+      if (isActive(state)) world.report(state.nodeId, [task.jobId, task.index, task.attempt], 0);
+    }
+    expect(world.plan()).toEqual([]);
+    world.do({ kind: "put-group", id: groupId("g7"), runningTasksMax: 3 });
+    expect(world.plan().length).toBe(2);
+  });
+});
+
+describe("jobs that are submitted one by one", () => {
+  /** Each is placed and ends before the next one comes. */
+  function oneByOne(world: World, input: (at: number) => Partial<JobSpecInput>): PlannerWork {
+    return workOf(world, EVENTS, (at) => {
+      submit(world, input(at));
+      const [task] = world.plan();
+      if (task === undefined || !isActive(task.state)) throw new Error("not placed");
+      world.report(task.state.nodeId, [task.jobId, task.index, task.attempt], 0);
+    });
+  }
+
+  function fleetOf(nodes: number): World {
+    const world = new World();
+    for (let at = 0; at < nodes; at++) {
+      join(world, `n${at}`, { cluster: `c${at % 20}`, labels: { own: `l${at}` } });
+    }
+    return world;
+  }
+
+  const places: Readonly<Record<string, (at: number) => Partial<JobSpecInput>>> = {
+    "a node": (at) => ({ placement: { node: `n${at}` } }),
+    "a label": (at) => ({ placement: { labels: { own: `l${at}` } } }),
+    "nothing in particular": () => ({}),
+  };
+  for (const [name, input] of Object.entries(places)) {
+    test(`and ask for ${name} look at no more nodes of a larger fleet`, () => {
+      const world = fleetOf(2_000);
+      oneByOne(world, input); // makes the pool that is retained
+      const many = oneByOne(world, input).nodesLookedAt;
+      expect(many).toBeLessThanOrEqual(32);
+      if (name === "nothing in particular") return;
+      expect(many).toBe(oneByOne(fleetOf(100), input).nodesLookedAt);
+    });
+  }
+
+  test("and by a request of graphs search one cluster of many", () => {
+    const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
+    const request = [[{ ...part, type: "core", count: 1, requires: [], with: [] }]];
+    const world = fleetOf(2_000);
+    oneByOne(world, () => ({ request }));
+    expect(oneByOne(world, () => ({ request })).nodesLookedAt).toBeLessThanOrEqual(3 * 32);
+  });
+});
+
+describe("a node that joins", () => {
+  test("asks only pools that could hold it", () => {
+    const world = new World();
+    submit(
+      world,
+      ...times(500, (at) => ({ placement: { node: `n${at}` } })),
+      ...times(500, (at) => ({ placement: { cluster: `c${at}` } })),
+      ...times(500, (at) => ({ placement: { labels: { own: `l${at}` } } })),
+      ...times(500, (at) => ({ resources: { [`licence${at}`]: 1 } })),
+    );
+    world.plan();
+    const work = workOf(world, 20, (at) => {
+      const labels = { own: `l${at}` };
+      const capacity = { cpu: 8_000, [`licence${at}`]: 1 };
+      join(world, `n${at}`, { cluster: `c${at}`, labels, capacity });
+    });
+    expect(work.poolsAsked).toBe(4);
+    expect(world.plan().length).toBe(20 * 4);
+  });
+
+  test("ranks every group that waits once, however many nodes join together", () => {
+    const world = new World();
+    submit(world, ...times(1_000, (at) => ({ group: `g${at}`, resources: { cpu: 99 } })));
+    world.plan();
+    const work = workOf(world, 1, () => {
+      for (let at = 0; at < 50; at++) join(world, `n${at}`);
+      expect(world.plan()).toEqual([]);
+    });
+    expect(work.groupsRanked).toBeLessThanOrEqual(1_001);
+  });
+});
+
+test("classes whose jobs were all cancelled are gone, although no node ever had room for them", () => {
+  const world = new World();
+  join(world, "a");
+  submit(world, ...times(50, (at) => ({ resources: { cpu: 100 + at } })));
+  world.plan();
+  expect(world.state.queue.classCount).toBe(50);
+  for (let at = 1; at <= 50; at++) {
+    const cancel = { index: undefined, reason: "", by: "t", nowMs: 1 };
+    world.do({ kind: "cancel-job", jobId: jobId(at), ...cancel });
+  }
+  expect(world.state.queue.classCount).toBe(0);
+});
