@@ -8,6 +8,7 @@ import { join } from "node:path";
 
 import { PERLS } from "../src/agent/executors/process/launcher-script.ts";
 import { PoolStarter } from "../src/agent/executors/process/pool-starter.ts";
+import type { LauncherKind } from "../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../src/agent/executors/process/process-executor.ts";
 import { createRemover } from "../src/agent/runs/remover.ts";
 import { createSpawnStarter } from "../src/agent/executors/process/spawn-starter.ts";
@@ -93,10 +94,15 @@ async function throughStarter(name: string, starter: ProcessStarter): Promise<vo
   await measure(name, () =>
     inTurns((index, ended) => {
       const run = join(runs, String(index));
-      starter.start({ ...launch, key: String(index), directory: run, script: undefined }, () => {
+      const gone = (): void => {
         starter.recycle(run);
         ended();
-      });
+      };
+      starter.start(
+        { ...launch, key: String(index), directory: run, script: undefined },
+        gone,
+        quiet,
+      );
     }),
   );
   starter.close();
@@ -113,7 +119,7 @@ function createPool(name: string): ProcessStarter {
   return new PoolStarter({ perl: PERLS[0], runsDirectory, spareDirectory, ...rest });
 }
 
-async function throughExecutor(launcher: "pool" | "spawn"): Promise<void> {
+async function throughExecutor(launcher: LauncherKind): Promise<void> {
   const own = join(directory, `executor-${launcher}`);
   const executor = await createProcessExecutor({ directory: own, clock, logger, env, launcher });
   const waiting = new Map<number, () => void>();
@@ -161,7 +167,8 @@ try {
   await throughStarter("spawn starter", createSpawnStarter(env));
   await throughStarter("pool starter", createPool("pool starter"));
   await throughExecutor("spawn");
-  await throughExecutor("pool");
+  await throughExecutor("perl");
+  await throughExecutor("native");
   await measure("C: vfork and exec, again", loop);
 } finally {
   clearInterval(awake);

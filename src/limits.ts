@@ -215,6 +215,9 @@ export const limits = {
   claimTimeoutMs: 2_000, // from starting a wrapper to its having taken the run and said so
   journalEntriesMin: 4_096, // a journal shorter than this is not rewritten
   launchersMax: 2,
+  launchesUnacknowledgedMax: 16, // of one native launcher; the machine sets the pace
+  launchesPerLauncherMax: 20_000, // then a new one begins a new record
+  launcherStallMs: 60_000, // without a word from a launcher that owes one, until it is given up
   launcherIdleLanesMax: 16, // of one launcher, kept for the next run
   launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
   spareBytesMax: 64 * KIB, // of output in one that is kept

@@ -20,7 +20,7 @@ export interface RunAgentOptions {
   readonly cluster: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** How processes are started; default: pool. */
+  /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
@@ -38,7 +38,14 @@ export interface RunAgentOptions {
  * the server refuses this one for good.
  */
 export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
-  const { server, directory, version = "unknown", launcher = "pool", discovery, ...rest } = options;
+  const {
+    server,
+    directory,
+    version = "unknown",
+    launcher = "native",
+    discovery,
+    ...rest
+  } = options;
   const { clock, random, logger } = rest;
   const executor = await openExecutor(directory, { clock, logger, launcher });
   try {

@@ -73,7 +73,7 @@ describe("an agent of a whole cluster", () => {
     ["--cluster b --executor process --scheduler-arg x", /--scheduler-arg: is for schedulers/],
     ["--cluster b --executor process --take queue=3", /--take: processes have no queue below/],
     ["--cluster b --executor slurm --cpu 2", /--cpu: does not go with --executor slurm/],
-    ["--cluster b --executor flux --launcher pool", /--launcher: does not go with --executor flux/],
+    ["--cluster b --executor flux --launcher perl", /--launcher: does not go with --executor flux/],
     ["--cluster b --executor slurm --take queue=0", /--take: "queue=0" is neither now nor queue=N/],
     ["--cluster b --executor slurm --take all", /--take: "all" is neither now nor queue=N/],
     ["--cluster b --executor slurm --refresh 10ms", /--refresh: "10ms" is too short/],

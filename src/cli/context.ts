@@ -114,7 +114,7 @@ export const lostPolicies = ["requeue", "keep", "fail"] as const;
 export type OnLost = (typeof lostPolicies)[number];
 
 /** How an agent starts processes. */
-export const launcherKinds = ["pool", "spawn"] as const;
+export const launcherKinds = ["native", "perl", "spawn"] as const;
 export type LauncherKind = (typeof launcherKinds)[number];
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;

@@ -182,7 +182,7 @@ describe("services", () => {
         policy: "spread",
         name: "ada-s-laptop",
         agent: true,
-        launcher: "pool",
+        launcher: "native",
       },
     ]);
     expect(stdout).toContain("./busbar run -- echo hello");
@@ -332,7 +332,7 @@ describe("services", () => {
         data: "./busbar-agent-w",
         resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
         labels: { a: "b", c: "" },
-        launcher: "pool",
+        launcher: "native",
         discovery: true,
         exitWithParent: false,
       },

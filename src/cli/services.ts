@@ -192,10 +192,11 @@ function addServerFlags(command: Command): void {
 export const launcherFlag = (): Option =>
   new Option(
     "--launcher <kind>",
-    "start processes by a few helpers, or by forking the agent itself",
+    "start processes by helpers in C, by helpers in Perl, or by forking the agent itself; " +
+      "where one cannot be used, the next is",
   )
     .choices(launcherKinds)
-    .default("pool")
+    .default("native")
     .argParser(oneOf("--launcher", launcherKinds));
 
 export const logLevelFlag = (): Option =>

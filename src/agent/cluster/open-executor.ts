@@ -23,7 +23,7 @@ export interface OpenedExecutor {
 export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions,
 ): Promise<OpenedExecutor> {
-  const { executor: kind, cluster, clock, logger, launcher = "pool" } = options;
+  const { executor: kind, cluster, clock, logger, launcher = "native" } = options;
   if (kind === "process") {
     const executor = await openExecutor(options.directory, { clock, logger, launcher });
     return { executor, source: undefined };

@@ -6,6 +6,8 @@ export interface KeptOutput {
   readonly outputLimitBytes: number;
   /** Its directory holds nothing else and can serve another run; undefined: not known. */
   readonly isClean?: boolean;
+  /** It printed nothing and no directory is left of it; undefined: not known. */
+  readonly isEmpty?: boolean;
 }
 
 export interface KeptBounds {
@@ -36,6 +38,10 @@ export class KeptOutputs {
 
   get(key: string): KeptOutput | undefined {
     return this.#outputs.get(key);
+  }
+
+  has(key: string): boolean {
+    return this.#outputs.has(key);
   }
 
   entries(): IterableIterator<[string, KeptOutput]> {

@@ -2,6 +2,7 @@
 // in order, and answers each with the runs it knows. Started by process-restart.test.ts.
 import { createInterface } from "node:readline";
 
+import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import type { RunId, RunRequest } from "../../../src/ports/executor.ts";
 import { realClock, silentLogger } from "./process-bed.ts";
@@ -11,12 +12,13 @@ export type HostOrder =
   | { readonly kind: "stop"; readonly id: RunId }
   | { readonly kind: "known" };
 
-const [directory = "", launcher] = process.argv.slice(2);
+const [directory = "", launcher, launcherProgram] = process.argv.slice(2);
 const executor = await createProcessExecutor({
   directory,
   clock: realClock,
   logger: silentLogger,
-  launcher: launcher === "spawn" ? "spawn" : "pool",
+  launcher: launcher as LauncherKind,
+  launcherProgram,
 });
 const answer = (): boolean => process.stdout.write(`${JSON.stringify(executor.known())}\n`);
 answer();

@@ -27,7 +27,7 @@ const idOf = (jobId: number): RunId => ({ jobId, index: 0, attempt: 1 });
 let bed: ProcessBed;
 let executor: Executor;
 beforeEach(async () => {
-  bed = makeProcessBed("pool");
+  bed = makeProcessBed("perl");
   executor = await bed.open();
 });
 afterEach(async () => {
@@ -45,6 +45,17 @@ async function runOnce(jobId: number, text: string) {
   return { end, stdout: (await readAll(executor, idOf(jobId), "stdout")).text };
 }
 
+/** Not lanes that were just forked and still have the launcher's title. */
+const launcherPids = (): number[] =>
+  bed.helpers("launcher").filter((pid) => {
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, "latin1");
+      return status.includes(`\nPPid:\t${process.pid}\n`);
+    } catch {
+      return false; // gone while we looked
+    }
+  });
+
 /** By now both launchers are up and have said so. */
 async function warmUp(): Promise<void> {
   for (let jobId = 901; jobId <= 904; jobId += 1) {
@@ -61,7 +72,7 @@ describe("a launcher killed by someone else", () => {
       executor.start(aRequest(shell(`${wait}; exit ${jobId}`), { id: idOf(jobId) }));
     }
     await eventually(() => bed.processes().length >= 4, { what: "all to run" });
-    const before = bed.helpers("launcher");
+    const before = launcherPids();
     for (const pid of before) kill(pid);
     await eventually(() => bed.helpers("launcher").every((pid) => !before.includes(pid)), {
       what: "the launchers to be gone",
@@ -91,7 +102,7 @@ describe("a launcher killed by someone else", () => {
       executor.start(aRequest(shell(text), { id }));
       if (id.jobId % 20 !== 0) continue;
       await new Promise((resolve) => setImmediate(resolve));
-      for (const pid of bed.helpers("launcher").slice(0, 1)) kill(pid);
+      for (const pid of launcherPids().slice(0, 1)) kill(pid);
     }
     for (const id of ids) {
       const { end } = await endOfRun(executor, id);
@@ -270,9 +281,18 @@ describe("directories that are used again", () => {
         ends.push(() => {
           appendFileSync(join(directory, "state"), "exit 0\nend\n");
           const outcome = { kind: "exited", exitCode: 0 } as const;
-          onGone({ kind: "ended", outcome, outputBytes: [0, 0], isClean: true });
+          const [hasFiles, endedAtMs] = [true, undefined];
+          onGone({
+            kind: "ended",
+            outcome,
+            outputBytes: [0, 0],
+            isClean: true,
+            hasFiles,
+            endedAtMs,
+          });
         });
       },
+      cancel: () => false,
       recycle: (directory) => recycled.push(basename(directory)) > 0,
       close: () => undefined,
     };

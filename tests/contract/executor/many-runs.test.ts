@@ -6,7 +6,7 @@ import { runMany, takeCensus } from "./many-runs.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { launchers, makeProcessBed } from "./process-bed.ts";
 
-const COUNT = { pool: 3_000, spawn: 500 };
+const COUNT = { native: 3_000, perl: 3_000, spawn: 500 };
 
 for (const launcher of launchers) {
   describe(`many runs, launcher ${launcher}`, () => {

@@ -1,12 +1,13 @@
 // Runs /bin/true many times and tells what is left behind, and what it cost:
-// `node tests/contract/executor/many-runs.ts 100000 [pool|spawn]`. The suite does it with fewer.
+// `node tests/contract/executor/many-runs.ts 100000 [native|perl|spawn]`. The suite does it with fewer.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
-import { helpersOf, realClock, silentLogger } from "./process-bed.ts";
+import { HELPERS, helpersOf, realClock, silentLogger } from "./process-bed.ts";
 
 const AT_ONCE = 8;
 
@@ -51,7 +52,7 @@ export interface Census {
 }
 
 export function takeCensus(directory: string): Census {
-  const helpers = [...helpersOf(directory, "launcher"), ...helpersOf(directory, "lane")];
+  const helpers = HELPERS.flatMap((kind) => helpersOf(directory, kind));
   const parents = new Set([process.pid, ...helpers]);
   let [children, zombies] = [0, 0];
   for (const name of readdirSync("/proc")) {
@@ -85,7 +86,7 @@ function statOf(pid: string): string[] {
 
 async function main(): Promise<void> {
   const count = Number(process.argv[2] ?? 10_000);
-  const launcher = process.argv[3] === "spawn" ? "spawn" : "pool";
+  const launcher = (process.argv[3] ?? "native") as LauncherKind;
   const directory = mkdtempSync(join(tmpdir(), "busbar-many-"));
   const awake = setInterval(() => undefined, 60_000); // an executor does not keep a process alive
   const clock = realClock;

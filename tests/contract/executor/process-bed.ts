@@ -7,6 +7,7 @@ import type {
   ProcessExecutorOptions,
 } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
+import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
@@ -36,26 +37,56 @@ export interface ProcessBed extends ExecutorBed {
   open(over?: Partial<ProcessExecutorOptions>): Promise<Executor>;
   /** Pids of everything that runs in the sessions of this bed's runs. */
   processes(): number[];
-  /** The pid of who waits for the command of a run. */
-  wrapperOf(key: string): number | undefined;
-  /** Pids of this bed's launchers, or of their lanes. */
-  helpers(kind: "launcher" | "lane"): number[];
+  /** The pids of those who wait for the command of a run. */
+  wrappersOf(key: string): number[];
+  /** Whether a wrapper has taken the run, and whether it has left its end. */
+  isTaken(key: string): boolean;
+  hasEnded(key: string): boolean;
+  /** Where the output of a run that goes on is. */
+  filesOf(key: string): string;
+  helpers(kind: HelperKind): number[];
 }
 
-export const launchers: readonly LauncherKind[] = ["pool", "spawn"];
+/** Launchers, the lanes of those in Perl, and the keepers of those in C. */
+export type HelperKind = "launcher" | "lane" | "keeper";
+
+export const launchers: readonly LauncherKind[] = ["native", "perl", "spawn"];
 
 /** A temporary directory of runs, and whatever runs from it. */
 export function makeProcessBed(launcher: LauncherKind): ProcessBed {
   const directory = mkdtempSync(join(tmpdir(), "busbar-executor-"));
   const sessions = new Set<number>(); // also of runs whose state was removed since
 
-  const stateOf = (key: string) => readStateFile(join(directory, "runs", key));
+  const namesIn = (name: string): string[] =>
+    existsSync(join(directory, name)) ? readdirSync(join(directory, name)) : [];
+
+  /** The launcher that has the run in its record. */
+  function logOf(key: string): LaunchLog | undefined {
+    for (const name of namesIn("launchers")) {
+      const log = new LaunchLog(join(directory, "launchers", name), true);
+      log.read();
+      if (log.runs.has(key)) return log;
+    }
+    return undefined;
+  }
+
+  function stateOf(key: string) {
+    const log = logOf(key);
+    const run = log?.runs.get(key);
+    if (log === undefined || run === undefined) return readStateFile(join(directory, "runs", key));
+    const [wrapper, keeper] = log.wrappers;
+    return { wrapper, keeper, session: run.session, outcome: run.outcome };
+  }
 
   function processes(): number[] {
-    const runs = join(directory, "runs");
-    for (const run of existsSync(runs) ? readdirSync(runs) : []) {
-      const session = stateOf(run)?.session;
+    for (const run of namesIn("runs")) {
+      const session = readStateFile(join(directory, "runs", run))?.session;
       if (session !== undefined) sessions.add(session.pid);
+    }
+    for (const name of namesIn("launchers")) {
+      const log = new LaunchLog(join(directory, "launchers", name), true);
+      log.read();
+      for (const { session } of log.runs.values()) if (session) sessions.add(session.pid);
     }
     return [...membersOf(sessions).values()].flat().map(({ pid }) => pid);
   }
@@ -65,7 +96,20 @@ export function makeProcessBed(launcher: LauncherKind): ProcessBed {
     launcher,
     processes,
     helpers: (kind) => helpersOf(directory, kind),
-    wrapperOf: (key) => stateOf(key)?.wrapper?.pid,
+    wrappersOf(key) {
+      const { wrapper, keeper } = stateOf(key) ?? {};
+      // The keeper first, or it would tell of the death of the command.
+      return [keeper?.pid, wrapper?.pid].filter((pid) => pid !== undefined);
+    },
+    isTaken: (key) => stateOf(key) !== undefined,
+    hasEnded: (key) => stateOf(key)?.outcome !== undefined,
+    filesOf(key) {
+      const log = logOf(key);
+      const run = log?.runs.get(key);
+      return log === undefined || run === undefined
+        ? join(directory, "runs", key)
+        : log.directoryOf(run);
+    },
     open: (over = {}) =>
       createProcessExecutor({
         directory,
@@ -87,17 +131,18 @@ export function makeProcessBed(launcher: LauncherKind): ProcessBed {
         },
         { what: "the processes of a test to go" },
       );
-      await eventually(
-        () => helpersOf(directory, "launcher").length + helpersOf(directory, "lane").length === 0,
-        { what: "launchers and lanes to end by themselves" },
-      );
+      await eventually(() => HELPERS.every((kind) => helpersOf(directory, kind).length === 0), {
+        what: "launchers and lanes to end by themselves",
+      });
       rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
+export const HELPERS = ["launcher", "lane", "keeper"] as const;
+
 /** They tell in their command lines whose they are. */
-export function helpersOf(directory: string, kind: "launcher" | "lane"): number[] {
+export function helpersOf(directory: string, kind: HelperKind): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -17,6 +17,9 @@ import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.t
 import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
+import { findLauncher } from "../../../src/agent/executors/process/find-launcher.ts";
+import { LaunchLogs } from "../../../src/agent/executors/process/launch-logs.ts";
+import { NativeStarter } from "../../../src/agent/executors/process/native-starter.ts";
 import { identityOf } from "../../../src/agent/proc.ts";
 import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -88,6 +91,20 @@ for (const launcher of launchers)
       const env = { PATH: "/bin:/usr/bin" };
       const fallback = createSpawnStarter(env);
       if (launcher === "spawn") return fallback;
+      if (launcher === "native") {
+        const remover = createRemover(join(bed.directory, "trash"), silentLogger);
+        const logs = new LaunchLogs(join(bed.directory, "launchers"), remover);
+        logs.recover();
+        const program = findLauncher()!;
+        return new NativeStarter({
+          program,
+          logs,
+          env,
+          clock: realClock,
+          logger: silentLogger,
+          fallback,
+        });
+      }
       const runsDirectory = join(bed.directory, "runs");
       const spareDirectory = join(bed.directory, "spare", String((starters += 1)));
       const remover = createRemover(join(bed.directory, "trash"), silentLogger);
@@ -100,9 +117,7 @@ for (const launcher of launchers)
       request: aRequest(work, over),
     });
 
-    const stateOf = (key = "1.0.1"): string => join(bed.directory, "runs", key, "state");
-    const hasEnded = (key: string): boolean =>
-      existsSync(stateOf(key)) && /^end$/m.test(readFileSync(stateOf(key), "latin1"));
+    const isTaken = (key = "1.0.1"): boolean => bed.isTaken(key);
 
     describe("after kill -9 of the agent", () => {
       test("processes go on and their real ends are reported, by exit code and by signal", async () => {
@@ -133,7 +148,7 @@ for (const launcher of launchers)
         const host = await openHost();
         const stubborn = shell("trap '' TERM; echo ready; while :; do sleep 0.02; done");
         await host.order(start(stubborn, { timeLimitMs: 1_500, killGraceMs: 100 }));
-        await eventually(() => existsSync(stateOf()), { what: "the run to be taken" });
+        await eventually(() => isTaken(), { what: "the run to be taken" });
         await host.kill9();
         executor = await bed.open();
         expect((await endOfRun(executor, ID)).end).toEqual({
@@ -163,7 +178,7 @@ for (const launcher of launchers)
           const request = aRequest(shell(`echo ${round} >>${executed}; sleep 0.1`), { id });
           const host = await openHost();
           host.tell({ kind: "start", request });
-          await eventually(() => round % 2 === 0 || existsSync(stateOf(`${id.jobId}.0.1`)), {
+          await eventually(() => round % 2 === 0 || isTaken(`${id.jobId}.0.1`), {
             what: "every other run to be taken",
           });
           await host.kill9();
@@ -187,7 +202,11 @@ for (const launcher of launchers)
     });
 
     describe("a run belongs to the wrapper that took it", () => {
-      test("of two wrappers that race, one executes", async () => {
+      // Native launchers have no claims by name: which of them may begin a run is settled by
+      // LaunchLog.close, see native-launcher.test.ts.
+      const hasClaims = launcher !== "native";
+
+      test.runIf(hasClaims)("of two wrappers that race, one executes", async () => {
         const executed = join(bed.directory, "executed");
         const directory = join(bed.directory, "runs", "1.0.1");
         mkdirSync(join(bed.directory, "runs"), { recursive: true });
@@ -195,7 +214,12 @@ for (const launcher of launchers)
         const argv = ["/bin/sh", "-c", `echo x >>${executed}; sleep 0.1`];
         const launch = { key: "1.0.1", directory, argv, env: {}, cwd: "/", script: undefined };
         const gone: string[] = [];
-        for (const starter of starters) starter.start(launch, ({ kind }) => gone.push(kind));
+        for (const starter of starters)
+          starter.start(
+            launch,
+            ({ kind }) => gone.push(kind),
+            () => undefined,
+          );
         await eventually(() => gone.length === 8, { what: "all wrappers to be gone" });
         for (const starter of starters) starter.close();
         expect(readFileSync(executed, "utf8")).toBe("x\n");
@@ -205,7 +229,7 @@ for (const launcher of launchers)
         executor = await bed.open();
         const request = aRequest(shell("echo once; sleep 0.3; exit 3"));
         executor.start(request);
-        await eventually(() => existsSync(stateOf()), { what: "the run to be taken" });
+        await eventually(() => isTaken(), { what: "the run to be taken" });
         await executor.close();
         rmSync(join(bed.directory, "journal.ndjson"));
         executor = await bed.open();
@@ -215,45 +239,60 @@ for (const launcher of launchers)
         expect((await readAll(executor, ID, "stdout")).text).toBe("once\n");
       });
 
-      test("a start that loses against a wrapper of an earlier life reports that one's end", async () => {
-        executor = await bed.open();
-        const other = makeStarter();
-        const own = makeStarter();
-        await executor.close();
-        // The other wrapper takes the run before our own does.
-        executor = await bed.open({
-          starter: {
-            start(ours, onGone) {
-              other.start({ ...ours, argv: ["sh", "-c", "exit 5"] }, () => undefined);
-              void eventually(() => existsSync(stateOf()), { what: "the other to take it" }).then(
-                () => own.start(ours, onGone),
-              );
+      test.runIf(hasClaims)(
+        "a start that loses against a wrapper of an earlier life reports that one's end",
+        async () => {
+          executor = await bed.open();
+          const other = makeStarter();
+          const own = makeStarter();
+          await executor.close();
+          // The other wrapper takes the run before our own does.
+          executor = await bed.open({
+            starter: {
+              start(ours, onGone, onStarted) {
+                other.start(
+                  { ...ours, argv: ["sh", "-c", "exit 5"] },
+                  () => undefined,
+                  () => undefined,
+                );
+                void eventually(() => isTaken(), { what: "the other to take it" }).then(() =>
+                  own.start(ours, onGone, onStarted),
+                );
+              },
+              cancel: () => false,
+              recycle: () => false,
+              close() {
+                other.close();
+                own.close();
+              },
             },
-            recycle: () => false,
-            close() {
-              other.close();
-              own.close();
-            },
-          },
-        });
-        executor.start(aRequest(shell("exit 6")));
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
-      });
+          });
+          executor.start(aRequest(shell("exit 6")));
+          expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
+        },
+      );
 
       /** An executor whose wrappers come only when asked for, as on a machine with much to do. */
       async function openSlow(): Promise<{ slow: Executor; comes: () => void }> {
         const launches: (() => void)[] = [];
-        const starter = makeStarter();
-        late.push(starter);
         const slow = await bed.open({
           starter: {
             start(launch) {
-              launches.push(() => starter.start(launch, () => undefined));
+              launches.push(() =>
+                starter.start(
+                  launch,
+                  () => undefined,
+                  () => undefined,
+                ),
+              );
             },
+            cancel: () => false,
             recycle: () => false,
             close: () => undefined,
           },
         });
+        const starter = makeStarter();
+        late.push(starter);
         return { slow, comes: () => launches.forEach((launch) => launch()) };
       }
 
@@ -290,10 +329,17 @@ for (const launcher of launchers)
           const wanted = launcher === "spawn" ? 2 : 1;
           await eventually(() => bed.processes().length === wanted, { what: "it to run" });
           await executor.close();
-          for (const pid of [bed.wrapperOf("1.0.1")!, ...bed.processes()]) kill(pid);
+          for (const pid of [...bed.wrappersOf("1.0.1"), ...bed.processes()]) kill(pid);
           const { startTicks } = identityOf(stranger.pid!)!;
           const stat = readFileSync(`/proc/${stranger.pid}/stat`, "latin1");
-          writeFileSync(stateOf(), stat.replace(` ${startTicks} `, " 1 "));
+          if (launcher === "native") {
+            const record = join(bed.filesOf("1.0.1"), "..", "record");
+            const who = `${stranger.pid} 1`;
+            writeFileSync(record, `l ${who} ${who}\ns 1.0.1 1 ${who} 1 1\n`);
+          } else {
+            const state = join(bed.filesOf("1.0.1"), "state");
+            writeFileSync(state, stat.replace(` ${startTicks} `, " 1 "));
+          }
           executor = await bed.open();
           expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
           expect(identityOf(stranger.pid!)).toBeDefined();
@@ -310,11 +356,14 @@ for (const launcher of launchers)
         const begun = { jobId: 3, index: 0, attempt: 1 };
         await host.order(start(shell("sleep 1000")));
         await host.order(start(shell("exit 8"), { id: ended }));
-        await eventually(() => existsSync(stateOf()), { what: "the run to be taken" });
-        await eventually(() => hasEnded("2.0.1"), { what: "the other to end" });
+        await eventually(() => isTaken(), { what: "the run to be taken" });
+        await eventually(() => bed.hasEnded("2.0.1"), { what: "the other to end" });
         await host.kill9();
-        // Lanes first, as they would tell of the death of their commands.
-        for (const pid of [...bed.helpers("lane"), ...bed.processes()]) kill(pid);
+        // Helpers first, as they would tell of the death of the commands.
+        const helpers = (["keeper", "launcher", "lane"] as const).flatMap((kind) =>
+          bed.helpers(kind),
+        );
+        for (const pid of [...helpers, ...bed.processes()]) kill(pid);
         const terms = { program: "x", startedAtMs: 1, killGraceMs: 1, outputLimitBytes: 1 };
         appendFileSync(
           join(bed.directory, "journal.ndjson"),

@@ -56,7 +56,7 @@ for (const launcher of launchers)
       test("children and grandchildren that ignore TERM are killed after the grace period", async () => {
         const stubborn = "trap '' TERM; (sleep 1000 & sleep 1000) & sleep 1000 & echo ready; wait";
         await startReady(shell(stubborn), { killGraceMs: 50 });
-        expect(bed.processes().length).toBeGreaterThanOrEqual(4);
+        await eventually(() => bed.processes().length >= 4, { what: "all of them to run" });
         executor.stop(ID);
         expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
         expect(bed.processes()).toEqual([]);
@@ -121,7 +121,7 @@ for (const launcher of launchers)
 
       test("a wrapper killed by someone else: the run has vanished and nothing of it goes on", async () => {
         await startReady(shell("echo ready; exec sleep 1000"));
-        kill(bed.wrapperOf("1.0.1")!);
+        for (const pid of bed.wrappersOf("1.0.1")) kill(pid);
         expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
         await eventually(() => bed.processes().length === 0, { what: "the command to be gone" });
       });
@@ -139,7 +139,8 @@ for (const launcher of launchers)
         executor.start(
           aRequest({ kind: "command", argv: ["yes", "0123456789"] }, { outputLimitBytes }),
         );
-        const file = join(bed.directory, "runs", "1.0.1", "stdout");
+        await eventually(() => bed.isTaken("1.0.1"), { what: "it to run" });
+        const file = join(bed.filesOf("1.0.1"), "stdout");
         let largest = 0;
         await eventually(
           () => {

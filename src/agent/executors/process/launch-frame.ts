@@ -19,6 +19,30 @@ export function encodeLaunch({ key, argv, env, cwd, script }: Launch): string {
   return `${parts.join("\0")}\0${script === undefined ? "" : `+${script}`}`;
 }
 
+/**
+ * The same for a native launcher, with its length in front: the slot whose files the run uses comes
+ * second, limits of setrlimit(2) after the arguments. A script is the last argument of its launch.
+ */
+export function encodeNativeLaunch(launch: Launch, slot: string, scriptPath: string): Buffer {
+  const { key, env, cwd, script, limits = [] } = launch;
+  const argv = script === undefined ? launch.argv : [...launch.argv.slice(0, -1), scriptPath];
+  const parts = [key, slot, cwd ?? "", "", String(argv.length), String(limits.length)];
+  const before = parts.length;
+  for (const name in env) parts.push(`${name}=${env[name]}`);
+  parts[3] = String(parts.length - before);
+  parts.push(...argv);
+  for (const { resource, soft, hard } of limits) parts.push(`${resource}:${soft}:${hard}`);
+  for (const part of parts) {
+    if (part.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
+  }
+  const text = `${parts.join("\0")}\0${script === undefined ? "" : `+${script}`}`;
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.allocUnsafe(4 + length);
+  bytes.writeUInt32BE(length, 0);
+  bytes.write(text, 4);
+  return bytes;
+}
+
 /** The lane it is for and the length, then the text; an empty one asks the lane to end. */
 export function encodeFrame(lane: number, text: string): Buffer {
   const length = Buffer.byteLength(text);

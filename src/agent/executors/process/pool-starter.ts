@@ -59,8 +59,18 @@ export class PoolStarter implements ProcessStarter {
     this.#options = options;
   }
 
-  start(launch: Launch, onGone: (gone: Gone) => void): void {
+  /** A lane is at hand or made at once: what it was given counts as started. */
+  start(
+    launch: Launch,
+    onGone: (gone: Gone) => void,
+    onStarted: (atMs: number | undefined) => void,
+  ): void {
     this.#hand(launch, onGone, 1);
+    onStarted(undefined);
+  }
+
+  cancel(): boolean {
+    return false;
   }
 
   recycle(directory: string): boolean {
@@ -80,7 +90,7 @@ export class PoolStarter implements ProcessStarter {
     try {
       const launcher = attempt > limits.launchAttemptsMax ? undefined : this.#pick();
       if (launcher === undefined) {
-        this.#options.fallback.start(launch, onGone);
+        this.#options.fallback.start(launch, onGone, () => undefined);
         return;
       }
       const lane = launcher.launch(launch);
@@ -199,7 +209,7 @@ function goneOf(line: Extract<LauncherLine, { kind: "ended" | "taken" | "refused
   const { outputBytes, isClean } = line;
   const outcome = parseOutcomeLine(line.outcome);
   if (outcome === undefined) return { kind: "gone", how: line.outcome };
-  return { kind: "ended", outcome, outputBytes, isClean };
+  return { kind: "ended", outcome, outputBytes, isClean, hasFiles: true, endedAtMs: undefined };
 }
 
 function least<T>(all: readonly T[], by: (one: T) => number): T | undefined {

@@ -9,7 +9,10 @@ import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
 import { baseEnvOf } from "../../runs/surroundings.ts";
 import { lockDirectory } from "../../runs/lock.ts";
+import { findLauncher } from "./find-launcher.ts";
+import { LaunchLogs } from "./launch-logs.ts";
 import { PERLS } from "./launcher-script.ts";
+import { NativeStarter } from "./native-starter.ts";
 import { PoolStarter } from "./pool-starter.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { createRemover } from "../../runs/remover.ts";
@@ -24,8 +27,10 @@ export interface ProcessExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bootId?: string;
-  /** How processes are started; default: pool. */
+  /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
+  /** Instead of the native launcher that comes with this package. */
+  readonly launcherProgram?: string | undefined;
   /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
   readonly keptBounds?: KeptBounds;
@@ -34,10 +39,13 @@ export interface ProcessExecutorOptions {
 }
 
 /**
- * - pool: by launchers that were started once (see PoolStarter). The agent itself forks no more.
+ * The first that this machine has, from the one that is wanted on:
+ *
+ * - native: by launchers in C that were started once (see NativeStarter).
+ * - perl: by launchers in Perl that were started once (see PoolStarter).
  * - spawn: by a fork of the agent for each, with a shell as its wrapper.
  */
-export type LauncherKind = "pool" | "spawn";
+export type LauncherKind = "native" | "perl" | "spawn";
 
 /**
  * Runs work as processes of this machine.
@@ -45,7 +53,8 @@ export type LauncherKind = "pool" | "spawn";
  *   directory/lock             who uses it
  *   directory/journal.ndjson   what to remember (see JournalEntry)
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
- *   directory/spare/           of launchers: prepared to become one of runs/
+ *   directory/launchers/1/     of a native launcher: its record, and its runs until they are forgotten
+ *   directory/spare/           of launchers in Perl: prepared to become one of runs/
  *   directory/trash/           on its way out
  *
  * When a command ends, what it left behind in its process group is killed; work that is meant to
@@ -58,7 +67,9 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
   const unlock = lockDirectory(directory, bootId);
   try {
     const remover = createRemover(join(directory, "trash"), logger);
-    const starter = options.starter ?? createStarter(options, remover);
+    const logs = new LaunchLogs(join(directory, "launchers"), remover);
+    logs.recover();
+    const starter = options.starter ?? createStarter(options, remover, logs);
     const runs = new Runs({
       directory,
       spareDirectory: join(directory, "spare"),
@@ -66,6 +77,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       logger,
       bootId,
       starter,
+      logs,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
@@ -92,16 +104,39 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
   }
 }
 
-function createStarter(options: ProcessExecutorOptions, remover: Remover): ProcessStarter {
-  const { directory, clock, logger, launcher = "pool" } = options;
+function createStarter(
+  options: ProcessExecutorOptions,
+  remover: Remover,
+  logs: LaunchLogs,
+): ProcessStarter {
+  const { clock, logger, launcher = "native" } = options;
   const env = baseEnvOf(options.env ?? process.env);
-  const fallback = createSpawnStarter(env);
-  if (launcher === "spawn") return fallback;
+  const spawning = createSpawnStarter(env);
+  if (launcher === "spawn") return spawning;
+  const program = launcher === "native" ? (options.launcherProgram ?? findLauncher()) : undefined;
+  const fallback = createPool(options, remover, spawning, program === undefined);
+  if (program === undefined) return fallback;
+  logger.info({ program }, "processes are started by the native launcher");
+  return new NativeStarter({ program, logs, env, clock, logger, fallback });
+}
+
+/** Launchers in Perl, if there is one. */
+function createPool(
+  options: ProcessExecutorOptions,
+  remover: Remover,
+  fallback: ProcessStarter,
+  isFirst: boolean,
+): ProcessStarter {
+  const { directory, clock, logger } = options;
+  const env = baseEnvOf(options.env ?? process.env);
   const perl = PERLS.find((path) => existsSync(path));
   if (perl === undefined) {
-    logger.warn({ lookedFor: PERLS }, "there is no perl for launchers: processes are spawned");
+    if (isFirst) {
+      logger.warn({ lookedFor: PERLS }, "there is no perl for launchers: processes are spawned");
+    }
     return fallback;
   }
+  if (isFirst) logger.info({ perl }, "processes are started by launchers in Perl");
   const runsDirectory = join(directory, "runs");
   const spareDirectory = join(directory, "spare");
   const rest = { clock, logger, remover, fallback };

@@ -52,6 +52,13 @@ export function recall(entries: readonly JournalEntry[], kept: KeptOutputs): Mem
   return { bootId, runs };
 }
 
+/** Those that had not ended when the journal was last written. */
+export function unendedOf({ runs }: Memory): string[] {
+  const keys: string[] = [];
+  for (const [key, { ended }] of runs) if (ended === undefined) keys.push(key);
+  return keys;
+}
+
 function change(runs: Map<string, Remembered>, key: string, to: Partial<Remembered>): void {
   const run = runs.get(key);
   if (run !== undefined) runs.set(key, { ...run, ...to });

@@ -24,7 +24,7 @@ export interface Stop {
 /** Who waits for the command. Of our own starter's the end is told to us; others are looked at. */
 export type Wrapper =
   | { readonly kind: "told" }
-  | { readonly kind: "adopted"; readonly identity: ProcessIdentity }
+  | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any is enough
   | { readonly kind: "unknown"; readonly sinceMs: number }; // took the run, has not said who it is
 
 /**
@@ -42,7 +42,9 @@ export type RunState =
 
 export interface Run {
   readonly id: RunId;
-  readonly terms: RunTerms;
+  terms: RunTerms;
+  /** False: handed to the starter, which has not said yet that the process exists. */
+  hasBegun: boolean;
   state: RunState;
   /** As its wrapper told when it ended; undefined: to be looked up. */
   left: Left | undefined;
@@ -52,6 +54,7 @@ export interface Run {
 export interface Left {
   readonly outputBytes: readonly [stdout: number, stderr: number];
   readonly isClean: boolean;
+  readonly hasFiles: boolean;
 }
 
 /** For a run that is found alive after the journal was lost. */
@@ -66,4 +69,12 @@ export function reportOf(run: Run): RunReport {
   return run.state.kind === "ended"
     ? run.state.report
     : { kind: "running", startedAtMs: run.terms.startedAtMs };
+}
+
+/** What is kept of its output; undefined: to be looked up. */
+export function bytesOf({ left, terms }: Run): number | undefined {
+  if (left === undefined) return undefined;
+  const [stdout, stderr] = left.outputBytes;
+  const max = terms.outputLimitBytes + 1; // see cutOutput
+  return Math.min(stdout, max) + Math.min(stderr, max);
 }

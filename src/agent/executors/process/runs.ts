@@ -1,33 +1,29 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import { isAlive } from "../../proc.ts";
 import { endOf } from "./end.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { createJournal, readJournal } from "../../runs/journal.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import { launchOf, termsOf } from "./launch.ts";
+import type { LaunchLogs } from "./launch-logs.ts";
 import { Ledger } from "../../runs/ledger.ts";
 import type { OutputSource } from "../../runs/output-reader.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
-import type { Memory } from "./recover.ts";
-import { recall, summarise } from "./recover.ts";
+import { recall, summarise, unendedOf } from "./recover.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
-import { reportOf, STRAY_TERMS } from "./run.ts";
-import { idOf, parseRunKey, runKey } from "../../runs/run-key.ts";
+import { bytesOf, reportOf, STRAY_TERMS } from "./run.ts";
+import { idOf, runKey } from "../../runs/run-key.ts";
+import { RunFiles, wrappersOf } from "./run-files.ts";
 import { linuxSessions } from "./sessions.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
-import { awaitWrappers, markStopping, readStateFile, takeFromWrappers } from "./state-file.ts";
 import { Watch } from "./watch.ts";
 
 type Listener = Parameters<Executor["onReport"]>[0];
@@ -40,6 +36,8 @@ export interface RunsOptions {
   readonly logger: Logger;
   readonly bootId: string;
   readonly starter: ProcessStarter;
+  /** Of native launchers. */
+  readonly logs: LaunchLogs;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
 }
@@ -52,6 +50,7 @@ export class Runs {
   readonly #options: RunsOptions;
   readonly #runs = new Map<string, Run>();
   readonly #active = new Set<Run>(); // those of #runs that have not ended
+  readonly #files: RunFiles;
   readonly #kept: KeptOutputs;
   readonly #outputs: OutputReader;
   readonly #watch: Watch;
@@ -62,6 +61,7 @@ export class Runs {
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#ledger = new Ledger(options.logger);
+    this.#files = new RunFiles(options);
     this.#kept = new KeptOutputs(options.keptBounds);
     this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
       readFrom(this.#sourceOf(key), stream, how),
@@ -69,7 +69,9 @@ export class Runs {
     this.#watch = new Watch({
       clock: options.clock,
       active: this.#active,
-      directoryOf: (key) => this.#directoryOf(key),
+      directoryOf: (key) => this.#files.directoryOf(key),
+      readState: (key) => this.#files.read(key),
+      refresh: () => options.logs.refresh(),
       onWrapperKnown: (run, file) => this.#adopt(run, file),
       onWrapperGone: (run, file) => this.#onWrapperGone(run, file),
       onTimeLimit: (run) => this.#beginStop(run, "time-limit"),
@@ -80,13 +82,15 @@ export class Runs {
 
   /** Finds what earlier lives left. Called once, before anything else. */
   async recover(): Promise<void> {
-    const { directory, spareDirectory, bootId, logger, remover } = this.#options;
+    const { directory, spareDirectory, bootId, logger, remover, logs, clock } = this.#options;
     const { entries, damaged } = readJournal(directory);
     if (damaged > 0) logger.warn({ damaged }, "left out damaged lines of the journal");
     const memory = recall(entries as JournalEntry[], this.#kept);
     const isSameBoot = memory.bootId === undefined || memory.bootId === bootId;
-    if (isSameBoot) await this.#awaitWrappers(memory);
-    remover.remove(spareDirectory); // from here on no lane of an earlier life takes a run
+    if (isSameBoot) await this.#files.awaitTaken(unendedOf(memory), clock);
+    // From here on neither a lane nor a launcher of an earlier life begins a run.
+    remover.remove(spareDirectory);
+    await logs.closeEarlier(clock);
     for (const [key, { terms, stop, ended }] of memory.runs) {
       if (ended === undefined)
         this.#resume(this.#add(key, terms, this.#unknown(), stop), isSameBoot);
@@ -100,7 +104,7 @@ export class Runs {
   start(request: RunRequest): void {
     const key = runKey(request.id);
     if (this.#runs.has(key) || this.#closed) return;
-    const directory = this.#directoryOf(key);
+    const directory = this.#files.directoryOf(key);
     if (this.#kept.remove(key)) this.#options.remover.remove(directory);
     const terms = termsOf(request, this.#options.clock.nowMs());
     const run = this.#add(key, terms, { kind: "told" }, undefined);
@@ -118,7 +122,7 @@ export class Runs {
     const run = this.#runs.get(runKey(id));
     if (run === undefined || run.state.kind !== "running" || run.state.stop !== undefined) return;
     // What has already ended by itself is not stopped: we are about to hear of it.
-    if (readStateFile(this.#directoryOf(runKey(id)))?.outcome !== undefined) return;
+    if (this.#files.read(runKey(id))?.outcome !== undefined) return;
     this.#beginStop(run, "stopped");
   }
 
@@ -126,17 +130,20 @@ export class Runs {
     const key = runKey(id);
     const run = this.#runs.get(key);
     if (run === undefined || run.state.kind !== "ended") return;
-    const directory = this.#directoryOf(key);
     const { outputLimitBytes } = run.terms;
     const isClean = run.left?.isClean ?? false;
+    const hasFiles = run.left?.hasFiles ?? true;
     const atMs = this.#options.clock.nowMs();
+    const directory = this.#files.pathOf(key);
+    this.#options.logs.release(key, directory);
     const bytes = bytesOf(run) ?? outputBytes(directory);
     this.#runs.delete(key);
-    this.#kept.add(key, { forgottenAtMs: atMs, bytes, outputLimitBytes, isClean });
+    const isEmpty = !hasFiles || (isClean && bytes === 0);
+    this.#kept.add(key, { forgottenAtMs: atMs, bytes, outputLimitBytes, isClean, isEmpty });
     this.#ledger.note({ kind: "forgotten", key, atMs, bytes, outputLimitBytes });
     // No output is read the same without a file. The rest of what is clean stays as it is.
-    if (isClean && bytes === 0) this.#ledger.after(() => this.#discard(directory, true));
-    else if (!isClean) this.#options.remover.removeWork(directory);
+    if (isEmpty && hasFiles) this.#ledger.after(() => this.#files.discard(directory, true));
+    else if (!isEmpty && !isClean) this.#options.remover.removeWork(directory);
     this.#removeSurplus(atMs);
     this.#ledger.compact(this.#runs.size + this.#kept.size, () => this.#summary());
   }
@@ -162,13 +169,9 @@ export class Runs {
     return true;
   }
 
-  #directoryOf(key: string): string {
-    return join(this.#options.directory, "runs", key);
-  }
-
   #sourceOf(key: string): OutputSource {
     const run = this.#runs.get(key);
-    const directory = this.#directoryOf(key);
+    const directory = this.#files.directoryOf(key);
     if (run !== undefined) {
       const hasEnded = run.state.kind === "ended";
       return { directory, limitBytes: run.terms.outputLimitBytes, hasEnded };
@@ -180,7 +183,8 @@ export class Runs {
 
   #add(key: string, terms: RunTerms, wrapper: Wrapper, stop: Stop | undefined): Run {
     const state = { kind: "running", wrapper, stop } as const;
-    const run: Run = { id: idOf(key), terms, state, left: undefined };
+    const hasBegun = wrapper.kind !== "told";
+    const run: Run = { id: idOf(key), terms, hasBegun, state, left: undefined };
     this.#runs.set(key, run);
     this.#active.add(run);
     return run;
@@ -188,7 +192,7 @@ export class Runs {
 
   #addEnded(key: string, terms: RunTerms, report: Extract<RunReport, { kind: "ended" }>): void {
     const state = { kind: "ended", report } as const;
-    this.#runs.set(key, { id: idOf(key), terms, state, left: undefined });
+    this.#runs.set(key, { id: idOf(key), terms, hasBegun: true, state, left: undefined });
   }
 
   #unknown(): Wrapper {
@@ -200,7 +204,24 @@ export class Runs {
       this.#end(run, { kind: "could-not-start", message: describeChain(failure) });
       return;
     }
-    this.#options.starter.start(launch, (gone) => this.#onGone(run, gone));
+    if (run.state.kind !== "running") return;
+    if (run.state.stop !== undefined) {
+      this.#lookUp(run, "it was stopped"); // before it was handed to the starter
+      return;
+    }
+    this.#options.starter.start(
+      launch,
+      (gone) => this.#onGone(run, gone),
+      (atMs) => this.#onStarted(run, atMs),
+    );
+    this.#watch.begin(run);
+  }
+
+  #onStarted(run: Run, atMs: number | undefined): void {
+    if (run.state.kind !== "running") return;
+    if (atMs !== undefined) run.terms = { ...run.terms, startedAtMs: atMs };
+    if (run.hasBegun) return;
+    run.hasBegun = true;
     this.#tell(run);
     this.#watch.begin(run);
   }
@@ -217,8 +238,12 @@ export class Runs {
       const { stop } = run.state;
       // A stop may have been marked after the lane had looked: the next run would find the mark.
       run.left = { ...gone, isClean: gone.isClean && stop === undefined };
-      if (stop !== undefined) this.#lookUp(run, "it ended");
-      else this.#end(run, endOf(outcome, undefined, { program: run.terms.program, vanished: "" }));
+      if (stop !== undefined && outcome.kind !== "not-executed") {
+        this.#lookUp(run, "it ended");
+      } else {
+        const names = { program: run.terms.program, vanished: "" };
+        this.#end(run, endOf(outcome, stop, names), gone.endedAtMs);
+      }
     }
   }
 
@@ -226,7 +251,8 @@ export class Runs {
   #lookUp(run: Run, how: string): void {
     invariant(run.state.kind === "running", "only a running run is looked up");
     const { stop } = run.state;
-    const file = readStateFile(this.#directoryOf(runKey(run.id)));
+    const file = this.#files.read(runKey(run.id));
+    if (file?.startedAtMs !== undefined) this.#onStarted(run, file.startedAtMs);
     if (file === undefined) {
       const message = `the wrapper ended before it began: ${how}`;
       const names = { program: run.terms.program, vanished: message };
@@ -246,36 +272,26 @@ export class Runs {
     const wrapper =
       file.wrapper === undefined
         ? ({ kind: "unknown", sinceMs: file.writtenAtMs } as const)
-        : ({ kind: "adopted", identity: file.wrapper } as const);
+        : ({ kind: "adopted", identities: wrappersOf(file) } as const);
     run.state = { ...run.state, wrapper };
+    if (file.startedAtMs !== undefined) this.#onStarted(run, file.startedAtMs);
     this.#watch.lookSoon();
-  }
-
-  async #awaitWrappers({ runs }: Memory): Promise<void> {
-    const directories: string[] = [];
-    for (const [key, { ended }] of runs) {
-      if (ended === undefined) directories.push(this.#directoryOf(key));
-    }
-    await awaitWrappers(directories, this.#options.clock);
   }
 
   /** A run of an earlier life, of which only the journal is known. */
   #resume(run: Run, isSameBoot: boolean): void {
     invariant(run.state.kind === "running", "a resumed run has not ended");
-    const key = runKey(run.id);
-    const directory = this.#directoryOf(key);
-    if (takeFromWrappers(directory)) {
-      this.#options.remover.remove(directory);
+    if (this.#files.takeUnbegun(runKey(run.id))) {
       if (run.state.stop === undefined) this.#drop(run); // it never ran: start may be asked again
       else this.#end(run, { kind: run.state.stop.cause, signal: undefined });
     } else {
-      this.#findAgain(run, directory, isSameBoot);
+      this.#findAgain(run, isSameBoot);
     }
   }
 
   /** False when no wrapper has taken the run. */
-  #findAgain(run: Run, directory: string, isSameBoot = true): boolean {
-    const file = readStateFile(directory);
+  #findAgain(run: Run, isSameBoot = true): boolean {
+    const file = this.#files.read(runKey(run.id));
     if (file === undefined) return false;
     if (!isSameBoot && file.outcome === undefined) {
       this.#endAsLeft(run, file, RESTARTED);
@@ -290,17 +306,9 @@ export class Runs {
 
   /** Runs without an entry, after a journal was lost: those alive must not be forgotten. */
   #recoverStrays(): void {
-    const { clock, remover } = this.#options;
-    for (const name of readdirSync(this.#directoryOf(""))) {
-      if (this.#runs.has(name) || this.#kept.get(name) !== undefined) continue;
-      const directory = this.#directoryOf(name);
-      const wrapper = parseRunKey(name) && readStateFile(directory)?.wrapper;
-      if (wrapper === undefined || !isAlive(wrapper)) {
-        remover.remove(directory);
-        continue;
-      }
-      const terms = { ...STRAY_TERMS, startedAtMs: clock.nowMs() };
-      this.#findAgain(this.#add(name, terms, this.#unknown(), undefined), directory);
+    for (const key of this.#files.findStrays((key) => this.#runs.has(key) || this.#kept.has(key))) {
+      const terms = { ...STRAY_TERMS, startedAtMs: this.#options.clock.nowMs() };
+      this.#findAgain(this.#add(key, terms, this.#unknown(), undefined));
     }
   }
 
@@ -312,7 +320,7 @@ export class Runs {
     this.#ledger.note({ kind: "stopping", key, cause, killAtMs });
     this.#ledger.write();
     try {
-      markStopping(this.#directoryOf(key));
+      if (!this.#options.starter.cancel(key)) this.#files.markStopping(key);
     } catch (error) {
       this.#options.logger.warn({ run: key, error: describeChain(error) }, "could not mark a stop");
     }
@@ -346,8 +354,9 @@ export class Runs {
     const key = runKey(run.id);
     const { outputLimitBytes } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
-    if (isShort !== true) cutOutput(this.#directoryOf(key), outputLimitBytes);
-    const startedAtMs = end.kind === "could-not-start" ? undefined : run.terms.startedAtMs;
+    if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
+    const isStarted = run.hasBegun && end.kind !== "could-not-start";
+    const startedAtMs = isStarted ? run.terms.startedAtMs : undefined;
     const atMs = Math.max(endedAtMs, run.terms.startedAtMs); // clocks may be set back
     const report = { kind: "ended", startedAtMs, endedAtMs: atMs, end } as const;
     this.#ledger.note({ kind: "ended", key, report });
@@ -367,26 +376,16 @@ export class Runs {
   }
 
   #removeSurplus(nowMs: number): number | undefined {
-    for (const [key, { bytes, isClean = false }] of this.#kept.takeSurplus(nowMs)) {
+    for (const [key, kept] of this.#kept.takeSurplus(nowMs)) {
+      const { bytes, isClean = false, isEmpty = false } = kept;
       this.#ledger.note({ kind: "removed", key });
-      this.#discard(this.#directoryOf(key), isClean && bytes <= limits.spareBytesMax);
+      if (isEmpty) continue;
+      this.#files.discard(this.#files.directoryOf(key), isClean && bytes <= limits.spareBytesMax);
     }
     return this.#kept.nextSurplusAtMs();
-  }
-
-  #discard(directory: string, canBeRecycled: boolean): void {
-    const { starter, remover } = this.#options;
-    if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
   }
 
   #summary(): Iterable<JournalEntry> {
     return summarise(this.#options.bootId, this.#runs, this.#kept);
   }
-}
-
-function bytesOf({ left, terms }: Run): number | undefined {
-  if (left === undefined) return undefined;
-  const [stdout, stderr] = left.outputBytes;
-  const max = terms.outputLimitBytes + 1; // see cutOutput
-  return Math.min(stdout, max) + Math.min(stderr, max);
 }

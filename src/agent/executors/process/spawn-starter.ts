@@ -16,7 +16,7 @@ export function createSpawnStarter(baseEnv: Readonly<Record<string, string>>): P
   let closed = false;
 
   return {
-    start(launch, onGone) {
+    start(launch, onGone, onStarted) {
       const tell = (gone: Gone): void => {
         if (!closed) onGone(gone);
       };
@@ -30,10 +30,12 @@ export function createSpawnStarter(baseEnv: Readonly<Record<string, string>>): P
         child.unref(); // a run does not keep an agent alive that wants to end
         child.once("error", (error) => tell(couldNotStart(error)));
         child.once("exit", (code, signal) => tell({ kind: "gone", how: signal ?? `exit ${code}` }));
+        onStarted(undefined);
       } catch (error) {
         queueMicrotask(() => tell(couldNotStart(error)));
       }
     },
+    cancel: () => false,
     recycle: () => false,
     close() {
       closed = true;

@@ -13,6 +13,12 @@ export interface Launch {
   readonly cwd: string | undefined;
   /** Written to `script` in `directory` before the command begins. */
   readonly script: string | undefined;
+  /** Set by native launchers only; `resource` is the number of setrlimit(2). */
+  readonly limits?: readonly {
+    readonly resource: number;
+    readonly soft: number;
+    readonly hard: number;
+  }[];
 }
 
 /** What became of a launch. */
@@ -23,6 +29,10 @@ export type Gone =
       readonly outputBytes: readonly [stdout: number, stderr: number];
       /** Nothing of the run is left in its directory: see `recycle`. */
       readonly isClean: boolean;
+      /** False: nothing is left at all, and nothing is to be removed. */
+      readonly hasFiles: boolean;
+      /** By the wrapper's own clock; undefined: just now. */
+      readonly endedAtMs: number | undefined;
     }
   | { readonly kind: "gone"; readonly how: string } // what there is to know stands in the state file
   | { readonly kind: "could-not-start"; readonly message: string };
@@ -33,11 +43,19 @@ export type Gone =
  *
  * - `onGone` is called exactly once, never from within `start`; after `close`, never. It is called
  *   with "gone" too when another wrapper had claimed the run.
+ * - `onStarted` is called at most once, before `onGone`, when the process exists: with the time it
+ *   began, if the wrapper says so.
+ * - `cancel` removes a launch that was not handed to any wrapper yet: true, and `onGone` follows.
  * - `recycle` takes the directory of a run that is no longer needed and was clean, to use it for
  *   another; false: it has no use for it, and the directory stays.
  */
 export interface ProcessStarter {
-  start(launch: Launch, onGone: (gone: Gone) => void): void;
+  start(
+    launch: Launch,
+    onGone: (gone: Gone) => void,
+    onStarted: (atMs: number | undefined) => void,
+  ): void;
+  cancel(key: string): boolean;
   recycle(directory: string): boolean;
   close(): void;
 }

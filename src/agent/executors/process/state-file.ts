@@ -13,12 +13,17 @@ import { join } from "node:path";
 
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import type { ProcessIdentity } from "../../proc.ts";
 import type { WrapperState } from "./wrapper.ts";
 import { parseWrapperState, TAKEN } from "./wrapper.ts";
 
 export interface StateFile extends WrapperState {
   /** When the wrapper last wrote: with an outcome, when the command ended. */
   readonly writtenAtMs: number;
+  /** Who waits for the command when the wrapper dies. */
+  readonly keeper?: ProcessIdentity | undefined;
+  /** undefined: the wrapper does not say. */
+  readonly startedAtMs?: number | undefined;
 }
 
 /** undefined: no wrapper has taken the run of this directory. */
@@ -43,14 +48,21 @@ export const lostStateFile = (
  * An agent killed right after it started a run may leave a wrapper on its way. Given time, the run
  * goes on as if nothing had happened; after that it is taken from the wrapper.
  */
-export async function awaitWrappers(directories: readonly string[], clock: Clock): Promise<void> {
+export async function awaitWrappers(
+  keys: readonly string[],
+  clock: Clock,
+  isTaken: (key: string) => boolean,
+): Promise<void> {
   const untilMs = clock.nowMs() + limits.claimTimeoutMs;
-  for (const directory of directories) {
-    while (!existsSync(join(directory, "state")) && clock.nowMs() < untilMs) {
+  for (const key of keys) {
+    while (!isTaken(key) && clock.nowMs() < untilMs) {
       await new Promise<void>((resolve) => void clock.after(limits.processPollMs / 10, resolve));
     }
   }
 }
+
+/** Whether a wrapper has taken the run of this directory. */
+export const isTaken = (directory: string): boolean => existsSync(join(directory, "state"));
 
 /**
  * Takes a run that no wrapper has taken, so that none can any more: one that was started just

@@ -8,13 +8,16 @@ import type { Run } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
 import { linuxSessions } from "./sessions.ts";
 import type { StateFile } from "./state-file.ts";
-import { lostStateFile, readStateFile } from "./state-file.ts";
+import { lostStateFile } from "./state-file.ts";
 
 export interface WatchOptions {
   readonly clock: Clock;
   /** Runs that have not ended. */
   readonly active: ReadonlySet<Run>;
   directoryOf(key: string): string;
+  readState(key: string): StateFile | undefined;
+  /** Once per look, before any state is read. */
+  refresh(): void;
   /** A wrapper that took the run has said who it is. */
   onWrapperKnown(run: Run, file: StateFile): void;
   /** The wrapper that had taken the run is gone for good. */
@@ -34,6 +37,7 @@ export interface WatchOptions {
 export class Watch {
   readonly #options: WatchOptions;
   readonly #alarm: Alarm;
+  readonly #alive = new Map<number, boolean>(); // of one look: thousands may share a wrapper
   #nextCutAtMs = 0;
 
   constructor(options: WatchOptions) {
@@ -60,10 +64,13 @@ export class Watch {
   look(): void {
     const { active, clock } = this.#options;
     const nowMs = clock.nowMs();
+    this.#options.refresh();
+    this.#alive.clear();
     for (const run of active) {
       this.checkWrapper(run, nowMs);
       this.#checkTimeLimit(run, nowMs);
     }
+    this.#alive.clear();
     this.#settleLingering(nowMs);
     this.#sendSignals(nowMs);
     if (nowMs >= this.#nextCutAtMs) this.#cutOutputs(nowMs);
@@ -76,12 +83,13 @@ export class Watch {
     const { wrapper } = run.state;
     if (wrapper.kind === "told") return;
     // Asked before the file is read: what a wrapper writes last it writes before it goes.
-    const isWaiting = wrapper.kind === "adopted" && isAlive(wrapper.identity);
+    const isWaiting = wrapper.kind === "adopted" && this.#isAnyAlive(wrapper.identities);
+    if (wrapper.kind === "adopted" && !isWaiting) this.#options.refresh();
     const file = this.#fileOf(run);
     const hasOutcome = file?.outcome !== undefined;
     if (isWaiting && !hasOutcome) return; // a lane with an outcome has nothing to do with it any more
     if (wrapper.kind === "adopted") {
-      this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identity, nowMs));
+      this.#options.onWrapperGone(run, file ?? lostStateFile(wrapper.identities[0], nowMs));
     } else if (file === undefined) {
       return; // on its way; start has just been asked
     } else if (file.wrapper !== undefined) {
@@ -92,11 +100,21 @@ export class Watch {
   }
 
   #fileOf(run: Run): StateFile | undefined {
-    return readStateFile(this.#options.directoryOf(runKey(run.id)));
+    return this.#options.readState(runKey(run.id));
+  }
+
+  #isAnyAlive(identities: readonly ProcessIdentity[]): boolean {
+    return identities.some((identity) => {
+      const known = this.#alive.get(identity.pid);
+      if (known !== undefined) return known;
+      const found = isAlive(identity);
+      this.#alive.set(identity.pid, found);
+      return found;
+    });
   }
 
   #checkTimeLimit(run: Run, nowMs: number): void {
-    if (run.state.kind !== "running" || run.state.stop !== undefined) return;
+    if (run.state.kind !== "running" || run.state.stop !== undefined || !run.hasBegun) return;
     const { startedAtMs, timeLimitMs } = run.terms;
     if (timeLimitMs === undefined || nowMs < startedAtMs + timeLimitMs) return;
     this.#options.onTimeLimit(run);
@@ -159,7 +177,9 @@ function nextLookOf(run: Run, nowMs: number): number {
   const { stop } = run.state;
   if (stop === undefined) {
     const { startedAtMs, timeLimitMs } = run.terms;
-    return timeLimitMs === undefined ? Number.POSITIVE_INFINITY : startedAtMs + timeLimitMs;
+    return timeLimitMs === undefined || !run.hasBegun
+      ? Number.POSITIVE_INFINITY
+      : startedAtMs + timeLimitMs;
   }
   return stop.sent === "SIGTERM" ? stop.killAtMs : pollAtMs;
 }

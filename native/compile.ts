@@ -1,0 +1,50 @@
+// Compiles the native launcher. `node native/compile.ts` is part of `npm run build`: it uses the C
+// compiler of this machine, and a machine without one uses the launcher in Perl instead.
+// `node native/compile.ts all` (`npm run build:launchers`) makes static ones for the package, for x64
+// and arm64, with zig: `pip install ziglang`.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, renameSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+import { launcherPath } from "../src/agent/executors/process/find-launcher.ts";
+
+const root = dirname(import.meta.dirname);
+const source = join(import.meta.dirname, "launcher.c");
+const FLAGS = ["-O2", "-Wall", "-Wextra", "-D_FORTIFY_SOURCE=2"];
+const TARGETS = { x64: "x86_64-linux-musl", arm64: "aarch64-linux-musl" };
+
+/** Under another name first: a launcher that runs cannot be overwritten. */
+function compile(to: string, command: string, args: readonly string[]): void {
+  mkdirSync(dirname(to), { recursive: true });
+  execFileSync(command, [...args, ...FLAGS, "-o", `${to}.new`, source], { stdio: "pipe" });
+  renameSync(`${to}.new`, to);
+}
+
+const changedAtMs = (path: string): number =>
+  statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+function compileHere(): void {
+  const to = launcherPath(root);
+  if (process.platform !== "linux" || changedAtMs(to) > changedAtMs(source)) return;
+  try {
+    compile(to, process.env["CC"] ?? "cc", []);
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "it failed";
+    process.stderr.write(
+      `busbar: no native launcher, as the C compiler could not be used (${why}); ` +
+        "agents will use the one in Perl\n",
+    );
+  }
+}
+
+function compileAll(): void {
+  const python = process.env["PYTHON"] ?? "python3";
+  for (const [arch, target] of Object.entries(TARGETS)) {
+    const to = launcherPath(root, arch);
+    compile(to, python, ["-m", "ziglang", "cc", "-target", target, "-static", "-s"]);
+    process.stdout.write(`${to}\n`);
+  }
+}
+
+if (process.argv[2] === "all") compileAll();
+else compileHere();

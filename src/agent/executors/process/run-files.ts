@@ -1,0 +1,115 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Clock } from "../../../ports/clock.ts";
+import type { ProcessIdentity } from "../../proc.ts";
+import { isAlive } from "../../proc.ts";
+import type { Remover } from "../../runs/remover.ts";
+import { parseRunKey } from "../../runs/run-key.ts";
+import type { LaunchLogs } from "./launch-logs.ts";
+import type { ProcessStarter } from "./starter.ts";
+import type { StateFile } from "./state-file.ts";
+import {
+  awaitWrappers,
+  isTaken,
+  markStopping,
+  readStateFile,
+  takeFromWrappers,
+} from "./state-file.ts";
+
+export interface RunFilesOptions {
+  readonly directory: string;
+  readonly starter: ProcessStarter;
+  readonly logs: LaunchLogs;
+  readonly remover: Remover;
+}
+
+/**
+ * What wrappers leave of runs: lanes and shells in a directory of the run's own, native launchers in
+ * their records and slots.
+ */
+export class RunFiles {
+  readonly #options: RunFilesOptions;
+
+  constructor(options: RunFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Where the files of a run are: with a native launcher, until the run is forgotten, in a slot. */
+  directoryOf(key: string): string {
+    return this.#options.logs.directoryOf(key) ?? this.pathOf(key);
+  }
+
+  /** The directory of a run's own. */
+  pathOf(key: string): string {
+    return join(this.#options.directory, "runs", key);
+  }
+
+  /** undefined: no wrapper has taken the run. */
+  read(key: string): StateFile | undefined {
+    const { logs } = this.#options;
+    return logs.has(key) ? logs.read(key) : readStateFile(this.pathOf(key));
+  }
+
+  /** Takes a run that no wrapper has begun, so that none can any more. False: one has begun it. */
+  takeUnbegun(key: string): boolean {
+    const { logs, remover } = this.#options;
+    if (!logs.has(key)) {
+      if (!takeFromWrappers(this.pathOf(key))) return false;
+      remover.remove(this.pathOf(key));
+      return true;
+    }
+    const outcome = logs.read(key)?.outcome;
+    if (outcome?.kind !== "not-executed" || outcome.why !== "stopped") return false;
+    logs.drop(key);
+    return true;
+  }
+
+  /** Tells the wrapper of a run to leave the rest of its session to us, and not to begin any more. */
+  markStopping(key: string): void {
+    if (!this.#options.logs.markStopping(key)) markStopping(this.pathOf(key));
+  }
+
+  discard(directory: string, canBeRecycled: boolean): void {
+    const { starter, remover } = this.#options;
+    if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
+  }
+
+  /** Waits, with a bound, until wrappers that are on their way have taken these runs. */
+  async awaitTaken(keys: readonly string[], clock: Clock): Promise<void> {
+    const { logs } = this.#options;
+    await awaitWrappers(keys, clock, (key) => {
+      if (logs.has(key) || isTaken(this.pathOf(key))) return true;
+      logs.refresh();
+      return logs.has(key);
+    });
+  }
+
+  /** Runs that go on and that nobody knows; whatever else nobody knows is removed. */
+  findStrays(isKnown: (key: string) => boolean): string[] {
+    const { logs, remover } = this.#options;
+    const strays: string[] = [];
+    for (const key of readdirSync(this.pathOf(""))) {
+      if (isKnown(key)) continue;
+      const wrapper = parseRunKey(key) && readStateFile(this.pathOf(key))?.wrapper;
+      if (wrapper !== undefined && isAlive(wrapper)) strays.push(key);
+      else remover.remove(this.pathOf(key));
+    }
+    for (const key of Array.from(logs.keys())) {
+      if (isKnown(key)) continue;
+      const file = logs.read(key);
+      const isAttended = file !== undefined && wrappersOf(file).some(isAlive);
+      if (isAttended && file.outcome === undefined && parseRunKey(key) !== undefined) {
+        strays.push(key);
+      } else {
+        logs.drop(key);
+      }
+    }
+    logs.prune();
+    return strays;
+  }
+}
+
+/** Those who wait for the command of a run: one of them is enough. */
+export const wrappersOf = ({ wrapper, keeper }: StateFile): ProcessIdentity[] =>
+  [wrapper, keeper].filter((one) => one !== undefined);
