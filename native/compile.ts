@@ -23,11 +23,16 @@ function compile(to: string, command: string, args: readonly string[]): void {
 const changedAtMs = (path: string): number =>
   statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-function compileHere(): void {
+/** With the C compiler of this machine, unless the program is up to date. */
+export function compileHere(): void {
   const to = launcherPath(root);
   if (process.platform !== "linux" || changedAtMs(to) > changedAtMs(source)) return;
+  compile(to, process.env["CC"] ?? "cc", []);
+}
+
+function tryToCompileHere(): void {
   try {
-    compile(to, process.env["CC"] ?? "cc", []);
+    compileHere();
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : "it failed";
     process.stderr.write(
@@ -46,5 +51,5 @@ function compileAll(): void {
   }
 }
 
-if (process.argv[2] === "all") compileAll();
-else compileHere();
+if (import.meta.main && process.argv[2] === "all") compileAll();
+else if (import.meta.main) tryToCompileHere();

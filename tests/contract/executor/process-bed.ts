@@ -7,6 +7,7 @@ import type {
   ProcessExecutorOptions,
 } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
+import { compileHere } from "../../../native/compile.ts";
 import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
@@ -46,6 +47,8 @@ export interface ProcessBed extends ExecutorBed {
   filesOf(key: string): string;
   helpers(kind: HelperKind): number[];
 }
+
+compileHere(); // these tests need a C compiler: without it "native" would mean Perl
 
 /** Launchers, the lanes of those in Perl, and the keepers of those in C. */
 export type HelperKind = "launcher" | "lane" | "keeper";
