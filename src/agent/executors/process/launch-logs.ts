@@ -50,7 +50,10 @@ export class LaunchLogs {
     for (;;) {
       this.refresh();
       const isSettled = ![...this.#entries.values()].some(({ run }) => isOnTheWay(run));
-      if (isSettled || clock.nowMs() >= untilMs) return;
+      if (isSettled || clock.nowMs() >= untilMs) {
+        this.refresh(); // one that gave up since the first look has said so by now
+        return;
+      }
       await new Promise<void>((resolve) => void clock.after(limits.processPollMs / 10, resolve));
     }
   }

@@ -269,6 +269,7 @@ export class NativeStarter implements ProcessStarter {
       });
       return;
     }
+    log.read(); // one that gave up since the first look has said so by now
     for (const [key, pending] of worker.pending) {
       const file = logs.read(key);
       const { outcome } = file ?? {};
