@@ -107,7 +107,7 @@ export const limits = {
   expressionDepthMax: 50,
   prioritiesMax: 100,
   stepsMax: 100, // of one priority
-  selectCharsMax: 64 * KIB, // of the options and parameters of one job
+  selectCharsMax: 16 * KIB, // of the options and parameters of one job: read where all is decided
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
   countersMax: 100, // of one cluster

@@ -168,7 +168,7 @@ describe("files that mean harm end quickly", () => {
   for (const piece of ["[", "- ", "? ", "{a: ", "[{a: "]) {
     test(`a million times "${piece}" is refused before it is parsed`, () => {
       expect(() => parse(piece.repeat(1_000_000))).toThrow(
-        "jobs.yaml: is nested more than 100 deep",
+        /^jobs\.yaml:1:\d+: is nested more than 100 deep/,
       );
     });
   }

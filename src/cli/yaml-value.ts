@@ -1,21 +1,17 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type LineCounter,
-  type Node,
-} from "yaml";
+import { isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Node } from "yaml";
 import { type AppError, invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
-import { firstLine, parseYamlDocuments } from "../lib/yaml-documents.ts";
+import { parseYamlDocuments, type YamlDocument } from "../lib/yaml-documents.ts";
+import { limits } from "../limits.ts";
 
 /** Enough for any honest file; a chain of lists of aliases grows a billionfold with a few dozen. */
 const ALIASES_MAX = 1_000;
-/** A job needs four. */
-const DEPTH_MAX = 100;
+/** A job needs four levels; a document is one job or more, a value one of its words. */
+const SHAPE = {
+  depthMax: 100,
+  documentsMax: limits.submitJobsMax,
+  valuesMax: 100 * limits.submitJobsMax,
+} as const;
 
 /** One value of a YAML or JSON file that knows where it stands. */
 export interface Value {
@@ -37,27 +33,20 @@ export interface Value {
 interface Source {
   readonly file: string;
   readonly lines: LineCounter;
-  readonly document: Document;
+  readonly meant: YamlDocument["meant"];
   aliases: number;
 }
 
 /** The documents of a file. `file` is how errors call it. */
 export function readYaml(content: string, file: string): readonly Value[] {
-  const parsed = parseYamlDocuments(content, DEPTH_MAX);
-  if (parsed === undefined) throw invalid(file, `is nested more than ${DEPTH_MAX} deep`);
-  const { documents, lines } = parsed;
-  return documents.flatMap((document) => {
-    const [problem] = document.errors;
-    if (problem !== undefined) {
-      throw invalid(`${file}:${position(lines, problem.pos[0])}`, firstLine(problem.message));
-    }
-    const source: Source = { file, lines, document, aliases: 0 };
-    // An empty document is what a trailing "---" leaves.
-    const root = document.contents;
-    return root === null || (isScalar(root) && root.value === null)
-      ? []
-      : [toValue(source, root, "")];
-  });
+  const parsed = parseYamlDocuments(content, SHAPE);
+  const { lines } = parsed;
+  if (parsed.kind === "broken") {
+    throw invalid(`${file}:${position(lines, parsed.offset)}`, parsed.message);
+  }
+  return parsed.documents.map(({ document, meant }) =>
+    toValue({ file, lines, meant, aliases: 0 }, document.contents, ""),
+  );
 }
 
 function toValue(source: Source, node: unknown, path: string, place?: Node): Value {
@@ -121,7 +110,7 @@ function resolve(source: Source, node: unknown): unknown {
   if (source.aliases > ALIASES_MAX) {
     throw invalid(source.file, `uses aliases more than ${ALIASES_MAX} times`);
   }
-  return node.resolve(source.document);
+  return source.meant.get(node);
 }
 
 function kindOf(node: unknown): Value["kind"] {

@@ -1,49 +1,253 @@
-import { type Document, Lexer, LineCounter, parseAllDocuments } from "yaml";
+import {
+  type Alias,
+  Composer,
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  type Node,
+  Parser,
+} from "yaml";
+import { NestingMeter } from "./yaml-nesting.ts";
 
-export interface YamlDocuments {
-  readonly documents: readonly Document[];
-  readonly lines: LineCounter;
+export interface YamlShape {
+  readonly depthMax: number;
+  readonly documentsMax: number;
+  /** Texts, numbers, lists and maps in all. */
+  readonly valuesMax: number;
 }
 
+/** A document of a text and what its aliases mean. */
+export interface YamlDocument {
+  readonly document: Document;
+  /** What each alias means: the last value above it with that name. */
+  readonly meant: ReadonlyMap<Alias, Node>;
+}
+
+/** The documents of a text, or the first thing that is wrong with it and where. */
+export type YamlDocuments =
+  | {
+      readonly kind: "documents";
+      readonly documents: readonly YamlDocument[];
+      readonly lines: LineCounter;
+    }
+  | {
+      readonly kind: "broken";
+      readonly offset: number;
+      readonly message: string;
+      readonly lines: LineCounter;
+    };
+
 /**
- * The documents of a YAML or JSON text, as the parser gives them: what is wrong with one is in its
- * `errors`. undefined: it is nested more than `depthMax` deep, which was found before it cost
- * anything.
+ * The documents of a YAML or JSON text; empty ones, as a trailing "---" leaves, are left out. The
+ * cost is linear in the length of the text: see docs/design/documents.md for what the library would
+ * do otherwise.
  */
-export function parseYamlDocuments(text: string, depthMax: number): YamlDocuments | undefined {
-  if (isNestedDeeper(text, depthMax)) return undefined;
+export function parseYamlDocuments(text: string, shape: YamlShape): YamlDocuments {
   const lines = new LineCounter();
+  // The library makes an error of each mistake; where it was made is of no interest.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
-    const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
-    return { documents: "empty" in documents ? [] : documents, lines };
-  } catch {
-    // It reports what is wrong with a file as data, and throws only when the stack ends.
-    return undefined;
+    const documents: YamlDocument[] = [];
+    for (const document of compose(text, shape, lines)) {
+      const [problem] = document.errors;
+      if (problem !== undefined) throw new Refused(problem.pos[0], firstLine(problem.message));
+      const indexed = { document, meant: indexOf(document) };
+      if (!isEmpty(document)) documents.push(indexed);
+    }
+    return { kind: "documents", documents, lines };
+  } catch (error) {
+    if (error instanceof Refused) {
+      return { kind: "broken", offset: error.offset, message: error.message, lines };
+    }
+    // The library reports what is wrong with a text as data, and throws only when the stack ends.
+    if (!(error instanceof RangeError)) throw error;
+    return { kind: "broken", offset: 0, message: tooDeep(shape.depthMax), lines };
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
+
+/** Never leaves this file. */
+class Refused extends Error {
+  readonly offset: number;
+
+  constructor(offset: number, message: string) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+const tooDeep = (depthMax: number): string => `is nested more than ${depthMax} deep`;
+
+/** Lexemes of one value: a line end, an indentation, a mark, the text, a colon, a blank. */
+const LEXEMES_PER_VALUE = 8;
+const DIRECTIVES_MAX = 100;
 
 /**
- * Stops at the first place that is too deep. The parser would work for half a minute on a file of
- * nothing but brackets; the lexer only reads as far as it is asked to.
+ * Drives the library's lexer, parser and composer lexeme by lexeme, so that each bound is checked
+ * before the next step costs anything. Blank lines and lines of comments never reach the parser: it
+ * would look at all of them again for each that follows.
  */
-function isNestedDeeper(text: string, depthMax: number): boolean {
-  let brackets = 0;
-  let indicators = 0; // "- - -" and "? ? ?" nest within one line
-  let isScalar = false;
-  for (const token of new Lexer().lex(text)) {
-    const opens = !isScalar && (token === "[" || token === "{");
-    const closes = !isScalar && (token === "]" || token === "}");
-    if (opens) brackets += 1;
-    if (closes) brackets = Math.max(0, brackets - 1);
-    if (token.startsWith("\n")) indicators = 0;
-    else if (!isScalar && (token === "-" || token === "?")) indicators += 1;
-    if (brackets > depthMax || indicators > depthMax) return true;
-    isScalar = token === SCALAR;
+function* compose(text: string, shape: YamlShape, lines: LineCounter): Generator<Document> {
+  const composer = new Composer({ uniqueKeys: false, resolveKnownTags: false });
+  const parser = new Parser(lines.addNewLine);
+  const meter = new Meter(shape);
+  lines.addNewLine(0);
+  /** The beginning of a line of which it is not known yet whether it holds anything. */
+  let blanks = "";
+  let isComment = false;
+  for (const lexeme of new Lexer().lex(text)) {
+    const isTrivial = meter.isAtLineStart && !meter.isText;
+    if (isTrivial && isLineEnd(lexeme)) {
+      parser.offset += blanks.length + lexeme.length;
+      lines.addNewLine(parser.offset);
+      blanks = "";
+      isComment = false;
+    } else if (isTrivial && (isBlank(lexeme) || lexeme.startsWith("#"))) {
+      blanks += lexeme;
+      isComment ||= lexeme.startsWith("#");
+    } else {
+      meter.read(lexeme, blanks.length, parser.offset + blanks.length);
+      if (isComment) parser.offset += blanks.length;
+      else if (blanks !== "") yield* feed(parser, composer, blanks);
+      blanks = "";
+      isComment = false;
+      yield* feed(parser, composer, lexeme);
+    }
   }
-  return false;
+  for (const token of parser.end()) yield* composer.next(token);
+  yield* composer.end();
 }
 
-/** The lexer's mark that the next token is text, whatever it looks like. */
-const SCALAR = "\u001f";
+function* feed(parser: Parser, composer: Composer, lexeme: string): Generator<Document> {
+  for (const token of parser.next(lexeme)) {
+    if (token.type === "error") throw new Refused(token.offset, firstLine(token.message));
+    yield* composer.next(token);
+  }
+}
 
-export const firstLine = (text: string): string => text.split("\n", 1)[0] ?? text;
+const isLineEnd = (lexeme: string): boolean => lexeme === "\n" || lexeme === "\r\n";
+const isBlank = (lexeme: string): boolean => lexeme.startsWith(" ") || lexeme.startsWith("\t");
+
+/** The lexer's mark that the next lexeme is text, whatever it looks like. */
+const SCALAR = "\u001f";
+/** Its mark that a document begins. */
+const DOCUMENT = "\u0002";
+
+/** Counts what a text holds while it is taken apart, and stops at the first that is too much. */
+class Meter {
+  /** Whether the next lexeme is text. */
+  isText = false;
+  isAtLineStart = true;
+  readonly #shape: YamlShape;
+  readonly #nesting = new NestingMeter();
+  #column = 0;
+  #lexemes = 0;
+  #values = 0;
+  #documents = 0;
+  #directives = 0;
+
+  constructor(shape: YamlShape) {
+    this.#shape = shape;
+  }
+
+  /** `blanks`: how many stand before it, at the beginning of its line. */
+  read(lexeme: string, blanks: number, offset: number): void {
+    const { valuesMax } = this.#shape;
+    if (++this.#lexemes > LEXEMES_PER_VALUE * (valuesMax + 1)) {
+      throw new Refused(offset, `more than ${LEXEMES_PER_VALUE * valuesMax} marks and values`);
+    }
+    this.#column += blanks;
+    if (!this.isText) this.#readMark(lexeme, offset);
+    else {
+      this.isText = false;
+      // Of a text of several lines the last one counts; an empty one changes nothing.
+      if (lexeme !== "") this.isAtLineStart = lexeme.endsWith("\n");
+    }
+    if (isMark(lexeme)) return;
+    const end = lexeme.lastIndexOf("\n");
+    this.#column = end === -1 ? this.#column + lexeme.length : lexeme.length - end - 1;
+  }
+
+  #readMark(lexeme: string, offset: number): void {
+    const { valuesMax, documentsMax, depthMax } = this.#shape;
+    this.isText = lexeme === SCALAR;
+    const isValue = this.isText || VALUE_STARTS.has(lexeme.charAt(0));
+    if (isValue) this.#values += 1;
+    if (this.#values > valuesMax) {
+      throw new Refused(offset, `more than ${valuesMax} values, with aliases`);
+    }
+    if (lexeme === "---" || lexeme === DOCUMENT) {
+      this.#nesting.clear();
+      if (++this.#documents > documentsMax) {
+        throw new Refused(offset, `more than ${documentsMax} documents`);
+      }
+    } else if (lexeme.startsWith("%") && ++this.#directives > DIRECTIVES_MAX) {
+      throw new Refused(offset, `more than ${DIRECTIVES_MAX} directives`);
+    } else if (!isBlank(lexeme) && !isLineEnd(lexeme)) {
+      const depth = this.#nesting.read(lexeme, this.#column, isValue);
+      if (depth > depthMax) throw new Refused(offset, tooDeep(depthMax));
+    }
+    // A mark of text says nothing of the line: the text itself does.
+    if (!isMark(lexeme)) this.isAtLineStart = isLineEnd(lexeme);
+  }
+}
+
+const isMark = (lexeme: string): boolean => lexeme === SCALAR || lexeme === DOCUMENT;
+
+const VALUE_STARTS: ReadonlySet<string> = new Set(['"', "'", "*", "[", "{"]);
+
+const isEmpty = ({ contents }: Document): boolean =>
+  contents === null || (isScalar(contents) && contents.value === null);
+
+/** One walk over a document: what its aliases mean, and that no map has a key twice. */
+function indexOf(document: Document): ReadonlyMap<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const meant = new Map<Alias, Node>();
+  const keyOf = (key: unknown): string | undefined => {
+    const node = isAlias(key) ? meant.get(key) : key;
+    if (!isScalar(node)) return undefined;
+    return typeof node.value === "string" ? node.value : (node.source ?? "");
+  };
+  const walk = (node: unknown): void => {
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target !== undefined) meant.set(node, target);
+      return;
+    }
+    if (isPair(node)) {
+      walk(node.key);
+      walk(node.value);
+      return;
+    }
+    if (!isScalar(node) && !isSeq(node) && !isMap(node)) return;
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    if (isSeq(node)) for (const item of node.items) walk(item);
+    if (!isMap(node)) return;
+    const keys = new Set<string>();
+    for (const { key, value } of node.items) {
+      walk(key);
+      const name = keyOf(key);
+      if (name !== undefined) {
+        const offset = (key as Node).range?.[0] ?? 0;
+        if (keys.has(name)) throw new Refused(offset, "Map keys must be unique");
+        keys.add(name);
+      }
+      walk(value);
+    }
+  };
+  walk(document.contents);
+  return meant;
+}
+
+/** Messages quote what they do not understand, however long it is. */
+const MESSAGE_CHARS_MAX = 300;
+
+const firstLine = (text: string): string =>
+  (text.split("\n", 1)[0] ?? text).slice(0, MESSAGE_CHARS_MAX);

@@ -1,16 +1,5 @@
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type LineCounter,
-  type Node,
-  visit,
-} from "yaml";
-import { firstLine, parseYamlDocuments } from "./yaml-documents.ts";
+import { isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Scalar } from "yaml";
+import { parseYamlDocuments, type YamlDocument } from "./yaml-documents.ts";
 
 /** Where something is written, both from 1. */
 export interface Position {
@@ -106,57 +95,39 @@ function parse(text: string, bounds: YamlBounds): YamlTree {
   if (text.length > bounds.charsMax) {
     throw new Broken(START, `has ${text.length} characters; at most ${bounds.charsMax}`);
   }
-  const parsed = parseYamlDocuments(text, bounds.depthMax);
-  if (parsed === undefined) throw new Broken(START, `is nested more than ${bounds.depthMax} deep`);
-  const { documents, lines } = parsed;
-  for (const document of documents) {
-    const [problem] = document.errors;
-    if (problem !== undefined) {
-      throw new Broken(positionOf(lines, problem.pos[0]), firstLine(problem.message));
-    }
-  }
-  const [first, second] = documents.filter((document) => !isEmpty(document));
+  const { depthMax, valuesMax } = bounds;
+  const parsed = parseYamlDocuments(text, { depthMax, valuesMax, documentsMax: DOCUMENTS_MAX });
+  const { lines } = parsed;
+  if (parsed.kind === "broken") throw new Broken(positionOf(lines, parsed.offset), parsed.message);
+  const [first, second] = parsed.documents;
   if (first === undefined) throw new Broken(START, "has nothing in it");
   if (second !== undefined) {
-    const at = positionOf(lines, second.contents?.range?.[0] ?? 0);
+    const at = positionOf(lines, second.document.contents?.range?.[0] ?? 0);
     throw new Broken(at, "a second document; give one at a time");
   }
-  return new TreeMaker(first, lines, bounds).make(first.contents, START, 0);
+  return new TreeMaker(first, lines, bounds).make(first.document.contents, START, 0);
 }
 
-/** An empty document is what a trailing "---" leaves. */
-const isEmpty = ({ contents }: Document): boolean =>
-  contents === null || (isScalar(contents) && contents.value === null);
+/** One that holds something, and some that are empty. */
+const DOCUMENTS_MAX = 10;
+/** What aliases stand for counted each time, a tree may hold so often the text it was made of. */
+const CHARS_FACTOR = 4;
 
 function positionOf(lines: LineCounter, offset: number): Position {
   const { line, col } = lines.linePos(offset);
   return line === 0 ? START : { line, column: col };
 }
 
-/** What each alias means: the last value above it with that name. Found in one pass for all. */
-function aliasesOf(document: Document): ReadonlyMap<Alias, Node> {
-  const anchors = new Map<string, Node>();
-  const meant = new Map<Alias, Node>();
-  visit(document, {
-    Node(_, node) {
-      if (isAlias(node)) {
-        const target = anchors.get(node.source);
-        if (target !== undefined) meant.set(node, target);
-      } else if (node.anchor !== undefined) anchors.set(node.anchor, node);
-    },
-  });
-  return meant;
-}
-
 /** Guards the count of values: a few aliases of aliases could stand for a billion. */
 class TreeMaker {
-  readonly #meant: ReadonlyMap<Alias, Node>;
+  readonly #meant: YamlDocument["meant"];
   readonly #lines: LineCounter;
   readonly #bounds: YamlBounds;
   #values = 0;
+  #chars = 0;
 
-  constructor(document: Document, lines: LineCounter, bounds: YamlBounds) {
-    this.#meant = aliasesOf(document);
+  constructor({ meant }: YamlDocument, lines: LineCounter, bounds: YamlBounds) {
+    this.#meant = meant;
     this.#lines = lines;
     this.#bounds = bounds;
   }
@@ -182,7 +153,7 @@ class TreeMaker {
       const entries = meant.items.map(({ key, value }) => this.#entry(key, value, at, depth + 1));
       return { kind: "map", at, entries };
     }
-    if (isScalar(meant)) return { kind: "scalar", at, ...scalar(meant.value, meant.source) };
+    if (isScalar(meant)) return { kind: "scalar", at, ...this.#scalar(meant, at) };
     if (meant === null || meant === undefined) return { kind: "scalar", at, ...NOTHING };
     throw new Broken(at, "must be a text, a number, a list or a map");
   }
@@ -192,6 +163,14 @@ class TreeMaker {
     if (name.kind !== "scalar") throw new Broken(name.at, "a key must be a text");
     const text = typeof name.value === "string" ? name.value : name.source;
     return { key: text, at: name.at, value: this.make(value, name.at, depth) };
+  }
+
+  #scalar({ value, source }: Scalar, at: Position): ReturnType<typeof scalar> {
+    const found = scalar(value, source);
+    this.#chars += found.source.length;
+    const charsMax = CHARS_FACTOR * this.#bounds.charsMax;
+    if (this.#chars <= charsMax) return found;
+    throw new Broken(at, `more than ${charsMax} characters, with aliases`);
   }
 
   #at(node: unknown, near: Position): Position {

@@ -3,6 +3,7 @@ import { isRecord } from "../core/graph/metadata.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
 import { parseJobspec } from "../core/jobspec/parse.ts";
+import { checkSelectSize } from "../core/model/job-spec.ts";
 import { chooseForAll, type Choosing } from "../core/scheduler/choose-for-all.ts";
 import {
   type ClusterAnswer,
@@ -110,10 +111,12 @@ function readQuery({ ask, selection, pulling }: SatisfyQuery, select: Select): A
 }
 
 function toChoosing(
-  { strategy, options = {}, parameters = {} }: NonNullable<SatisfyQuery["selection"]>,
+  selection: NonNullable<SatisfyQuery["selection"]>,
   ofJobspec: unknown,
   select: Select,
 ): Choosing {
+  checkSelectSize(selection, "selection");
+  const { strategy, options = {}, parameters = {} } = selection;
   if (!isRecord(options)) throw invalid("selection.options", "must be an object");
   const own = readValues(ofJobspec, "attributes.parameter");
   return {

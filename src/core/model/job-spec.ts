@@ -1,4 +1,5 @@
 import { AppError, invalid } from "../../lib/errors.ts";
+import { isLongerJson } from "../../lib/json-size.ts";
 import { limits } from "../../limits.ts";
 import { readValues } from "../graph/cluster-state.ts";
 import { graphRequest, needsOf } from "../graph/graph-request.ts";
@@ -274,6 +275,7 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
 function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
   if (select === undefined) return undefined;
   const { strategy } = select;
+  checkSelectSize(select, "select");
   const options = toOptions(select.options);
   const parameters = readValues(select.parameters ?? NO_OPTIONS, "select.parameters");
   if (strategy === undefined && options !== NO_OPTIONS) {
@@ -287,11 +289,16 @@ function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
     const field = error.field === undefined ? "select" : `select.${error.field}`;
     throw new AppError(error.code, `select.${error.message}`, { field });
   }
-  const size = JSON.stringify([options, parameters]).length;
-  if (size > limits.selectCharsMax) {
-    throw invalid("select", `has ${size} characters; at most ${limits.selectCharsMax}`);
-  }
   return { strategy, options, parameters };
+}
+
+/** Before anything of it is read: options may be a text that takes long to take apart. */
+export function checkSelectSize(
+  { options, parameters }: { readonly options?: unknown; readonly parameters?: unknown },
+  field: string,
+): void {
+  if (!isLongerJson([options, parameters], limits.selectCharsMax)) return;
+  throw invalid(field, `options and parameters have at most ${limits.selectCharsMax} characters`);
 }
 
 const NO_OPTIONS = Object.freeze({});

@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { limits } from "../../../limits.ts";
 import type { StateValues } from "../../graph/cluster-state.ts";
+import { toJobSpec } from "../../model/job-spec.ts";
 import { strategyByName, strategyNames } from "./all.ts";
 import { parsePriorities } from "./priorities.ts";
 import type { Candidate, Context, Selection } from "./strategy.ts";
@@ -162,8 +164,8 @@ describe("constraint", () => {
       'line 3, column 5: "fliter" is not a step; did you mean filter?',
     ],
     ["- priority: 1", "priorities[0].steps", "line 1, column 3: must be a list of 1 to 100 steps"],
-    ["[".repeat(20), "priorities", "line 1, column 1: is nested more than 16 deep"],
-    ["a".repeat(70_000), "priorities", "line 1, column 1: has 70000 characters; at most 65536"],
+    ["[".repeat(20), "priorities", "line 1, column 17: is nested more than 16 deep"],
+    ["a".repeat(70_000), "priorities", "line 1, column 1: has 70000 characters; at most 16384"],
   ];
   for (const [text, field, message] of texts) {
     test(`a text with a mistake is refused with line and column: ${message}`, () => {
@@ -276,3 +278,10 @@ function step(content: Readonly<Record<string, unknown>>): unknown {
     { priority: 2, steps: [content] },
   ];
 }
+
+test("the size of a selection is looked at before anything in it is read", () => {
+  const options = { priorities: "k: [".repeat(10_000), nested: { deep: "x" } };
+  expect(() =>
+    toJobSpec({ command: ["true"], select: { strategy: "constraint", options } }),
+  ).toThrow(`select: options and parameters have at most ${limits.selectCharsMax} characters`);
+});

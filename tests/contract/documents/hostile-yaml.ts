@@ -1,0 +1,70 @@
+const lines = (count: number, line: (at: number) => string): string =>
+  Array.from({ length: count }, (_, at) => line(at)).join("\n");
+
+/** Texts of `count` parts of one kind, each of a kind that a reader could take too long for. */
+export const hostileYaml: Readonly<Record<string, (count: number) => string>> = {
+  "keys of a map": (count) => lines(count, (at) => `k${at}: 1`),
+  "keys of a map on one line": (count) => `{${lines(count, (at) => `k${at}: 1,`)}}`,
+  "a JSON object": (count) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))),
+  "a JSON list": (count) => JSON.stringify(Array.from({ length: count }, (_, at) => `v${at}`)),
+  "anchors and aliases": (count) => lines(count, (at) => `k${at}: &a${at} 1\nb${at}: *a${at}`),
+  "aliases of one anchor": (count) => `- &a [x]\n${lines(count, () => "- *a")}`,
+  "anchors of one name": (count) => lines(count, (at) => `- &a ${at}\n- *a`),
+  "aliases of nothing": (count) => lines(count, () => "- *a"),
+  "keys that are aliases": (count) => `k: &a x\n${lines(count, () => "*a : 1")}`,
+  "many anchors on one value": (count) => `${"&a ".repeat(count)}x`,
+  "many tags on one value": (count) => `${"!t ".repeat(count)}x`,
+  "tagged values": (count) => lines(count, (at) => `- !!str ${at}`),
+  "tags of its own": (count) => lines(count, (at) => `- !t${at} ${at}`),
+  "an ordered map": (count) => `!!omap\n${lines(count, (at) => `- k${at}: 1`)}`,
+  "a set": (count) => `!!set\n${lines(count, (at) => `? k${at}`)}`,
+  "merge keys": (count) => `a: &a {x: 1}\nb:\n${lines(count, (at) => `- <<: *a\n  k${at}: 1`)}`,
+  "explicit keys": (count) => lines(count, (at) => `? k${at}\n: 1`),
+  "empty values": (count) => lines(count, (at) => `k${at}:`),
+  "keys without values": (count) => lines(count, (at) => `k${at}`) + "\nx: 1",
+  comments: (count) => `a: 1\n${lines(count, () => "# comment")}\nb: 2`,
+  "indented comments": (count) => `a:\n  b: 1\n${lines(count, () => "   # comment")}\nc: 2`,
+  "blank lines, then comments": (count) =>
+    `a: |\n    x\n${"\n".repeat(count)}${lines(count, () => " #")}\nb: 2`,
+  "blank lines in a list": (count) => `- a\n${"\n".repeat(count)}${" # c\n".repeat(count)}- b`,
+  "comments after values": (count) => lines(count, (at) => `k${at}: 1 # comment`),
+  "comments in a flow list": (count) => `[\n${lines(count, () => "x, # comment")}\n]`,
+  "a long plain text": (count) => `a: ${lines(count, () => "  word")}`,
+  "a long plain text with blank lines": (count) => `a: ${lines(count, () => "  word\n")}`,
+  "a long quoted text": (count) => `a: "${lines(count, () => '  word \\" \\n')}"`,
+  "a long single-quoted text": (count) => `a: '${lines(count, () => "  it''s")}'`,
+  "a long literal text": (count) => `a: |\n${lines(count, () => "  word")}`,
+  "a long folded text": (count) => `a: >\n${lines(count, () => "  word\n\n   more")}`,
+  "literal texts": (count) => lines(count, (at) => `k${at}: |\n  word\n`),
+  "blank lines after a literal text": (count) => `a: |+\n  x\n${"\n".repeat(count)}b: 1`,
+  "a long key": (count) => `${"k".repeat(count)}: 1`,
+  "a key over several lines": (count) => `${lines(count, () => "word")}: 1`,
+  "long blanks": (count) => `a:${" ".repeat(count)}1${" ".repeat(count)}\nb: 1`,
+  tabs: (count) => lines(count, () => "\t") + "\na: 1",
+  "spaces and quotes": (count) => `a: ${lines(count, (at) => `'x\nk${at}: "y`)}`,
+  documents: (count) => lines(count, (at) => `---\na: ${at}`),
+  "empty documents": (count) => lines(count, () => "---"),
+  "document ends": (count) => lines(count, () => "..."),
+  directives: (count) => `${lines(count, (at) => `%TAG !t${at}! tag:x,${at}:`)}\n---\na: 1`,
+  "lists in lists": (count) => lines(count, () => "- - - - x"),
+  "brackets side by side": (count) => `[${"[[[]]],".repeat(count)}]`,
+  "brackets that close nothing": (count) => `a: 1\n${"]".repeat(count)}`,
+  "brackets that are never closed": (count) => "[".repeat(count),
+  "commas of a flow list": (count) => `[${",".repeat(count)}]`,
+  "colons on one line": (count) => `a${": b".repeat(count)}`,
+  "dashes on one line": (count) => "- ".repeat(count),
+  "question marks on one line": (count) => "? ".repeat(count),
+  "colons in a flow map": (count) => `{${"a: b: ".repeat(count)}}`,
+  "lists as keys": (count) => `{${"[a, b]: 1, ".repeat(count)}}`,
+  "deep indentation": (count) =>
+    lines(Math.ceil(Math.sqrt(2 * count)), (at) => `${" ".repeat(at)}a:`),
+  "a staircase up and down": (count) =>
+    lines(Math.ceil(count / 40), () => lines(40, (at) => `${" ".repeat(at)}k:`).concat(" 1"))
+      .split("\n")
+      .map((line, at) => (line.startsWith(" ") ? line : line.replace("k", `k${at}`)))
+      .join("\n"),
+  "wrong indentation": (count) => `a:\n${lines(count, (at) => `${"  ".repeat(at % 3)} k${at}: 1`)}`,
+  "escapes that do not exist": (count) => `a: "${"\\q".repeat(count)}"`,
+  "characters that are reserved": (count) => lines(count, () => "- @x"),
+};
