@@ -43,6 +43,16 @@ export const limits = {
   jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
 
+  // Documents that are read beside the deciding thread.
+  jobspecInlineCharsMax: 8 * KIB, // shorter ones are read at once, in some milliseconds
+  jobspecReadMsMax: 10_000, // for one, after which its thread is ended
+  jobspecReadMemoryMb: 512,
+  graphInlineBytesMax: 128 * KIB,
+  graphReadMsMax: 60_000,
+  graphReadMemoryMb: 4_096, // what JSON of the largest body may take when it is read
+  documentsWaitingMax: 64, // of each kind
+  documentBytesWaitingMax: 256 * MIB, // of each kind
+
   // What the control plane holds.
   queuedTasksMax: 20_000_000,
   unfinishedJobsMax: 2_000_000,
@@ -89,6 +99,7 @@ export const limits = {
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways
   graphDepthMax: 64,
+  graphShapesMax: 50_000, // vertices that are like no other
   graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like
   graphTextLengthMax: 512, // of an id, a label, a type
   unitLengthMax: 32,
@@ -350,6 +361,10 @@ invariant(
 invariant(
   limits.takenRunsMax < limits.runsPerAgentMax,
   "an agent of a cluster must be able to tell of all that it took",
+);
+invariant(
+  limits.documentBytesMax <= limits.documentBytesWaitingMax,
+  "the largest document must be able to wait",
 );
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,

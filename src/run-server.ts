@@ -21,6 +21,7 @@ import { openControlPlane } from "./server/control-plane.ts";
 import { prepareRainbowSecrets, type RainbowSecretSources } from "./server/rainbow-secrets.ts";
 import { startupStep } from "./server/startup-step.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
+import { createThreadReader } from "./server/readers/thread-reader.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
 import { createScryptHasher } from "./system/scrypt-hasher.ts";
@@ -118,6 +119,7 @@ async function openPlane(
       policies,
       random: createSystemRandom(),
       hasher: createScryptHasher(),
+      reader: createThreadReader(clock),
       settings,
       soon: (run) => setImmediate(run),
       onBroken,

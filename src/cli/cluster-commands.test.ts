@@ -405,7 +405,7 @@ describe("satisfy", () => {
     ["- a: [", /busbar: o.yaml:\d+:\d+: /],
     ["just words", /o.yaml: must be an object of options, or a list of priorities/],
     ["a: 1\n---\nb: 2", /o.yaml:3:1: a second document; give one at a time/],
-    ["[".repeat(40), /o.yaml:1:1: is nested more than 16 deep/],
+    ["[".repeat(40), /o.yaml:1:17: is nested more than 16 deep/],
   ];
   for (const [content, message] of wrong) {
     test(`options of ${JSON.stringify(content.slice(0, 20))} are refused`, async () => {

@@ -2,6 +2,7 @@ import { isCompatibilitySpec, parseCompatibilitySpec } from "../core/graph/compa
 import { parseCounters } from "../core/graph/cluster-state.ts";
 import type { Graph } from "../core/graph/graph.ts";
 import { parseGraph, parseJson, toJgf } from "../core/graph/jgf.ts";
+import { ReadGraph } from "../core/graph/packed-graph.ts";
 import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/subsystem.ts";
 import type { Cluster } from "../core/model/cluster.ts";
 import type { ClusterId } from "../core/model/ids.ts";
@@ -22,6 +23,7 @@ type ClusterOperations = Pick<
   | "listClusters"
   | "getCluster"
   | "registerCluster"
+  | "readRegistration"
   | "deleteCluster"
   | "getClusterGraph"
   | "addSubsystem"
@@ -36,18 +38,29 @@ export function createClusterOperations({
   clock,
   random,
   credentials,
+  reader,
 }: OperationContext): ClusterOperations {
   const getCluster = (name: string): Promise<ClusterView> =>
     loop.read((state) => showCluster(state, requireCluster(state, clusterId(name))));
+  /** gRPC brings documents as text, REST as what the text said, or read already. */
+  const readGraph = async (graph: unknown): Promise<Graph> => {
+    if (graph instanceof ReadGraph) return graph.graph;
+    return typeof graph === "string" ? reader.graph(graph) : parseGraph(graph);
+  };
   return {
     listClusters: () =>
       loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
 
     getCluster,
 
+    async readRegistration(body) {
+      const { graph, fields } = await reader.registration(body);
+      return graph === undefined ? fields : { ...fields, graph: new ReadGraph(graph) };
+    },
+
     async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
-      const parsed = parseGraph(documentOf(graph));
+      const parsed = await readGraph(graph);
       const command = { kind: "register-cluster", id, graph: parsed, isUpdate } as const;
       if (!withCredentials) {
         await loop.submit({ ...command, nowMs: clock.nowMs() });

@@ -8,6 +8,7 @@ import { createPolicy, drawSeed, type PolicyNames } from "../core/scheduler/poli
 import { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import type { SecretHasher } from "../ports/secret-hasher.ts";
@@ -26,6 +27,8 @@ export interface ControlPlaneOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly hasher: SecretHasher;
+  /** Closed with the control plane. */
+  readonly reader: DocumentReader;
   readonly logger: Logger;
   readonly version: string;
   /** How nodes and clusters are chosen. */
@@ -79,6 +82,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   ticker.arrange();
   const close = async (): Promise<void> => {
     ticker.close();
+    await options.reader.close();
     sessions.close();
     hub.close();
     await loop.stop();
@@ -91,6 +95,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     clock,
     policy,
     random: options.random,
+    reader: options.reader,
     credentials: new Credentials({ hasher: options.hasher, state: () => state }),
     version: options.version,
     store: store.name,

@@ -2,6 +2,7 @@ import type { NodeStateName } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
 import type { State } from "../core/state/state.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Random } from "../ports/random.ts";
 import type { PlanPolicy } from "../core/scheduler/plan.ts";
 import { createSubmitOperations } from "./submit-operations.ts";
@@ -30,6 +31,7 @@ export interface OperationContext {
   readonly policy: PlanPolicy;
   readonly random: Random;
   readonly credentials: Credentials;
+  readonly reader: DocumentReader;
   readonly version: string;
   readonly store: string;
   readonly backup: () => AsyncIterable<Uint8Array>;

@@ -1,5 +1,6 @@
 import type { JgfDocument } from "../core/graph/jgf.ts";
 import type { AskedPart } from "../core/jobspec/asked-parts.ts";
+import type { Jobspec } from "../core/jobspec/model.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
 import type { Proof } from "./credentials.ts";
@@ -288,6 +289,13 @@ export interface Operations {
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
   /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
+  /**
+   * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
+   * would take long to read.
+   */
+  readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
+  /** A jobspec as doors with rules of their own look into it. */
+  readJobspec(text: string): Promise<Jobspec>;
   registerCluster(
     caller: Caller,
     cluster: ClusterInput,

@@ -2,7 +2,6 @@ import { readValues } from "../core/graph/cluster-state.ts";
 import { isRecord } from "../core/graph/metadata.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
-import { parseJobspec } from "../core/jobspec/parse.ts";
 import { checkSelectSize } from "../core/model/job-spec.ts";
 import { chooseForAll, type Choosing } from "../core/scheduler/choose-for-all.ts";
 import {
@@ -27,11 +26,11 @@ interface Asked {
 }
 
 export function createSatisfyOperation(context: OperationContext): Pick<Operations, "satisfy"> {
-  const { loop, random, policy } = context;
+  const { loop, random } = context;
   const pulling = new PullingAnswers();
   return {
     async satisfy(query) {
-      const asked = readQuery(query, policy.select);
+      const asked = await readQuery(query, context);
       const look = (state: State, revision: number): SatisfyView => ({
         ...answer(state, asked, pulling, () => random.fraction()),
         revision,
@@ -91,7 +90,10 @@ function named({ byName: known }: Known, names: readonly string[]): readonly Clu
   return found;
 }
 
-function readQuery({ ask, selection, pulling }: SatisfyQuery, select: Select): Asked {
+async function readQuery(
+  { ask, selection, pulling }: SatisfyQuery,
+  { reader, policy: { select } }: OperationContext,
+): Promise<Asked> {
   const choosing = (parameters: unknown): Choosing | undefined =>
     selection && toChoosing(selection, parameters, select);
   if (ask.kind === "request") {
@@ -102,7 +104,7 @@ function readQuery({ ask, selection, pulling }: SatisfyQuery, select: Select): A
   if (ask.kind === "parts") {
     return { parts: ask.parts, choosing: choosing(ask.parameters), pulling };
   }
-  const jobspec = parseJobspec(ask.text);
+  const jobspec = await reader.jobspec(ask.text);
   const parts = askedParts(jobspec);
   if (parts.length === 0) {
     throw invalid("jobspec", "asks nothing of a cluster: all of its tasks are local");

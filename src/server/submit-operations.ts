@@ -1,6 +1,5 @@
 import { readValues } from "../core/graph/cluster-state.ts";
 import { parametersOf } from "../core/jobspec/asked-parts.ts";
-import { parseJobspec } from "../core/jobspec/parse.ts";
 import { toSubmissions } from "../core/jobspec/to-submissions.ts";
 import type { ResourceChoice } from "../core/graph/request.ts";
 import { clusterId, type JobId } from "../core/model/ids.ts";
@@ -27,7 +26,10 @@ import type {
 } from "./operations.ts";
 import type { TriedJobView } from "./views.ts";
 
-type SubmitOperations = Pick<Operations, "submitJobs" | "submitJobspec" | "tryJobs">;
+type SubmitOperations = Pick<
+  Operations,
+  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec"
+>;
 
 export function createSubmitOperations(context: OperationContext): SubmitOperations {
   const { loop, clock } = context;
@@ -51,12 +53,14 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     return { jobs, revision: loop.revision };
   };
   return {
+    readJobspec: (text) => context.reader.jobspec(text),
+
     submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
       rejecting(() => submit(caller, checkSubmissions(jobs), allowUnsatisfiable)),
 
     submitJobspec: (caller, input) =>
       rejecting(async () => {
-        const submissions = readJobspec(input, context);
+        const submissions = await readJobspec(input, context);
         const { jobs, revision } = await byTask(submissions, () =>
           submit(caller, submissions, input.allowUnsatisfiable),
         );
@@ -65,9 +69,11 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
       }),
 
     tryJobs: (caller, ask) =>
-      rejecting(() => {
+      rejecting(async () => {
         const submissions =
-          ask.kind === "jobs" ? checkSubmissions(ask.jobs) : readJobspec(ask.jobspec, context);
+          ask.kind === "jobs"
+            ? checkSubmissions(ask.jobs)
+            : await readJobspec(ask.jobspec, context);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
         const run = () =>
@@ -136,11 +142,11 @@ function checkKey(key: string | undefined): string | undefined {
 }
 
 /** Read outside of the loop: a long one takes a while. What is said beside it holds for all its jobs. */
-function readJobspec(
+async function readJobspec(
   { text, idempotencyKey, common }: JobspecInput,
-  { loop }: OperationContext,
-): readonly Submission[] {
-  const jobspec = parseJobspec(text);
+  { loop, reader }: OperationContext,
+): Promise<readonly Submission[]> {
+  const jobspec = await reader.jobspec(text);
   const own = readValues(parametersOf(jobspec), "attributes.parameter");
   const specs = loop.peek((state) =>
     toSubmissions(jobspec, (forms) => isSplit(state, forms, common?.placement), own),

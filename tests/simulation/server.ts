@@ -4,6 +4,7 @@ import type { Logger } from "../../src/ports/logger.ts";
 import type { AgentPeer } from "../../src/server/agent-session.ts";
 import type { AgentStream } from "../../src/server/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
+import { createInlineReader } from "../../src/server/readers/inline-reader.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
 import type { Operations } from "../../src/server/operations.ts";
 import { policyNames } from "../../src/core/scheduler/node-policy.ts";
@@ -84,6 +85,7 @@ export class Server {
       // Secrets are drawn elsewhere: that they are made changes nothing else of a seed.
       random: { fraction: () => random.fraction(), token: (bytes) => this.#secrets.token(bytes) },
       hasher: new QuickHasher(),
+      reader: createInlineReader(),
       logger,
       version: "simulated",
       policies: { policy: random.pick(policyNames) },

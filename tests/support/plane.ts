@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { PolicyNames } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
+import type { DocumentReader } from "../../src/ports/document-reader.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { SecretHasher } from "../../src/ports/secret-hasher.ts";
 import type { Store } from "../../src/ports/store.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
+import { createInlineReader } from "../../src/server/readers/inline-reader.ts";
 import { createMemoryStore } from "../../src/store/memory/memory-store.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { QuickHasher } from "./quick-hasher.ts";
@@ -18,6 +20,7 @@ export async function aPlane(
     readonly clock?: FakeClock;
     readonly logger?: Logger;
     readonly hasher?: SecretHasher;
+    readonly reader?: DocumentReader;
     readonly policies?: PolicyNames;
   } = {},
 ): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
@@ -27,6 +30,7 @@ export async function aPlane(
     clock,
     random: { fraction: () => 0, token: (bytes) => randomBytes(bytes).toString("hex") },
     hasher: options.hasher ?? new QuickHasher(),
+    reader: options.reader ?? createInlineReader(),
     logger: options.logger ?? silentLogger,
     version: "test",
     policies: options.policies ?? { policy: "spread" },

@@ -41,6 +41,10 @@ export async function checkRegisterSecret(
 
 const REGISTRAR = { name: principalOf({ kind: "register" }) } as const;
 
+/** A long one is read, and refused, elsewhere in one go: then in our words instead of rainbow's. */
+const ownGraph = (text: string): unknown =>
+  text.length > limits.graphInlineBytesMax ? text : readClusterNodes(text);
+
 /** A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials. */
 export async function register(
   operations: RainbowOperations,
@@ -48,7 +52,7 @@ export async function register(
 ): Promise<RegisterAnswer> {
   await checkRegisterSecret(operations, secret);
   if (nodes === "") throw refuse.noNodes();
-  const graph = nodes === undefined ? nameAlone() : readClusterNodes(nodes);
+  const graph = nodes === undefined ? nameAlone() : ownGraph(nodes);
   if (subsystem !== "" && subsystem !== "cluster") throw refuse.unknownDominant(subsystem);
   try {
     const { credentials } = await operations.registerCluster(REGISTRAR, {
@@ -70,7 +74,7 @@ export async function registerGraph(
   { name, payload, secret }: { readonly name: string; readonly payload: string; secret: string },
 ): Promise<void> {
   await checkRegisterSecret(operations, secret);
-  const graph = readClusterNodes(payload);
+  const graph = ownGraph(payload);
   try {
     await operations.registerCluster(REGISTRAR, { name, graph });
   } catch (error) {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { limits } from "../../limits.ts";
+import { parseJobspec } from "../../core/jobspec/parse.ts";
 import { createJobspecReader, readJobspec } from "./jobspecs.ts";
 
 const spec = (name: string, ...cores: number[]): string =>
@@ -50,21 +51,21 @@ test("a slot with nothing in it takes nothing of its node", () => {
   }
 });
 
-test("what was read last is known, the longest unused is forgotten, long ones are read each time", () => {
-  const read = createJobspecReader();
+test("what was read last is known, the longest unused is forgotten, long ones are read each time", async () => {
+  const read = createJobspecReader(async (text) => parseJobspec(text));
   const first = read(spec("0", 1));
   expect(read(spec("0", 1))).toBe(first);
-  for (let at = 1; at < limits.knownJobspecsMax; at++) read(spec(String(at), 1));
+  for (let at = 1; at < limits.knownJobspecsMax; at++) await read(spec(String(at), 1));
   expect(read(spec("0", 1))).toBe(first);
   const second = read(spec("1", 1));
-  read(spec("one more", 1));
-  read(spec("two more", 1));
+  await read(spec("one more", 1));
+  await read(spec("two more", 1));
   expect(read(spec("1", 1))).toBe(second);
   const long = `${spec("long", 1)}${" ".repeat(limits.knownJobspecCharsMax)}`;
-  expect(read(long)).not.toBe(read(long));
+  expect(await read(long)).not.toBe(await read(long));
 });
 
 test("what is wrong is told each time", () => {
-  const read = createJobspecReader();
+  const read = createJobspecReader(async (text) => parseJobspec(text));
   for (let time = 0; time < 2; time++) expect(() => read("version: 2")).toThrow("version");
 });

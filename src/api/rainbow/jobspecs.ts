@@ -15,11 +15,13 @@ export interface ReadJobspec {
   readonly parameters: Plain;
 }
 
-export type ReadText = (text: string) => ReadJobspec;
+/** At once where it is short or known: thousands are submitted one by one. */
+export type ReadText = (text: string) => ReadJobspec | Promise<ReadJobspec>;
 
 /** Throws AppError that tells all that is wrong with it. */
-export function readJobspec(text: string): ReadJobspec {
-  const jobspec = parseJobspec(text);
+export const readJobspec = (text: string): ReadJobspec => lookInto(parseJobspec(text));
+
+function lookInto(jobspec: Jobspec): ReadJobspec {
   const parts = askedParts(jobspec)
     .map(({ name, resources, ofNodes }) => ({
       name,
@@ -58,7 +60,7 @@ function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
  * Reads texts, and remembers what the last ones said: each is read when clusters are looked for,
  * when it is submitted and when it is handed over, and people submit the same ones again.
  */
-export function createJobspecReader(): ReadText {
+export function createJobspecReader(readLong: (text: string) => Promise<Jobspec>): ReadText {
   const known = new Map<string, ReadJobspec>();
   return (text) => {
     const found = known.get(text);
@@ -67,12 +69,15 @@ export function createJobspecReader(): ReadText {
       known.set(text, found);
       return found;
     }
-    const read = readJobspec(text);
-    if (text.length <= limits.knownJobspecCharsMax) {
-      known.set(text, read);
-      const [oldest] = known.keys();
-      if (known.size > limits.knownJobspecsMax && oldest !== undefined) known.delete(oldest);
-    }
-    return read;
+    const keep = (read: ReadJobspec): ReadJobspec => {
+      if (text.length <= limits.knownJobspecCharsMax) {
+        known.set(text, read);
+        const [oldest] = known.keys();
+        if (known.size > limits.knownJobspecsMax && oldest !== undefined) known.delete(oldest);
+      }
+      return read;
+    };
+    if (text.length <= limits.jobspecInlineCharsMax) return keep(readJobspec(text));
+    return readLong(text).then((jobspec) => keep(lookInto(jobspec)));
   };
 }

@@ -11,6 +11,7 @@ export type RainbowOperations = Pick<
   | "deleteCluster"
   | "getCluster"
   | "getJob"
+  | "readJobspec"
   | "listOffered"
   | "registerCluster"
   | "removeSubsystem"

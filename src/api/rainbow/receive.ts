@@ -30,7 +30,7 @@ export async function receive(
   let bytes = 0;
   for (const task of tasks) {
     const id = numbers.numberOf(task.id);
-    const record = toRecord(task, { id, cluster }, read);
+    const record = await toRecord(task, { id, cluster }, read);
     const size = sizeOf(record);
     // It came through a door that takes larger ones: who takes it speaks another wire.
     if (size > limits.receivedBytesMax) continue;

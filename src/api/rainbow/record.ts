@@ -19,14 +19,14 @@ import { type CommandLine, lineOf, sentWith } from "./translate.ts";
  * A task as rainbow's clients receive it: JSON with what readers of every generation look for. Old
  * ones run `command` on `nodes` and `tasks`, later ones run `jobspec`.
  */
-export function toRecord(
+export async function toRecord(
   task: OfferedTaskView,
   { id, cluster }: { readonly id: number; readonly cluster: string },
   read: ReadText,
-): string {
+): Promise<string> {
   const { name, jobspec } = task.spec;
   const text = jobspec ?? JSON.stringify(toNextgen(jobspecOf(task)));
-  const line = lineIn(text, read);
+  const line = await lineIn(text, read);
   const record = { id, cluster, name, jobspec: text, ...line };
   const json = JSON.stringify(record);
   // A long command stands in the jobspec too, and both may be more than an answer can hold.
@@ -44,10 +44,10 @@ export const sizeOf = (record: string): number => Buffer.byteLength(record) + EN
 const NOTHING: CommandLine = { command: "", nodes: 1, tasks: 0 };
 
 /** One plain command, and about what it asks for; of anything else only the jobspec can tell. */
-function lineIn(text: string, read: ReadText): CommandLine {
+async function lineIn(text: string, read: ReadText): Promise<CommandLine> {
   let jobspec: Jobspec;
   try {
-    ({ jobspec } = read(text));
+    ({ jobspec } = await read(text));
   } catch {
     return NOTHING; // it came through a door with other rules
   }

@@ -29,7 +29,7 @@ export async function satisfy(
 ): Promise<Satisfied> {
   if (!MATCHERS.has(matcher)) throw refuse.noAlgorithm(matcher);
   if (payload.trim() === "") throw refuse.noJobspec();
-  const { parts, parameters } = read(payload);
+  const { parts, parameters } = await read(payload);
   const names = shown && (await openTo(operations, shown));
   const { ever, tasks } = await operations.satisfy({
     ask: { kind: "parts", parts, parameters },

@@ -33,7 +33,7 @@ export interface RainbowOptions {
 
 /** Both services of rainbow, for clients of every generation. */
 export function rainbowServices(options: RainbowOptions): readonly GrpcService[] {
-  const read = createJobspecReader();
+  const read = createJobspecReader((text) => options.operations.readJobspec(text));
   return [schedulerService(options, read), memoryGraphService(options, read)];
 }
 

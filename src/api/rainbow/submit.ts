@@ -37,7 +37,7 @@ async function submitCommand(
   if ((await operations.checkTokens([{ cluster, token }])) === undefined) throw refuse.denied();
   const text = toJobspecText(request);
   checkFits(text, command); // which its readers run: it is never left out
-  const { jobspec } = read(text);
+  const { jobspec } = await read(text);
   const [word = ""] = command.trim().split(/\s+/);
   const job = toSubmission(
     { jobspec, request: undefined },
@@ -55,7 +55,7 @@ async function submitJobspec(
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
   checkFits(text);
-  const asked = read(text);
+  const asked = await read(text);
   const view = await operations.satisfy(selecting(request, asked, names));
   const ranked = view.selection?.ranked ?? [];
   if (satisfyOnly) return { jobId: 0, cluster: "", clusters: ranked };

@@ -47,7 +47,17 @@ export interface Layout {
 
 export const TOP_TYPE = -1;
 
+/** Of graphs without subsystems, made where they were read: a million vertices take a while. */
+const kept = new WeakMap<Graph, Layout>();
+
+/** Remembers the layout of a graph without subsystems. */
+export function keepLayout(layout: Layout): void {
+  kept.set(layout.graph, layout);
+}
+
 export function layOut(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): Layout {
+  const known = subsystems.size === 0 ? kept.get(graph) : undefined;
+  if (known !== undefined) return known;
   const names = [...new Set(graph.kinds.map(({ type }) => type))].sort();
   const types = new Map(names.map((type, number) => [type, number]));
   const links = linkSetsOf(graph, subsystems);

@@ -20,7 +20,20 @@ interface StoredGraph {
   readonly extraOf: readonly number[];
 }
 
+/** Rows that were made where their graphs were read, until they are stored. */
+const kept = new WeakMap<Graph, string>();
+
+/** Remembers how a graph is stored, for the next time that it is asked for. */
+export function keepEncoded(graph: Graph, encoded: string): void {
+  kept.set(graph, encoded);
+}
+
 export function encodeGraph(graph: Graph): string {
+  const known = kept.get(graph);
+  if (known !== undefined) {
+    kept.delete(graph);
+    return known;
+  }
   const numbers = new Map<string, number>();
   const extraOf = graph.extras.map((extra) => {
     if (extra === undefined) return -1;

@@ -1,16 +1,32 @@
-import { AppError } from "../../../lib/errors.ts";
 import type { FastifyRequest } from "fastify";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Operations } from "../../../server/operations.ts";
 import type { ReadBody } from "./memory.ts";
 import type { App } from "./typebox-provider.ts";
 
+/** Where a body holds a graph beside a few words. */
+export const REGISTER_PATH = "/v1/clusters";
+
 /** JSON only, with messages that help, and nothing at all where a body is optional. */
-export function acceptJson(app: App, readBody: ReadBody): void {
+export function acceptJson(
+  app: App,
+  readBody: ReadBody,
+  operations: Pick<Operations, "readRegistration">,
+): void {
   const parse = app.getDefaultJsonParser("error", "error");
+  const takeTurn = createTurns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
-    const text = await readBody(request);
+    const bytes = await readBody(request);
     // Many clients name the type of a body they do not send.
-    if (text === "") return undefined;
+    if (bytes.length === 0) return undefined;
+    if (bytes.length > limits.graphInlineBytesMax) {
+      // A long graph is read elsewhere: even taking its JSON apart would hold everybody up.
+      if (request.routeOptions.url === REGISTER_PATH) return operations.readRegistration(bytes);
+      await takeTurn();
+    }
+    const text = bytes.toString();
     return new Promise((resolve, reject) => {
       void parse(request, text, (error, value) => {
         if (error === null) resolve(value);
@@ -18,6 +34,16 @@ export function acceptJson(app: App, readBody: ReadBody): void {
       });
     });
   });
+}
+
+/** Long bodies are taken apart one at a time, with all that waits meanwhile done in between. */
+function createTurns(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  const next = async (before: Promise<void>): Promise<void> => {
+    await before;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return () => (last = next(last));
 }
 
 /** The framework's parser does not say what is wrong; the language's own does. */

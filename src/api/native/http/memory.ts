@@ -7,7 +7,7 @@ import type { RequestHold } from "../../grpc/request-hold.ts";
 import type { App } from "./typebox-provider.ts";
 
 /** Reads the body of a request. */
-export type ReadBody = (request: FastifyRequest) => Promise<string>;
+export type ReadBody = (request: FastifyRequest) => Promise<Buffer>;
 
 /** Charges bodies and answers to the memory that all doors share: docs/design/bytes-under-way.md. */
 export function chargeMemory(app: App, memory: CallMemory): ReadBody {
@@ -47,8 +47,8 @@ function readBody(
   { raw, headers, routeOptions }: FastifyRequest,
   { requests, requestsHere }: ConnectionMemory,
   opened: (hold: RequestHold) => void,
-): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const bytesMax = routeOptions.bodyLimit ?? limits.messageBytesMax;
   // Without a length it may become as large as the route allows.
   const announced = Number(headers["content-length"] ?? bytesMax);
@@ -73,7 +73,7 @@ function readBody(
   raw.on("data", receive);
   raw.once("end", () => {
     hold.complete();
-    resolve(body.take().toString());
+    resolve(body.take());
   });
   raw.once("error", fail);
   try {

@@ -1,3 +1,4 @@
+import { parseJobspec } from "../../../core/jobspec/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { toJobSpec } from "../../../core/model/job-spec.ts";
 import { AppError } from "../../../lib/errors.ts";
@@ -147,6 +148,9 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
+    readJobspec: async (text) => parseJobspec(text),
+    readRegistration: async (body) =>
+      JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>,
     async registerCluster(_, { name, withCredentials }) {
       const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
       clusters.set(name, cluster);

@@ -1,6 +1,7 @@
 import { invalid } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { SatisfyQuery } from "../../../../server/operations.ts";
+import { wholeDocument } from "../../../../server/readers/read-document.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
 import {
   Cluster,
@@ -16,6 +17,7 @@ import {
 } from "../cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
 import type { HttpHost } from "../host.ts";
+import { REGISTER_PATH } from "../json-body.ts";
 import { NamePath } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
@@ -38,7 +40,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
     () => operations.listClusters(),
   );
   app.post(
-    "/v1/clusters",
+    REGISTER_PATH,
     {
       bodyLimit,
       schema: {
@@ -87,10 +89,6 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   credentialRoutes(app, host);
   satisfyRoute(app, host);
 }
-
-/** `{"name": "blue", "graph": {"nodes": …}}` means what it says as well. */
-const wholeDocument = (graph: Readonly<Record<string, unknown>>): unknown =>
-  graph["graph"] === undefined && graph["nodes"] !== undefined ? { graph } : graph;
 
 function subsystemRoutes(app: App, { operations }: HttpHost): void {
   const path = "/v1/clusters/:name/subsystems/:subsystem";

@@ -1,0 +1,123 @@
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Graph } from "./graph.ts";
+import { keepLayout, type Layout, layOut } from "./layout.ts";
+import { encodeGraph, keepEncoded } from "./rows.ts";
+
+/** Texts one behind the other: a million small strings are slow to hand from thread to thread. */
+interface JoinedTexts {
+  readonly text: string;
+  readonly lengths: Int32Array;
+}
+
+/** A graph as it crosses between threads, with all that would take long to make of it again. */
+export interface PackedGraph extends Pick<Graph, "kinds" | "kindOf" | "parentOf" | "endOf"> {
+  readonly ids: JoinedTexts;
+  readonly labelled: Int32Array;
+  readonly labels: JoinedTexts;
+  /** Equal ones once; -1 in `extraOf` for none. */
+  readonly extras: JoinedTexts;
+  readonly extraOf: Int32Array;
+  /** As it is stored. */
+  readonly encoded: string;
+  readonly layout: Omit<Layout, "graph" | "subsystems">;
+}
+
+/** A graph that was read and checked already, where a document is expected. */
+export class ReadGraph {
+  readonly graph: Graph;
+
+  constructor(graph: Graph) {
+    this.graph = graph;
+  }
+}
+
+export function packGraph(graph: Graph): PackedGraph {
+  const { graph: _, subsystems: __, ...layout } = layOut(graph, new Map());
+  if (layout.shapes.length > limits.graphShapesMax) {
+    throw invalid(
+      "graph",
+      `is too irregular: at most ${limits.graphShapesMax} vertices may differ from all others ` +
+        "in type, size or what they contain",
+    );
+  }
+  const numbers = new Map<string, number>();
+  const extraOf = Int32Array.from(graph.extras, (extra) => {
+    if (extra === undefined) return -1;
+    const known = numbers.get(extra);
+    if (known !== undefined) return known;
+    numbers.set(extra, numbers.size);
+    return numbers.size - 1;
+  });
+  const { kinds, kindOf, parentOf, endOf } = graph;
+  return {
+    kinds,
+    kindOf,
+    parentOf,
+    endOf,
+    ids: join(graph.ids),
+    labelled: Int32Array.from(graph.labels.keys()),
+    labels: join([...graph.labels.values()]),
+    extras: join([...numbers.keys()]),
+    extraOf,
+    encoded: encodeGraph(graph),
+    layout,
+  };
+}
+
+/** Vertices that are adopted before others have their turn. */
+const SLICE = 20_000;
+
+/** The graph again, in slices: whoever takes the next one may let others do something before. */
+export function* adoptGraph(packed: PackedGraph): Generator<undefined, Graph> {
+  const { kinds, kindOf, parentOf, endOf, labelled, extraOf, encoded, layout } = packed;
+  const ids = yield* split(packed.ids);
+  const texts = yield* split(packed.labels);
+  const extras = yield* split(packed.extras);
+  const labels = new Map<number, string>();
+  for (let at = 0; at < labelled.length; at++) {
+    if (at % SLICE === SLICE - 1) yield;
+    labels.set(labelled[at] ?? 0, texts[at] ?? "");
+  }
+  const extraTexts: (string | undefined)[] = [];
+  for (let at = 0; at < extraOf.length; at++) {
+    if (at % (5 * SLICE) === 5 * SLICE - 1) yield;
+    const extra = extraOf[at] ?? -1;
+    extraTexts.push(extra < 0 ? undefined : extras[extra]); // [-1] would be looked up by its text
+  }
+  const graph: Graph = { ids, kinds, kindOf, parentOf, endOf, labels, extras: extraTexts };
+  keepLayout({ ...layout, graph, subsystems: new Map() });
+  keepEncoded(graph, encoded);
+  return graph;
+}
+
+/** What need not be copied when it goes to another thread. */
+export const transferOf = (packed: PackedGraph): ArrayBuffer[] =>
+  [
+    packed.kindOf,
+    packed.parentOf,
+    packed.endOf,
+    packed.ids.lengths,
+    packed.labelled,
+    packed.labels.lengths,
+    packed.extras.lengths,
+    packed.extraOf,
+    packed.layout.shapeOf,
+  ].map(({ buffer }) => buffer as ArrayBuffer);
+
+const join = (texts: readonly string[]): JoinedTexts => ({
+  text: texts.join(""),
+  lengths: Int32Array.from(texts, ({ length }) => length),
+});
+
+function* split({ text, lengths }: JoinedTexts): Generator<undefined, readonly string[]> {
+  const texts: string[] = [];
+  let from = 0;
+  for (let at = 0; at < lengths.length; at++) {
+    if (at % SLICE === SLICE - 1) yield;
+    const to = from + (lengths[at] ?? 0);
+    texts.push(text.slice(from, to));
+    from = to;
+  }
+  return texts;
+}

@@ -1,0 +1,28 @@
+import type { Graph } from "../core/graph/graph.ts";
+import type { Jobspec } from "../core/jobspec/model.ts";
+
+/** A registration as REST has it: what stands beside the graph is not checked yet. */
+export interface ReadRegistration {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly graph: Graph | undefined;
+}
+
+/**
+ * Reads documents of callers, which may be long and may mean harm.
+ *
+ * - Small ones are read at once. Larger ones never hold up the thread that asks: they are read
+ *   elsewhere, or in slices.
+ * - A document is read alone, in bounded time and memory: beyond either it is refused as `exhausted`.
+ *   So is one for which too many others wait.
+ * - What is wrong with a document is refused as its reader refuses it.
+ */
+export interface DocumentReader {
+  jobspec(text: string): Promise<Jobspec>;
+  /** The text of a graph in JGF. */
+  graph(text: string): Promise<Graph>;
+  /** The body of a registration, as JSON. */
+  registration(body: Uint8Array): Promise<ReadRegistration>;
+  /** How many documents are being read or wait for that. */
+  readonly waiting: number;
+  close(): Promise<void>;
+}

@@ -1,0 +1,30 @@
+import { parentPort } from "node:worker_threads";
+import { packGraph, transferOf } from "../../core/graph/packed-graph.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
+import type { ThreadAnswer } from "./messages.ts";
+import { type DocumentTask, readDocument } from "./read-document.ts";
+
+// The entry point of a thread that reads documents of callers, one after the other.
+
+invariant(parentPort !== null, "this file runs as a worker thread");
+const port = parentPort;
+
+port.on("message", (task: DocumentTask) => {
+  const [answer, transfer] = answerTo(task);
+  port.postMessage(answer, transfer);
+});
+
+function answerTo(task: DocumentTask): readonly [ThreadAnswer, ArrayBuffer[]] {
+  try {
+    const read = readDocument(task);
+    if (read.kind === "jobspec") return [read, []];
+    const packed = read.graph && packGraph(read.graph);
+    const answer = { kind: "graph", packed, fields: read.fields } as const;
+    return [answer, packed === undefined ? [] : transferOf(packed)];
+  } catch (error) {
+    const known = AppError.from(error, `read a ${task.kind}: ${describeChain(error)}`);
+    const { code, message, field } = known;
+    return [{ kind: "refused", code, message, field }, []];
+  }
+}

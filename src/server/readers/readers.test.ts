@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { parseGraph, parseGraphText } from "../../core/graph/jgf.ts";
+import { layOut } from "../../core/graph/layout.ts";
+import { encodeGraph } from "../../core/graph/rows.ts";
+import { parseJobspec } from "../../core/jobspec/parse.ts";
+import { limits } from "../../limits.ts";
+import type { DocumentReader } from "../../ports/document-reader.ts";
+import { createInlineReader } from "./inline-reader.ts";
+import { createThreadReader } from "./thread-reader.ts";
+
+let clock: FakeClock;
+let reader: DocumentReader;
+beforeEach(() => {
+  clock = new FakeClock();
+  reader = createThreadReader(clock);
+});
+afterEach(() => reader.close());
+
+const aJobspec = (tasks: number): string =>
+  JSON.stringify({
+    version: 1,
+    resources: { some: { type: "node", count: 1 } },
+    tasks: Array.from({ length: tasks }, (_, at) => ({
+      name: `t${at}`,
+      command: ["echo", "x".repeat(50)],
+      resources: "some",
+      ...(at > 0 && { depends_on: [`t${at - 1}`] }),
+    })),
+  });
+
+/** A graph with labels, metadata and several roots; `count` nodes with 3 cores each. */
+function aGraph(count: number) {
+  const nodes: Record<string, object> = { rest: { metadata: { type: "storage", size: 7 } } };
+  const edges: object[] = [];
+  for (let at = 0; at < count; at++) {
+    nodes[`n${at}`] = { label: `node ${at}`, metadata: { type: "node", rack: at % 5 } };
+    for (let core = 0; core < 3; core++) {
+      nodes[`n${at}c${core}`] = { metadata: { type: "core" } };
+      edges.push({ source: `n${at}`, target: `n${at}c${core}`, relation: "contains" });
+    }
+  }
+  return { graph: { nodes, edges } };
+}
+
+test("a long jobspec is read as a short one is, elsewhere", async () => {
+  const text = aJobspec(300);
+  expect(text.length).toBeGreaterThan(limits.jobspecInlineCharsMax);
+  let isOther = false;
+  setImmediate(() => (isOther = true));
+  expect(await reader.jobspec(text)).toEqual(parseJobspec(text));
+  expect(isOther).toBe(true); // others had their turn meanwhile
+});
+
+test("what is wrong with a long jobspec is told as of a short one", async () => {
+  const text = `version: 2\n${"k: 1\n".repeat(10_000)}`;
+  const message = (run: Promise<unknown>): Promise<unknown> =>
+    run.then(
+      () => "none",
+      (error: unknown) => error,
+    );
+  expect(await message(reader.jobspec(text))).toEqual(
+    await message(createInlineReader().jobspec(text)),
+  );
+});
+
+test("a graph from elsewhere is the same graph, with its layout and its row", async () => {
+  const document = aGraph(2_000);
+  const text = JSON.stringify(document);
+  expect(text.length).toBeGreaterThan(limits.graphInlineBytesMax);
+  const [read, own] = [await reader.graph(text), parseGraph(document)];
+  expect(read).toEqual(own);
+  expect(encodeGraph(read)).toBe(encodeGraph(own));
+  expect(layOut(read, new Map())).toEqual(layOut(own, new Map()));
+  expect(encodeGraph(read)).toBe(encodeGraph(own)); // also when it is asked for again
+});
+
+test("a registration brings its other fields, whatever form the graph has", async () => {
+  const { graph } = aGraph(2_000);
+  for (const given of [graph, { graph }]) {
+    const body = Buffer.from(JSON.stringify({ name: "blue", update: true, graph: given }));
+    const read = await reader.registration(body);
+    expect(read.fields).toEqual({ name: "blue", update: true });
+    expect(read.graph?.ids).toHaveLength(8_001);
+  }
+});
+
+test("a graph in which no vertex is like another is refused", async () => {
+  const nodes: Record<string, object> = {};
+  for (let at = 0; at <= limits.graphShapesMax; at++) nodes[at] = { metadata: { size: at } };
+  await expect(reader.graph(JSON.stringify({ graph: { nodes } }))).rejects.toThrow(
+    `graph: is too irregular: at most ${limits.graphShapesMax} vertices`,
+  );
+});
+
+test("what takes too long is given up, and the next document is read", async () => {
+  const first = reader.jobspec(aJobspec(2_000));
+  const second = reader.jobspec(aJobspec(300));
+  clock.advance(limits.jobspecReadMsMax);
+  await expect(first).rejects.toMatchObject({
+    code: "exhausted",
+    message: `the document took more than ${limits.jobspecReadMsMax} ms to read; send less at once`,
+  });
+  expect((await second).items).toHaveLength(300);
+});
+
+test("of too many documents the last are refused, and neither kind waits for the other", async () => {
+  const text = aJobspec(200);
+  const all = Array.from({ length: limits.documentsWaitingMax + 1 }, () => reader.jobspec(text));
+  const graph = reader.graph(JSON.stringify(aGraph(2_000)));
+  await expect(all.at(-1)).rejects.toMatchObject({ code: "exhausted" });
+  expect(reader.waiting).toBe(limits.documentsWaitingMax + 1);
+  await graph;
+  await Promise.all(all.slice(0, -1));
+});
+
+test("documents that wait when the server stops are refused", async () => {
+  const waiting = [reader.jobspec(aJobspec(300)), reader.jobspec(aJobspec(300))];
+  const ends = Promise.allSettled(waiting);
+  await reader.close();
+  for (const end of await ends) {
+    expect(end).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
+  }
+  await expect(reader.graph(JSON.stringify(aGraph(2_000)))).rejects.toThrow("the server stops");
+});
+
+test("a short document is read at once", async () => {
+  expect(await reader.graph(JSON.stringify(aGraph(2)))).toEqual(
+    parseGraphText(JSON.stringify(aGraph(2))),
+  );
+  expect(reader.waiting).toBe(0);
+});
