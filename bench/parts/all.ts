@@ -20,6 +20,7 @@ import {
   limitedGroups,
   pinned,
 } from "./k-planner.ts";
+import { documents } from "./k-documents.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -50,6 +51,7 @@ const cases: readonly Case[] = [
   graphClusters,
   graphClustersIdle,
   limitedGroups,
+  documents,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

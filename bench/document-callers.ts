@@ -1,0 +1,145 @@
+import { Agent, request } from "node:http";
+import { limits } from "../src/limits.ts";
+import { percentile } from "./support/numbers.ts";
+
+/** What the bench asks of this process, as JSON in its first argument. */
+export interface DocumentOptions {
+  /** "http://127.0.0.1:7070". */
+  readonly base: string;
+  readonly work:
+    /** Asks for a sign of life and submits a small job, in turn, for so long. */
+    | { readonly kind: "probe"; readonly forMs: number }
+    /** So many callers send the worst jobspecs in turn, until it is stopped. */
+    | { readonly kind: "flood"; readonly callers: number }
+    /** Registers a graph of so many bytes, about. */
+    | { readonly kind: "register"; readonly bytes: number };
+}
+
+export interface ProbeResult {
+  readonly calls: number;
+  readonly healthMsP99: number;
+  readonly healthMsMax: number;
+  readonly submitMsP99: number;
+  readonly submitMsMax: number;
+}
+
+const { base, work } = JSON.parse(process.argv[2] ?? "") as DocumentOptions;
+const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
+
+function send(method: string, path: string, body?: string | Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers =
+      body === undefined
+        ? {}
+        : { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const sent = request(`${base}${path}`, { method, headers, agent }, (answer) => {
+      answer.resume();
+      answer.on("end", () => resolve(answer.statusCode ?? 0));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+async function timed(tookMs: number[], call: () => Promise<unknown>): Promise<void> {
+  const startMs = performance.now();
+  await call();
+  tookMs.push(performance.now() - startMs);
+}
+
+const PAUSE_MS = 10;
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+
+async function probe(forMs: number): Promise<ProbeResult> {
+  const [health, submit]: [number[], number[]] = [[], []];
+  const job = JSON.stringify({ command: ["true"] });
+  await send("GET", "/healthz"); // the first one loads the door
+  await send("POST", "/v1/jobs", job);
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    await timed(health, () => send("GET", "/healthz"));
+    await timed(submit, () => send("POST", "/v1/jobs", job));
+    await pause();
+  }
+  return {
+    calls: health.length + submit.length,
+    healthMsP99: percentile(health, 0.99),
+    healthMsMax: Math.max(...health),
+    submitMsP99: percentile(submit, 0.99),
+    submitMsMax: Math.max(...submit),
+  };
+}
+
+/** Texts that take longest to read, each as long as is allowed. */
+function worstDocuments(): readonly string[] {
+  const fill = (line: (at: number) => string): string => {
+    const lines: string[] = [];
+    let left = limits.jobspecCharsMax - 100;
+    for (let at = 0; left > 0; at++) {
+      const next = line(at);
+      left -= next.length + 1;
+      if (left > 0) lines.push(next);
+    }
+    return lines.join("\n");
+  };
+  return [
+    fill((at) => `k${at}: 1`),
+    fill((at) => `k${at}: &a${at} 1\nb${at}: *a${at}`),
+    fill(() => "- - - - x"),
+    fill(() => "- !!str 1"),
+    `a: "${"\\q".repeat(limits.jobspecCharsMax / 2 - 100)}"`,
+    fill((at) => `? k${at}\n: |\n  x`),
+  ];
+}
+
+async function flood(callers: number): Promise<never> {
+  const bodies = worstDocuments().map((jobspec) => Buffer.from(JSON.stringify({ jobspec })));
+  const one = async (first: number): Promise<never> => {
+    for (let at = first; ; at++) {
+      await send("POST", "/v1/jobspecs/try", bodies[at % bodies.length]).catch(() => pause());
+    }
+  };
+  process.stdout.write("flooding\n");
+  await Promise.all(Array.from({ length: callers }, (_, at) => one(at)));
+  throw new Error("a flood does not end by itself");
+}
+
+/** Nodes of 50 cores, written as other programs write them. */
+function graphOf(bytes: number): { readonly body: Buffer; readonly vertices: number } {
+  const nodes: string[] = [];
+  const edges: string[] = [];
+  let size = 0;
+  const add = (list: string[], text: string): void => {
+    list.push(text);
+    size += text.length + 1;
+  };
+  const put = (type: string, inside: number): number => {
+    const id = nodes.length;
+    add(nodes, `"${id}":{"metadata":{"type":"${type}"}}`);
+    if (id > 0) add(edges, `{"source":"${inside}","target":"${id}","relation":"contains"}`);
+    return id;
+  };
+  put("cluster", 0);
+  while (size < bytes - 10_000) {
+    const node = put("node", 0);
+    for (let core = 0; core < 50; core++) put("core", node);
+  }
+  const graph = `{"graph":{"nodes":{${nodes.join()}},"edges":[${edges.join()}]}}`;
+  return { body: Buffer.from(`{"name":"large","graph":${graph}}`), vertices: nodes.length };
+}
+
+switch (work.kind) {
+  case "probe":
+    process.stdout.write(`probed ${JSON.stringify(await probe(work.forMs))}\n`);
+    break;
+  case "flood":
+    await flood(work.callers);
+    break;
+  case "register": {
+    const { body, vertices } = graphOf(work.bytes);
+    process.stdout.write(`registering ${vertices}\n`);
+    const status = await send("POST", "/v1/clusters", body);
+    process.stdout.write(`registered ${status}\n`);
+  }
+}
+process.exit(0);
