@@ -120,7 +120,7 @@ function graphOf(bytes: number): { readonly body: Buffer; readonly vertices: num
     return id;
   };
   put("cluster", 0);
-  while (size < bytes - 10_000) {
+  for (let least = 0; least < bytes - 10_000; least = size) {
     const node = put("node", 0);
     for (let core = 0; core < 50; core++) put("core", node);
   }

@@ -6,7 +6,7 @@ import { layOut } from "../../../src/core/graph/layout.ts";
 import { readResourceChoice } from "../../../src/core/graph/read-request.ts";
 import { checkJobspec } from "../../../src/core/jobspec/parse.ts";
 import { toSubmissions } from "../../../src/core/jobspec/to-submissions.ts";
-import { type JobSpecInput, toJobSpec } from "../../../src/core/model/job-spec.ts";
+import { toJobSpec } from "../../../src/core/model/job-spec.ts";
 import { parseExpression } from "../../../src/core/scheduler/select/expression.ts";
 import { parsePriorities } from "../../../src/core/scheduler/select/priorities.ts";
 import { parseYamlTree } from "../../../src/lib/yaml-tree.ts";
@@ -33,7 +33,7 @@ export const textTargets: Readonly<Record<string, (text: string) => unknown>> = 
   expression: (text) =>
     parseExpression(text.slice(0, 900), "filter").evaluate((name) => name.length),
   request: (text) => readResourceChoice(json(text), "request"),
-  "job over REST": (text) => toJobSpec(objectOf(text) as JobSpecInput),
+  "job over REST": (text) => toJobSpec(objectOf(text)),
 };
 
 /** As schemas let it through: an object. */
