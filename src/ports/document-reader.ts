@@ -22,6 +22,8 @@ export interface DocumentReader {
   graph(text: string): Promise<Graph>;
   /** The body of a registration, as JSON. */
   registration(body: Uint8Array): Promise<ReadRegistration>;
+  /** Throws `exhausted` when a large document of this kind would be refused now. */
+  checkRoom(kind: "jobspec" | "graph"): void;
   /** How many documents are being read or wait for that. */
   readonly waiting: number;
   close(): Promise<void>;

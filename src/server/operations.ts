@@ -294,6 +294,8 @@ export interface Operations {
    * would take long to read.
    */
   readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
+  /** Throws `exhausted` when a large document would be refused now: before it is received. */
+  checkRoomFor(kind: "jobspec" | "graph"): void;
   /** A jobspec as doors with rules of their own look into it. */
   readJobspec(text: string): Promise<Jobspec>;
   registerCluster(

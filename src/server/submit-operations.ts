@@ -28,7 +28,7 @@ import type { TriedJobView } from "./views.ts";
 
 type SubmitOperations = Pick<
   Operations,
-  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec"
+  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec" | "checkRoomFor"
 >;
 
 export function createSubmitOperations(context: OperationContext): SubmitOperations {
@@ -54,6 +54,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
   };
   return {
     readJobspec: (text) => context.reader.jobspec(text),
+    checkRoomFor: (kind) => context.reader.checkRoom(kind),
 
     submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
       rejecting(() => submit(caller, checkSubmissions(jobs), allowUnsatisfiable)),

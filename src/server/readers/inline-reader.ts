@@ -8,12 +8,14 @@ import { type DocumentTask, type ReadDocument, readDocument } from "./read-docum
 export const createInlineReader = (): DocumentReader =>
   toReader({
     read: async (task) => readDocument(task),
+    checkRoom: () => undefined,
     waiting: () => 0,
     close: async () => undefined,
   });
 
 export interface TaskReader {
   read(task: DocumentTask): Promise<ReadDocument>;
+  checkRoom: DocumentReader["checkRoom"];
   waiting(): number;
   close(): Promise<void>;
 }
@@ -33,6 +35,7 @@ export function toReader(tasks: TaskReader): DocumentReader {
       return graph;
     },
     registration: (body) => readGraph({ kind: "registration", body }),
+    checkRoom: (kind) => tasks.checkRoom(kind),
     get waiting() {
       return tasks.waiting();
     },

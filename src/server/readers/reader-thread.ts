@@ -50,19 +50,22 @@ export class ReaderThread {
 
   read(task: DocumentTask, bytes: number): Promise<ThreadAnswer> {
     return new Promise((resolve, reject) => {
-      const isFull =
-        this.waiting >= limits.documentsWaitingMax ||
-        this.#bytes + bytes > limits.documentBytesWaitingMax;
-      if (this.#isClosed) reject(new AppError("unavailable", "the server stops"));
-      else if (isFull && this.waiting > 0) {
-        const text = `${this.waiting} large documents wait to be read already; try again later`;
-        reject(new AppError("exhausted", text));
-      } else {
-        this.#bytes += bytes;
-        this.#queue.push({ task, bytes, resolve, reject });
-        this.#next();
-      }
+      this.checkRoom(bytes); // what is thrown here rejects
+      this.#bytes += bytes;
+      this.#queue.push({ task, bytes, resolve, reject });
+      this.#next();
     });
+  }
+
+  /** Throws when a document of so many bytes would have to wait and cannot. */
+  checkRoom(bytes: number): void {
+    if (this.#isClosed) throw new AppError("unavailable", "the server stops");
+    const isFull =
+      this.waiting >= limits.documentsWaitingMax ||
+      this.#bytes + bytes > limits.documentBytesWaitingMax;
+    if (!isFull || this.waiting === 0) return;
+    const text = `${this.waiting} large documents wait to be read already; try again later`;
+    throw new AppError("exhausted", text);
   }
 
   async close(): Promise<void> {

@@ -108,6 +108,10 @@ test("of too many documents the last are refused, and neither kind waits for the
   const text = aJobspec(200);
   const all = Array.from({ length: limits.documentsWaitingMax + 1 }, () => reader.jobspec(text));
   const graph = reader.graph(JSON.stringify(aGraph(2_000)));
+  expect(() => reader.checkRoom("jobspec")).toThrow(
+    `${limits.documentsWaitingMax} large documents wait to be read already; try again later`,
+  );
+  reader.checkRoom("graph");
   await expect(all.at(-1)).rejects.toMatchObject({ code: "exhausted" });
   expect(reader.waiting).toBe(limits.documentsWaitingMax + 1);
   await graph;

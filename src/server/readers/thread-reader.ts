@@ -26,6 +26,7 @@ export function createThreadReader(clock: Clock): DocumentReader {
       if (sizeOf(task) <= inlineMax(task)) return readDocument(task);
       return toRead(await (task.kind === "jobspec" ? jobspecs : graphs).read(task, sizeOf(task)));
     },
+    checkRoom: (kind) => (kind === "jobspec" ? jobspecs : graphs).checkRoom(0),
     waiting: () => jobspecs.waiting + graphs.waiting,
     close: async () => void (await Promise.all([jobspecs.close(), graphs.close()])),
   });

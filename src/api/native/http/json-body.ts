@@ -8,16 +8,28 @@ import type { App } from "./typebox-provider.ts";
 /** Where a body holds a graph beside a few words. */
 export const REGISTER_PATH = "/v1/clusters";
 
+/** Which bodies may hold a large document, and of which kind. */
+const LARGE: ReadonlyMap<string, "jobspec" | "graph"> = new Map([
+  [REGISTER_PATH, "graph"],
+  ["/v1/jobspecs", "jobspec"],
+  ["/v1/jobspecs/try", "jobspec"],
+  ["/v1/satisfy", "jobspec"],
+]);
+
 /** JSON only, with messages that help, and nothing at all where a body is optional. */
 export function acceptJson(
   app: App,
   readBody: ReadBody,
-  operations: Pick<Operations, "readRegistration">,
+  operations: Pick<Operations, "readRegistration" | "checkRoomFor">,
 ): void {
   const parse = app.getDefaultJsonParser("error", "error");
   const takeTurn = createTurns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
+    const kind = LARGE.get(request.routeOptions.url ?? "");
+    const announced = Number(request.headers["content-length"] ?? 0);
+    // Before it is received: a crowd of callers that are refused must cost little.
+    if (kind !== undefined && announced > limits.graphInlineBytesMax) operations.checkRoomFor(kind);
     const bytes = await readBody(request);
     // Many clients name the type of a body they do not send.
     if (bytes.length === 0) return undefined;
@@ -25,6 +37,7 @@ export function acceptJson(
       // A long graph is read elsewhere: even taking its JSON apart would hold everybody up.
       if (request.routeOptions.url === REGISTER_PATH) return operations.readRegistration(bytes);
       await takeTurn();
+      if (kind !== undefined) operations.checkRoomFor(kind); // it may have become too late
     }
     const text = bytes.toString();
     return new Promise((resolve, reject) => {

@@ -148,6 +148,7 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
+    checkRoomFor: () => undefined,
     readJobspec: async (text) => parseJobspec(text),
     readRegistration: async (body) =>
       JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>,
