@@ -42,9 +42,7 @@ export const limits = {
   jobspecProblemsShownMax: 20,
   jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
-
-  // Documents that are read beside the deciding thread.
-  jobspecInlineCharsMax: 8 * KIB, // shorter ones are read at once, in some milliseconds
+  jobspecInlineCharsMax: 8 * KIB, // longer ones are read beside the deciding thread
   jobspecReadMsMax: 10_000, // for one, after which its thread is ended
   jobspecReadMemoryMb: 512,
   graphInlineBytesMax: 128 * KIB,
@@ -112,8 +110,8 @@ export const limits = {
   requestVerticesMax: 256, // of one alternative
   requestDepthMax: 32,
   requirementsMax: 64, // of one vertex
-  matchStepsMax: 5_000_000, // for one alternative: a graph without order, a request without end
-  searchStepsMax: 3_000_000, // for parts of a request that are in each other's way
+  matchStepsMax: 500_000, // for one request and graph: one without order, the other without end
+  searchStepsMax: 300_000, // for parts of a request that are in each other's way
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,
   prioritiesMax: 100,

@@ -3,7 +3,7 @@ import { isAtLeast, timesIn } from "./amount.ts";
 import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout } from "./layout.ts";
-import { Attempt } from "./match.ts";
+import { Attempt, type Budgets, newBudgets } from "./match.ts";
 import { describeRequirement } from "./requirement.ts";
 import type { Use } from "./use.ts";
 
@@ -42,9 +42,10 @@ export function explainRefusal(
   request: CompiledRequest,
   use?: Use,
 ): readonly Refusal[] {
+  const budgets = { ever: newBudgets(), now: newBudgets() };
   return request.alternatives.flatMap((alternative) => {
     try {
-      return explainAlternative(layout, alternative, use);
+      return explainAlternative(layout, alternative, use, budgets);
     } catch (error) {
       if (error instanceof TooComplex) return [TOO_COMPLEX];
       throw error;
@@ -65,13 +66,14 @@ function explainAlternative(
   layout: Layout,
   alternative: Alternative,
   use: Use | undefined,
+  budgets: { readonly ever: Budgets; readonly now: Budgets },
 ): readonly Refusal[] {
-  const ever = new Attempt(layout, alternative, undefined);
+  const ever = new Attempt(layout, alternative, undefined, budgets.ever);
   const never = ever.tooLarge();
   if (never !== undefined) {
     return [new Explainer(layout, ever.capacity, false).explain(NO_PARENT, never, never.count)];
   }
-  const now = new Attempt(layout, alternative, use);
+  const now = new Attempt(layout, alternative, use, budgets.now);
   const busy = now.tooLarge();
   if (busy !== undefined) {
     return [new Explainer(layout, now.capacity, true).explain(NO_PARENT, busy, busy.count)];

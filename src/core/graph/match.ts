@@ -50,9 +50,10 @@ function attemptsAt(
   { alternatives }: CompiledRequest,
   use: Use | undefined,
 ): readonly (() => Attempt)[] {
+  const budgets = newBudgets();
   return alternatives.map((alternative) => {
     let attempt: Attempt | undefined;
-    return () => (attempt ??= new Attempt(layout, alternative, use));
+    return () => (attempt ??= new Attempt(layout, alternative, use, budgets));
   });
 }
 
@@ -61,16 +62,34 @@ function slotsOf(attempts: readonly (() => Attempt)[], fitting: number): Omit<Ma
   return { alternative, slots: attempts[alternative]?.().slots() };
 }
 
+/** What all alternatives of a request may take together on one graph. */
+export interface Budgets {
+  readonly match: Budget;
+  readonly search: Budget;
+}
+
+export const newBudgets = (): Budgets => ({
+  match: { stepsLeft: limits.matchStepsMax },
+  search: { stepsLeft: limits.searchStepsMax },
+});
+
 /** One alternative on one graph. */
 export class Attempt {
   readonly #layout: Layout;
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
-  readonly #budget: Budget = { stepsLeft: limits.matchStepsMax };
-  readonly #searchBudget: Budget = { stepsLeft: limits.searchStepsMax };
+  readonly #budget: Budget;
+  readonly #searchBudget: Budget;
   readonly capacity: Capacity;
 
-  constructor(layout: Layout, alternative: Alternative, use: Use | undefined) {
+  constructor(
+    layout: Layout,
+    alternative: Alternative,
+    use: Use | undefined,
+    { match, search }: Budgets,
+  ) {
+    this.#budget = match;
+    this.#searchBudget = search;
     this.#layout = layout;
     this.#alternative = alternative;
     this.#use = use?.isEmpty === true ? undefined : use;
