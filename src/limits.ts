@@ -361,10 +361,6 @@ invariant(
   "an agent of a cluster must be able to tell of all that it took",
 );
 invariant(
-  limits.documentBytesMax <= limits.documentBytesWaitingMax,
-  "the largest document must be able to wait",
-);
-invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,
   "a document must fit what a connection may hold",
 );
