@@ -269,7 +269,8 @@ export class NativeStarter implements ProcessStarter {
       });
       return;
     }
-    log.read(); // one that gave up since the first look has said so by now
+    // One that gave up since the first look has said so by now; ends are read from here on.
+    logs.unhear(log);
     for (const [key, pending] of worker.pending) {
       const file = logs.read(key);
       const { outcome } = file ?? {};
@@ -278,7 +279,6 @@ export class NativeStarter implements ProcessStarter {
       else pending.onGone({ kind: "gone", how: "its launcher is gone" });
     }
     worker.pending.clear();
-    logs.unhear(log);
     this.#pump();
   }
 
