@@ -174,8 +174,18 @@ export const limits = {
   listScanMax: 50_000, // rows looked at for one page
   newestTasksPageMax: 1_000, // in one page of those of all jobs
   newestTasksScanMax: 10_000, // looked at for one such page
-  watchesMax: 1_000,
+  watchesMax: 10_000,
+  watchesPerAddressMax: 5_000, // from one machine: others must find places
+  watchesPerConnectionMax: 500,
+  watchesOfOneJobReserve: 1_000, // of all, and of those from one machine: clients that wait for a job
   watchHistoryChangesMax: 100_000,
+  watchHistoryBytesMax: 64 * MIB, // about; jobs that only wait are in the state and not counted
+  watchBlockEventsMax: 128, // rendered together
+  watchBlockBytesMax: 64 * KIB, // the same; a larger event is a block of its own
+  watchUnsentBytesMax: 256 * KIB, // for one watch, from where on it must be read before more is sent
+  watchRenderedBytesMax: 32 * MIB, // rendered events, for all watches together
+  watchRendersPerSliceMax: 256, // events, before others have their turn: about 3 ms
+  watchSendsPerSliceMax: 32, // to watches
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener
@@ -201,7 +211,7 @@ export const limits = {
   firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   streamQueueBytesMax: 64 * MIB,
-  sseHeartbeatIntervalMs: 15_000,
+  sseHeartbeatIntervalMs: 15_000, // and of bookmarks: so long may a reader of a watch take nothing
   outputHeadersAfterMs: 1_000, // when there is no output yet, HTTP headers are sent after this
   drainMsMax: 5_000, // from asking streams to end to closing their connections
 

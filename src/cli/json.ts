@@ -270,6 +270,8 @@ export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
 export function toEventRow({ revision: at, event }: WatchEvent): Rows.EventRow | undefined {
   const revision = Number(at);
   switch (event.case) {
+    case "bookmark": // for whoever resumes; there is nothing to show
+      return undefined;
     case "sync":
       return { revision, kind: "sync" };
     case "job":

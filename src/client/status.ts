@@ -7,6 +7,8 @@ import { AppError, type ErrorCode } from "../lib/errors.ts";
  */
 export const CODE_KEY = "busbar-code";
 export const FIELD_KEY = "busbar-field";
+/** Where a watch that ended can be resumed. */
+const REVISION_KEY = "busbar-revision";
 
 /** Total over gRPC's codes: what is not here is a mistake of ours or of something in between. */
 const CODES: Readonly<Partial<Record<status, ErrorCode>>> = {
@@ -30,8 +32,12 @@ const UNSCHEDULABLE: ErrorCode = "unschedulable";
 export function fromServiceError(error: ServiceError, server: string): AppError {
   const code = ownCode(error) ?? CODES[error.code] ?? "internal";
   const field = textOf(error.metadata, FIELD_KEY);
-  const options = field === undefined ? { cause: error } : { cause: error, field };
-  return new AppError(code, messageOf(error, server), options);
+  const revision = textOf(error.metadata, REVISION_KEY);
+  return new AppError(code, messageOf(error, server), {
+    cause: error,
+    ...(field === undefined ? {} : { field }),
+    ...(revision === undefined ? {} : { revision: Number(revision) }),
+  });
 }
 
 /** The server's own word, which may tell more than gRPC's; one from the future is not used. */

@@ -15,16 +15,23 @@ export type ErrorCode =
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  /** Of a watch that ended: where it can be resumed. */
+  readonly revision: number | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { readonly cause?: unknown; readonly field?: string } = {},
+    options: {
+      readonly cause?: unknown;
+      readonly field?: string;
+      readonly revision?: number;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
     this.field = options.field;
+    this.revision = options.revision;
   }
 
   /** Anything thrown, as an AppError; what is not one already is our own mistake: internal. */

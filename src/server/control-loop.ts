@@ -235,6 +235,7 @@ export class ControlLoop {
       checkMove(this.#state, change.row);
       if ("endedAtMs" in change.row.state) this.metrics.tasksEnded++;
     }
+    if (change.table === "job" && "removed" in change) this.#noteRemoval(change.removed);
     this.#state.apply(change);
     this.#open.changes.push(change);
     if (change.table === "task") this.#noteJob(change.row.jobId);
@@ -242,6 +243,11 @@ export class ControlLoop {
       if ("row" in change) this.#noteJob(change.row.id);
     } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
     else if (change.table === "node" && "row" in change) this.#noteLoad(change.row.id);
+  }
+
+  #noteRemoval(id: JobId): void {
+    const record = this.#state.jobs.get(id);
+    if (record !== undefined) this.#open.removedFrom.set(id, record.job.spec.group);
   }
 
   #noteLoad(id: NodeId): void {

@@ -1,5 +1,5 @@
 import type { JobId } from "../core/model/ids.ts";
-import { jobId, revision } from "../core/model/ids.ts";
+import { jobId, nodeId, revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
@@ -59,7 +59,12 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     options,
   );
   const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
-  const hub = new WatchHub(revision(store.revision()), jobOf);
+  const clusterOf = (node: string): string | undefined =>
+    state.nodes.get(nodeId(node))?.node.cluster;
+  const hub = new WatchHub(revision(store.revision()), {
+    source: { jobOf, clusterOf },
+    soon: options.soon,
+  });
   const policy = openPolicy(options);
   const loop: ControlLoop = new ControlLoop({
     state,

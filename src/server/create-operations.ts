@@ -19,7 +19,7 @@ import type { Operations } from "./operations.ts";
 import { readOutput } from "./output.ts";
 import { createSatisfyOperation } from "./satisfy-operation.ts";
 import type { StatsView } from "./views.ts";
-import { watchEvents } from "./watch-events.ts";
+import { toWatchFilter, toWatchRevision } from "./watch-filter.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
 /** What every operation may use. */
@@ -50,7 +50,12 @@ export function createOperations(context: OperationContext): Operations {
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (query, signal) => readOutput(context, query, signal),
-    watch: (query, signal) => watchEvents(context, query, signal),
+    watch: (query, to) =>
+      context.hub.open({
+        after: toWatchRevision(query.afterRevision),
+        filter: toWatchFilter(query),
+        ...to,
+      }),
     stats: () =>
       loop.read((state, revision) => ({
         ...stateStats(state),

@@ -1,4 +1,4 @@
-import type { JobId, NodeId, Revision } from "../core/model/ids.ts";
+import type { GroupId, JobId, NodeId, Revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import type { Resources } from "../core/model/resources.ts";
 import type { Task } from "../core/model/task.ts";
@@ -17,6 +17,8 @@ export interface Commit {
   readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
   /** What each node held, for those whose row changed. */
   readonly loads: ReadonlyMap<NodeId, NodeLoad>;
+  /** The group of each job that this revision removed. */
+  readonly removedFrom: ReadonlyMap<JobId, GroupId>;
 }
 
 /** Rows are never changed, so that holding them is a snapshot. */
@@ -40,6 +42,7 @@ export interface OpenBatch {
   hasGraphs: boolean;
   readonly jobs: Map<JobId, JobSnapshot>;
   readonly loads: Map<NodeId, NodeLoad>;
+  readonly removedFrom: Map<JobId, GroupId>;
   /** Rows of jobs as they are stored. */
   readonly jobTexts: Map<JobId, string>;
   /** Called when the batch is durable, or with the error that stops the loop. */
@@ -59,6 +62,7 @@ export const openBatch = (revision: Revision): OpenBatch => ({
   hasGraphs: false,
   jobs: new Map(),
   loads: new Map(),
+  removedFrom: new Map(),
   jobTexts: new Map(),
   done: [],
 });

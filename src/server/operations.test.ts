@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../../tests/support/eventually.ts";
+import { readWatch } from "../../tests/support/read-watch.ts";
 import { anObedientAgent, FakeAgent } from "../../tests/support/fake-agent.ts";
 import { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
@@ -294,7 +295,7 @@ describe("watch", () => {
     until: (event: WatchEventView) => boolean,
   ): Promise<WatchEventView[]> {
     const seen: WatchEventView[] = [];
-    for await (const event of plane.operations.watch(query, new AbortController().signal)) {
+    for await (const event of readWatch(plane.operations, query, new AbortController().signal)) {
       seen.push(event);
       if (until(event)) break;
     }

@@ -19,8 +19,8 @@ import type {
   StatsView,
   TaskView,
   TriedJobView,
-  WatchEventView,
 } from "./views.ts";
+import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "./watch-format.ts";
 
 /** Who asks: written beside every change. */
 export interface Caller {
@@ -81,6 +81,13 @@ export interface WatchQuery {
   readonly group?: string | undefined;
   /** Which kinds; empty or undefined: all. */
   readonly kinds?: readonly ("job" | "task" | "node" | "group")[] | undefined;
+}
+
+/** Where the events of a watch go, as what, and for whom. */
+export interface WatchTarget {
+  readonly format: WatchFormat;
+  readonly sink: WatchSink;
+  readonly caller: WatchCaller;
 }
 
 /** Where a listing of tasks goes on: in a job, or with the jobs that are older. */
@@ -265,10 +272,12 @@ export interface Operations {
     signal: AbortSignal,
   ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
   /**
-   * Starts with a "sync" event that tells from which revision it goes on. Throws `compacted` when
-   * that is no longer kept, `exhausted` when the reader was too slow to keep up.
+   * Starts with a "sync" event that tells from which revision it goes on; a "bookmark" now and then
+   * tells an idle reader how far it is. Throws `compacted` when the revision is no longer kept,
+   * `exhausted` when the caller has too many watches. A reader that is too slow to keep up is ended
+   * with `exhausted` and the revision from which it can resume.
    */
-  watch(query: WatchQuery, signal: AbortSignal): AsyncIterable<WatchEventView>;
+  watch(query: WatchQuery, to: WatchTarget): OpenWatch;
 
   /** The bytes of a copy of all data; one at a time. */
   backup(): AsyncIterable<{ readonly data: Uint8Array }>;

@@ -333,6 +333,8 @@ export interface StatsView {
 
 export type WatchEventView = { readonly revision: number } & (
   | { readonly kind: "sync" }
+  /** Nothing happened for this watch up to here. */
+  | { readonly kind: "bookmark" }
   | { readonly kind: "job"; readonly job: JobView }
   | { readonly kind: "task"; readonly task: TaskView }
   | { readonly kind: "node"; readonly node: NodeView }

@@ -1,149 +1,421 @@
 import { describe, expect, test } from "vitest";
 import { aSpec } from "../../tests/support/builders.ts";
-import { jobId, revision } from "../core/model/ids.ts";
+import { JSON_LINES, parseLines } from "../../tests/support/read-watch.ts";
+import { groupId, jobId, nodeId, revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
-import type { Change } from "../core/state/change.ts";
+import type { Task } from "../core/model/task.ts";
 import { afterClosing, freshProgress } from "../core/state/progress.ts";
+import type { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
-import type { Commit } from "./open-batch.ts";
+import type { Commit, JobSnapshot } from "./open-batch.ts";
+import type { WatchQuery } from "./operations.ts";
+import type { WatchEventView } from "./views.ts";
+import { toWatchFilter, toWatchRevision } from "./watch-filter.ts";
 import { WatchHub } from "./watch-hub.ts";
 
-const aJob: Job = {
-  id: jobId(1),
-  spec: aSpec(),
+const aJob = (id = 1, group = "default"): Job => ({
+  id: jobId(id),
+  spec: aSpec({ group }),
   submittedAtMs: 0,
   submittedBy: "",
   idempotencyKey: undefined,
   closed: undefined,
   waitsFor: undefined,
-};
-const aChange: Change = { table: "job", row: aJob };
-
-const aCommit = (at: number, changes = 1): Commit => ({
-  revision: revision(at),
-  changes: Array.from({ length: changes }, () => aChange),
-  jobs: new Map(),
-  loads: new Map(),
 });
 
-/** Reads until `count` commits have come. */
-async function take(commits: AsyncIterable<Commit>, count: number): Promise<number[]> {
-  const seen: number[] = [];
-  for await (const commit of commits) {
-    seen.push(commit.revision);
-    if (seen.length === count) break;
-  }
-  return seen;
+const submitted = (job: Job): JobSnapshot => ({
+  job,
+  progress: freshProgress(1),
+  only: undefined,
+});
+
+const aCommit = (at: number, jobs: readonly Job[] = [aJob()]): Commit => ({
+  revision: revision(at),
+  changes: jobs.map((row) => ({ table: "job", row })),
+  jobs: new Map(jobs.map((job) => [job.id, submitted(job)])),
+  loads: new Map(),
+  removedFrom: new Map(),
+});
+
+const jobs = (count: number): Job[] => Array.from({ length: count }, (_, at) => aJob(at + 1));
+
+/** A hub whose slices run when the test says so. */
+function aHub(at = 0, jobOf: (id: number) => Job | undefined = (id) => aJob(id)) {
+  const waiting: (() => void)[] = [];
+  const hub = new WatchHub(revision(at), {
+    source: { jobOf, clusterOf: () => "local" },
+    soon: (run) => waiting.push(run),
+  });
+  const slice = (): boolean => {
+    const run = waiting.shift();
+    run?.();
+    return run !== undefined;
+  };
+  const settle = (): number => {
+    let slices = 0;
+    while (slice()) if (slices++ > 100_000) throw new Error("it never settles");
+    return slices;
+  };
+  return { hub, slice, settle };
 }
 
-const never = new AbortController().signal;
-const noJob = (): undefined => undefined;
+/** `isRead` false: the network takes nothing until `take` is called. */
+function aReader(isRead = true) {
+  const events: WatchEventView[] = [];
+  const untaken: (() => void)[] = [];
+  const ends: { readonly error: AppError; readonly isCut: boolean }[] = [];
+  return {
+    events,
+    ends,
+    take: () => untaken.splice(0).forEach((taken) => taken()),
+    revisions: () => events.map((event) => event.revision),
+    kinds: () => events.map((event) => event.kind),
+    sink: {
+      send(parts: readonly Buffer[], taken: () => void) {
+        events.push(...parseLines(parts));
+        if (isRead) taken();
+        else untaken.push(taken);
+      },
+      end: (error: AppError, isCut: boolean) => void ends.push({ error, isCut }),
+    },
+  };
+}
 
-describe("watch hub", () => {
-  test("a watcher resumes after the revision it saw last, without gap or repeat", async () => {
-    const hub = new WatchHub(revision(10), noJob);
+const here = { connection: {}, address: undefined };
+
+function watch(hub: WatchHub, query: WatchQuery = {}, reader = aReader(), caller: object = here) {
+  const open = hub.open({
+    after: toWatchRevision(query.afterRevision),
+    filter: toWatchFilter(query),
+    format: JSON_LINES,
+    sink: reader.sink,
+    caller: caller as typeof here,
+  });
+  return { ...reader, ...open };
+}
+
+describe("resume", () => {
+  test("a watch goes on after the revision it saw last, without gap or repeat", () => {
+    const { hub, settle } = aHub(10);
     for (const at of [11, 12, 13]) hub.publish(aCommit(at));
-    const { from, commits } = hub.watch(revision(11), never);
-    expect(from).toBe(11);
+    const resumed = watch(hub, { afterRevision: 11 });
     hub.publish(aCommit(14));
-    expect(await take(commits, 3)).toEqual([12, 13, 14]);
+    settle();
+    hub.publish(aCommit(15));
+    settle();
+    expect(resumed.revisions()).toEqual([11, 12, 13, 14, 15]);
+    expect(resumed.kinds()).toEqual(["sync", "job", "job", "job", "job"]);
+    resumed.close();
     expect(hub.watchers).toBe(0);
   });
 
-  test("without a revision it starts now", async () => {
-    const hub = new WatchHub(revision(10), noJob);
+  test("without a revision it starts now", () => {
+    const { hub, settle } = aHub(10);
     hub.publish(aCommit(11));
-    const { from, commits } = hub.watch(undefined, never);
+    const { revisions } = watch(hub);
     hub.publish(aCommit(12));
-    expect([from, await take(commits, 1)]).toEqual([11, [12]]);
+    settle();
+    expect(revisions()).toEqual([11, 12]);
   });
 
-  test("too old a revision is told so, as is one from the future", () => {
-    const hub = new WatchHub(revision(10), noJob);
-    hub.publish(aCommit(11, limits.watchHistoryChangesMax));
+  test("too old a revision is refused, as is one from the future", () => {
+    const { hub } = aHub(10);
+    hub.publish(aCommit(11, jobs(limits.watchHistoryChangesMax)));
     hub.publish(aCommit(12));
-    expect(() => hub.watch(revision(9), never)).toThrow(/no longer kept/);
-    expect(() => hub.watch(revision(10), never)).toThrow(/no longer kept \(only after|only after/);
-    expect(() => hub.watch(revision(11), never)).not.toThrow();
-    expect(() => hub.watch(revision(13), never)).toThrow(/has not happened yet/);
+    expect(() => watch(hub, { afterRevision: 9 })).toThrow(/no longer kept/);
+    expect(() => watch(hub, { afterRevision: 10 })).toThrow(/no longer kept \(only after 11/);
+    expect(() => watch(hub, { afterRevision: 11 })).not.toThrow();
+    expect(() => watch(hub, { afterRevision: 13 })).toThrow(/has not happened yet/);
   });
 
-  test("a watcher that does not read is told so when what it missed is no longer kept", async () => {
-    const hub = new WatchHub(revision(0), noJob);
-    const { commits } = hub.watch(undefined, never);
-    const changes = limits.watchHistoryChangesMax / 10;
-    for (let at = 1; at <= 10; at++) hub.publish(aCommit(at, changes));
-    const reader = commits[Symbol.asyncIterator]();
-    expect((await reader.next()).value?.revision).toBe(1);
-    for (let at = 11; at <= 13; at++) hub.publish(aCommit(at, changes));
-    await expect(reader.next()).rejects.toMatchObject({
-      code: "compacted",
-      message: expect.stringContaining("after revision 1 are no longer kept (only after 3)"),
-    });
-    expect(hub.watchers).toBe(0);
-  });
-
-  test("all that is kept can be read again, also after many were dropped", async () => {
-    const hub = new WatchHub(revision(0), noJob);
-    const many = 5_000;
-    const changes = limits.watchHistoryChangesMax / 1_000;
-    for (let at = 1; at <= many; at++) hub.publish(aCommit(at, changes));
-    const { commits } = hub.watch(revision(many - 1_000), never);
-    const seen = await take(commits, 1_000);
-    expect([seen[0], seen.at(-1), seen.length]).toEqual([many - 999, many, 1_000]);
-  });
-
-  test("an aborted watch ends and is forgotten", async () => {
-    const hub = new WatchHub(revision(0), noJob);
-    const stop = new AbortController();
-    const { commits } = hub.watch(undefined, stop.signal);
-    const read = take(commits, 1);
-    stop.abort();
-    expect(await read).toEqual([]);
-    expect(hub.watchers).toBe(0);
-  });
-
-  test("closing ends every watch with a reason", async () => {
-    const hub = new WatchHub(revision(0), noJob);
-    const { commits } = hub.watch(undefined, never);
-    const read = take(commits, 1);
-    hub.close();
-    await expect(read).rejects.toMatchObject({ code: "unavailable" });
-    expect(() => hub.watch(undefined, never)).toThrow(/stopping/);
-  });
-
-  test("a job is told as it was submitted, whatever became of it since", async () => {
-    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
-    const now: Job = { ...aJob, closed };
-    const hub = new WatchHub(revision(0), (id) => (id === now.id ? now : undefined));
-    const submitted = { job: aJob, progress: freshProgress(1), only: undefined };
-    const cancelled = { ...submitted, job: now, progress: afterClosing(freshProgress(1), now) };
-    hub.publish({ ...aCommit(1), jobs: new Map([[aJob.id, submitted]]) });
-    hub.publish({ ...aCommit(2), jobs: new Map([[aJob.id, cancelled]]) });
-    const seen: unknown[] = [];
-    for await (const { jobs } of hub.watch(revision(0), never).commits) {
-      seen.push(...jobs);
-      if (seen.length === 2) break;
+  test("the history is bounded in bytes", () => {
+    const { hub } = aHub();
+    const large = { ...aJob(), spec: aSpec({ script: "x".repeat(1024 * 1024 - 100) }) };
+    const cancelled: Job = {
+      ...large,
+      closed: { kind: "cancelled", atMs: 5, by: "me", reason: "because" },
+    };
+    const snapshot = {
+      ...submitted(cancelled),
+      progress: afterClosing(freshProgress(1), cancelled),
+    };
+    for (let at = 1; at <= 100; at++) {
+      hub.publish({ ...aCommit(at), jobs: new Map([[cancelled.id, snapshot]]) });
     }
-    expect(seen).toEqual([
-      [aJob.id, submitted],
-      [aJob.id, cancelled],
+    expect(hub.costs.historyBytes).toBeLessThanOrEqual(limits.watchHistoryBytesMax);
+    expect(() => watch(hub, { afterRevision: 30 })).toThrow(/no longer kept/);
+    expect(() => watch(hub, { afterRevision: 50 })).not.toThrow();
+  });
+
+  test("a job is shown as it was submitted, whatever became of it since", () => {
+    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+    const now: Job = { ...aJob(), closed };
+    const { hub, settle } = aHub(0, () => now);
+    const cancelled = { ...submitted(now), progress: afterClosing(freshProgress(1), now) };
+    hub.publish(aCommit(1));
+    hub.publish({ ...aCommit(2), jobs: new Map([[now.id, cancelled]]) });
+    const { events } = watch(hub, { afterRevision: 0 });
+    settle();
+    const states = events.map((event) => (event.kind === "job" ? event.job.state : event.kind));
+    expect(states).toEqual(["sync", "pending", "cancelled"]);
+  });
+
+  test("the submission of a removed job is no longer kept", () => {
+    const { hub, settle } = aHub(0, (id) => (id === 1 ? undefined : aJob(id)));
+    hub.publish(aCommit(1));
+    hub.publish(aCommit(2, [aJob(2)]));
+    const all = watch(hub, { afterRevision: 0 });
+    const other = watch(hub, { afterRevision: 0, jobId: "2" });
+    settle();
+    expect(all.ends[0]?.error).toMatchObject({ code: "compacted" });
+    expect(other.revisions()).toEqual([0, 2]);
+  });
+
+  test("a task that one commit moved several times is shown once, as it ended", () => {
+    const { hub, settle } = aHub();
+    const rows = (["waiting", "assigned"] as const).map((kind): Task => {
+      const state =
+        kind === "waiting"
+          ? ({ kind, notBeforeMs: 1 } as const)
+          : ({ kind, nodeId: nodeId("w1"), assignedAtMs: 2 } as const);
+      return { jobId: jobId(1), index: 0, attempt: 1, failures: 0, losses: 0, past: [], state };
+    });
+    const { events } = watch(hub, { kinds: ["task"] });
+    hub.publish({ ...aCommit(1), changes: rows.map((row) => ({ table: "task", row })) });
+    settle();
+    const states = events.map((event) => (event.kind === "task" ? event.task.state : event.kind));
+    expect(states).toEqual(["sync", "assigned"]);
+  });
+});
+
+describe("costs", () => {
+  test("an event is rendered once for all watches of a format", () => {
+    const { hub, settle } = aHub();
+    const watches = Array.from({ length: 50 }, () => watch(hub));
+    watches.push(watch(hub, { kinds: ["job"] }), watch(hub, { jobId: "7" }));
+    settle();
+    hub.publish(aCommit(1, jobs(1_000)));
+    settle();
+    expect(watches.map(({ events }) => events.length - 1)).toEqual([
+      ...Array.from({ length: 51 }, () => 1_000),
+      1,
     ]);
+    expect(hub.costs.renders).toBe(1_000);
   });
 
-  test("what a removed job said at its submission is no longer kept", async () => {
-    const hub = new WatchHub(revision(0), noJob);
-    const submitted = { job: aJob, progress: freshProgress(1), only: undefined };
-    hub.publish({ ...aCommit(1), jobs: new Map([[aJob.id, submitted]]) });
-    hub.publish(aCommit(2));
-    const { commits } = hub.watch(revision(0), never);
-    await expect(take(commits, 1)).rejects.toThrow(/no longer kept \(only after 1\)/);
-    expect(await take(hub.watch(revision(1), never).commits, 1)).toEqual([2]);
+  test("a commit looks only at the watches that it concerns", () => {
+    const { hub, settle } = aHub(0, (id) => aJob(id, id === 3 ? "b" : "a"));
+    const idle = Array.from({ length: 900 }, (_, at) =>
+      watch(hub, { jobId: String(1_000 + at) }, aReader(), { connection: {} }),
+    );
+    const ofGroup = watch(hub, { group: "b" });
+    const ofNodes = watch(hub, { kinds: ["node"] });
+    const concerned = watch(hub, { jobId: "2" });
+    settle();
+    hub.publish(aCommit(1, [aJob(1, "a"), aJob(2, "a")]));
+    settle();
+    expect(hub.costs).toMatchObject({ looks: 1, renders: 1 });
+    expect(concerned.kinds()).toEqual(["sync", "job"]);
+    hub.publish(aCommit(2, [aJob(3, "b")]));
+    settle();
+    expect(hub.costs).toMatchObject({ looks: 2, renders: 2 });
+    expect(ofGroup.kinds()).toEqual(["sync", "job"]);
+    expect([ofNodes, ...idle].every(({ events }) => events.length === 1)).toBe(true);
   });
 
-  test("watches are limited", () => {
-    const hub = new WatchHub(revision(0), noJob);
-    for (let at = 0; at < limits.watchesMax; at++) hub.watch(undefined, never);
-    expect(() => hub.watch(undefined, never)).toThrow(/at most/);
+  test("a large commit is sent in slices, and every watch gets its share of them", () => {
+    const { hub, slice, settle } = aHub();
+    const watches = [watch(hub), watch(hub), watch(hub)];
+    settle();
+    hub.publish(aCommit(1, jobs(10_000)));
+    for (let slices = 1; slices <= 10; slices++) {
+      slice();
+      const perSlice = limits.watchRendersPerSliceMax + limits.watchBlockEventsMax;
+      expect(hub.costs.renders).toBeLessThanOrEqual(slices * perSlice);
+      const counts = watches.map(({ events }) => events.length);
+      expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(perSlice);
+    }
+    settle();
+    expect(watches.map(({ events }) => events.length)).toEqual([10_001, 10_001, 10_001]);
+  });
+
+  test("nothing rendered stays when everybody has read it", () => {
+    const { hub, settle } = aHub();
+    watch(hub);
+    hub.publish(aCommit(1, jobs(1_000)));
+    settle();
+    expect(hub.costs).toMatchObject({ renders: 1_000, renderedBytes: 0 });
+  });
+});
+
+describe("slow readers", () => {
+  const bytesOf = (events: readonly WatchEventView[]): number => JSON.stringify(events).length;
+
+  test("one that takes nothing is sent a bounded number of bytes, and more when it reads", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1, jobs(5_000)));
+    settle();
+    const bound = limits.watchUnsentBytesMax + 2 * limits.watchBlockBytesMax;
+    expect(bytesOf(slow.events)).toBeLessThan(bound);
+    for (let round = 0; round < 100; round++) {
+      slow.take();
+      settle();
+    }
+    expect(slow.events).toHaveLength(5_001);
+  });
+
+  test("one that takes nothing between two beats is dropped, with where to resume", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1));
+    hub.publish(aCommit(2, jobs(5_000)));
+    settle();
+    slow.take();
+    settle();
+    slow.beat();
+    slow.take();
+    settle();
+    slow.beat(); // it has taken something since the last
+    expect(slow.ends).toEqual([]);
+    expect(slow.beat()).toBe(true);
+    expect(slow.ends).toMatchObject([{ error: { code: "exhausted", revision: 1 }, isCut: false }]);
+    expect(slow.ends[0]?.error.message).toContain("resume from revision 1");
+    expect(hub.watchers).toBe(0);
+    const again = watch(hub, { afterRevision: 1 });
+    settle();
+    expect(again.events).toHaveLength(5_001);
+  });
+
+  test("together they hold no more than there is for all: the longest blocked are cut off", () => {
+    const { hub, settle } = aHub();
+    const readers = Array.from({ length: 4 }, () => watch(hub));
+    const large = (id: number): Job => ({
+      ...aJob(id),
+      spec: aSpec({ script: "x".repeat(512 * 1024) }),
+    });
+    const slow: ReturnType<typeof watch>[] = [];
+    for (let at = 1; at <= 100; at++) {
+      slow.push(watch(hub, {}, aReader(false)));
+      settle();
+      const job = large(at);
+      const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+      const snapshot = { ...submitted({ ...job, closed }), progress: freshProgress(1) };
+      hub.publish({ ...aCommit(at), jobs: new Map([[job.id, snapshot]]) });
+      settle();
+      for (const { ends, take } of slow) if (ends.length > 0) take();
+      const oneMore = 2 * 1024 * 1024;
+      expect(hub.costs.renderedBytes).toBeLessThan(limits.watchRenderedBytesMax + oneMore);
+    }
+    const dropped = slow.filter(({ ends }) => ends.length > 0);
+    expect(dropped.length).toBeGreaterThan(0);
+    expect(dropped[0]?.ends).toMatchObject([{ error: { code: "exhausted" }, isCut: true }]);
+    expect(slow.indexOf(dropped.at(-1) as (typeof slow)[0])).toBeLessThan(99);
+    settle();
+    for (const { events, ends } of readers) expect([events.length, ends.length]).toEqual([101, 0]);
+  });
+
+  test("one that falls behind the history has to list again", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1, jobs(20_000)));
+    settle();
+    for (let at = 2; at <= 7; at++) hub.publish(aCommit(at, jobs(20_000)));
+    slow.take();
+    settle();
+    expect(slow.ends[0]?.error).toMatchObject({ code: "compacted", revision: undefined });
+  });
+});
+
+describe("bookmarks", () => {
+  test("an idle watch learns how far it is, and only when that is news", () => {
+    const { hub, settle } = aHub(5);
+    const idle = watch(hub, { jobId: "99" });
+    settle();
+    expect(idle.beat()).toBe(false);
+    for (let at = 6; at <= 50; at++) hub.publish(aCommit(at));
+    settle();
+    expect(idle.beat()).toBe(true);
+    expect(idle.beat()).toBe(false);
+    expect(idle.events.slice(1)).toEqual([{ kind: "bookmark", revision: 50 }]);
+  });
+
+  test("a bookmark never overtakes an event", () => {
+    const { hub, settle } = aHub();
+    const reader = watch(hub);
+    settle();
+    hub.publish(aCommit(1));
+    expect(reader.beat()).toBe(false);
+    settle();
+    expect(reader.beat()).toBe(true);
+    expect(reader.kinds()).toEqual(["sync", "job", "bookmark"]);
+  });
+
+  test("an idle watch is never behind, however much it does not concern happens", () => {
+    const { hub, settle } = aHub();
+    const idle = watch(hub, { jobId: "99" });
+    settle();
+    for (let at = 1; at <= 7; at++) hub.publish(aCommit(at, jobs(20_000).slice(100)));
+    hub.publish(aCommit(8, [aJob(99)]));
+    settle();
+    expect([idle.kinds(), idle.ends]).toEqual([["sync", "job"], []]);
+  });
+});
+
+describe("limits and ends", () => {
+  const open = (hub: WatchHub, count: number, caller: () => object, query = {}): void => {
+    for (let at = 0; at < count; at++) watch(hub, query, aReader(), caller());
+  };
+
+  test("one connection, one address and all together have a limit each", () => {
+    const { hub } = aHub();
+    const connection = {};
+    open(hub, limits.watchesPerConnectionMax, () => ({ connection, address: "a" }));
+    expect(() => open(hub, 1, () => ({ connection, address: "a" }))).toThrow(/on one connection/);
+    const left = limits.watchesPerAddressMax - limits.watchesOfOneJobReserve;
+    open(hub, left - limits.watchesPerConnectionMax, () => ({ connection: {}, address: "a" }));
+    const more = () => ({ connection: {}, address: "a" });
+    expect(() => open(hub, 1, more)).toThrow(/from one address/);
+    expect(() => open(hub, 1, more, { jobId: "1" })).not.toThrow();
+    let at = 0;
+    const others = () => ({ connection: {}, address: `b${at++}` });
+    open(hub, limits.watchesMax - limits.watchesOfOneJobReserve - left - 1, others);
+    expect(() => open(hub, 1, others)).toThrow(/on this server/);
+    open(hub, limits.watchesOfOneJobReserve, others, { jobId: "1" });
+    expect(() => open(hub, 1, others, { jobId: "1" })).toThrow(/on this server/);
+    expect(hub.watchers).toBe(limits.watchesMax);
+  });
+
+  test("a place that was given back can be taken again", () => {
+    const { hub } = aHub();
+    const watches = Array.from({ length: limits.watchesPerConnectionMax }, () => watch(hub));
+    expect(() => watch(hub)).toThrow(/on one connection/);
+    watches[0]?.close();
+    watches[0]?.close();
+    watch(hub);
+    expect(() => watch(hub)).toThrow(/on one connection/);
+  });
+
+  test("closing ends every watch with a reason and where to resume", () => {
+    const { hub, settle } = aHub();
+    const { ends } = watch(hub, { group: "g" });
+    settle();
+    hub.publish(aCommit(1));
+    hub.close();
+    expect(ends).toMatchObject([{ error: { code: "unavailable", revision: 1 } }]);
+    expect(() => watch(hub)).toThrow(/stopping/);
+  });
+
+  test("a removed job is an event of its group and of no other", () => {
+    const { hub, settle } = aHub();
+    const [ours, others] = [watch(hub, { group: "a" }), watch(hub, { group: "b" })];
+    settle();
+    hub.publish({
+      ...aCommit(1, []),
+      changes: [{ table: "job", removed: jobId(1), indexes: [] }],
+      removedFrom: new Map([[jobId(1), groupId("a")]]),
+    });
+    settle();
+    expect([ours.kinds(), others.kinds()]).toEqual([["sync", "removed"], ["sync"]]);
   });
 });

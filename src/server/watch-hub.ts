@@ -1,146 +1,232 @@
-import type { Revision } from "../core/model/ids.ts";
+import { type Revision, revision } from "../core/model/ids.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Commit } from "./open-batch.ts";
-import type { JobLookup, KeptCommit } from "./kept-commit.ts";
-import { keepCommit, restoreCommit } from "./kept-commit.ts";
+import { RenderedEvents } from "./rendered-events.ts";
+import { mayConcern, nextBlock, type WatchSource } from "./watch-entries.ts";
+import type { WatchFilter } from "./watch-filter.ts";
+import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "./watch-format.ts";
+import { WatchHistory } from "./watch-history.ts";
+import { WatchIndex } from "./watch-index.ts";
+import { WatchPlaces } from "./watch-places.ts";
+import { Watcher } from "./watcher.ts";
 
-export interface Watch {
-  readonly from: Revision;
-  readonly commits: AsyncIterable<Commit>;
-  /** For a reader that ends before it has read anything. */
-  readonly close: () => void;
+export interface WatchOptions {
+  /** Events after this revision; undefined: from now on. */
+  readonly after: Revision | undefined;
+  readonly filter: WatchFilter;
+  readonly format: WatchFormat;
+  readonly sink: WatchSink;
+  readonly caller: WatchCaller;
 }
 
 /**
- * Hands every durable commit to everyone who watches, in order and without gaps. Keeps the latest
- * commits: a watcher has a place in them and nothing of its own, so that one that does not read
- * holds no memory, and one that comes back goes on from the revision it saw last. Whoever falls
- * behind what is kept is told so.
+ * Sends every durable commit to every watch that it concerns, in order and without gaps
+ * (docs/design/watches.md).
+ *
+ * A watch has a place in the history and sends from there what its filter wants, block by block, as
+ * fast as its reader takes it:
+ *
+ *     idle ──a commit concerns it──► queued ──its reader is behind──► blocked
+ *      ▲                             │    ▲                              │
+ *      └───────it has sent all───────┘    └────its reader caught up──────┘
+ *
+ * Queued watches have their turns one after the other, in slices between which commands are decided.
  */
 export class WatchHub {
-  #history: KeptCommit[] = [];
-  /** How many commits were in the history before its first: places count on. */
-  #dropped = 0;
-  #head = 0;
-  #historyChanges = 0;
-  readonly #jobOf: JobLookup;
-  /** For each watcher, what wakes it. */
-  readonly #watchers = new Set<{ wake: () => void }>();
-  /** The revision before the oldest commit that is kept. */
-  #compacted: Revision;
-  #latest: Revision;
+  readonly #history: WatchHistory;
+  readonly #rendered: RenderedEvents;
+  readonly #soon: (run: () => void) => void;
+  readonly #places = new WatchPlaces();
+  readonly #index = new WatchIndex<Watcher>();
+  readonly #watchers = new Set<Watcher>();
+  /** In the order of their turns. */
+  readonly #queued = new Set<Watcher>();
+  readonly #blocked = new Set<Watcher>();
+  /** Whose readers have not taken all that was sent; the one that waits longest first. */
+  readonly #behind = new Set<Watcher>();
+  #isScheduled = false;
   #closed: AppError | undefined = undefined;
+  #looks = 0;
 
-  /** `jobOf` gives the job as it is now, or undefined when it was removed. */
-  constructor(revision: Revision, jobOf: JobLookup) {
-    this.#jobOf = jobOf;
-    this.#compacted = revision;
-    this.#latest = revision;
+  constructor(
+    at: Revision,
+    options: { readonly source: WatchSource; readonly soon: (run: () => void) => void },
+  ) {
+    this.#history = new WatchHistory(at);
+    this.#rendered = new RenderedEvents(options.source);
+    this.#soon = options.soon;
   }
 
   get watchers(): number {
-    return this.#watchers.size;
+    return this.#places.total;
+  }
+
+  /** For tests: watches that commits looked at, events rendered, and bytes of both memories. */
+  get costs(): {
+    readonly looks: number;
+    readonly renders: number;
+    readonly renderedBytes: number;
+    readonly historyBytes: number;
+  } {
+    const { renders, bytes } = this.#rendered;
+    return { looks: this.#looks, renders, renderedBytes: bytes, historyBytes: this.#history.bytes };
   }
 
   publish(commit: Commit): void {
-    this.#latest = commit.revision;
-    this.#history.push(keepCommit(commit));
-    this.#historyChanges += commit.changes.length;
-    this.#compact();
-    for (const { wake } of this.#watchers) wake();
+    const place = this.#history.end;
+    this.#history.push(commit);
+    if (this.#watchers.size === 0) return;
+    this.#index.concerned(commit, (watcher) => {
+      this.#looks++;
+      if (watcher.state !== "idle") return;
+      watcher.moveTo(place, revision(commit.revision - 1));
+      this.#queue(watcher);
+    });
   }
 
-  #compact(): void {
-    while (this.#historyChanges > limits.watchHistoryChangesMax) {
-      const oldest = this.#history[this.#head];
-      if (oldest === undefined) break;
-      this.#head++;
-      this.#historyChanges -= oldest.changeCount;
-      this.#compacted = oldest.revision;
-    }
-    if (this.#head > 1_024 && this.#head * 2 > this.#history.length) {
-      this.#history = this.#history.slice(this.#head);
-      this.#dropped += this.#head;
-      this.#head = 0;
-    }
-  }
-
-  /** Commits after `after` (undefined: from now on), until `signal` aborts. */
-  watch(after: Revision | undefined, signal: AbortSignal): Watch {
+  /** Throws AppError when it cannot be had. Its first event is a "sync". */
+  open({ after, filter, format, sink, caller }: WatchOptions): OpenWatch {
     if (this.#closed !== undefined) throw this.#closed;
-    if (this.#watchers.size >= limits.watchesMax) {
-      throw new AppError("exhausted", `at most ${limits.watchesMax} watches at once`);
-    }
-    const from = after ?? this.#latest;
-    if (from > this.#latest) {
-      throw new AppError(
-        "invalid_argument",
-        `revision ${from} has not happened yet; the newest is ${this.#latest}`,
-        { field: "afterRevision" },
-      );
-    }
-    if (from < this.#compacted) throw this.#noLonger(from, this.#compacted);
-    const watcher = { wake: (): void => undefined };
+    const from = after ?? this.#history.latest;
+    const place = this.#history.placeAfter(from);
+    const leave = this.#places.take(caller, filter.jobId !== undefined);
+    const watcher = new Watcher({ filter, format, sink, leave }, place, from);
     this.#watchers.add(watcher);
-    const close = (): void => void this.#watchers.delete(watcher);
-    return { from, commits: this.#read(from, watcher, signal), close };
+    this.#index.add(watcher);
+    this.#queue(watcher);
+    return { close: () => this.#remove(watcher), beat: () => this.#beat(watcher) };
   }
 
-  async *#read(
-    from: Revision,
-    watcher: { wake: () => void },
-    signal: AbortSignal,
-  ): AsyncGenerator<Commit> {
-    const stop = (): void => watcher.wake();
-    signal.addEventListener("abort", stop);
-    let seen = from;
-    let place = this.#placeAfter(from);
+  #queue(watcher: Watcher): void {
+    watcher.state = "queued";
+    this.#queued.add(watcher);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#soon(() => {
+      this.#isScheduled = false;
+      this.#slice();
+    });
+  }
+
+  /** Gives some watches a turn each; what is left waits until others had theirs. */
+  #slice(): void {
+    const rendersMax = this.#rendered.renders + limits.watchRendersPerSliceMax;
+    let sends = 0;
+    for (const watcher of this.#queued) {
+      if (sends++ >= limits.watchSendsPerSliceMax || this.#rendered.renders >= rendersMax) break;
+      if (!this.#rendered.makeRoom()) return this.#dropSlowest();
+      this.#queued.delete(watcher);
+      this.#turn(watcher);
+    }
+    if (this.#queued.size > 0) this.#schedule();
+    else if (this.#blocked.size === 0) this.#rendered.clear();
+  }
+
+  #turn(watcher: Watcher): void {
     try {
-      while (!signal.aborted) {
-        if (seen < this.#compacted) throw this.#noLonger(seen, this.#compacted);
-        const kept = this.#history[place - this.#dropped];
-        if (kept !== undefined) {
-          const commit = restoreCommit(kept, this.#jobOf);
-          if (commit === undefined) throw this.#noLonger(seen, kept.revision);
-          place++;
-          seen = kept.revision;
-          yield commit;
-          continue;
-        }
-        if (this.#closed !== undefined) throw this.#closed;
-        await new Promise<void>((resolve) => {
-          watcher.wake = resolve;
-        });
+      const isMore = this.#fill(watcher);
+      this.#flush(watcher);
+      if (!isMore) watcher.state = "idle";
+      else if (watcher.unsentBytes < limits.watchUnsentBytesMax) this.#queue(watcher);
+      else {
+        watcher.state = "blocked";
+        this.#blocked.add(watcher);
       }
-    } finally {
-      signal.removeEventListener("abort", stop);
-      this.#watchers.delete(watcher);
+    } catch (error) {
+      this.#flush(watcher);
+      this.#end(watcher, AppError.from(error, "watch"), false);
     }
   }
 
-  /** Where the first commit after a revision is, or will be. */
-  #placeAfter(from: Revision): number {
-    let low = this.#head;
-    let high = this.#history.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#history[middle]?.revision ?? 0) <= from) low = middle + 1;
-      else high = middle;
+  /** Collects what one turn sends; whether there is more after it. */
+  #fill(watcher: Watcher): boolean {
+    if (!watcher.isGreeted) watcher.greet();
+    for (let scans = 0; scans < limits.watchRendersPerSliceMax; scans++) {
+      if (watcher.collectedBytes >= limits.watchBlockBytesMax) return true;
+      const commit = this.#history.at(watcher.place, watcher.seen);
+      if (commit === undefined) {
+        watcher.seen = this.#history.latest;
+        return false;
+      }
+      const isFor = watcher.block > 0 || mayConcern(commit, watcher.filter);
+      const block = isFor ? nextBlock(commit, watcher.filter, watcher.block) : undefined;
+      if (block === undefined) {
+        watcher.moveTo(watcher.place + 1, commit.revision);
+        continue;
+      }
+      const selected = this.#rendered.select(commit, block, watcher);
+      watcher.collect(selected.bytes, selected.block);
+      watcher.block = block + 1;
     }
-    return this.#dropped + low;
+    return true;
   }
 
-  #noLonger(from: Revision, only: Revision): AppError {
-    return new AppError(
-      "compacted",
-      `changes after revision ${from} are no longer kept (only after ${only}); ` +
-        "list again and watch from the revision of that answer",
-    );
+  #flush(watcher: Watcher): void {
+    watcher.flush(() => this.#taken(watcher));
+    if (watcher.unsentBytes > 0) this.#behind.add(watcher);
+  }
+
+  #taken(watcher: Watcher): void {
+    if (watcher.unsentBytes === 0) this.#behind.delete(watcher);
+    const isRoom = watcher.unsentBytes < limits.watchUnsentBytesMax / 2;
+    if (watcher.state === "blocked" && isRoom) {
+      this.#blocked.delete(watcher);
+      this.#queue(watcher);
+    } else if (this.#queued.size > 0) this.#schedule();
+    else if (this.#blocked.size === 0) this.#rendered.clear();
+  }
+
+  #beat(watcher: Watcher): boolean {
+    if (watcher.state === "over") return false;
+    if (watcher.isStuckSinceBeat()) {
+      this.#end(watcher, tooSlow("took nothing for too long"), false);
+      return true;
+    }
+    if (watcher.state !== "idle") return false;
+    const isNews = watcher.bookmark(this.#history.latest);
+    this.#flush(watcher);
+    return isNews;
+  }
+
+  /**
+   * Readers hold all the memory there is for events: those that waited longest go. The hub goes on
+   * when their memory has come back, which `#taken` notices.
+   */
+  #dropSlowest(): void {
+    let count = 0;
+    for (const watcher of this.#behind) {
+      if (count++ >= limits.watchSendsPerSliceMax) break;
+      this.#behind.delete(watcher);
+      this.#end(watcher, tooSlow("is the slowest, and the memory for events is used up"), true);
+    }
+  }
+
+  #end(watcher: Watcher, error: AppError, isCut: boolean): void {
+    if (watcher.state === "over") return;
+    const seen = watcher.state === "idle" ? this.#history.latest : watcher.seen;
+    this.#remove(watcher);
+    watcher.end(error, seen, isCut);
+  }
+
+  #remove(watcher: Watcher): void {
+    if (watcher.state === "over") return;
+    watcher.state = "over";
+    this.#watchers.delete(watcher);
+    this.#queued.delete(watcher);
+    this.#blocked.delete(watcher);
+    this.#index.remove(watcher);
+    watcher.leave();
   }
 
   close(): void {
     this.#closed = new AppError("unavailable", "the server is stopping");
-    for (const { wake } of this.#watchers) wake();
+    for (const watcher of this.#watchers) this.#end(watcher, this.#closed, false);
   }
 }
+
+const tooSlow = (why: string): AppError => new AppError("exhausted", `the reader ${why}`);

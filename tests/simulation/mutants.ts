@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
     "closed",
   ]),
   edit("resume-skips", "watch-has-no-gaps", "a resumed watch starts one revision late", [
-    "server/watch-hub.ts",
+    "server/watch-history.ts",
     "?? 0) <= from) low = middle + 1",
     "?? 0) <= from + 1) low = middle + 1",
   ]),

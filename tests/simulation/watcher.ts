@@ -1,5 +1,6 @@
 import { AppError } from "../../src/lib/errors.ts";
 import type { JobView, WatchEventView } from "../../src/server/views.ts";
+import { readWatch } from "../support/read-watch.ts";
 import { noGapBetween } from "./checkers.ts";
 import { Pipe } from "./pipe.ts";
 import type { Seeded } from "./random.ts";
@@ -96,7 +97,7 @@ export class Watcher {
       if (operations === undefined) return die();
       trace.line(`watcher: follows after ${after}`);
       const serve = async (): Promise<void> => {
-        for await (const event of operations.watch({ afterRevision: after }, abort.signal)) {
+        for await (const event of readWatch(operations, { afterRevision: after }, abort.signal)) {
           witness.shown("an event", event.revision);
           const isLost = this.#options.seams.watchLosesEvents && random.chance(0.05);
           if (isLost) continue;
@@ -173,8 +174,11 @@ export class Watcher {
 const endedOf = ({ tasks }: JobView): number =>
   tasks.succeeded + tasks.failed + tasks.cancelled + tasks.expired + tasks.skipped;
 
-/** A job as watchers and lists must agree on it: why it waits is told by lists only. */
+/**
+ * A job as watchers and lists must agree on it, as JSON: events come as that. Only lists say why a job
+ * is pending.
+ */
 export function comparable(job: JobView): unknown {
   const { revision: _revision, reason: _reason, ...rest } = job;
-  return rest;
+  return JSON.parse(JSON.stringify(rest));
 }

@@ -17,6 +17,8 @@ export interface CallContext {
   readonly headers: IncomingHttpHeaders;
   /** Address and port of the caller. */
   readonly peer: string;
+  /** The same object for all calls of one connection. */
+  readonly connection: object;
 }
 
 export interface CallListener {
@@ -85,6 +87,10 @@ export class GrpcCall implements CallContext {
     return `${remoteAddress}:${remotePort}`;
   }
 
+  get connection(): object {
+    return this.#stream.session ?? this.#stream;
+  }
+
   /** How many messages wait for the peer to read. */
   get queued(): number {
     return this.#unsent;
@@ -146,6 +152,23 @@ export class GrpcCall implements CallContext {
     });
     this.#answer.add(bytes);
     return isTaken;
+  }
+
+  /** Sends messages that are framed already. `taken` is called when they have left, or never will. */
+  sendFrames(frames: readonly Buffer[], taken: () => void): void {
+    const last = frames.at(-1);
+    if (!this.#canSend || last === undefined) return taken();
+    const stream = this.#stream;
+    if (!stream.headersSent) stream.respond(HEADERS, WITH_TRAILERS);
+    if (frames.length > 1) stream.cork();
+    for (const frame of frames.slice(0, -1)) stream.write(frame);
+    stream.write(last, taken);
+    if (frames.length > 1) stream.uncork();
+  }
+
+  /** Drops what was sent and not read. Callers see RESOURCE_EXHAUSTED. */
+  cut(): void {
+    this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   drained(then: () => void): void {

@@ -7,6 +7,7 @@ import { bidiHandler, type Connect } from "./bidi.ts";
 import type { CallContext, GrpcCall } from "./call.ts";
 import { type Method, pathOf } from "./codec.ts";
 import type { OfBytes } from "./of-bytes.ts";
+import { PushedFrames, pushHandler } from "./pushed-frames.ts";
 import { streamHandler } from "./stream.ts";
 import { unaryHandler } from "./unary.ts";
 import { type GrpcStatus, toGrpcStatus } from "./status.ts";
@@ -28,17 +29,17 @@ type Output<M extends AnyMethod> = MessageShape<M["output"]>;
 /**
  * What answers a method, by its kind. Refusals are thrown as AppError.
  * - one answer: a promise of it.
- * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read.
+ * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read; or
+ *   frames that many calls share, pushed by whoever has them.
  * - both ways: see `Connect`.
  */
 type Handler<M extends AnyMethod> = {
   readonly unary:
     | ((request: Input<M>, context: CallContext) => Promise<Output<M>>)
     | OfBytes<M["output"]>;
-  readonly server_streaming: (
-    request: Input<M>,
-    context: StreamContext,
-  ) => AsyncIterable<Output<M>>;
+  readonly server_streaming:
+    | ((request: Input<M>, context: StreamContext) => AsyncIterable<Output<M>>)
+    | PushedFrames<M["input"], M["output"]>;
   readonly bidi_streaming: Connect<Input<M>, Output<M>>;
   readonly client_streaming: never;
 }[M["methodKind"]];
@@ -124,6 +125,7 @@ function implement(method: Method, handler: unknown, host: ServiceHost): Serve {
     case "unary":
       return unaryHandler(method, handler as Parameters<typeof unaryHandler>[1], host);
     case "server_streaming":
+      if (handler instanceof PushedFrames) return pushHandler(method, handler, host);
       return streamHandler(method, handler as Parameters<typeof streamHandler>[1], host);
     case "bidi_streaming":
       return bidiHandler(method, handler as Parameters<typeof bidiHandler>[1], host);

@@ -39,6 +39,8 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
  */
 const CODE_KEY = "busbar-code";
 const FIELD_KEY = "busbar-field";
+/** Where a watch that ended can be resumed. */
+const REVISION_KEY = "busbar-revision";
 
 export interface GrpcStatus {
   readonly code: number;
@@ -51,6 +53,7 @@ export function toGrpcStatus(error: unknown): GrpcStatus {
   const known = AppError.from(error, "internal error");
   const metadata: Record<string, string> = { [CODE_KEY]: known.code };
   if (known.field !== undefined) metadata[FIELD_KEY] = toHeader(known.field);
+  if (known.revision !== undefined) metadata[REVISION_KEY] = String(known.revision);
   return { code: CODES[known.code], details: toMessage(known), metadata };
 }
 

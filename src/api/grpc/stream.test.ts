@@ -1,6 +1,6 @@
-import { create } from "@bufbuild/protobuf";
-import { type Client, status } from "@grpc/grpc-js";
-import { afterEach, expect, test } from "vitest";
+import { create, type DescMessage } from "@bufbuild/protobuf";
+import { type Client, type ServiceError, status } from "@grpc/grpc-js";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   Agents,
   type AgentMessage,
@@ -16,6 +16,7 @@ import { createGrpcServer } from "./server.ts";
 import { defineService, type GrpcService } from "./service.ts";
 import { busbarService } from "../native/service.ts";
 import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
+import { fakeWatch } from "../native/testing/fake-watch.ts";
 import { collect, connect, failure, openBidi, openUnread, stream } from "./testing/grpc-client.ts";
 import { settle, until, whenSettled } from "./testing/until.ts";
 import { aJob } from "../native/testing/view-builders.ts";
@@ -41,109 +42,147 @@ async function serve(service: GrpcService, drainMs = 200) {
   return { server, client };
 }
 
-/** An endless watch of large events that counts how often it was asked, and notes its end. */
-function endlessWatch() {
+/** Their messages do not matter here. */
+type AnyStream = Parameters<typeof stream<DescMessage, DescMessage>>[1];
+type Piece = "large" | "small";
+type Pieces = (signal: AbortSignal) => AsyncGenerator<Piece>;
+
+/** What is sent is pulled from a source by the call, or pushed by whoever has it. */
+const KINDS = [
+  {
+    name: "pulled",
+    method: Busbar.method.readOutput as AnyStream,
+    overrides: (pieces: Pieces): Partial<Operations> => ({
+      async *readOutput(_, signal) {
+        for await (const piece of pieces(signal)) {
+          const data = Buffer.alloc(piece === "large" ? 4 * 1_024 : 1);
+          yield { data, truncated: false };
+        }
+      },
+    }),
+  },
+  {
+    name: "pushed",
+    method: Busbar.method.watch as AnyStream,
+    overrides: (pieces: Pieces): Partial<Operations> => ({
+      watch: fakeWatch(async function* (_, signal) {
+        let revision = 0;
+        for await (const piece of pieces(signal)) {
+          const job = aJob({ reason: "x".repeat(piece === "large" ? 4 * 1_024 : 1) });
+          yield { kind: "job", revision: ++revision, job };
+        }
+      }),
+    }),
+  },
+] as const;
+
+/** Endless large pieces; counts how often it was asked, and notes its end. */
+function endless() {
   const source = { pulled: 0, isClosed: false };
-  const watch: Operations["watch"] = async function* () {
+  const pieces: Pieces = async function* () {
     try {
-      const job = aJob({ reason: "x".repeat(4 * 1_024) });
       for (;;) {
         source.pulled += 1;
-        yield { kind: "job", revision: source.pulled, job };
+        yield "large";
       }
     } finally {
       source.isClosed = true;
     }
   };
-  return { source, watch };
+  return { source, pieces };
 }
 
-/** A watch that says nothing after its beginning until it is told to end. */
-function quietWatch() {
+/** Says nothing after its beginning until it is told to end. */
+function quiet() {
   const source = { isClosed: false };
-  const watch: Operations["watch"] = async function* (_, signal) {
+  const pieces: Pieces = async function* (signal) {
     try {
-      yield { kind: "sync", revision: 1 };
+      yield "small";
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {
       source.isClosed = true;
     }
   };
-  return { source, watch };
+  return { source, pieces };
 }
 
-test("a source is not pulled while the caller does not read, and goes on when it does", async () => {
-  const { source, watch } = endlessWatch();
-  const { server } = await serve(busbarService(createFakeOperations({ watch }), silent));
-  const call = openUnread(server.address, Busbar.method.watch);
-  closers.push(() => call.close());
-  // A window of 64 KiB and a buffer of 16 KiB; then it must stop.
-  const pulledUnread = await whenSettled(() => source.pulled);
-  expect(pulledUnread).toBeGreaterThan(1);
-  expect(pulledUnread).toBeLessThan(40);
-  call.read();
-  await until(() => source.pulled > pulledUnread + 100, "reading lets it go on");
-  call.close();
-  await until(() => source.isClosed, "the source was closed");
-});
+describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
+  const serviceOf = (pieces: Pieces): GrpcService =>
+    busbarService(createFakeOperations(overrides(pieces)), silent);
 
-test("a caller that goes away closes the source, also one that has nothing to say", async () => {
-  const { source, watch } = quietWatch();
-  const { client } = await serve(busbarService(createFakeOperations({ watch }), silent));
-  const call = stream(client, Busbar.method.watch);
-  const failed = failure(collect(call));
-  await new Promise((resolve) => call.once("metadata", resolve));
-  call.cancel();
-  expect((await failed).code).toBe(status.CANCELLED);
-  await until(() => source.isClosed, "the source was closed");
-});
-
-test("a caller that never reads and goes away closes the source", async () => {
-  const { source, watch } = endlessWatch();
-  const { server } = await serve(busbarService(createFakeOperations({ watch }), silent));
-  const call = openUnread(server.address, Busbar.method.watch);
-  await whenSettled(() => source.pulled);
-  expect(source.isClosed).toBe(false);
-  call.close();
-  await until(() => source.isClosed, "the source was closed");
-});
-
-test("a caller that never reads does not keep the server from closing", async () => {
-  const { source, watch } = endlessWatch();
-  const { server } = await serve(busbarService(createFakeOperations({ watch }), silent), 50);
-  const call = openUnread(server.address, Busbar.method.watch);
-  closers.push(() => call.close());
-  await until(() => source.pulled > 1, "the first events were sent");
-  await server.close();
-  expect(source.isClosed).toBe(true);
-});
-
-test("closing the server ends streams with words, and calls nobody again", async () => {
-  const { source, watch } = quietWatch();
-  const service = busbarService(createFakeOperations({ watch }), silent);
-  const { client, server } = await serve(service, 60_000);
-  const call = stream(client, Busbar.method.watch);
-  const failed = failure(collect(call));
-  await new Promise((resolve) => call.once("metadata", resolve));
-  await server.close();
-  expect(await failed).toMatchObject({
-    code: status.UNAVAILABLE,
-    details: "the server is stopping; try again soon",
+  test("a source is not pulled while the caller does not read, and goes on when it does", async () => {
+    const { source, pieces } = endless();
+    const { server } = await serve(serviceOf(pieces));
+    const call = openUnread(server.address, method);
+    closers.push(() => call.close());
+    // A window of 64 KiB and a buffer of 16 KiB; then it must stop.
+    const pulledUnread = await whenSettled(() => source.pulled);
+    expect(pulledUnread).toBeGreaterThan(1);
+    expect(pulledUnread).toBeLessThan(40);
+    call.read();
+    await until(() => source.pulled > pulledUnread + 100, "reading lets it go on");
+    call.close();
+    await until(() => source.isClosed, "the source was closed");
   });
-  expect(source.isClosed).toBe(true);
-  expect(warnings).toEqual([]);
+
+  test("a caller that goes away closes the source, also one that has nothing to say", async () => {
+    const { source, pieces } = quiet();
+    const { client } = await serve(serviceOf(pieces));
+    const call = stream(client, method);
+    const failed = failure(collect(call));
+    await new Promise((resolve) => call.once("metadata", resolve));
+    call.cancel();
+    expect((await failed).code).toBe(status.CANCELLED);
+    await until(() => source.isClosed, "the source was closed");
+  });
+
+  test("a caller that never reads and goes away closes the source", async () => {
+    const { source, pieces } = endless();
+    const { server } = await serve(serviceOf(pieces));
+    const call = openUnread(server.address, method);
+    await whenSettled(() => source.pulled);
+    expect(source.isClosed).toBe(false);
+    call.close();
+    await until(() => source.isClosed, "the source was closed");
+  });
+
+  test("a caller that never reads does not keep the server from closing", async () => {
+    const { source, pieces } = endless();
+    const { server } = await serve(serviceOf(pieces), 50);
+    const call = openUnread(server.address, method);
+    closers.push(() => call.close());
+    await until(() => source.pulled > 1, "the first events were sent");
+    await server.close();
+    await until(() => source.isClosed, "the source was closed");
+  });
+
+  test("closing the server ends streams with words, and calls nobody again", async () => {
+    const { source, pieces } = quiet();
+    const service = serviceOf(pieces);
+    const { client, server } = await serve(service, 60_000);
+    const call = stream(client, method);
+    const failed = failure(collect(call));
+    await new Promise((resolve) => call.once("metadata", resolve));
+    await server.close();
+    expect(await failed).toMatchObject({
+      code: status.UNAVAILABLE,
+      details: "the server is stopping; try again soon",
+    });
+    expect(source.isClosed).toBe(true);
+    expect(warnings).toEqual([]);
+  });
 });
 
 test("a stream that does not end is cut off when the time is over", async () => {
-  const watch: Operations["watch"] = async function* () {
-    yield { kind: "sync", revision: 1 };
+  const readOutput: Operations["readOutput"] = async function* () {
+    yield { data: Buffer.alloc(1), truncated: false };
     await new Promise(() => undefined);
   };
   const { client, server } = await serve(
-    busbarService(createFakeOperations({ watch }), silent),
+    busbarService(createFakeOperations({ readOutput }), silent),
     50,
   );
-  const call = stream(client, Busbar.method.watch);
+  const call = stream(client, Busbar.method.readOutput);
   const failed = failure(collect(call));
   await new Promise((resolve) => call.once("metadata", resolve));
   await server.close();
@@ -152,16 +191,17 @@ test("a stream that does not end is cut off when the time is over", async () => 
 });
 
 test("an error in the middle of a stream comes after what was sent before it", async () => {
-  const watch: Operations["watch"] = async function* () {
+  const watch = fakeWatch(async function* () {
     yield { kind: "sync", revision: 1 };
-    throw new AppError("exhausted", "too slow");
-  };
+    throw new AppError("exhausted", "too slow", { revision: 7 });
+  });
   const { client } = await serve(busbarService(createFakeOperations({ watch }), silent));
   const seen: bigint[] = [];
   const call = stream(client, Busbar.method.watch);
   call.on("data", ({ revision }: { revision: bigint }) => seen.push(revision));
-  const error = await new Promise<{ code: status }>((resolve) => call.once("error", resolve));
+  const error = await new Promise<ServiceError>((resolve) => call.once("error", resolve));
   expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
+  expect(error.metadata.get("busbar-revision")).toEqual(["7"]);
   expect(seen).toEqual([1n]);
 });
 

@@ -19,8 +19,9 @@ export function streamHandler(
     const { signal } = ended;
     // A function of its own: a stream may last for days, and must not keep the bytes of its request.
     const open = async (request: Buffer): Promise<AsyncIterable<Message>> => {
-      const { headers, peer } = call;
-      const source = handler(decodeRequest(method, request), { headers, peer, signal });
+      const { headers, peer, connection } = call;
+      const context = { headers, peer, connection, signal };
+      const source = handler(decodeRequest(method, request), context);
       call.releaseRequest();
       return source;
     };

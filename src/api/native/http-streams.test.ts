@@ -4,6 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Operations } from "../../server/operations.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
+import { fakeWatch } from "./testing/fake-watch.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
 import { until, whenSettled } from "../grpc/testing/until.ts";
 import { aJob } from "./testing/view-builders.ts";
@@ -70,7 +71,7 @@ test("a watch is a stream of events with their kind, data, and from where to go 
     group: "g",
     kinds: ["job", "task", "node"],
   });
-  const events = parseEvents(answer.text);
+  const events = parseEvents(answer.text).slice(0, -1); // the last says why it ended
   expect(events.map(({ id, event, data }) => `${id} ${event} ${data.revision}`)).toEqual([
     "8 sync 8",
     "8 job 9",
@@ -84,18 +85,18 @@ test("a watch is a stream of events with their kind, data, and from where to go 
 
 /** Commits of several changes each, of which a watch gets those after its revision. */
 const LOG = [1, 2, 2, 2, 3, 4, 4].map((revision, at) => ({ revision, id: `${revision}.${at}` }));
-const watchLog: Operations["watch"] = async function* ({ afterRevision = 0 }) {
+const watchLog = fakeWatch(async function* ({ afterRevision = 0 }) {
   yield { kind: "sync", revision: afterRevision };
   for (const { revision, id } of LOG) {
     if (revision > afterRevision) yield { kind: "removed", revision, what: "job", id };
   }
-};
+});
 
 test("wherever a link is lost, going on after the last id misses nothing", async () => {
   const { http, operations } = await serve({ watch: watchLog });
   const idsOf = (text: string): string[] =>
     parseEvents(text).flatMap(({ data }) => ("id" in data ? [String(data.id)] : []));
-  const whole = (await http.get("/v1/watch?after=0")).text;
+  const whole = (await http.get("/v1/watch?after=0")).text.split("event: closed")[0] ?? "";
   const blocks = whole.split("\n\n");
   for (let lostAfter = 1; lostAfter < blocks.length; lostAfter += 1) {
     const seen = blocks.slice(0, lostAfter).join("\n\n");
@@ -126,15 +127,16 @@ test("a watch that cannot start is an error, not a stream", async () => {
 });
 
 test("a watch that fails later says why in its last event", async () => {
-  const watch: Operations["watch"] = async function* () {
+  const watch = fakeWatch(async function* () {
     yield { kind: "sync", revision: 3 };
-    throw new AppError("exhausted", "too slow");
-  };
+    throw new AppError("exhausted", "too slow", { revision: 7 });
+  });
   const { http } = await serve({ watch });
   const [, last] = parseEvents((await http.get("/v1/watch")).text);
   expect(last).toMatchObject({
     event: "closed",
-    data: { error: { code: "exhausted", message: "too slow" } },
+    id: "7",
+    data: { error: { code: "exhausted", message: "too slow", revision: 7 } },
   });
 });
 
@@ -143,14 +145,14 @@ function quiet() {
   const source = { isClosed: false };
   const wait = (signal: AbortSignal) =>
     new Promise((resolve) => signal.addEventListener("abort", resolve));
-  const watch: Operations["watch"] = async function* (_, signal) {
+  const watch = fakeWatch(async function* (_, signal) {
     try {
       yield { kind: "sync", revision: 1 };
       await wait(signal);
     } finally {
       source.isClosed = true;
     }
-  };
+  });
   const readOutput: Operations["readOutput"] = async function* (_, signal) {
     try {
       await wait(signal);
@@ -179,14 +181,14 @@ test("a reader that goes away closes the source of its watch", async () => {
 
 test("a watch whose reader does not read is not pulled beyond a bound", async () => {
   const source = { pulled: 0, isClosed: false };
-  const watch: Operations["watch"] = async function* () {
+  const watch = fakeWatch(async function* () {
     try {
       const job = aJob({ reason: "x".repeat(64 * 1_024) });
       for (;;) yield { kind: "job", revision: (source.pulled += 1), job };
     } finally {
       source.isClosed = true;
     }
-  };
+  });
   const { http } = await serve({ watch }, 5);
   const response = await open(`${http.url}/v1/watch`);
   // Sockets of loopback hold some megabytes; what counts is that it ends.

@@ -4,7 +4,12 @@ import { status } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
-import { Busbar, State, SubmitJobsRequestSchema } from "../../gen/busbar/v1/busbar_pb.ts";
+import {
+  Busbar,
+  State,
+  SubmitJobsRequestSchema,
+  type WatchEvent,
+} from "../../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Operations } from "../../server/operations.ts";
@@ -114,12 +119,16 @@ test("nodes, clusters, groups and statistics are shown and changed", async () =>
   expect((await call(client, method.getStats)).nodes["lost"]).toBe(1n);
 });
 
-test("outputs and watches are streams that end", async () => {
+test("outputs and watches are streams", async () => {
   const request = { taskId: "1", stream: OutputStream.STDERR, offset: 7n, attempt: 2 };
   const parts = await collect(stream(client, method.readOutput, request));
   expect(Buffer.concat(parts.map(({ data }) => data)).toString()).toBe("of 1\n");
   expect(operations.last()?.args[0]).toMatchObject({ stream: "stderr", offset: 7, attempt: 2 });
-  const events = await collect(stream(client, method.watch, { afterRevision: 8n, jobId: "1" }));
+  const events: WatchEvent[] = [];
+  const watch = stream(client, method.watch, { afterRevision: 8n, jobId: "1" });
+  watch.on("data", (event: WatchEvent) => events.push(event));
+  const end = await new Promise((resolve) => watch.once("error", resolve));
+  expect(end).toMatchObject({ code: status.RESOURCE_EXHAUSTED });
   expect(events.map(({ event, revision }) => `${event.case} ${revision}`)).toEqual([
     "sync 8",
     "job 9",

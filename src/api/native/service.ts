@@ -3,6 +3,7 @@ import {
   BackupDataSchema,
   OutputDataSchema,
   SubmitJobsResponseSchema,
+  WatchEventSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Operations } from "../../server/operations.ts";
@@ -10,6 +11,8 @@ import { LOCAL_CALLER } from "./caller.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { OfBytes } from "../grpc/of-bytes.ts";
+import { addressOf } from "../grpc/peer-address.ts";
+import { PushedFrames } from "../grpc/pushed-frames.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import * as from from "./translate.ts";
@@ -18,6 +21,7 @@ import * as fleet from "./translate-fleet.ts";
 import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "../grpc/wire-message.ts";
+import { WATCH_FRAMES } from "./watch-frames.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
@@ -69,11 +73,10 @@ export const busbarService = (
       async *backup() {
         for await (const { data } of operations.backup()) yield message(BackupDataSchema, { data });
       },
-      async *watch(request, { signal }) {
-        for await (const event of operations.watch(from.fromWatch(request), signal)) {
-          yield fleet.toWatchEvent(event);
-        }
-      },
+      watch: new PushedFrames(WatchEventSchema, (request, { connection, peer }, sink) => {
+        const caller = { connection, address: addressOf(peer) };
+        return operations.watch(from.fromWatch(request), { format: WATCH_FRAMES, sink, caller });
+      }),
       listNodes: async (request) =>
         fleet.toNodePage(
           await operations.listNodes(from.fromNodeFilter(request), from.fromPage(request)),

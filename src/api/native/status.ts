@@ -16,13 +16,26 @@ const CODES: Readonly<Record<ErrorCode, number>> = {
 };
 
 export interface HttpError {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly field?: string };
+  readonly error: {
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly field?: string;
+    /** Where a watch that ended can be resumed. */
+    readonly revision?: number;
+  };
 }
 
 export const toHttpStatus = (code: ErrorCode): number => CODES[code];
 
 export function toHttpError(error: AppError): HttpError {
-  const { code, field } = error;
+  const { code, field, revision } = error;
   const message = toMessage(error);
-  return { error: field === undefined ? { code, message } : { code, message, field } };
+  return {
+    error: {
+      code,
+      message,
+      ...(field === undefined ? {} : { field }),
+      ...(revision === undefined ? {} : { revision }),
+    },
+  };
 }

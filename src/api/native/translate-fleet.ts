@@ -1,5 +1,6 @@
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import {
+  BookmarkSchema,
   GroupSchema,
   ListGroupsResponseSchema,
   ListNodesResponseSchema,
@@ -83,6 +84,8 @@ function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
   switch (view.kind) {
     case "sync":
       return { case: "sync", value: message(SyncSchema, {}) };
+    case "bookmark":
+      return { case: "bookmark", value: message(BookmarkSchema, {}) };
     case "job":
       return { case: "job", value: toJob(view.job) };
     case "task":

@@ -1,64 +1,92 @@
-import { Readable } from "node:stream";
+import type { ServerResponse } from "node:http";
 import { AppError } from "../../../lib/errors.ts";
-import type { WatchEventView } from "../../../server/views.ts";
+import { limits } from "../../../limits.ts";
+import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch-format.ts";
 import { toHttpError } from "../status.ts";
 import { eventId } from "./translate.ts";
 
-const WAITING_BYTES_MAX = 64 * 1024;
+/** Events as a `text/event-stream`. */
+export const WATCH_SSE: WatchFormat = {
+  name: "sse",
+  render: (event) =>
+    Buffer.from(`id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`),
+};
 
-/**
- * Events as a `text/event-stream`. Nothing is pulled while the reader does not read, beyond a
- * small buffer; a comment now and then keeps proxies from taking a quiet link for a dead one.
- * `ended` is aborted when the reader is gone; when someone else aborts it, the stream ends.
- */
-export function sseStream(
-  events: AsyncIterator<WatchEventView>,
-  ended: AbortController,
-  options: { readonly first: WatchEventView; readonly heartbeatMs: number },
-): Readable {
-  let isPulling = false;
-  const pull = async (): Promise<void> => {
-    try {
-      const next = await events.next();
-      isPulling = false;
-      if (next.done !== true) stream.push(formatEvent(next.value));
-      else finish(ended.signal.reason);
-    } catch (error) {
-      finish(ended.signal.aborted ? ended.signal.reason : error);
-    }
-  };
-  const finish = (reason: unknown): void => {
-    if (reason !== undefined && !stream.destroyed) stream.push(formatEnd(reason));
-    stream.push(null);
-  };
-  const stream = new Readable({
-    highWaterMark: WAITING_BYTES_MAX,
-    read() {
-      if (isPulling) return;
-      isPulling = true;
-      void pull();
-    },
-    destroy(error, done) {
-      stop();
-      done(error);
-    },
-  });
-  const stop = (): void => {
-    clearInterval(heartbeat);
-    ended.abort();
-    // Not waited for: a source that is asleep may take its time to notice.
-    events.return?.().catch(() => undefined);
-  };
-  const heartbeat = setInterval(() => {
-    if (stream.readableLength === 0) stream.push(":\n\n");
-  }, options.heartbeatMs);
-  stream.push(formatEvent(options.first));
-  return stream;
+const SIGN_OF_LIFE = Buffer.from(":\n\n");
+
+/** The answer to one watch: events as they are pushed, then the reason of the end. */
+export class SseStream implements WatchSink {
+  readonly #response: ServerResponse;
+  /** What to call when its part has left, or the reader. */
+  readonly #untaken = new Set<() => void>();
+  #watch: OpenWatch | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #cut: NodeJS.Timeout | undefined;
+  #isEnded = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once("close", () => this.#closed());
+  }
+
+  /** Sends the head. A comment now and then keeps proxies from taking a quiet link for a dead one. */
+  start(watch: OpenWatch, heartbeatMs: number): void {
+    const response = this.#response;
+    this.#watch = watch;
+    if (response.destroyed) return this.#closed();
+    // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
+    response.useChunkedEncodingByDefault = false;
+    response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      connection: "close",
+    });
+    response.flushHeaders();
+    this.#heartbeat = setInterval(() => {
+      if (!watch.beat() && response.writableLength === 0) response.write(SIGN_OF_LIFE);
+    }, heartbeatMs);
+  }
+
+  send(parts: readonly Buffer[], taken: () => void): void {
+    const response = this.#response;
+    const last = parts.at(-1);
+    if (this.#isEnded || response.destroyed || last === undefined) return taken();
+    const left = (): void => {
+      if (this.#untaken.delete(left)) taken();
+    };
+    this.#untaken.add(left);
+    if (parts.length > 1) response.cork();
+    for (const part of parts.slice(0, -1)) response.write(part);
+    response.write(last, left);
+    if (parts.length > 1) response.uncork();
+  }
+
+  end(error: AppError, isCut: boolean): void {
+    const response = this.#response;
+    if (this.#isEnded || response.destroyed) return;
+    this.#over();
+    response.end(formatEnd(error));
+    if (isCut) response.destroy();
+    else this.#cut = setTimeout(() => response.destroy(), limits.drainMsMax).unref();
+  }
+
+  #over(): void {
+    this.#isEnded = true;
+    clearInterval(this.#heartbeat);
+    this.#watch?.close();
+  }
+
+  #closed(): void {
+    this.#over();
+    clearTimeout(this.#cut);
+    for (const left of this.#untaken) left();
+  }
 }
 
-const formatEvent = (event: WatchEventView): string =>
-  `id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
-
 /** Not called "error": in browsers that is what a lost connection is called. */
-const formatEnd = (reason: unknown): string =>
-  `event: closed\ndata: ${JSON.stringify(toHttpError(AppError.from(reason, "internal error")))}\n\n`;
+function formatEnd(reason: unknown): string {
+  const error = AppError.from(reason, "internal error");
+  const id = error.revision === undefined ? "" : `id: ${error.revision}\n`;
+  return `${id}event: closed\ndata: ${JSON.stringify(toHttpError(error))}\n\n`;
+}

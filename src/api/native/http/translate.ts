@@ -77,4 +77,4 @@ function fromEventId(header: unknown): number | undefined {
  * must get that commit again, so only the one before is over for sure.
  */
 export const eventId = (event: WatchEventView): number =>
-  event.kind === "sync" ? event.revision : event.revision - 1;
+  event.kind === "sync" || event.kind === "bookmark" ? event.revision : event.revision - 1;

@@ -4,6 +4,7 @@ import { toJobSpec } from "../../../core/model/job-spec.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations.ts";
 import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views.ts";
+import { fakeWatch } from "./fake-watch.ts";
 import { aCluster, aGroup, aJob, aNode, aSatisfied, aTask, someStats } from "./view-builders.ts";
 
 export interface Asked {
@@ -125,14 +126,14 @@ function basics(): Operations {
     async *backup() {
       yield { data: new TextEncoder().encode("a copy of all data") };
     },
-    async *watch({ afterRevision = revision }) {
+    watch: fakeWatch(async function* ({ afterRevision = revision }) {
       yield { kind: "sync", revision: afterRevision };
       yield { kind: "job", revision: afterRevision + 1, job: aJob() };
       yield { kind: "task", revision: afterRevision + 1, task: aTask() };
       yield { kind: "node", revision: afterRevision + 2, node: aNode() };
       yield { kind: "group", revision: afterRevision + 3, group: aGroup() };
       yield { kind: "removed", revision: afterRevision + 4, what: "job", id: "1" };
-    },
+    }),
     listNodes: async () => ({ nodes: [...nodes.values()], revision }),
     getNode: async (name) => find(nodes, "node", name),
     drainNode: async (_, name, drainReason) => ({

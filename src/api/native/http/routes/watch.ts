@@ -1,9 +1,10 @@
 import { Type } from "typebox";
 import { AppError } from "../../../../lib/errors.ts";
+import { addressOf } from "../../../grpc/peer-address.ts";
 import type { HttpHost } from "../host.ts";
 import { WatchQuery } from "../request-schemas.ts";
 import { optional, text } from "../schema.ts";
-import { sseStream } from "../sse.ts";
+import { SseStream, WATCH_SSE } from "../sse.ts";
 import { fromWatchQuery } from "../translate.ts";
 import type { App } from "../typebox-provider.ts";
 import { failures } from "./answers.ts";
@@ -28,25 +29,26 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
           200: Type.Unsafe<unknown>({
             type: "string",
             description:
-              "Events sync, job, task, node, group and removed with JSON as data; at last `closed` " +
-              "with the error that ended the stream. After a lost link changes may come again, " +
-              "but none is missed",
+              "Events sync, job, task, node, group, removed and bookmark with JSON as data; at last " +
+              "`closed` with the error that ended the stream and the revision to resume from. After " +
+              "a lost link changes may come again, but none is missed",
           }),
           ...failures,
         },
       },
     },
-    async ({ query, headers }, reply) => {
+    async ({ query, headers, socket }, reply) => {
+      const sink = new SseStream(reply.raw);
+      const caller = { connection: socket, address: addressOf(`${socket.remoteAddress}:`) };
+      const asked = fromWatchQuery(query, headers["last-event-id"]);
+      const watch = operations.watch(asked, { format: WATCH_SSE, sink, caller });
       const ended = streams.open();
+      ended.signal.addEventListener("abort", () => {
+        if (ended.signal.reason instanceof AppError) sink.end(ended.signal.reason, false);
+      });
       reply.raw.once("close", () => ended.abort());
-      const watched = fromWatchQuery(query, headers["last-event-id"]);
-      const events = operations.watch(watched, ended.signal)[Symbol.asyncIterator]();
-      // The first comes at once; waiting for it lets a refusal be answered as one.
-      const first = await events.next();
-      if (first.done === true) throw new AppError("unavailable", "the watch ended at once");
-      reply.header("cache-control", "no-store").header("x-accel-buffering", "no");
-      reply.type("text/event-stream; charset=utf-8");
-      return reply.send(sseStream(events, ended, { first: first.value, heartbeatMs }));
+      reply.hijack();
+      sink.start(watch, heartbeatMs);
     },
   );
 }

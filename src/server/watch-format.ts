@@ -1,0 +1,45 @@
+import type { AppError } from "../lib/errors.ts";
+import type { WatchEventView } from "./views.ts";
+
+/**
+ * How events look on one wire. The hub renders an event once for all watches of the same format, so
+ * that a door has one format for all of its watches; another wire plugs in with another.
+ */
+export interface WatchFormat {
+  readonly name: string;
+  /** The event with whatever frames it. May throw AppError: the watches that want it end with that. */
+  render(event: WatchEventView): Buffer;
+}
+
+/** Where the events of one watch go. The hub calls it from its own turns, never from `open`. */
+export interface WatchSink {
+  /**
+   * Sends parts in this order. They are shared by many watches and must not be changed. Calls
+   * `taken` once, when the network has them or the reader is gone.
+   */
+  send(parts: readonly Buffer[], taken: () => void): void;
+  /**
+   * The watch is over; `error.revision` is where it can be resumed. `isCut`: the reader holds memory
+   * that others need, and must not be waited for.
+   */
+  end(error: AppError, isCut: boolean): void;
+}
+
+/** Whose watch it is: callers share the places for watches. */
+export interface WatchCaller {
+  /** The same object for all calls of one connection. */
+  readonly connection: object;
+  /** Without a port; undefined: in this process, or gone. */
+  readonly address: string | undefined;
+}
+
+export interface OpenWatch {
+  /** Sends nothing more and gives its place back. */
+  close(): void;
+  /**
+   * To be called in equal intervals. Tells an idle reader up to which revision it has seen all, and
+   * drops one that has taken nothing since the last beat although more waits. Returns whether
+   * anything was sent: if not, the link may need a sign of life.
+   */
+  beat(): boolean;
+}
