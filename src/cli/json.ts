@@ -267,7 +267,10 @@ export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
 });
 
 /** Undefined for an event this version has not heard of. */
-export function toEventRow({ revision: at, event }: WatchEvent): Rows.EventRow | undefined {
+export function toEventRow({
+  revision: at,
+  event,
+}: Pick<WatchEvent, "revision" | "event">): Rows.EventRow | undefined {
   const revision = Number(at);
   switch (event.case) {
     case "bookmark": // for whoever resumes; there is nothing to show

@@ -40,7 +40,9 @@ export async function copyOutput(
       }
       return { truncated };
     } catch (error) {
-      const lost = error instanceof AppError && error.code === "unavailable" && !signal.aborted;
+      // Refused for now counts as lost: others may read too much at once.
+      const code = error instanceof AppError && !signal.aborted ? error.code : undefined;
+      const lost = code === "unavailable" || code === "exhausted";
       if (!lost || !what.follow || resumes >= RESUMES_MAX) throw error;
       await session.context.sleep(resumeDelayMs(resumes), signal);
     }

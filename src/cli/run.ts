@@ -108,9 +108,10 @@ async function followToEnd(session: Session, run: Run): Promise<JobRow> {
   const { id } = submitted;
   const following = { jobId: id, jobs: true, tasks: true, afterRevision: run.revision };
   let sure = run.isSure; // until the connection is lost
-  for await (const { event } of followEvents(session, following, signal)) {
+  for await (const { event } of followEvents(session, following, { signal })) {
     if (event.case === "task") outputs.see(event.value);
-    if (event.case === "sync") {
+    if (event.case === "sync" || event.case === "ask") {
+      if (event.case === "ask") sure = false;
       if (!sure) await seeAllTasks(session, id, outputs);
       const job = sure ? undefined : await client.getJob({ id });
       if (job !== undefined && isEnded(job.state)) return toJobRow(job);

@@ -51,13 +51,16 @@ export async function waitForJobs(
   const events = followEvents(
     session,
     { ...only, jobs: true, afterRevision: revision },
-    stop.signal,
+    { signal: stop.signal },
   );
   for await (const { event } of events) {
-    if (event.case === "sync") {
+    if (event.case === "sync" || event.case === "ask") {
+      if (event.case === "ask") unsure = [...waiting];
       for (let at = 0; at < unsure.length; at += ASKED_AT_ONCE) {
-        const some = unsure.slice(at, at + ASKED_AT_ONCE).map((id) => client.getJob({ id }));
-        for (const job of await Promise.all(some)) see(job);
+        const some = unsure.slice(at, at + ASKED_AT_ONCE);
+        for (const job of await Promise.all(some.map((id) => client.getJob({ id })))) see(job);
+        // All have to end: while one has not, there is no need to ask for those behind it.
+        if (event.case === "ask" && some.some((id) => waiting.has(id))) break;
       }
       unsure = [...waiting]; // after a lost connection anything may have happened
     }

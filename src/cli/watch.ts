@@ -53,7 +53,20 @@ async function watch(
   const { context, format } = session;
   const { signal } = new AbortController();
   const shown = shownKinds(flags);
-  for await (const event of followEvents(session, toFollowing(jobId, flags), signal)) {
+  const canAsk = jobId !== undefined;
+  let askedState: number | undefined;
+  for await (const followed of followEvents(session, toFollowing(jobId, flags), {
+    signal,
+    canAsk,
+  })) {
+    let event = followed;
+    if (event.event.case === "ask") {
+      const asked = await askFor(session, jobId ?? "");
+      if (asked.event.value.state === askedState) continue;
+      askedState = asked.event.value.state;
+      event = asked;
+    }
+    if (!("revision" in event)) continue;
     const row = toEventRow(event);
     if (row === undefined) continue;
     if (shown(row.kind)) {
@@ -86,6 +99,12 @@ function shownKinds({ jobs, tasks, nodes }: WatchFlags): (kind: EventRow["kind"]
     (kind !== "job" || jobs === true) &&
     (kind !== "task" || tasks === true) &&
     (kind !== "node" || nodes === true);
+}
+
+/** A job as it is, like an event that shows it. */
+async function askFor(session: Session, id: string) {
+  const job = await (await session.client()).getJob({ id });
+  return { revision: job.revision, event: { case: "job" as const, value: job } };
 }
 
 async function hasEnded(session: Session, id: string): Promise<boolean> {

@@ -21,16 +21,27 @@ const JOBS_BEFORE = 120;
 /**
  * A server with just enough behaviour to try the command line on real processes. The first word of
  * a job's command says what it does: "print TEXT", "fail CODE", "hang" (runs until cancelled),
- * "stay" (pending until cancelled).
+ * "stay" (pending until cancelled). `watches` false: every watch is refused.
  */
-export async function startFakeServer() {
+export async function startFakeServer({ watches = true }: { readonly watches?: boolean } = {}) {
   const world = createWorld();
   const { handlers, asked } = fakeClusters();
   const submissions = fakeSubmissions({
     submit: (command, array) => submit(world, command, array),
     revision: () => BigInt(world.history.length),
   });
-  const server = await serve({ ...handlersOf(world), ...handlers, ...submissions.handlers });
+  const refused: Handlers = {
+    async *watch() {
+      yield* [];
+      throw new Refusal("RESOURCE_EXHAUSTED", "at most 0 watches at once");
+    },
+  };
+  const server = await serve({
+    ...handlersOf(world),
+    ...handlers,
+    ...submissions.handlers,
+    ...(watches ? {} : refused),
+  });
   const { submitted, tried } = submissions;
   return { ...server, cancelled: world.cancelled, asked, submitted, tried };
 }
