@@ -21,6 +21,7 @@ import {
   pinned,
 } from "./k-planner.ts";
 import { documents } from "./k-documents.ts";
+import { idleWatches, watchedCommit } from "./k-watches.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -52,6 +53,8 @@ const cases: readonly Case[] = [
   graphClustersIdle,
   limitedGroups,
   documents,
+  watchedCommit,
+  idleWatches,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */
