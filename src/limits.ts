@@ -1,4 +1,5 @@
 import { invariant } from "./lib/invariant.ts";
+import { watchLimits } from "./watch-limits.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -174,18 +175,7 @@ export const limits = {
   listScanMax: 50_000, // rows looked at for one page
   newestTasksPageMax: 1_000, // in one page of those of all jobs
   newestTasksScanMax: 10_000, // looked at for one such page
-  watchesMax: 10_000,
-  watchesPerAddressMax: 5_000, // from one machine: others must find places
-  watchesPerConnectionMax: 500,
-  watchesOfOneJobReserve: 1_000, // of all, and of those from one machine: clients that wait for a job
-  watchHistoryChangesMax: 100_000,
-  watchHistoryBytesMax: 64 * MIB, // about; jobs that only wait are in the state and not counted
-  watchBlockEventsMax: 128, // rendered together
-  watchBlockBytesMax: 64 * KIB, // the same; a larger event is a block of its own
-  watchUnsentBytesMax: 256 * KIB, // for one watch, from where on it must be read before more is sent
-  watchRenderedBytesMax: 32 * MIB, // rendered events, for all watches together
-  watchRendersPerSliceMax: 256, // events, before others have their turn: about 3 ms
-  watchSendsPerSliceMax: 32, // to watches
+  ...watchLimits,
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener

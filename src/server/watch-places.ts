@@ -1,13 +1,6 @@
 import { AppError } from "../lib/errors.ts";
-import { invariant } from "../lib/invariant.ts";
 import { limits } from "../limits.ts";
 import type { WatchCaller } from "./watch-format.ts";
-
-invariant(
-  limits.watchesPerConnectionMax < limits.watchesPerAddressMax &&
-    limits.watchesPerAddressMax < limits.watchesMax,
-  "one caller must not take all watches",
-);
 
 /**
  * How many watches are open, and whose. Nobody takes all of them: connections and addresses have
