@@ -1,9 +1,13 @@
 import { createGrpcConnect } from "../src/agent/grpc-link.ts";
 import type { Link } from "../src/agent/link.ts";
+import { Liveness } from "../src/agent/liveness.ts";
 import { toAgentMessage } from "../src/agent/translate.ts";
 import type { RunId, ServerMessage } from "../src/gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../src/gen/busbar/v1/agent_pb.ts";
 import { limits } from "../src/limits.ts";
+import { createSystemClock } from "../src/system/clock.ts";
+
+const clock = createSystemClock();
 
 /** What the bench asks of this process, as JSON in its first argument. */
 export interface InstantAgentOptions {
@@ -24,6 +28,7 @@ export interface InstantAgentOptions {
  */
 class InstantAgent {
   readonly #link: Link;
+  readonly #liveness: Liveness;
   readonly #onWelcome: () => void;
   readonly #onAcknowledged: (runs: number) => void;
   #runs: RunId[] = [];
@@ -52,10 +57,13 @@ class InstantAgent {
       bootId: "boot",
     };
     this.#link.send(toAgentMessage({ case: "hello", value: { ...hello, capacity } }));
-    // Never cleared: the process ends with its work.
-    setInterval(() => {
-      this.#link.send(toAgentMessage({ case: "heartbeat", value: {} }));
-    }, limits.heartbeatIntervalMs);
+    this.#liveness = new Liveness(clock, {
+      beat: () => {
+        this.#liveness.sent();
+        this.#link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+      },
+      silent: () => fail(`${name}: the server is silent`),
+    });
   }
 
   close(): void {
@@ -63,7 +71,11 @@ class InstantAgent {
   }
 
   #receive({ message }: ServerMessage): void {
-    if (message.case === "welcome") this.#onWelcome();
+    this.#liveness.heard();
+    if (message.case === "welcome") {
+      this.#liveness.setInterval(message.value.heartbeatIntervalMs);
+      this.#onWelcome();
+    } else if (message.case === "heartbeat") this.#liveness.setInterval(message.value.intervalMs);
     else if (message.case === "goodbye") fail(message.value.reason);
     else if (message.case === "work") this.#runs.push(...message.value.starts);
     else if (message.case === "ack") this.#acknowledge(message.value.seq);

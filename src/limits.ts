@@ -82,6 +82,9 @@ export const limits = {
   clustersMax: 10_000,
   clustersExplainedMax: 100, // that pull, of those that say something to one job
   chainExplainedMax: 100, // jobs that wait for each other
+  classesExplainedMax: 300, // kinds of nodes whose graphs are compared with one request in words
+  tasksExplainedMax: 50_000, // under way, of those whose end may let one request start
+  changeChecksMax: 100_000, // of kinds of nodes, to find what would let one request start
   trialPlacementsMax: 1_000, // tasks that are tried at once
   trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait
   possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
@@ -196,8 +199,10 @@ export const limits = {
   answerBytesPerConnectionMax: 128 * MIB,
   grpcStreamsPerConnectionMax: 1_000,
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
-  grpcKeepaliveIntervalMs: 30_000, // the server's own pings; those of clients are always answered
+  grpcKeepaliveIntervalMs: 30_000, // without a byte until the server pings; clients' pings are always answered
   grpcKeepaliveTimeoutMs: 10_000,
+  tcpKeepaliveIdleMs: 10_000, // then Node lets the kernel try ten times, a second apart
+  clientKeepaliveMs: 20_000, // until a client with a call under way pings
   firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   streamQueueBytesMax: 64 * MIB,
@@ -207,9 +212,11 @@ export const limits = {
 
   // Agents.
   agentSessionsMax: 20_000,
-  heartbeatIntervalMs: 5_000,
+  heartbeatIntervalMs: 5_000, // of one agent, while there are few
+  heartbeatIntervalMsMax: 20_000, // of one agent, while there are many
+  heartbeatsPerSecondMax: 500, // of all agents, unless their intervals would become too long
   helloTimeoutMs: 10_000,
-  sessionSilenceMs: 20_000,
+  silenceSlackMs: 10_000, // on top of two missed heartbeats
   nodeLostAfterMs: 60_000,
   reconnectDelayMsMin: 200,
   reconnectDelayMsMax: 10_000,
@@ -310,12 +317,20 @@ export const limits = {
   unknownRevisionsMax: 1_000_000_000, // the same of revisions, of 2^53
 } as const;
 
+/** How long the other end of an agent's link may be silent before it is given up. */
+export const silenceMsMax = (heartbeatIntervalMs: number): number =>
+  2 * heartbeatIntervalMs + limits.silenceSlackMs;
+
 invariant(
-  limits.sessionSilenceMs > 3 * limits.heartbeatIntervalMs,
-  "a session must miss several heartbeats before it is given up",
+  limits.heartbeatIntervalMs < limits.heartbeatIntervalMsMax,
+  "heartbeats become rarer when there are many agents",
 );
 invariant(
-  limits.nodeLostAfterMs > limits.sessionSilenceMs,
+  limits.heartbeatIntervalMsMax < limits.grpcKeepaliveIntervalMs,
+  "an agent's heartbeats must spare its connection the server's pings",
+);
+invariant(
+  limits.nodeLostAfterMs > silenceMsMax(limits.heartbeatIntervalMsMax),
   "a silent session must be closed before its node is lost",
 );
 invariant(

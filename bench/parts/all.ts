@@ -22,6 +22,7 @@ import {
 } from "./k-planner.ts";
 import { documents } from "./k-documents.ts";
 import { idleWatches, watchedCommit } from "./k-watches.ts";
+import { idleCpu } from "./k-idle-agents.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -55,6 +56,7 @@ const cases: readonly Case[] = [
   documents,
   watchedCommit,
   idleWatches,
+  idleCpu,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

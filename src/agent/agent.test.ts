@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
-import { limits } from "../limits.ts";
+import { limits, silenceMsMax } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
 import type { Agent } from "./agent.ts";
 import { createAgent, reconnectDelayMs } from "./agent.ts";
@@ -120,6 +120,23 @@ describe("hello", () => {
       await clock.pass(5_000);
     }
     expect(server.last.all("heartbeat").length).toBe(3);
+  });
+
+  test("the server's answer to a heartbeat changes the interval", async () => {
+    await welcomed();
+    await clock.pass(5_000);
+    server.last.send({ case: "heartbeat", value: { intervalMs: 20_000 } });
+    await clock.pass(19_999);
+    expect(server.last.all("heartbeat").length).toBe(1);
+    await clock.pass(1);
+    expect(server.last.all("heartbeat").length).toBe(2);
+  });
+
+  test("an interval for which the server would give the agent up is shortened", async () => {
+    await welcomed();
+    server.last.send({ case: "heartbeat", value: { intervalMs: 3_600_000 } });
+    await clock.pass(limits.heartbeatIntervalMsMax);
+    expect(server.last.all("heartbeat").length).toBe(1);
   });
 });
 
@@ -433,13 +450,22 @@ describe("the end of a session", () => {
   test("silence of the server ends it; heartbeats keep it", async () => {
     await welcomed();
     for (let beat = 0; beat < 10; beat += 1) {
-      await clock.pass(limits.sessionSilenceMs - 1);
+      await clock.pass(silenceMsMax(limits.heartbeatIntervalMs) - 1);
       server.last.send({ case: "heartbeat", value: {} });
     }
     expect(server.links.length).toBe(1);
-    await clock.pass(limits.sessionSilenceMs + limits.reconnectDelayMsMax);
+    await clock.pass(silenceMsMax(limits.heartbeatIntervalMs) + limits.reconnectDelayMsMax);
     expect(server.links[0]?.isClosed).toBe(true);
     expect(server.links.length).toBeGreaterThan(1);
+  });
+
+  test("with a longer interval the server may be silent for longer", async () => {
+    await welcomed();
+    server.last.send({ case: "heartbeat", value: { intervalMs: 20_000 } });
+    await clock.pass(silenceMsMax(20_000) - 1);
+    expect(server.links.length).toBe(1);
+    await clock.pass(1 + limits.reconnectDelayMsMax);
+    expect(server.links[0]?.isClosed).toBe(true);
   });
 
   test("delays double to a maximum, and start again after a Welcome", async () => {

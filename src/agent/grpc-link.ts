@@ -19,7 +19,7 @@ const serialize = (message: AgentMessage): Buffer => {
 export const deserializeServerMessage = (bytes: Buffer): ServerMessage =>
   fromBinary(ServerMessageSchema, bytes);
 
-/** Links to `server` ("host:port") over gRPC without TLS. */
+/** Links to `server` ("host:port") over gRPC without TLS. Heartbeats find out when the link is dead. */
 export function createGrpcConnect(server: string): Connect {
   return (events) => {
     // A client of its own for each dial: when to try again is ours to say, not the channel's.
@@ -27,8 +27,6 @@ export function createGrpcConnect(server: string): Connect {
       "grpc.use_local_subchannel_pool": 1,
       "grpc.max_receive_message_length": limits.messageBytesMax,
       "grpc.max_send_message_length": limits.messageBytesMax,
-      "grpc.keepalive_time_ms": limits.sessionSilenceMs,
-      "grpc.keepalive_timeout_ms": limits.heartbeatIntervalMs,
     });
     const stream = client.makeBidiStreamRequest(PATH, serialize, deserializeServerMessage);
     const end = listen(stream, events, () => client.close());

@@ -10,6 +10,7 @@ import { NO_ROOM } from "./cluster/room.ts";
 import type { KnownRuns } from "./known-runs.ts";
 import { runKey } from "./known-runs.ts";
 import type { Connect, Link } from "./link.ts";
+import { Liveness } from "./liveness.ts";
 import type { Reported } from "./outbox.ts";
 import { Outbox } from "./outbox.ts";
 import { OutputRequests } from "./output-requests.ts";
@@ -75,8 +76,8 @@ export class Session {
   /** Of jobs with a run here or in the queue, just as the server counts them. */
   readonly #specs = new Map<number, CachedSpec>();
   #phase: "greeting" | "open" | "over" = "greeting";
-  #cancelSilence: () => void;
-  #cancelHeartbeat: (() => void) | undefined;
+  readonly #liveness: Liveness;
+  #cancelGreeting: () => void;
   /** What the server was told of the machine. */
   #factsJson = "";
   /** What it was told would be taken; undefined: it has used some of that since. */
@@ -95,9 +96,13 @@ export class Session {
       onAcknowledged: (events) => this.#acknowledged(events),
     });
     this.#outputs = new OutputRequests(options.executor, (chunk) => {
-      if (this.#phase === "open") this.#link.send(toAgentMessage({ case: "output", value: chunk }));
+      if (this.#phase === "open") this.#send({ case: "output", value: chunk });
     });
-    this.#cancelSilence = clock.after(limits.helloTimeoutMs, () =>
+    this.#liveness = new Liveness(clock, {
+      beat: () => this.#send({ case: "heartbeat", value: {} }),
+      silent: () => this.#lose("the server was silent for too long"),
+    });
+    this.#cancelGreeting = clock.after(limits.helloTimeoutMs, () =>
       this.#lose("no Welcome in time"),
     );
     this.#link = options.connect({
@@ -117,7 +122,7 @@ export class Session {
     const json = this.#options.facts.machineFacts?.() ?? "";
     if (this.#phase !== "open" || json === this.#factsJson) return;
     this.#factsJson = json;
-    this.#link.send(toAgentMessage({ case: "facts", value: { json } }));
+    this.#send({ case: "facts", value: { json } });
   }
 
   /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
@@ -135,8 +140,8 @@ export class Session {
   close(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
-    this.#cancelSilence();
-    this.#cancelHeartbeat?.();
+    this.#cancelGreeting();
+    this.#liveness.stop();
     this.#cancelRoom?.();
     this.#outbox.close();
     this.#queue.clear();
@@ -170,7 +175,7 @@ export class Session {
         clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
       }),
     };
-    this.#link.send(toAgentMessage({ case: "hello", value }));
+    this.#send({ case: "hello", value });
   }
 
   #onMessage(message: ServerMessage): void {
@@ -189,7 +194,7 @@ export class Session {
     if (message.case === "welcome") return this.#onWelcome(message.value.heartbeatIntervalMs);
     if (this.#phase === "greeting")
       throw invalid("message", "the first must be Welcome or Goodbye");
-    this.#expectMore();
+    this.#liveness.heard();
     switch (message.case) {
       case "work":
         return this.#onWork(message.value);
@@ -197,7 +202,9 @@ export class Session {
         return this.#outbox.acknowledge(message.value.seq);
       case "output":
         return this.#outputs.serve(message.value);
-      case "heartbeat":
+      case "heartbeat": // without an interval: of an older server
+        if (message.value.intervalMs > 0) this.#liveness.setInterval(message.value.intervalMs);
+        return undefined;
       case undefined: // of a newer server: not for us
         return undefined;
     }
@@ -212,25 +219,16 @@ export class Session {
     if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
     if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
     this.#phase = "open";
-    this.#expectMore();
-    this.#beat(Math.min(heartbeatIntervalMs, limits.sessionSilenceMs / 2));
+    this.#cancelGreeting();
+    this.#liveness.setInterval(heartbeatIntervalMs);
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
     this.tellFacts();
     this.tellRoom();
   }
 
-  #beat(intervalMs: number): void {
-    this.#cancelHeartbeat = this.#options.clock.after(intervalMs, () => {
-      this.#link.send(toAgentMessage({ case: "heartbeat", value: {} }));
-      this.#beat(intervalMs);
-    });
-  }
-
-  #expectMore(): void {
-    this.#cancelSilence();
-    this.#cancelSilence = this.#options.clock.after(limits.sessionSilenceMs, () =>
-      this.#lose("the server was silent for too long"),
-    );
+  #send(message: Parameters<typeof toAgentMessage>[0]): void {
+    this.#liveness.sent();
+    this.#link.send(toAgentMessage(message));
   }
 
   #onWork(work: Work): void {
@@ -271,12 +269,12 @@ export class Session {
     if (isDeepEqual(room, this.#room)) return;
     this.#room = room;
     const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };
-    this.#link.send(toAgentMessage({ case: "take", value }));
+    this.#send({ case: "take", value });
   }
 
   #sendReports(seq: number, events: readonly Reported[]): void {
     const value = { seq, events: events.map(({ id, report }) => toRunEvent(id, report)) };
-    this.#link.send(toAgentMessage({ case: "reports", value }));
+    this.#send({ case: "reports", value });
   }
 
   #acknowledged(events: readonly Reported[]): void {

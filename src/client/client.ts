@@ -68,7 +68,7 @@ export function createClient(options: ClientOptions): BusbarClient {
     // The server knows which requests may be this large, and refuses others in better words.
     "grpc.max_receive_message_length": limits.documentBytesMax,
     "grpc.max_send_message_length": limits.documentBytesMax,
-    "grpc.keepalive_time_ms": limits.sessionSilenceMs,
+    "grpc.keepalive_time_ms": limits.clientKeepaliveMs,
     "grpc.initial_reconnect_backoff_ms": limits.reconnectDelayMsMin,
     "grpc.max_reconnect_backoff_ms": limits.reconnectDelayMsMax,
     // grpc-js would send calls to this very machine through http_proxy.

@@ -7,7 +7,7 @@ import type { NodeHello, Room, RunRef } from "../core/state/command.ts";
 import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../lib/errors.ts";
-import { limits } from "../limits.ts";
+import { limits, silenceMsMax } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
@@ -53,6 +53,8 @@ export class AgentSession {
   /** Whether something was offered to its cluster since that began. */
   isOfferedMore = false;
   lastHeardMs: number;
+  /** How long nothing may be heard; follows from the interval of its heartbeats. */
+  silenceMs = silenceMsMax(limits.heartbeatIntervalMs);
   reportsInFlight = 0;
   /** What its machine has, while that is being stored. */
   factsToStore: NodeFacts | undefined;
@@ -147,8 +149,11 @@ export class AgentSession {
     this.#send({ case: "ack", value: { seq } });
   }
 
-  heartbeat(): void {
-    if (this.#isWelcomed) this.#send({ case: "heartbeat", value: {} });
+  /** Answers a heartbeat. The agent sends the next one when the interval has passed. */
+  answerHeartbeat(intervalMs: number): void {
+    if (!this.#isWelcomed) return;
+    this.silenceMs = silenceMsMax(intervalMs);
+    this.#send({ case: "heartbeat", value: { intervalMs } });
   }
 
   /** Asks the agent for a piece of output. */

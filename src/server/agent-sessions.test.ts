@@ -6,7 +6,7 @@ import { aPlane } from "../../tests/support/plane.ts";
 import { jobId, nodeId } from "../core/model/ids.ts";
 import type { ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
-import { limits } from "../limits.ts";
+import { limits, silenceMsMax } from "../limits.ts";
 import { AgentSession } from "./agent-session.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -249,7 +249,25 @@ describe("agent sessions", () => {
     }
     expect(quiet.goodbye).toContain("nothing was heard");
     expect(alive.goodbye).toBe("");
-    expect(alive.told).toContain("heartbeat");
+    expect(alive.told.filter((line) => line === "heartbeat").length).toBe(6);
+  });
+
+  test("with many heartbeats each agent sends fewer, and may be silent for longer", async () => {
+    const { plane, clock } = await openPlane();
+    const [many, rare] = [new FakeAgent(plane), new FakeAgent(plane)];
+    many.hello("w1");
+    rare.hello("w2");
+    await hears(many, "welcome");
+    await hears(rare, "welcome");
+    for (let beat = 0; beat < 10_000; beat++) many.say({ case: "heartbeat", value: {} });
+    rare.say({ case: "heartbeat", value: {} });
+    const silenceMs = silenceMsMax(limits.heartbeatIntervalMsMax);
+    for (let atMs = 0; atMs < silenceMs; atMs += limits.heartbeatIntervalMs) {
+      expect(rare.goodbye).toBe("");
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    clock.advance(limits.heartbeatIntervalMs);
+    expect(rare.goodbye).toContain("nothing was heard");
   });
 
   test("a stream without hello is closed", async () => {

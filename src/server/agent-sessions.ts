@@ -13,9 +13,10 @@ import type { Logger } from "../ports/logger.ts";
 import { readHello, readReports, readTake } from "./agent-messages.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
-import { Takers } from "./takers.ts";
 import type { ControlLoop } from "./control-loop.ts";
+import { HeartbeatSchedule } from "./heartbeat-schedule.ts";
 import type { Commit } from "./open-batch.ts";
+import { Takers } from "./takers.ts";
 
 /** What the transport calls as things arrive on one agent's stream. */
 export interface AgentStream {
@@ -38,6 +39,7 @@ export class AgentSessions {
   /** Equal machines are held once. */
   readonly #facts = new FactsPool();
   readonly #takers: Takers;
+  readonly #heartbeats = new HeartbeatSchedule();
   #streams = 0;
   #lastNumber: number;
   #cancelTimer: (() => void) | undefined;
@@ -56,7 +58,7 @@ export class AgentSessions {
     this.#takers = new Takers(options);
     // Rows of an earlier run of the server must not be taken for a session of this one.
     this.#lastNumber = options.clock.nowMs() * 1_000;
-    this.#beat();
+    this.#closeSilent();
   }
 
   get count(): number {
@@ -155,6 +157,7 @@ export class AgentSessions {
     session.lastHeardMs = this.#clock.nowMs();
     switch (message.case) {
       case "heartbeat":
+        session.answerHeartbeat(this.#heartbeats.next(session.lastHeardMs));
         return;
       case "reports":
         this.#report(session, message.value);
@@ -293,15 +296,15 @@ export class AgentSessions {
     return session;
   }
 
-  /** One timer for all: sends heartbeats, and closes sessions that have gone silent. */
-  #beat(): void {
+  /** One timer for all closes sessions that have gone silent. */
+  #closeSilent(): void {
     this.#cancelTimer = this.#clock.after(limits.heartbeatIntervalMs, () => {
-      const silentSince = this.#clock.nowMs() - limits.sessionSilenceMs;
+      const nowMs = this.#clock.nowMs();
       for (const session of this.#byNumber.values()) {
-        if (session.lastHeardMs < silentSince) session.goodbye("nothing was heard", true);
-        else session.heartbeat();
+        if (session.lastHeardMs + session.silenceMs >= nowMs) continue;
+        session.goodbye("nothing was heard", true);
       }
-      this.#beat();
+      this.#closeSilent();
     });
   }
 

@@ -15,6 +15,7 @@ import type { Logger } from "../../ports/logger.ts";
 import { GrpcCall } from "./call.ts";
 import { type CallMemory, type ConnectionMemory, createCallMemory, memoryOf } from "./memory.ts";
 import { createExtras, type Extras } from "./extras.ts";
+import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
 import type { GrpcService, Serve } from "./service.ts";
@@ -36,8 +37,7 @@ export interface GrpcServerOptions {
   readonly memory?: CallMemory | undefined;
   /** How long streams may take to end before they are cut off. */
   readonly drainMs?: number;
-  /** How often connections are asked for a sign of life, and how long it may take. */
-  readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
+  readonly keepalive?: KeepaliveTimes;
 }
 
 export interface GrpcServer {
@@ -48,11 +48,6 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-const KEEPALIVE = {
-  intervalMs: limits.grpcKeepaliveIntervalMs,
-  timeoutMs: limits.grpcKeepaliveTimeoutMs,
-} as const;
-
 /** Serves services over gRPC, with health checks and reflection. */
 export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
   const extras = createExtras(options.services);
@@ -61,8 +56,9 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
     for (const [path, serve] of service.byPath) byPath.set(path, serve);
   }
   const sessions = new Set<ServerHttp2Session>();
+  const keepalive = new Keepalive(options.keepalive);
   const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
-  const { memory = createCallMemory(), keepalive = KEEPALIVE } = options;
+  const { memory = createCallMemory() } = options;
   const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
     serveHttp2(http2, { find, sessions, keepalive, memory });
   const { address, flag = "--grpc" } = options;
@@ -71,7 +67,10 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   return {
     address: listener.address,
     setServing: (isServing) => extras.setServing(isServing),
-    close: () => (closed ??= close({ ...options, sessions, extras, listener })),
+    close: () => {
+      keepalive.stop();
+      return (closed ??= close({ ...options, sessions, extras, listener }));
+    },
   };
 }
 
@@ -113,7 +112,7 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
   }: {
     readonly find: Find;
     readonly sessions: Set<ServerHttp2Session>;
-    readonly keepalive: NonNullable<GrpcServerOptions["keepalive"]>;
+    readonly keepalive: Keepalive;
     readonly memory: CallMemory;
   },
 ): Server {
@@ -123,11 +122,8 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
   );
   http2.on("session", (session) => {
     sessions.add(session);
-    const stop = keepAlive(session, keepalive);
-    session.once("close", () => {
-      sessions.delete(session);
-      stop();
-    });
+    session.once("close", () => sessions.delete(session));
+    keepalive.watch(session);
   });
   return http2;
 }
@@ -155,27 +151,6 @@ function refuseUnknown(call: GrpcCall): void {
   call.start({ message: nothing, finished: nothing, closed: nothing });
   const details = `there is no method ${call.headers[":path"]}`;
   call.refuse({ code: GRPC.UNIMPLEMENTED, details, metadata: {} });
-}
-
-/** Finds connections whose other end is gone without a word. */
-function keepAlive(
-  session: ServerHttp2Session,
-  { intervalMs, timeoutMs }: NonNullable<GrpcServerOptions["keepalive"]>,
-): () => void {
-  let late: NodeJS.Timeout | undefined;
-  const answered = (): void => {
-    clearTimeout(late);
-    late = undefined;
-  };
-  const timer = setInterval(() => {
-    if (session.destroyed || late !== undefined) return;
-    late = setTimeout(() => session.destroy(), timeoutMs).unref();
-    if (!session.ping(answered)) answered();
-  }, intervalMs).unref();
-  return () => {
-    clearInterval(timer);
-    clearTimeout(late);
-  };
 }
 
 interface Closing extends GrpcServerOptions {

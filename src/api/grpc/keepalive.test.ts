@@ -1,0 +1,74 @@
+import { EventEmitter } from "node:events";
+import type { ServerHttp2Session } from "node:http2";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Keepalive } from "./keepalive.ts";
+
+class FakeConnection extends EventEmitter {
+  destroyed = false;
+  pings = 0;
+  answers = true;
+  readonly socket = { bytesRead: 24 };
+
+  ping(answered: () => void): boolean {
+    this.pings += 1;
+    if (!this.answers) return true;
+    this.socket.bytesRead += 17;
+    answered();
+    return true;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit("close");
+  }
+}
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+function watched(): FakeConnection {
+  const connection = new FakeConnection();
+  keepalive.watch(connection as unknown as ServerHttp2Session);
+  return connection;
+}
+
+let keepalive: Keepalive;
+beforeEach(() => {
+  keepalive = new Keepalive({ intervalMs: 30_000, timeoutMs: 10_000 });
+});
+afterEach(() => keepalive.stop());
+
+test("a connection that sends something within the interval is never pinged", () => {
+  const busy = watched();
+  for (let turn = 0; turn < 30; turn++) {
+    busy.socket.bytesRead += 1;
+    vi.advanceTimersByTime(20_000);
+  }
+  expect(busy.pings).toBe(0);
+  expect(busy.destroyed).toBe(false);
+});
+
+test("a quiet connection is pinged once an interval and stays when it answers", () => {
+  const quiet = watched();
+  vi.advanceTimersByTime(400_000);
+  expect(quiet.pings).toBe(10); // each look is a third of the interval after the one before
+  expect(quiet.destroyed).toBe(false);
+});
+
+test("a connection that does not answer is destroyed", () => {
+  const gone = watched();
+  gone.answers = false;
+  vi.advanceTimersByTime(39_999);
+  expect(gone.pings).toBe(0);
+  vi.advanceTimersByTime(10_000);
+  expect({ pings: gone.pings, destroyed: gone.destroyed }).toEqual({ pings: 1, destroyed: false });
+  vi.advanceTimersByTime(1);
+  expect(gone.destroyed).toBe(true);
+});
+
+test("a connection that was closed is not looked at again", () => {
+  const closed = watched();
+  closed.emit("close");
+  vi.advanceTimersByTime(300_000);
+  expect(closed.pings).toBe(0);
+});
