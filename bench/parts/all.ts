@@ -22,6 +22,7 @@ import {
 } from "./k-planner.ts";
 import { documents } from "./k-documents.ts";
 import { idleWatches, watchedCommit } from "./k-watches.ts";
+import { explanations } from "./k-explain.ts";
 import { idleCpu } from "./k-idle-agents.ts";
 
 const cases: readonly Case[] = [
@@ -57,6 +58,7 @@ const cases: readonly Case[] = [
   watchedCommit,
   idleWatches,
   idleCpu,
+  explanations,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -1,5 +1,6 @@
 import type { NodeStateName } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
+import { addInto, fromResources } from "../core/model/resources.ts";
 import type { State } from "../core/state/state.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
@@ -14,7 +15,7 @@ import { createCredentialOperations } from "./credential-operations.ts";
 import type { Credentials } from "./credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNewestTasksOperation } from "./newest-tasks.ts";
-import { createNodeOperations, sum } from "./node-operations.ts";
+import { createNodeOperations } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
 import { readOutput } from "./output.ts";
 import { createSatisfyOperation } from "./satisfy-operation.ts";
@@ -79,15 +80,20 @@ function stateStats(
     drained: 0,
     lost: 0,
   };
-  const records = [...state.nodes.values()];
-  for (const { node, tasks } of records) nodes[nodeStateName(node, tasks.size)]++;
-  const connected = records.filter(({ node }) => node.link.kind === "connected");
+  const capacity: Record<string, number> = {};
+  const inUse: Record<string, number> = {};
+  for (const { node, tasks, used } of state.nodes.values()) {
+    nodes[nodeStateName(node, tasks.size)]++;
+    if (node.link.kind !== "connected") continue;
+    addInto(capacity, node.capacity);
+    addInto(inUse, used);
+  }
   return {
     jobs: { ...state.totals.jobs },
     tasks: { ...state.totals.tasks },
     nodes,
-    capacity: sum(connected.map(({ node }) => node.capacity)),
-    used: sum(connected.map(({ used }) => used)),
+    capacity: fromResources(capacity),
+    used: fromResources(inUse),
   };
 }
 

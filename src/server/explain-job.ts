@@ -3,6 +3,7 @@ import type { JobSpec } from "../core/model/job.ts";
 import { cheapestChange } from "../core/scheduler/cheapest-change.ts";
 import type { ClusterPolicy } from "../core/scheduler/choose-cluster.ts";
 import { hintsFor, type Outlook, outlook } from "../core/scheduler/explain.ts";
+import { NodeClasses } from "../core/scheduler/node-classes.ts";
 import { type ClusterVerdict, clusterAnswers } from "../core/scheduler/places.ts";
 import { describeWaiting } from "../core/state/dependencies/describe.ts";
 import { reasonsOf } from "../core/state/dependencies/reasons.ts";
@@ -104,10 +105,11 @@ interface Places {
 
 /** What nodes and clusters say to a job, and what would let a task of it start. */
 export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy): Places {
-  const seen = outlook(spec, state.nodes.values());
-  const answers = clusterAnswers(state, spec, policy);
+  const nodes = new NodeClasses(state.nodes.values(), spec);
+  const seen = outlook(spec, nodes);
+  const answers = clusterAnswers(state, spec, policy, nodes);
   const isReady = seen.now > 0 || answers.some(({ verdict }) => verdict === "yes");
-  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy)?.text;
+  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy, nodes)?.text;
   const view = {
     reasons: seen.reasons,
     // Of clusters with agents the nodes have told already.

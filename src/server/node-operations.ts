@@ -42,16 +42,12 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       loop.read((state, revision) => {
         const size = pageSizeOf(page);
         const after = fromPageToken("nodes", page);
-        const all = [...state.nodes.values()]
-          .filter((record) => after === undefined || record.node.id > after)
-          .filter(({ node }) => filter.cluster === undefined || node.cluster === filter.cluster)
-          .filter((record) => filter.state === undefined || stateOf(record) === filter.state)
-          .sort((a, b) => (a.node.id < b.node.id ? -1 : 1));
-        const nodes = all.slice(0, size).map((record) => viewNode(record, revision));
+        const found = findNodes(state.nodesByName.all, { ...filter, after }, size + 1);
+        const nodes = found.slice(0, size).map((record) => viewNode(record, revision));
         const last = nodes.at(-1)?.name;
         return {
           nodes,
-          ...(all.length > size && last !== undefined
+          ...(found.length > size && last !== undefined
             ? { nextPageToken: toPageToken("nodes", last) }
             : {}),
           revision,
@@ -105,6 +101,38 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       return { revision: loop.revision };
     },
   };
+}
+
+interface NodeSearch {
+  readonly after: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly state?: string | undefined;
+}
+
+/** The first `max` of the nodes that are asked for; no more are looked at. */
+export function findNodes(
+  inOrder: readonly NodeRecord[],
+  { after, cluster, state }: NodeSearch,
+  max: number,
+): readonly NodeRecord[] {
+  const found: NodeRecord[] = [];
+  for (let at = after === undefined ? 0 : firstAfter(inOrder, after); at < inOrder.length; at++) {
+    const record = inOrder[at] as NodeRecord;
+    if (cluster !== undefined && record.node.cluster !== cluster) continue;
+    if (state !== undefined && stateOf(record) !== state) continue;
+    if (found.push(record) >= max) break;
+  }
+  return found;
+}
+
+function firstAfter(inOrder: readonly NodeRecord[], name: string): number {
+  let [low, high] = [0, inOrder.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((inOrder[middle]?.node.id ?? "") > name) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 const stateOf = ({ node, tasks }: NodeRecord): NodeStateName => nodeStateName(node, tasks.size);

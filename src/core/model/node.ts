@@ -1,3 +1,4 @@
+import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { ClusterId, NodeId } from "./ids.ts";
 import type { Texts } from "./job.ts";
 import type { Resources } from "./resources.ts";
@@ -68,3 +69,10 @@ export function lostAtMs({ link, clusterAgent }: Node, nodeLostAfterMs: number) 
   if (link.kind !== "disconnected" || clusterAgent?.onLost === "keep") return undefined;
   return link.sinceMs + (clusterAgent?.leaseMs ?? nodeLostAfterMs);
 }
+
+/** Whether what could ever run on the node stays as it is: an agent that comes back changes nothing. */
+export const offersTheSame = (before: Node, after: Node): boolean =>
+  before.cluster === after.cluster &&
+  (before.clusterAgent === undefined) === (after.clusterAgent === undefined) &&
+  isDeepEqual(before.capacity, after.capacity) &&
+  isDeepEqual(before.labels, after.labels);

@@ -1,16 +1,16 @@
+import { limits } from "../../limits.ts";
 import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
 import { describeRequirement } from "../graph/requirement.ts";
 import { formatTaskId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
-import { fits, formatAmount } from "../model/resources.ts";
-import { addInto } from "../model/resources.ts";
+import { addInto, fits, formatAmount, type Resources } from "../model/resources.ts";
 import type { State } from "../state/state.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { ClusterPolicy } from "./choose-cluster.ts";
-import { judge } from "./explain.ts";
-import { graphMatches } from "./filters/graph-matches.ts";
+import { hasGraphFor } from "./filters/graph-matches.ts";
 import { whereMatches } from "./filters/where-matches.ts";
-import { clusterAnswers } from "./places.ts";
+import { type NodeClass, NodeClasses } from "./node-classes.ts";
+import { pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "./request.ts";
 import { takesNow } from "./takes.ts";
 
@@ -29,41 +29,98 @@ export function cheapestChange(
   state: State,
   request: Request,
   policy: ClusterPolicy,
+  nodes = new NodeClasses(state.nodes.values(), request),
 ): SingleChange | undefined {
   const asked = requestOf(request);
-  const startsNow = (other: Request): boolean =>
-    [...state.nodes.values()].some((record) => judge(other, record).kind === "yes") ||
-    clusterAnswers(state, other, policy).some(({ verdict }) => verdict === "yes");
+  const trials = new Trials(state, policy, nodes);
+  const startsNow = (other: Request): boolean => trials.startsNow(other);
   const all = [
-    ...taskEnds(state, asked),
-    ...nodesBack(state, asked),
-    ...clustersSay(state, asked, policy),
-    ...lessOfAmounts(state, asked),
+    ...taskEnds(state, asked, nodes),
+    ...nodesBack(asked, nodes),
+    ...clustersSay(state, request, policy, nodes),
+    ...lessOfAmounts(asked, nodes),
     ...elsewhere(asked, startsNow),
     ...(asked.request === undefined ? [] : lessOfGraph(asked, asked.request, startsNow)),
   ];
-  return all.reduce<SingleChange | undefined>(
+  const best = all.reduce<SingleChange | undefined>(
     (best, each) => (best === undefined || each.cost < best.cost ? each : best),
     undefined,
   );
+  if (best === undefined || best.cost === 0 || !trials.isOver) return best;
+  return { ...best, text: `${best.text} (there are too many kinds of nodes to try every change)` };
 }
+
+/** Whether other requests would start now. Bounded: no more is tried once enough was looked at. */
+class Trials {
+  readonly #state: State;
+  readonly #policy: ClusterPolicy;
+  readonly #nodes: NodeClasses;
+  #left: number = limits.changeChecksMax;
+
+  constructor(state: State, policy: ClusterPolicy, nodes: NodeClasses) {
+    this.#state = state;
+    this.#policy = policy;
+    this.#nodes = nodes;
+  }
+
+  get isOver(): boolean {
+    return this.#left <= 0;
+  }
+
+  startsNow(request: Request): boolean {
+    if (this.isOver) return false;
+    this.#left -= this.#nodes.all.length * (request.request === undefined ? 1 : GRAPH_CHECK_COST);
+    this.#nodes.judged += this.#nodes.all.length;
+    if (this.#nodes.all.some(({ record }) => isReadyFor(request, record))) return true;
+    const answers = pullingAnswers(this.#state, request, this.#policy, NO_NODES);
+    return answers.some(({ verdict }) => verdict === "yes");
+  }
+}
+
+/** A match with a graph takes so many times as long as a comparison of amounts. */
+const GRAPH_CHECK_COST = 20;
+/** No node is ready when clusters are asked. */
+const NO_NODES = new NodeClasses([], {
+  needs: {},
+  request: undefined,
+  select: undefined,
+  where: {},
+});
+
+const isReadyFor = (request: Request, record: NodeRecord): boolean =>
+  isSchedulable(record.node) &&
+  couldTake(request, record) &&
+  takesNow(request, record) !== undefined;
 
 /** Whether the node would do if it were connected, and empty. */
 const couldTake = (request: Request, record: NodeRecord): boolean =>
-  whereMatches.check(request, record).kind === "yes" &&
-  graphMatches.check(request, record).kind === "yes";
+  whereMatches.check(request, record).kind === "yes" && hasGraphFor(request, record);
 
 /** A task whose end gives room. */
-function* taskEnds(state: State, request: Request): Iterable<SingleChange> {
-  for (const record of state.nodes.values()) {
+function* taskEnds(state: State, request: Request, nodes: NodeClasses): Iterable<SingleChange> {
+  const hopeful = new Map<NodeClass, Set<Resources>>();
+  for (const each of nodes.all) {
+    const { record } = each;
     if (!isSchedulable(record.node) || !couldTake(request, record)) continue;
+    if (request.request === undefined && !fits(request.needs, record.node.capacity)) continue;
+    hopeful.set(each, new Set()); // what tasks hold whose end does not help
+  }
+  let looked = 0;
+  for (const [at, record] of nodes.records.entries()) {
+    const useless = hopeful.get(nodes.classes[at] as NodeClass);
+    if (useless === undefined) continue;
     for (const task of record.tasks) {
+      if (++looked > limits.tasksExplainedMax) return;
       const job = state.jobs.get(task.jobId)?.job;
       if (job === undefined) continue;
+      const held = task.takes ?? job.spec.needs;
+      if (useless.has(held)) continue;
       const free = { ...record.free };
-      addInto(free, task.takes ?? job.spec.needs);
-      if (takesNow(request, { node: record.node, graph: record.graph, free }) === undefined)
+      addInto(free, held);
+      if (takesNow(request, { node: record.node, graph: record.graph, free }) === undefined) {
+        useless.add(held);
         continue;
+      }
       const id = formatTaskId(task.jobId, task.index, job.spec.array !== undefined);
       yield { text: `none: it starts when task ${id} on node ${record.node.id} ends`, cost: 0 };
       return;
@@ -72,8 +129,8 @@ function* taskEnds(state: State, request: Request): Iterable<SingleChange> {
 }
 
 /** A node that has room and takes no tasks. */
-function* nodesBack(state: State, request: Request): Iterable<SingleChange> {
-  for (const record of state.nodes.values()) {
+function* nodesBack(request: Request, nodes: NodeClasses): Iterable<SingleChange> {
+  for (const { record } of nodes.all) {
     const { node } = record;
     if (isSchedulable(node) || !couldTake(request, record)) continue;
     if (takesNow(request, record) === undefined) continue;
@@ -90,24 +147,27 @@ function* clustersSay(
   state: State,
   request: Request,
   policy: ClusterPolicy,
+  nodes: NodeClasses,
 ): Iterable<SingleChange> {
-  for (const { cluster, verdict, kind, reasons } of clusterAnswers(state, request, policy)) {
-    if (verdict !== "not-now" || kind !== "pulling") continue;
+  for (const { cluster, verdict, reasons } of pullingAnswers(state, request, policy, nodes)) {
+    if (verdict !== "not-now") continue;
     yield { text: `the state of cluster ${cluster}: ${reasons.join("; ")}`, cost: 0.3 };
   }
 }
 
 /** Less of one resource, as much as is free on some node. */
-function* lessOfAmounts(state: State, request: Request): Iterable<SingleChange> {
+function* lessOfAmounts(request: Request, nodes: NodeClasses): Iterable<SingleChange> {
   if (request.request !== undefined) return;
   const { needs } = request;
+  const records = nodes.all
+    .map(({ record }) => record)
+    .filter((record) => isSchedulable(record.node) && couldTake(request, record));
   for (const name of Object.keys(needs)) {
     const { [name]: asked = 0, ...others } = needs;
     let best: { readonly record: NodeRecord; readonly free: number } | undefined;
-    for (const record of state.nodes.values()) {
+    for (const record of records) {
       const free = record.free[name] ?? 0;
-      const isOther = !isSchedulable(record.node) || !couldTake(request, record);
-      if (isOther || free <= (best?.free ?? 0) || free >= asked) continue;
+      if (free <= (best?.free ?? 0) || free >= asked) continue;
       if (fits(others, record.free)) best = { record, free };
     }
     if (best === undefined) continue;

@@ -1,7 +1,6 @@
 import { formatAmount } from "../model/resources.ts";
-import type { NodeRecord } from "../state/node-record.ts";
-import type { Verdict } from "./filters/filter.ts";
-import { filters } from "./filters/all.ts";
+import { YES } from "./filters/filter.ts";
+import { EXAMPLES_MAX, type NodeClass, type NodeClasses } from "./node-classes.ts";
 import type { Request } from "./request.ts";
 
 export interface NodeReason {
@@ -20,48 +19,50 @@ export interface Outlook {
   readonly reasons: readonly NodeReason[];
 }
 
-const EXAMPLES_MAX = 3;
-
 /** What every node says to a request: which filter refuses it, and whether waiting can help. */
-export function outlook(request: Request, nodes: Iterable<NodeRecord>): Outlook {
-  const byReason = new Map<string, { never: boolean; names: string[]; count: number }>();
+export function outlook(
+  request: Request,
+  nodes: NodeClasses,
+  /** Which classes to look at, by their numbers. */
+  numbers: Iterable<number> = nodes.all.keys(),
+): Outlook {
+  const byReason = new Map<string, { never: boolean; examples: Example[]; count: number }>();
   let now = 0;
   let later = 0;
   let all = 0;
-  for (const record of nodes) {
-    all++;
-    const verdict = judge(request, record);
+  const verdicts = nodes.verdicts(request);
+  for (const at of numbers) {
+    const { count, examples } = nodes.all[at] as NodeClass;
+    const verdict = verdicts[at] ?? YES;
+    all += count;
     if (verdict.kind === "yes") {
-      now++;
+      now += count;
       continue;
     }
-    if (verdict.kind === "not-now") later++;
+    if (verdict.kind === "not-now") later += count;
     const key = `${verdict.kind}:${verdict.reason}`;
-    const known = byReason.get(key) ?? { never: verdict.kind === "never", names: [], count: 0 };
-    known.count++;
-    if (known.names.length < EXAMPLES_MAX) known.names.push(record.node.id);
-    byReason.set(key, known);
+    const known = byReason.get(key);
+    if (known === undefined) {
+      byReason.set(key, { never: verdict.kind === "never", examples: [...examples], count });
+    } else {
+      known.count += count;
+      known.examples = firstOf(known.examples, examples);
+    }
   }
-  const reasons = [...byReason].map(([key, { never, names, count }]) => ({
+  const reasons = [...byReason].map(([key, { never, examples, count }]) => ({
     reason: key.slice(key.indexOf(":") + 1),
     never,
     nodes: count,
-    examples: names,
+    examples: examples.map(({ name }) => name),
   }));
   reasons.sort((a, b) => b.nodes - a.nodes || (a.reason < b.reason ? -1 : 1));
   return { now, later, nodes: all, reasons };
 }
 
-/** The first refusal; one that can never change is worth more than one that can. */
-export function judge(request: Request, record: NodeRecord): Verdict {
-  let notNow: Verdict | undefined;
-  for (const filter of filters) {
-    const verdict = filter.check(request, record);
-    if (verdict.kind === "never") return verdict;
-    if (verdict.kind === "not-now") notNow ??= verdict;
-  }
-  return notNow ?? { kind: "yes" };
-}
+type Example = NodeClass["examples"][number];
+
+const firstOf = (some: readonly Example[], others: readonly Example[]): Example[] =>
+  [...some, ...others].sort((a, b) => a.at - b.at).slice(0, EXAMPLES_MAX);
 
 /** What a person could do about it. */
 export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {

@@ -15,7 +15,7 @@ import { placeTask } from "../state/decide/place-task.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { State } from "../state/state.ts";
-import { judge } from "./explain.ts";
+import { judge } from "./node-classes.ts";
 import { nextPlacement } from "./plan.ts";
 import { createPolicy } from "./policy.ts";
 import { spread } from "./scorers/spread.ts";

@@ -28,6 +28,7 @@ export class NodeGraph {
   readonly #layout: Layout;
   readonly #graph: Graph;
   readonly #ways = new WeakMap<GraphRequest, readonly Way[]>();
+  readonly #refusals = new WeakMap<GraphRequest, readonly string[]>();
 
   constructor(facts: NodeFacts) {
     const machine = { ...facts, name: "node" };
@@ -52,7 +53,12 @@ export class NodeGraph {
 
   /** Why no alternative can ever be met, in the order of preference. */
   refusals(request: GraphRequest): readonly string[] {
-    return [...new Set(explainRefusal(this.#layout, request.compiled).map(({ text }) => text))];
+    let refusals = this.#refusals.get(request);
+    if (refusals === undefined) {
+      const all = explainRefusal(this.#layout, request.compiled).map(({ text }) => text);
+      this.#refusals.set(request, (refusals = [...new Set(all)]));
+    }
+    return refusals;
   }
 }
 

@@ -4,8 +4,9 @@ import type { Cluster } from "../model/cluster.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "./choose-cluster.ts";
-import { judge, type Outlook, outlook } from "./explain.ts";
+import { type Outlook, outlook } from "./explain.ts";
 import type { Verdict } from "./filters/filter.ts";
+import { judge, NodeClasses } from "./node-classes.ts";
 import { askedOfClusters, mayGoToClusters, type Request, requestOf, selectOf } from "./request.ts";
 
 /** What explanations look at. */
@@ -29,26 +30,49 @@ export function clusterAnswers(
   view: PlacesView,
   request: Request,
   policy: ClusterPolicy,
+  nodes = new NodeClasses(view.nodes.values(), request),
 ): readonly ClusterVerdict[] {
-  const byCluster = Map.groupBy(view.nodes.values(), ({ node }) => node.cluster);
+  const outlooks = outlookByCluster(request, nodes);
   const answers = view.clusters.inOrder.map(({ id, kind }) =>
     kind === "managed"
-      ? managedAnswer(id, request, byCluster.get(id) ?? [])
+      ? managedAnswer(id, outlooks.get(id))
       : pullingAnswer(view.clusters, id, request),
   );
-  return dropUnwanted(view, request, policy, answers);
+  return dropUnwanted(view.clusters, request, policy, { answers, nodes });
 }
 
-export function managedAnswer(
-  cluster: ClusterId,
+/** What pulling clusters say to a request, in the order of their names, whatever nodes say. */
+export const pullingAnswers = (
+  { clusters }: PlacesView,
   request: Request,
-  nodes: readonly NodeRecord[],
-): ClusterVerdict {
+  policy: ClusterPolicy,
+  nodes: NodeClasses,
+): readonly ClusterVerdict[] =>
+  dropUnwanted(clusters, request, policy, {
+    answers: clusters.inOrder
+      .filter(({ kind }) => kind === "pulling")
+      .map(({ id }) => pullingAnswer(clusters, id, request)),
+    nodes,
+  });
+
+/** Of clusters that have nodes. */
+export function outlookByCluster(
+  request: Request,
+  nodes: NodeClasses,
+): ReadonlyMap<ClusterId, Outlook> {
+  const byCluster = Map.groupBy(nodes.all.keys(), (at) => nodes.all[at]?.cluster);
+  const outlooks = new Map<ClusterId, Outlook>();
+  for (const [cluster, numbers] of byCluster) {
+    if (cluster !== undefined) outlooks.set(cluster, outlook(request, nodes, numbers));
+  }
+  return outlooks;
+}
+
+export function managedAnswer(cluster: ClusterId, seen: Outlook | undefined): ClusterVerdict {
   const base = { cluster, kind: "managed" } as const;
-  const seen = outlook(request, nodes);
+  if (seen === undefined) return { ...base, verdict: "never", reasons: ["has no nodes"] };
   if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
   const reasons = nodeReasons(seen);
-  if (nodes.length === 0) reasons.push("has no nodes");
   return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
 }
 
@@ -86,10 +110,10 @@ export function pullingAnswer(
 
 /** Those that have room, but that the way of choosing between clusters drops. */
 function dropUnwanted(
-  { nodes, clusters }: PlacesView,
+  clusters: ClusterTable,
   request: Request,
   policy: ClusterPolicy,
-  answers: readonly ClusterVerdict[],
+  { answers, nodes }: { readonly answers: readonly ClusterVerdict[]; readonly nodes: NodeClasses },
 ): readonly ClusterVerdict[] {
   if (request.request === undefined && !mayGoToClusters(request)) return answers;
   const asked = {
@@ -97,9 +121,9 @@ function dropUnwanted(
     chooseCluster: selectOf(request),
   };
   const ready = new Map<ClusterId, NodeRecord>();
-  for (const record of nodes.values()) {
-    const { cluster } = record.node;
-    if (!ready.has(cluster) && judge(request, record).kind === "yes") ready.set(cluster, record);
+  const verdicts = nodes.verdicts(request);
+  for (const [at, { cluster, record }] of nodes.all.entries()) {
+    if (!ready.has(cluster) && verdicts[at]?.kind === "yes") ready.set(cluster, record);
   }
   const { selection } = chooseCluster(clusters, asked, ready, policy);
   const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
@@ -112,10 +136,19 @@ function dropUnwanted(
   });
 }
 
+const FIRST_NODES = 16;
+
 /** Whether any node or cluster there is could ever take the request, whatever else is going on. */
 export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+  // Most requests are possible on the first nodes that are looked at.
+  let looked = 0;
   for (const record of nodes.values()) {
+    if (++looked > FIRST_NODES) break;
     if (judge(request, record).kind !== "never") return true;
+  }
+  if (looked > FIRST_NODES) {
+    const classes = new NodeClasses(nodes.values(), request);
+    if (classes.verdicts(request).some(({ kind }) => kind !== "never")) return true;
   }
   return clusters.inOrder.some(
     ({ id, kind }) =>

@@ -2,7 +2,7 @@ import { OrderedTree } from "../../lib/ordered-tree.ts";
 import type { ClusterId } from "../model/ids.ts";
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
-import { graphMatches } from "./filters/graph-matches.ts";
+import { hasGraphFor } from "./filters/graph-matches.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import { FreedNodes } from "./freed-nodes.ts";
 import { NodeLevels } from "./node-levels.ts";
@@ -60,7 +60,7 @@ export class Pool {
     const { capacity } = record.node;
     if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
     if (whereMatches.check(this.asked, record).kind !== "yes") return false;
-    return graphMatches.check(this.asked, record).kind === "yes";
+    return hasGraphFor(this.asked, record);
   }
 
   amountsOf(resources: Resources): readonly number[] {

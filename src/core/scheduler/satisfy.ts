@@ -6,7 +6,8 @@ import { clusterId, type ClusterId } from "../model/ids.ts";
 import { NO_RESOURCES } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { State } from "../state/state.ts";
-import { managedAnswer } from "./places.ts";
+import { NodeClasses } from "./node-classes.ts";
+import { managedAnswer, outlookByCluster } from "./places.ts";
 
 /** Whether one cluster could meet a request. */
 export interface ClusterAnswer {
@@ -92,14 +93,18 @@ function explainerOf(
 
 function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
   const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
-  const nodesOf = Map.groupBy(state.nodes.values(), ({ node }) => node.cluster);
+  const nodes = new NodeClasses(state.nodes.values(), request);
+  const classesOf = Map.groupBy(nodes.all, ({ cluster }) => cluster);
+  const outlooks = outlookByCluster(request, nodes);
   return state.clusters.inOrder
     .filter(({ kind }) => kind === "managed")
     .map(({ id }) => {
-      const nodes = nodesOf.get(id) ?? [];
-      const { verdict, reasons } = managedAnswer(id, request, nodes);
+      const { verdict, reasons } = managedAnswer(id, outlooks.get(id));
       const ever = verdict !== "never";
-      const fitting = ever ? nodes.map((record) => fittingIn(record, choice)) : [];
+      const fitting = (ever ? (classesOf.get(id) ?? []) : []).map(({ record, count }) => {
+        const { slots, alternative } = fittingIn(record, choice);
+        return { slots: slots * count, alternative };
+      });
       return {
         ...refused(id, "managed", reasons),
         ever,

@@ -5,6 +5,7 @@ import { jobId, nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { NodeRecord } from "../state/node-record.ts";
 import { hintsFor, outlook } from "./explain.ts";
+import { NodeClasses } from "./node-classes.ts";
 import { isPossible } from "./places.ts";
 import { nodeReady } from "./filters/node-ready.ts";
 import { resourcesFit } from "./filters/resources-fit.ts";
@@ -187,7 +188,7 @@ describe("explain", () => {
     submit(world, { resources: { cpu: 4 } });
     world.plan();
     const spec = aSpec({ resources: { cpu: 3 } });
-    const seen = outlook(spec, world.state.nodes.values());
+    const seen = outlook(spec, new NodeClasses(world.state.nodes.values(), spec));
     expect(seen.reasons.map(({ reason, nodes, never }) => [reason, nodes, never])).toEqual([
       ["too small: has 2 cpu, 3 cpu asked", 2, true],
       ["busy: 0 cpu free, 3 cpu asked", 1, false],
@@ -200,8 +201,8 @@ describe("explain", () => {
     const world = worldWith({ a: 2 });
     const spec = aSpec({ resources: { cpu: 10_000 } });
     expect(isPossible(world.state, spec)).toBe(false);
-    expect(hintsFor(spec, outlook(spec, world.state.nodes.values()))[0]).toContain(
-      "ask for less than 10000 cpu",
-    );
+    expect(
+      hintsFor(spec, outlook(spec, new NodeClasses(world.state.nodes.values(), spec)))[0],
+    ).toContain("ask for less than 10000 cpu");
   });
 });

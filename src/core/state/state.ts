@@ -7,7 +7,7 @@ import { jobId } from "../model/ids.ts";
 import { withDeclared } from "../model/declared-software.ts";
 import type { Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
-import type { Node } from "../model/node.ts";
+import { type Node, offersTheSame } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
@@ -27,6 +27,7 @@ import { HandedTasks } from "./handed-tasks.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
+import { NodesByName } from "./nodes-by-name.ts";
 import type { Progress } from "./progress.ts";
 import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
 
@@ -44,6 +45,7 @@ export class State {
   readonly jobs = new JobTable();
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
+  readonly nodesByName = new NodesByName(this.nodes);
   readonly clusters = new ClusterTable();
   readonly credentials = new CredentialTable();
   /** Of nodes whose agents told them; ask `factsOf`. */
@@ -51,9 +53,9 @@ export class State {
   counter: Counter = { lastJobId: jobId(0) };
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
-
   /** What nodes and clusters there are could ever run, by what is asked for. */
   readonly possible = new Map<string, boolean>();
+  readonly whyNever = new Map<string, readonly string[]>(); // by the same keys
   readonly #nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
   readonly fleet = new Fleet();
   readonly queue = new Queue(this.fleet, this.jobs);
@@ -111,7 +113,7 @@ export class State {
         else if (this.clusters.apply(change)) {
           this.queue.clustersChanged("removed" in change ? change.removed : change.row.id);
         }
-        if (change.table !== "status") this.possible.clear();
+        if (change.table !== "status") this.#forgetPossible();
         return;
       case "facts":
         if ("removed" in change) this.facts.delete(change.removed);
@@ -350,11 +352,12 @@ export class State {
   #putNode(row: Node): void {
     let record = this.nodes.get(row.id);
     const before = record?.node.capacity;
-    this.possible.clear();
+    if (record === undefined || !offersTheSame(record.node, row)) this.#forgetPossible();
     this.clusters.loads.nodeChanged(record?.node, row, record?.used ?? NO_RESOURCES);
     if (record === undefined) {
       record = new NodeRecord(row, this.#nodeGraphs);
       this.nodes.set(row.id, record);
+      this.nodesByName.changed();
     } else {
       record.replace(row);
     }
@@ -362,6 +365,8 @@ export class State {
     if (row.link.kind === "disconnected") this.disconnected.add(record);
     else this.disconnected.delete(record);
   }
+
+  readonly #forgetPossible = (): void => [this.possible, this.whyNever].forEach((m) => m.clear());
 
   #declaredChanged(change: Change & { table: "declared" }): void {
     this.clusters.apply(change);
@@ -375,7 +380,7 @@ export class State {
     if (record === undefined) return; // its row follows
     const { node } = record;
     record.replace(node);
-    this.possible.clear();
+    this.#forgetPossible();
     this.fleet.nodeChanged(record, node.capacity);
   }
 
@@ -384,9 +389,10 @@ export class State {
     if (record === undefined) return;
     invariant(record.tasks.size === 0, `node ${id} is removed without tasks`);
     this.fleet.nodeRemoved(record, record.node.capacity);
-    this.possible.clear();
+    this.#forgetPossible();
     this.clusters.loads.nodeChanged(record.node, undefined, record.used);
     this.disconnected.delete(record);
     this.nodes.delete(id);
+    this.nodesByName.changed();
   }
 }

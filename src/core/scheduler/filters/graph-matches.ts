@@ -1,14 +1,21 @@
 import { graphRequest } from "../../graph/graph-request.ts";
+import type { NodeRecord } from "../../state/node-record.ts";
+import type { Request } from "../request.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";
+
+/** Whether the node has what is asked of its graph. Why not takes much longer to find out. */
+export const hasGraphFor = (
+  { request }: Pick<Request, "request">,
+  { graph }: Pick<NodeRecord, "graph">,
+): boolean => request === undefined || graph.waysFor(graphRequest(request)).length > 0;
 
 /** Rejects nodes that have not what is asked of a graph: parts that are large enough, software. */
 export const graphMatches: Filter = {
   name: "graph-matches",
   check({ request }, record) {
-    if (request === undefined) return YES;
-    const asked = graphRequest(request);
-    if (record.graph.waysFor(asked).length > 0) return YES;
-    return { kind: "never", reason: record.graph.refusals(asked).join("; or ") };
+    if (request === undefined || hasGraphFor({ request }, record)) return YES;
+    const refusals = record.graph.refusals(graphRequest(request));
+    return { kind: "never", reason: refusals.join("; or ") };
   },
 };

@@ -2,6 +2,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { JobSpec } from "../../model/job.ts";
 import { outlook } from "../../scheduler/explain.ts";
+import { NodeClasses } from "../../scheduler/node-classes.ts";
 import { isPossible, nodeReasons, pullingAnswer } from "../../scheduler/places.ts";
 import { mayGoToClusters, type Request, requestKey } from "../../scheduler/request.ts";
 import type { State } from "../state.ts";
@@ -38,9 +39,20 @@ export const isNothingKnown = ({ nodes, clusters }: State, request: Request): bo
 
 const REASONS_MAX = 5;
 
+/** Remembered as long as the request is known to be impossible: callers may try again and again. */
 function whyNever(state: State, request: Request): readonly string[] {
+  const key = requestKey(request);
+  let why = state.whyNever.get(key);
+  if (why === undefined) {
+    if (state.whyNever.size >= limits.possibleKnownMax) state.whyNever.clear();
+    state.whyNever.set(key, (why = findWhyNever(state, request)));
+  }
+  return why;
+}
+
+function findWhyNever(state: State, request: Request): readonly string[] {
   const { nodes, clusters } = state;
-  const reasons = nodeReasons(outlook(request, nodes.values()));
+  const reasons = nodeReasons(outlook(request, new NodeClasses(nodes.values(), request)));
   for (const { id, kind } of clusters.inOrder) {
     if (kind !== "pulling") continue;
     reasons.push(`cluster ${id}: ${pullingAnswer(clusters, id, request).reasons.join("; or ")}`);

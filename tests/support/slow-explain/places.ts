@@ -1,0 +1,84 @@
+import { invariant } from "../../../src/lib/invariant.ts";
+import type { ClusterId } from "../../../src/core/model/ids.ts";
+import type { NodeRecord } from "../../../src/core/state/node-record.ts";
+import { chooseCluster, type ClusterPolicy } from "../../../src/core/scheduler/choose-cluster.ts";
+import {
+  type ClusterVerdict,
+  nodeReasons,
+  type PlacesView,
+  pullingAnswer,
+} from "../../../src/core/scheduler/places.ts";
+import { judge, outlook } from "./explain.ts";
+import {
+  mayGoToClusters,
+  type Request,
+  requestOf,
+  selectOf,
+} from "../../../src/core/scheduler/request.ts";
+
+/** What every cluster says to a request, in the order of their names. */
+export function clusterAnswers(
+  view: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+): readonly ClusterVerdict[] {
+  const byCluster = Map.groupBy(view.nodes.values(), ({ node }) => node.cluster);
+  const answers = view.clusters.inOrder.map(({ id, kind }) =>
+    kind === "managed"
+      ? managedAnswer(id, request, byCluster.get(id) ?? [])
+      : pullingAnswer(view.clusters, id, request),
+  );
+  return dropUnwanted(view, request, policy, answers);
+}
+
+export function managedAnswer(
+  cluster: ClusterId,
+  request: Request,
+  nodes: readonly NodeRecord[],
+): ClusterVerdict {
+  const base = { cluster, kind: "managed" } as const;
+  const seen = outlook(request, nodes);
+  if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
+  const reasons = nodeReasons(seen);
+  if (nodes.length === 0) reasons.push("has no nodes");
+  return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
+}
+
+/** Those that have room, but that the way of choosing between clusters drops. */
+function dropUnwanted(
+  { nodes, clusters }: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+  answers: readonly ClusterVerdict[],
+): readonly ClusterVerdict[] {
+  if (request.request === undefined && !mayGoToClusters(request)) return answers;
+  const asked = {
+    ...requestOf(request),
+    chooseCluster: selectOf(request),
+  };
+  const ready = new Map<ClusterId, NodeRecord>();
+  for (const record of nodes.values()) {
+    const { cluster } = record.node;
+    if (!ready.has(cluster) && judge(request, record).kind === "yes") ready.set(cluster, record);
+  }
+  const { selection } = chooseCluster(clusters, asked, ready, policy);
+  const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
+  for (const { name } of selection.ranked) reasons.delete(name); // by a later priority
+  return answers.map((answer) => {
+    const reason = reasons.get(answer.cluster);
+    if (reason === undefined) return answer;
+    invariant(answer.verdict === "yes", "only clusters that could take it are chosen from");
+    return { ...answer, verdict: "not-now", reasons: [reason] };
+  });
+}
+
+/** Whether any node or cluster there is could ever take the request, whatever else is going on. */
+export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+  for (const record of nodes.values()) {
+    if (judge(request, record).kind !== "never") return true;
+  }
+  return clusters.inOrder.some(
+    ({ id, kind }) =>
+      kind === "pulling" && pullingAnswer(clusters, id, request).verdict !== "never",
+  );
+}
