@@ -317,18 +317,6 @@ export const limits = {
   unknownRevisionsMax: 1_000_000_000, // the same of revisions, of 2^53
 } as const;
 
-/** How long the other end of an agent's link may be silent before it is given up. */
-export const silenceMsMax = (heartbeatIntervalMs: number): number =>
-  2 * heartbeatIntervalMs + limits.silenceSlackMs;
-
-invariant(
-  limits.heartbeatIntervalMsMax < limits.grpcKeepaliveIntervalMs,
-  "an agent's heartbeats must spare its connection the server's pings",
-);
-invariant(
-  limits.nodeLostAfterMs > silenceMsMax(limits.heartbeatIntervalMsMax),
-  "a silent session must be closed before its node is lost",
-);
 invariant(
   limits.nodeLostAfterMs > limits.reconnectDelayMsMax,
   "an agent must get a chance to come back before its node is lost",

@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
-import { limits, silenceMsMax } from "../limits.ts";
+import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { limits } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
 import type { Agent } from "./agent.ts";
 import { createAgent, reconnectDelayMs } from "./agent.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silenceMsMax } from "../limits.ts";
+import { silenceMsMax } from "../core/model/heartbeat.ts";
 import { Liveness } from "./liveness.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 

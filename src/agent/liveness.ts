@@ -1,4 +1,5 @@
-import { limits, silenceMsMax } from "../limits.ts";
+import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /**

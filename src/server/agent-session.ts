@@ -7,7 +7,8 @@ import type { NodeHello, Room, RunRef } from "../core/state/command.ts";
 import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../lib/errors.ts";
-import { limits, silenceMsMax } from "../limits.ts";
+import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */

@@ -6,7 +6,8 @@ import { aPlane } from "../../tests/support/plane.ts";
 import { jobId, nodeId } from "../core/model/ids.ts";
 import type { ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
-import { limits, silenceMsMax } from "../limits.ts";
+import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { limits } from "../limits.ts";
 import { AgentSession } from "./agent-session.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
