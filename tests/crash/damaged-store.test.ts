@@ -47,7 +47,7 @@ test("a job row that is gone though its tasks are there: refused as damaged, wit
   db.close();
   const again = startRefused();
   expect(await again.end()).toBe(1);
-  expect(again.output).toMatch(/busbar\.db is damaged: .*restore it from a backup/);
+  expect(again.output).toMatch(/busbar\.db is damaged: .*restore a backup .*busbar recover --data/);
 });
 
 test("a flipped bit in the log after kill -9: refused; accepted, no id comes twice", async () => {
@@ -59,7 +59,7 @@ test("a flipped bit in the log after kill -9: refused; accepted, no id comes twi
   flipInLog();
   const again = startRefused();
   expect(await again.end()).toBe(1);
-  expect(again.output).toMatch(/revisions \d+ to \d+ were acknowledged.*busbar recover --data/);
+  expect(again.output).toMatch(/lack revisions \d+ to \d+, the last.*busbar recover --data/);
 
   const shown = await site.run("recover", "--data", site.path("data"));
   expect(shown.code).toBe(1);

@@ -76,9 +76,9 @@ export function refusal(verdict: Verdict, directory: string, file: string): AppE
       const when = new Date(atMs).toISOString();
       return new AppError(
         "internal",
-        `${file} is damaged: ${describeRevisions(from, to)} were acknowledged, the last at ${when}, ` +
-          `but are neither in it nor in its log (busbar.db-wal); restore a backup, or see what ` +
-          `is lost with: busbar recover --data ${directory}`,
+        `${file} is damaged: it and its log (busbar.db-wal) lack ${describeRevisions(from, to)}, ` +
+          `the last of which was acknowledged at ${when}; restore a backup, or see what is lost ` +
+          `with: busbar recover --data ${directory}`,
       );
     }
     case "wrong":

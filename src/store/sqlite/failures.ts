@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
 
 /** An AppError as it crosses between threads, where errors lose their class and their fields. */
@@ -29,7 +30,8 @@ export const isBusy = (error: unknown): boolean => sqliteCode(error) === BUSY;
 export const damaged = (file: string, what: string, cause?: unknown): AppError =>
   new AppError(
     "internal",
-    `${file} is damaged: ${what}; restore it from a backup, or move it away to start empty`,
+    `${file} is damaged: ${what}; restore a backup (busbar restore), or see what can be saved with: ` +
+      `busbar recover --data ${dirname(file)}`,
     { cause },
   );
 

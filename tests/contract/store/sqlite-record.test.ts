@@ -71,9 +71,10 @@ describe("sqlite store: a database older than its record", () => {
           const error = await refused(data);
           expect(error).toMatchObject({ code: "internal" });
           const { message } = error as Error;
-          const lost = /revisions? (?:\d+ to )?(\d+) were acknowledged, the last at 20/.exec(
-            message,
-          );
+          const lost =
+            /lack revisions? (?:\d+ to )?(\d+), the last of which was acknowledged at 20/.exec(
+              message,
+            );
           expect(Number(lost?.[1])).toBe(acknowledged);
           expect(message).toContain(`busbar recover --data ${data}`);
         }
@@ -88,7 +89,7 @@ describe("sqlite store: a database older than its record", () => {
       await withSqlite(data, (store) => store.commit({ revision: 2, writes: [put("a", "2")] }));
       await cp(at(data, "old"), at(data, "busbar.db"));
       expect(await refused(data)).toMatchObject({
-        message: expect.stringContaining("revision 2 were acknowledged"),
+        message: expect.stringContaining("lack revision 2, the last"),
       });
     }));
 

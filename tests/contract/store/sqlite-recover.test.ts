@@ -54,7 +54,7 @@ describe("recover", () => {
       const from = found.revision + 1;
       expect(found.revision).toBeGreaterThan(0);
       expect(found).toMatchObject({
-        wrong: expect.stringContaining("were acknowledged"),
+        wrong: expect.stringContaining("was acknowledged"),
         lostRevisions: { from, to: LAST },
         lostJobs: { from: 10 * found.revision + 1, to: 10 * LAST },
         goesOnAfter: { revision: LAST + 1, lastId: 10 * LAST },
