@@ -23,8 +23,8 @@ interface Heard {
 
 /**
  * Finds connections whose other end is gone without a word. One timer looks at all of them, and only
- * those that have sent nothing for a while are pinged: with 10,000 agents a timer and a ping for
- * each took a tenth of what idling cost.
+ * those that have sent nothing for a while are pinged. With
+ * 10,000 agents there would be a timer and pings for each.
  */
 export class Keepalive {
   readonly #timeoutMs: number;
