@@ -61,8 +61,12 @@ export const limits = {
   unfoldedJobsMax: 50_000, // that wait and were stored; older ones are folded at once
   foldAfterMs: 300, // without anything being stored
   foldsPerSliceMax: 5_000,
+  endedFoldsPerSliceMax: 1_000,
   knownTermsMax: 1_000, // different terms that are told by the beginning of a row
   foldedJobCharsMax: 64 * KIB, // of a row; queued jobs with longer ones stay records
+  unfoldedEndedJobsMax: 20_000, // ended and stored; older ones are folded at once
+  foldedTaskRowsMax: 128, // of an ended job; arrays with more keep columns
+  taskOutcomesMax: 1_000, // of one array, or of a block of ended jobs; other rows are kept as text
   handedSilenceMsMax: 7 * 24 * 3_600_000, // what a cluster took and told nothing of has failed then
   takeLooksMax: 10_000, // offered tasks looked at when an agent of a cluster takes some
   tasksPerTakeMax: 10_000,

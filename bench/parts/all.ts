@@ -10,6 +10,8 @@ import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
+import { ended } from "./k-ended.ts";
+import { lists } from "./k-lists.ts";
 import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
 import { bytesUnderWay } from "./k-bytes.ts";
 import {
@@ -59,6 +61,8 @@ const cases: readonly Case[] = [
   idleWatches,
   idleCpu,
   explanations,
+  lists,
+  ended,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -6,6 +6,7 @@ import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import { checkMove } from "../core/state/check-move.ts";
+import { isJobEnded } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";
@@ -319,7 +320,7 @@ export class ControlLoop {
     this.metrics.commitMsMax = Math.max(this.metrics.commitMsMax, tookMs);
     this.#options.onCommit(batch);
     for (const done of batch.done) done();
-    this.#folder.stored(batch.jobTexts);
+    this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });
     this.#flush();
     const { queue, holds } = this.#state;
     const isMore = queue.mayPlace || holds.nextSettled() !== undefined;
@@ -340,4 +341,8 @@ export class ControlLoop {
     this.#head = 0;
     this.#options.onBroken(error);
   }
+}
+
+function* endedJobs({ jobs }: OpenBatch): Generator<JobId> {
+  for (const [id, { progress }] of jobs) if (isJobEnded(progress)) yield id;
 }

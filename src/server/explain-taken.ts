@@ -14,7 +14,7 @@ const TASKS_LOOKED_AT = 10_000;
 function pullingOf(record: JobRecord): Pulling {
   const [offered, accepted] = [new Map<ClusterId, number>(), new Map<ClusterId, number>()];
   let looked = 0;
-  for (const { state } of record.taskRows()) {
+  for (const { state } of record.openTaskRows()) {
     if (looked++ >= TASKS_LOOKED_AT) break;
     const isSilent = state.kind === "accepted" && state.startedAtMs === undefined;
     const counts = state.kind === "offered" ? offered : isSilent ? accepted : undefined;

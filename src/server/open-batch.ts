@@ -82,7 +82,10 @@ export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWri
         removed.add(key);
       }
       writes.push({ key, value });
-      if (value !== undefined && isJobRow(change)) jobTexts.set(change.row.id, value);
+      if (value === undefined || !isJobRow(change)) return;
+      jobTexts.set(change.row.id, value);
+      const record = state.jobs.getOpen(change.row.id);
+      if (record !== undefined) record.rowText = value;
     });
   }
   return writes;

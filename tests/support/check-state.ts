@@ -8,7 +8,7 @@ import { isActive } from "../../src/core/model/task.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import { encodeChange } from "../../src/core/state/codec.ts";
-import { TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
+import { endOf, TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
 import { allJobs } from "./all-jobs.ts";
@@ -22,6 +22,7 @@ import { checkQueue } from "./check-queue.ts";
 export function checkState(state: State): string[] {
   return [
     ...checkJobs(state),
+    ...checkFolded(state),
     ...checkNodes(state),
     ...checkFacts(state),
     ...checkGroups(state),
@@ -62,6 +63,19 @@ function checkJobs(state: State): string[] {
       wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
   }
   return wrong;
+}
+
+/** What is known of a folded job without reading it is what its row says. */
+function checkFolded(state: State): string[] {
+  const { jobs } = state;
+  return [...allJobs(state)].flatMap(({ job, progress }) => {
+    const mark = jobs.foldedEnd(job.id);
+    const isSame =
+      jobs.stateOf(job.id) === progress.state &&
+      (mark === undefined ||
+        (mark.group === job.spec.group && jobs.endOf(job.id) === endOf(job, progress)));
+    return isSame ? [] : [`job ${job.id} is folded as ${JSON.stringify(mark)}`];
+  });
 }
 
 function* records(state: State) {

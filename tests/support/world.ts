@@ -41,12 +41,13 @@ export class World {
     this.changes.push(change);
   }
 
-  /** All changes so far are stored: from here on jobs that only wait are folded. */
+  /** All changes so far are stored: from here on jobs that only wait or have ended are folded. */
   flush(): void {
     for (const change of this.changes.slice(this.#flushed)) {
       if (change.table !== "job" || "removed" in change || !this.state.isNewest(change)) continue;
       encodeChange(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
     }
+    for (const { job } of this.state.jobs.openRecords()) this.state.jobs.foldEnded(job.id);
     this.#flushed = this.changes.length;
   }
 

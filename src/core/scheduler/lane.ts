@@ -71,7 +71,7 @@ export class Lane {
         this.#head = 0;
         return undefined;
       }
-      const record = this.#jobs.open(id);
+      const record = this.#jobs.openWaiting(id);
       if (record?.nextIndex() !== undefined) return record;
       if (record !== undefined) record.lane = undefined;
       this.#head++;

@@ -93,7 +93,7 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
     case "job":
       return { table, row: decodeJob(value, like) };
     case "task":
-      return { table, row: decodeTask(JSON.parse(value) as StoredTask) };
+      return { table, row: decodeTask(value) };
     case "counter":
       return { table, row: JSON.parse(value) as Counter };
     case "group":
@@ -133,7 +133,7 @@ type StoredJob = Omit<Job, "spec"> & {
  * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
  * A row with any of the former is read as a whole.
  */
-function encodeJob(job: Job): string {
+export function encodeJob(job: Job): string {
   const { id, spec, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor } = job;
   const terms = storedTerms(spec.terms);
   const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
@@ -204,9 +204,9 @@ function decodeTerms(some: Partial<JobTerms>): JobTerms {
 
 type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<Task>;
 
-const NO_PAST: Task["past"] = Object.freeze([]);
+export const NO_PAST: Task["past"] = Object.freeze([]);
 
-function encodeTask(task: Task): string {
+export function encodeTask(task: Task): string {
   const { jobId, index, attempt, state, failures, losses, past, takes, told } = task;
   const base: StoredTask =
     takes === undefined && told === undefined
@@ -216,7 +216,9 @@ function encodeTask(task: Task): string {
   return JSON.stringify(isFirst ? base : { ...base, failures, losses, past });
 }
 
-const decodeTask = (stored: StoredTask): Task => ({
+export const decodeTask = (text: string): Task => readTask(JSON.parse(text) as StoredTask);
+
+const readTask = (stored: StoredTask): Task => ({
   jobId: stored.jobId,
   index: stored.index,
   attempt: stored.attempt,

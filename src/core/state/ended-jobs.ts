@@ -1,40 +1,48 @@
 import { invariant } from "../../lib/invariant.ts";
-import type { JobRecord } from "./job-record.ts";
-import { endOf } from "./progress.ts";
+import type { JobId } from "../model/ids.ts";
+import type { JobTable } from "./job-table.ts";
 
 /** Ended jobs, in the order in which they ended: the first are removed first. */
 export class EndedJobs {
-  #jobs: JobRecord[] = [];
+  readonly #jobs: JobTable;
+  #ids: JobId[] = [];
   #head = 0;
   /** Rows of their tasks. */
   tasks = 0;
 
+  constructor(jobs: JobTable) {
+    this.#jobs = jobs;
+  }
+
   get count(): number {
-    return this.#jobs.length - this.#head;
+    return this.#ids.length - this.#head;
   }
 
   /** The one that ended longest ago, `skip` further on. */
-  oldest(skip: number): JobRecord | undefined {
-    return this.#jobs[this.#head + skip];
+  oldest(skip: number): JobId | undefined {
+    return this.#ids[this.#head + skip];
   }
 
-  add(record: JobRecord): void {
-    this.#jobs.push(record);
-    this.tasks += record.taskRowCount;
+  add(id: JobId, taskRows: number): void {
+    this.#ids.push(id);
+    this.tasks += taskRows;
   }
 
   /** After jobs were added in another order than that in which they ended. */
   sort(): void {
-    const end = ({ job, progress }: JobRecord): number => endOf(job, progress);
-    this.#jobs.sort((a, b) => end(a) - end(b) || a.job.id - b.job.id);
+    const ends = this.#ids.map((id) => this.#jobs.endOf(id));
+    const ids = this.#ids;
+    const order = ids.map((_, at) => at);
+    order.sort((a, b) => (ends[a] ?? 0) - (ends[b] ?? 0) || (ids[a] ?? 0) - (ids[b] ?? 0));
+    this.#ids = order.map((at) => ids[at] as JobId);
   }
 
-  removeOldest(record: JobRecord): void {
-    invariant(this.oldest(0) === record, "jobs are removed in the order they ended");
+  removeOldest(id: JobId, taskRows: number): void {
+    invariant(this.oldest(0) === id, "jobs are removed in the order they ended");
     this.#head++;
-    this.tasks -= record.taskRowCount;
-    if (this.#head < 1_024 || this.#head * 2 <= this.#jobs.length) return;
-    this.#jobs = this.#jobs.slice(this.#head);
+    this.tasks -= taskRows;
+    if (this.#head < 1_024 || this.#head * 2 <= this.#ids.length) return;
+    this.#ids = this.#ids.slice(this.#head);
     this.#head = 0;
   }
 }

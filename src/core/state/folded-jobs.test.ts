@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { jobId } from "../model/ids.ts";
+import { groupId, jobId } from "../model/ids.ts";
 import type { Lane } from "../scheduler/lane.ts";
 import { FoldedJobs } from "./folded-jobs.ts";
 
@@ -16,6 +16,7 @@ describe("folded jobs", () => {
           arbitrary: fc.record({ skip: fc.nat(3), text: fc.string({ unit: "binary" }) }),
         },
         fc.record({ remove: fc.nat(30) }),
+        fc.record({ again: fc.nat(30), ended: fc.string({ unit: "binary" }) }),
       ),
       { maxLength: 60 },
     );
@@ -23,30 +24,40 @@ describe("folded jobs", () => {
       fc.property(steps, (all) => {
         const folded = new FoldedJobs(IDS_PER_BLOCK);
         const wanted = new Map<number, string>();
+        const ended = new Set<number>();
         let last = 0;
         for (const step of all) {
           if ("text" in step) {
             last += 1 + step.skip;
             folded.add(jobId(last), step.text, aLane);
             wanted.set(last, step.text);
+          } else if ("again" in step) {
+            if (wanted.has(step.again) || step.again > last) continue;
+            const fold = {
+              group: groupId("g"),
+              state: "failed",
+              endMs: 7,
+              only: undefined,
+            } as const;
+            folded.addEnded(jobId(step.again), { ...fold, text: step.ended });
+            wanted.set(step.again, step.ended);
+            ended.add(step.again);
           } else {
+            ended.delete(step.remove);
             folded.delete(jobId(step.remove));
             wanted.delete(step.remove);
           }
           expect(folded.size).toBe(wanted.size);
           for (let id = 0; id <= last + 1; id++) {
             const isThere = wanted.has(id);
-            expect(folded.laneOf(jobId(id))).toBe(isThere ? aLane : undefined);
+            const hasEnded = ended.has(id);
+            expect(folded.has(jobId(id))).toBe(isThere);
+            expect(folded.laneOf(jobId(id))).toBe(isThere && !hasEnded ? aLane : undefined);
+            expect(folded.endedMarkOf(jobId(id))?.state).toBe(hasEnded ? "failed" : undefined);
             if (isThere) expect(folded.textOf(jobId(id))).toBe(wanted.get(id));
           }
         }
       }),
     );
-  });
-
-  test("come in the order of their ids", () => {
-    const folded = new FoldedJobs(IDS_PER_BLOCK);
-    folded.add(jobId(9), "nine", aLane);
-    expect(() => folded.add(jobId(3), "three", aLane)).toThrow(/after younger ones/);
   });
 });

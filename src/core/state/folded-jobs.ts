@@ -1,15 +1,34 @@
 import { invariant } from "../../lib/invariant.ts";
-import type { JobId } from "../model/ids.ts";
+import type { GroupId, JobId } from "../model/ids.ts";
+import type { Task } from "../model/task.ts";
 import type { Lane } from "../scheduler/lane.ts";
+import type { JobStateName } from "./progress.ts";
+import { TaskColumns } from "./task-columns.ts";
+import { TextBlock } from "./text-block.ts";
 
-const IDS_PER_BLOCK = 4_096;
-/** A block is written anew when fewer than one in this many of its jobs are left. */
-const LEFT_MIN = 4;
+export const IDS_PER_BLOCK = 4_096;
+
+/** What is known of a folded job that has ended without reading its text. */
+export interface EndedMark {
+  readonly kind: "ended";
+  readonly group: GroupId;
+  readonly state: JobStateName;
+}
+
+/** How an ended job is kept. */
+export interface EndedFold {
+  /** Its row, and on further lines those of its tasks that are not in a column. */
+  readonly text: string;
+  readonly group: GroupId;
+  readonly state: JobStateName;
+  readonly endMs: number;
+  /** The row of a job's only task. */
+  readonly only: Task | undefined;
+}
 
 /**
- * Jobs as the text of their stored rows, and the lane each waits in. Texts of neighbouring ids are
- * joined into one long string: it holds no pointers, so that V8 neither follows nor moves it, and it
- * goes as a whole when its last job has left.
+ * Jobs as the text of their stored rows. Of one that waits its lane is known, of one that has ended
+ * its group, its state and its end. They stand in blocks of neighbouring ids.
  */
 export class FoldedJobs {
   readonly #idsPerBlock: number;
@@ -25,29 +44,77 @@ export class FoldedJobs {
     return this.#size;
   }
 
-  /** Ids must rise: they do, as jobs get them when they are submitted and are folded in that order. */
+  /** One that waits. */
   add(id: JobId, text: string, lane: Lane): void {
-    const first = id - (id % this.#idsPerBlock);
-    if (this.#newest?.first !== first) {
-      this.#newest?.join();
-      invariant(first > (this.#newest?.first ?? -1), `job ${id} is folded after younger ones`);
-      this.#newest = new Block(first);
-      this.#blocks.set(first, this.#newest);
-    }
-    this.#newest.add(id - first, text, lane);
+    const block = this.#blockFor(id);
+    block.add(id - block.first, text, lane);
     this.#size++;
   }
 
-  laneOf(id: JobId): Lane | undefined {
+  addEnded(id: JobId, fold: EndedFold): void {
+    const block = this.#blockFor(id);
+    block.texts.put(id - block.first, fold.text);
+    block.end(id - block.first, fold);
+    this.#size++;
+  }
+
+  /** One that waits, and of whose only task the row was read: it has ended. */
+  endInPlace(id: JobId, fold: Omit<EndedFold, "text">): void {
     const block = this.#blockOf(id);
-    return block?.lanes[id - block.first];
+    invariant(block !== undefined, `job ${id} is folded`);
+    block.end(id - block.first, fold);
+  }
+
+  laneOf(id: JobId): Lane | undefined {
+    const mark = this.#markOf(id);
+    return mark === undefined || "kind" in mark ? undefined : mark;
+  }
+
+  endedMarkOf(id: JobId): EndedMark | undefined {
+    const mark = this.#markOf(id);
+    return mark !== undefined && "kind" in mark ? mark : undefined;
+  }
+
+  has(id: JobId): boolean {
+    return this.#markOf(id) !== undefined;
   }
 
   textOf(id: JobId): string {
     const block = this.#blockOf(id);
-    const text = block?.textAt(id - block.first);
+    const text = block?.texts.get(id - block.first);
     invariant(text !== undefined, `job ${id} is folded`);
     return text;
+  }
+
+  /** The row of an ended job's only task, if it stands in the columns. */
+  taskOf(id: JobId): Task | undefined {
+    const block = this.#blockOf(id);
+    return block?.columns?.get(id - block.first, id, 0);
+  }
+
+  hasTask(id: JobId): boolean {
+    const block = this.#blockOf(id);
+    return block?.columns?.has(id - block.first) === true;
+  }
+
+  /** When a folded job ended. */
+  endOf(id: JobId): number {
+    const block = this.#blockOf(id);
+    return block?.ends?.[id - block.first] ?? 0;
+  }
+
+  /** Tables of tasks of ended jobs whose ids stand in the block of this one. */
+  columnsNear(id: JobId): TaskColumns | undefined {
+    return this.#blockOf(id)?.columns;
+  }
+
+  /** Ids of those that have ended, rising within a block. */
+  *endedIds(): Generator<JobId> {
+    for (const block of this.#blocks.values()) {
+      for (const [at, mark] of block.marks.entries()) {
+        if (mark !== undefined && "kind" in mark) yield (block.first + at) as JobId;
+      }
+    }
   }
 
   delete(id: JobId): void {
@@ -57,59 +124,93 @@ export class FoldedJobs {
     if (block.left === 0 && block !== this.#newest) this.#blocks.delete(block.first);
   }
 
+  #markOf(id: JobId): Mark | undefined {
+    const block = this.#blockOf(id);
+    return block?.marks[id - block.first];
+  }
+
   #blockOf(id: JobId): Block | undefined {
     return this.#blocks.get(id - (id % this.#idsPerBlock));
   }
+
+  #blockFor(id: JobId): Block {
+    const first = id - (id % this.#idsPerBlock);
+    const newest = this.#newest;
+    if (newest?.first === first) return newest;
+    const known = this.#blocks.get(first);
+    if (known !== undefined) return known;
+    const block = new Block(first, this.#idsPerBlock);
+    this.#blocks.set(first, block);
+    if (newest === undefined || newest.first < first) {
+      // Its texts stay as they are for long.
+      newest?.texts.join();
+      if (newest?.left === 0) this.#blocks.delete(newest.first);
+      this.#newest = block;
+    }
+    return block;
+  }
 }
 
-/** Jobs of neighbouring ids. While it is the newest its texts stand apart, for more may come. */
+type Mark = Lane | EndedMark;
+
+/** Jobs of neighbouring ids. */
 class Block {
   readonly first: number;
-  readonly lanes: (Lane | undefined)[] = [];
+  readonly marks: (Mark | undefined)[] = [];
+  readonly texts: TextBlock;
+  readonly #size: number;
+  ends: Float64Array | undefined = undefined;
+  columns: TaskColumns | undefined = undefined;
   left = 0;
-  #texts: (string | undefined)[] | undefined = [];
-  #joined = "";
-  /** Where each text begins in the joined one, and at last where that ends. */
-  #starts = new Int32Array(0);
-  #joinedCount = 0;
+  /** Jobs of one group that ended alike share their mark. */
+  readonly #ended = new Map<GroupId, EndedMark[]>();
 
-  constructor(first: number) {
+  constructor(first: number, size: number) {
     this.first = first;
+    this.#size = size;
+    this.texts = new TextBlock(size);
   }
 
-  add(at: number, text: string, lane: Lane): void {
-    invariant(this.#texts !== undefined, "only the newest block takes more");
-    while (this.lanes.length < at) {
-      this.lanes.push(undefined); // not a hole, which would make the array slow
-      this.#texts.push(undefined);
-    }
-    this.lanes.push(lane);
-    this.#texts.push(text);
-    this.left++;
+  add(at: number, text: string, mark: Mark): void {
+    this.texts.put(at, text);
+    this.#mark(at, mark);
   }
 
-  textAt(at: number): string | undefined {
-    if (this.lanes[at] === undefined) return undefined;
-    if (this.#texts !== undefined) return this.#texts[at];
-    return this.#joined.slice(this.#starts[at], this.#starts[at + 1]);
+  end(at: number, { group, state, endMs, only }: Omit<EndedFold, "text">): void {
+    this.#mark(at, this.#endedMark(group, state));
+    this.ends ??= new Float64Array(this.#size);
+    this.ends[at] = endMs;
+    if (only === undefined) return;
+    this.columns ??= new TaskColumns(this.#size);
+    this.columns.put(at, only);
   }
 
   remove(at: number): boolean {
-    if (this.lanes[at] === undefined) return false;
-    this.lanes[at] = undefined;
+    if (this.marks[at] === undefined) return false;
+    this.marks[at] = undefined;
     this.left--;
-    if (this.#texts !== undefined) this.#texts[at] = undefined;
-    else if (this.left * LEFT_MIN < this.#joinedCount) this.join();
+    this.texts.remove(at);
+    this.columns?.remove(at);
     return true;
   }
 
-  join(): void {
-    const texts = this.lanes.map((_, at) => this.textAt(at) ?? "");
-    const starts = new Int32Array(texts.length + 1);
-    for (const [at, text] of texts.entries()) starts[at + 1] = (starts[at] ?? 0) + text.length;
-    this.#joined = texts.join("");
-    this.#starts = starts;
-    this.#joinedCount = this.left;
-    this.#texts = undefined;
+  #mark(at: number, mark: Mark): void {
+    while (this.marks.length <= at) this.marks.push(undefined); // a hole would make it slow
+    if (this.marks[at] === undefined) this.left++;
+    this.marks[at] = mark;
+  }
+
+  #endedMark(group: GroupId, state: JobStateName): EndedMark {
+    let marks = this.#ended.get(group);
+    if (marks === undefined) {
+      marks = [];
+      this.#ended.set(group, marks);
+    }
+    let mark = marks.find((one) => one.state === state);
+    if (mark === undefined) {
+      mark = { kind: "ended", group, state };
+      marks.push(mark);
+    }
+    return mark;
   }
 }

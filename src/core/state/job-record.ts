@@ -3,8 +3,9 @@ import { indexAt, positionOf } from "../model/array-range.ts";
 import type { IndexRanges } from "../model/array-range.ts";
 import type { Job } from "../model/job.ts";
 import { rangesOf, taskTotalOf } from "../model/job.ts";
-import type { Task } from "../model/task.ts";
+import { isEnded, type Task } from "../model/task.ts";
 import type { Lane } from "../scheduler/lane.ts";
+import { ArrayTasks } from "./array-tasks.ts";
 import type { Progress } from "./progress.ts";
 import { freshProgress } from "./progress.ts";
 
@@ -14,11 +15,13 @@ import { freshProgress } from "./progress.ts";
  */
 export class JobRecord {
   job: Job;
+  /** The job's row as it is stored, if that is at hand: it is folded so when the job has ended. */
+  rowText: string | undefined = undefined;
   progress: Progress;
   /** The lane of the queue that holds it. */
   lane: Lane | undefined = undefined;
-  // One task needs no map.
-  #tasks: Task | Map<number, Task> | undefined = undefined;
+  // One task needs no table.
+  #tasks: Task | ArrayTasks | undefined = undefined;
   /** Position of the first index that may never have been placed. */
   #cursor = 0;
   /** Indexes to place again, smallest first. May hold some that are no longer waiting. */
@@ -45,29 +48,48 @@ export class JobRecord {
 
   task(index: number): Task | undefined {
     const tasks = this.#tasks;
-    if (tasks instanceof Map) return tasks.get(index);
+    if (tasks instanceof ArrayTasks) return tasks.get(index);
     return tasks?.index === index ? tasks : undefined;
   }
 
   setTask(task: Task): void {
-    const tasks = this.#tasks;
-    if (tasks instanceof Map) tasks.set(task.index, task);
-    else if (tasks === undefined || tasks.index === task.index) this.#tasks = task;
-    else
-      this.#tasks = new Map([
-        [tasks.index, tasks],
-        [task.index, task],
-      ]);
+    if (this.job.spec.array === undefined) {
+      this.#tasks = task;
+      return;
+    }
+    this.#tasks ??= new ArrayTasks(this.job.id, this.ranges);
+    if (this.#tasks instanceof ArrayTasks) this.#tasks.set(task);
   }
 
   get taskRowCount(): number {
-    return this.#tasks instanceof Map ? this.#tasks.size : this.#tasks === undefined ? 0 : 1;
+    return this.#tasks instanceof ArrayTasks ? this.#tasks.size : this.#tasks === undefined ? 0 : 1;
   }
 
   /** Every task that has a row, in no order. */
   taskRows(): Iterable<Task> {
-    if (this.#tasks instanceof Map) return this.#tasks.values();
+    if (this.#tasks instanceof ArrayTasks) return this.#tasks.rows();
     return this.#tasks === undefined ? [] : [this.#tasks];
+  }
+
+  /** Those of them that have not ended: of an array that is nearly over these are few. */
+  openTaskRows(): Iterable<Task> {
+    if (this.#tasks instanceof ArrayTasks) return this.#tasks.open();
+    return this.#tasks === undefined || isEnded(this.#tasks.state) ? [] : [this.#tasks];
+  }
+
+  /** Rows that may hold more than how, where and when a task ended: of most arrays few. */
+  unlikeTaskRows(): Iterable<Task> {
+    return this.#tasks instanceof ArrayTasks ? this.#tasks.unlike() : this.taskRows();
+  }
+
+  taskRowIndexes(): Iterable<number> {
+    if (this.#tasks instanceof ArrayTasks) return this.#tasks.indexes();
+    return this.#tasks === undefined ? [] : [this.#tasks.index];
+  }
+
+  /** The rows of an array, once one of its tasks has one. */
+  get arrayTasks(): ArrayTasks | undefined {
+    return this.#tasks instanceof ArrayTasks ? this.#tasks : undefined;
   }
 
   /** An index whose backoff is over goes before those never placed. */

@@ -1,28 +1,36 @@
 import { limits } from "../../limits.ts";
 import type { JobId } from "../model/ids.ts";
 import { DEFAULT_TERMS } from "../model/job-spec.ts";
+import type { Task } from "../model/task.ts";
 import type { Lane } from "../scheduler/lane.ts";
-import { decodeJob } from "./codec.ts";
-import { FoldedJobs } from "./folded-jobs.ts";
+import { decodeJob, decodeTask, encodeJob, encodeTask } from "./codec.ts";
+import { type EndedMark, FoldedJobs } from "./folded-jobs.ts";
 import { JobRecord } from "./job-record.ts";
-import type { JobStateName } from "./progress.ts";
+import { afterClosing, afterTask, endOf, isJobEnded, type JobStateName } from "./progress.ts";
+import type { TaskColumns } from "./task-columns.ts";
+
+/** Between the row of an ended job and those of its tasks; JSON has none. */
+const NEXT_ROW = "\n";
 
 /**
- * All jobs by their ids. A job that was stored and only waits is folded: kept as the text of its row
- * until it is placed or changed, because a million records would fill the heap. Who looks at a
- * folded job gets a record made for the look: docs/design/queued-jobs.md.
+ * All jobs by their ids. A job that was stored and only waits, or has ended, is folded: kept as the
+ * text of its row until it is placed, changed or removed, because a million records would fill the
+ * heap. Who looks at a folded job gets a record made for the look: docs/design/queued-jobs.md,
+ * docs/design/ended-jobs.md.
  */
 export class JobTable {
   readonly #open = new Map<JobId, JobRecord>();
   readonly #folded = new FoldedJobs();
   #like = DEFAULT_TERMS; // jobs that are looked at one after the other mostly have the same
+  /** How often a folded job was read: for tests. */
+  unfoldings = 0;
 
   get size(): number {
     return this.#open.size + this.#folded.size;
   }
 
   has(id: JobId): boolean {
-    return this.#open.has(id) || this.#folded.laneOf(id) !== undefined;
+    return this.#open.has(id) || this.#folded.has(id);
   }
 
   /** To look at, not to change: of a folded job it is a copy. */
@@ -30,9 +38,14 @@ export class JobTable {
     return this.#open.get(id) ?? this.#unfolded(id);
   }
 
-  /** The record itself, if the job is not folded; a folded one has no rows of tasks. */
+  /** The record itself, if the job is not folded. */
   getOpen(id: JobId): JobRecord | undefined {
     return this.#open.get(id);
+  }
+
+  /** To look at, unless it is folded because it waits: then its row says nothing but that. */
+  getBegun(id: JobId): JobRecord | undefined {
+    return this.#open.get(id) ?? (this.#folded.endedMarkOf(id) && this.#unfolded(id));
   }
 
   /** To change: from here on it is folded no more. */
@@ -46,9 +59,29 @@ export class JobTable {
     return record;
   }
 
+  /** The same, but one that is folded because it has ended stays so. */
+  openWaiting(id: JobId): JobRecord | undefined {
+    return this.#folded.endedMarkOf(id) === undefined ? this.open(id) : undefined;
+  }
+
   /** In which lane the job waits, if it is folded: what can be said of it without reading its row. */
   foldedIn(id: JobId): Lane | undefined {
     return this.#folded.laneOf(id);
+  }
+
+  /** The same of one that has ended and is folded. */
+  foldedEnd(id: JobId): EndedMark | undefined {
+    return this.#folded.endedMarkOf(id);
+  }
+
+  /** The stored row of a folded job, and rows of its tasks. */
+  foldedText(id: JobId): string {
+    return this.#folded.textOf(id);
+  }
+
+  /** Columns of ended tasks that may hold that of this job, which is folded. */
+  foldedColumns(id: JobId): TaskColumns | undefined {
+    return this.#folded.columnsNear(id);
   }
 
   /**
@@ -58,16 +91,35 @@ export class JobTable {
   possibleNames(id: JobId): readonly string[] {
     const record = this.#open.get(id);
     if (record !== undefined) return [record.job.spec.name];
-    return this.foldedIn(id) === undefined ? [] : namesIn(this.#folded.textOf(id));
+    return this.#folded.has(id) ? namesIn(this.#folded.textOf(id)) : [];
   }
 
   stateOf(id: JobId): JobStateName | undefined {
-    return this.#open.get(id)?.progress.state ?? (this.foldedIn(id) && "pending");
+    const open = this.#open.get(id);
+    if (open !== undefined) return open.progress.state;
+    if (this.#folded.laneOf(id) !== undefined) return "pending";
+    return this.#folded.endedMarkOf(id)?.state;
+  }
+
+  /** When an ended job ended. */
+  endOf(id: JobId): number {
+    const open = this.#open.get(id);
+    return open === undefined ? this.#folded.endOf(id) : endOf(open.job, open.progress);
+  }
+
+  /** How many rows of tasks a folded job has. */
+  foldedTaskRows(id: JobId): number {
+    if (this.#folded.hasTask(id)) return 1;
+    return this.#folded.textOf(id).split(NEXT_ROW).length - 1;
   }
 
   /** Every record that is not folded. */
   openRecords(): Iterable<JobRecord> {
     return this.#open.values();
+  }
+
+  foldedEndedIds(): Iterable<JobId> {
+    return this.#folded.endedIds();
   }
 
   add(record: JobRecord): void {
@@ -92,15 +144,53 @@ export class JobTable {
     this.#folded.add(id, text, record.lane);
   }
 
+  /**
+   * Folds a job that has ended, once all its rows are durable. Long ones and large arrays gain
+   * little.
+   */
+  foldEnded(id: JobId): void {
+    const record = this.#open.get(id);
+    if (record === undefined || !isJobEnded(record.progress)) return;
+    if (record.taskRowCount > limits.foldedTaskRowsMax) return;
+    const { job, progress } = record;
+    const { group } = job.spec;
+    let text = record.rowText ?? encodeJob(job);
+    const only = job.spec.array === undefined ? record.task(0) : undefined;
+    if (only === undefined) {
+      for (const task of record.taskRows()) text += NEXT_ROW + encodeTask(task);
+    }
+    if (text.length > limits.foldedJobCharsMax) return;
+    this.#open.delete(id);
+    const { state } = progress;
+    this.#folded.addEnded(id, { text, group, state, endMs: endOf(job, progress), only });
+  }
+
+  /** While rows are read back: the only task of a folded job has ended. */
+  endFolded(id: JobId, only: Task, end: Pick<EndedMark, "group" | "state">): void {
+    const endMs = "endedAtMs" in only.state ? only.state.endedAtMs : 0;
+    this.#folded.endInPlace(id, { ...end, endMs, only });
+  }
+
   #unfolded(id: JobId): JobRecord | undefined {
-    const lane = this.#folded.laneOf(id);
-    if (lane === undefined) return undefined;
-    const text = this.#folded.textOf(id);
+    if (!this.#folded.has(id)) return undefined;
+    this.unfoldings++;
+    const [text = "", ...rows] = this.#folded.textOf(id).split(NEXT_ROW);
     const record = new JobRecord(decodeJob(text, this.#like));
+    record.rowText = text;
     this.#like = record.job.spec.terms;
-    record.lane = lane;
+    record.lane = this.#folded.laneOf(id);
+    if (record.lane !== undefined) return record;
+    record.progress = afterClosing(record.progress, record.job);
+    const only = this.#folded.taskOf(id);
+    if (only !== undefined) putTask(record, only);
+    for (const row of rows) putTask(record, decodeTask(row));
     return record;
   }
+}
+
+function putTask(record: JobRecord, task: Task): void {
+  record.progress = afterTask(record.progress, record.job, undefined, task);
+  record.setTask(task);
 }
 
 const NAMED = '"name":"';

@@ -41,9 +41,14 @@ export function createRowLoader(state: State): (key: string, value: string) => v
       return;
     }
     const change = decodeRow(key, value, like);
+    if (change.table === "task") {
+      state.loadTask(change.row);
+      return;
+    }
     state.apply(change.table === "facts" ? shareFacts(change) : change);
     if (change.table !== "job" || "removed" in change) return;
-    state.jobs.fold(change.row.id, value);
+    if (change.row.closed === undefined) state.jobs.fold(change.row.id, value);
+    else state.jobs.foldEnded(change.row.id);
     learn(change.row, value);
   };
 }

@@ -12,7 +12,7 @@ import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
-import { isActive } from "../model/task.ts";
+import { isActive, isEnded } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
@@ -67,7 +67,7 @@ export class State {
   readonly deadlines = new Heap<Deadline>((a, b) => a.atMs < b.atMs);
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
-  readonly ended = new EndedJobs();
+  readonly ended = new EndedJobs(this.jobs);
   readonly handed = new HandedTasks();
   #loading = false;
 
@@ -78,11 +78,19 @@ export class State {
 
   finishLoading(): void {
     this.#loading = false;
+    for (const id of this.jobs.foldedEndedIds()) this.ended.add(id, this.jobs.foldedTaskRows(id));
+    const ended: JobId[] = [];
+    const dependent: JobRecord[] = [];
     for (const record of this.jobs.openRecords()) {
-      if (isJobEnded(record.progress)) this.ended.add(record);
-      // Rows of tasks come last: only now is known how far the jobs are that others wait for.
-      else if (record.job.spec.dependsOn !== undefined) this.#begin(record);
+      const { job, progress, taskRowCount } = record;
+      if (isJobEnded(progress)) {
+        this.ended.add(job.id, taskRowCount);
+        ended.push(job.id);
+      } else if (job.spec.dependsOn !== undefined) dependent.push(record);
     }
+    for (const id of ended) this.jobs.foldEnded(id);
+    // Rows of tasks come last: only now is known how far the jobs are that others wait for.
+    for (const record of dependent.sort((a, b) => a.job.id - b.job.id)) this.#begin(record);
     this.ended.sort();
     this.handed.sort();
   }
@@ -138,6 +146,8 @@ export class State {
         if ("removed" in change) return !this.jobs.has(change.removed);
         return this.jobs.getOpen(change.row.id)?.job === change.row;
       case "task":
+        // Nothing follows the end of a task but the removal of its job.
+        if (isEnded(change.row.state)) return this.jobs.has(change.row.jobId);
         return this.task(change.row) === change.row;
       case "node":
         if ("removed" in change) return !this.nodes.has(change.removed);
@@ -172,7 +182,7 @@ export class State {
   }
 
   task({ jobId: id, index }: TaskRef): Task | undefined {
-    return this.jobs.getOpen(id)?.task(index);
+    return this.jobs.getBegun(id)?.task(index);
   }
 
   /** How many tasks are pending or waiting, over all groups. */
@@ -204,6 +214,7 @@ export class State {
     const known = this.jobs.open(row.id);
     if (known !== undefined) {
       known.job = row;
+      known.rowText = undefined;
       this.#progressed(group, known, afterClosing(known.progress, row));
       if (row.closed !== undefined) this.holds.tasksMoved(row.id, undefined);
       if (row.spec.dependsOn !== undefined) this.#holdAgain(group, known);
@@ -254,8 +265,29 @@ export class State {
     this.queue.addFolded(group, id, { text, terms });
   }
 
+  /**
+   * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
+   * and has ended, the job is not read.
+   */
+  loadTask(row: Task): void {
+    const group = this.jobs.foldedIn(row.jobId)?.group;
+    if (group === undefined || !("endedAtMs" in row.state)) {
+      this.#putTask(row);
+      return;
+    }
+    const state = row.state.kind; // of its only task: the job's, too
+    for (const tally of [group, this.totals]) {
+      tally.jobs.pending--;
+      tally.tasks.pending--;
+      tally.jobs[state]++;
+      tally.tasks[state]++;
+    }
+    this.handed.moved(undefined, row);
+    this.jobs.endFolded(row.jobId, row, { group: group.group.id, state });
+  }
+
   #removeJob(id: JobId): void {
-    const record = this.jobs.getOpen(id);
+    const record = this.jobs.get(id);
     if (record === undefined) return;
     const { job, progress } = record;
     const group = this.#group(job.spec.group);
@@ -266,8 +298,8 @@ export class State {
       for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
     }
     invariant(!this.holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
-    for (const task of record.taskRows()) this.handed.moved(task, undefined);
-    this.ended.removeOldest(record);
+    for (const task of record.unlikeTaskRows()) this.handed.moved(task, undefined);
+    this.ended.removeOldest(id, record.taskRowCount);
     if (this.jobOrder.length > 1_024 && this.jobOrder.length > 2 * this.jobs.size) {
       this.jobOrder = this.jobOrder.filter((other) => this.jobs.has(other));
     }
@@ -344,7 +376,7 @@ export class State {
     if (this.#loading) return;
     this.holds.progressed(record, before);
     if (!isJobEnded(after) || isJobEnded(before)) return;
-    this.ended.add(record);
+    this.ended.add(record.job.id, record.taskRowCount);
     if (record.lane !== undefined) this.queue.jobEnded(record.lane);
     if (record.job.spec.dependsOn !== undefined) this.holds.ended(record);
   }

@@ -31,7 +31,7 @@ function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[
       row: { ...job, closed: { kind: "cancelled", atMs, by, reason } },
     });
   }
-  for (const task of record.taskRows()) {
+  for (const task of record.openTaskRows()) {
     const row = isNotOurs(task) ? cancelled(task, command) : stopped(task, reason);
     if (row !== undefined) changes.push({ table: "task", row });
   }

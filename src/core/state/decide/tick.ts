@@ -4,8 +4,7 @@ import type { Job } from "../../model/job.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
 import { condense } from "../dependencies/settle.ts";
-import type { JobRecord } from "../job-record.ts";
-import { endOf, isJobEnded } from "../progress.ts";
+import { isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node.ts";
 import { withdrawn } from "./end-attempt.ts";
@@ -20,7 +19,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   for (const row of expired.values()) {
     changes.push({ table: "job", row });
     // What no cluster has taken has not started either: back in the queue it ends with the job.
-    for (const task of state.jobs.get(row.id)?.taskRows() ?? []) {
+    for (const task of state.jobs.get(row.id)?.openTaskRows() ?? []) {
       if (task.state.kind === "offered")
         changes.push({ table: "task", row: withdrawn(task, nowMs) });
     }
@@ -49,7 +48,7 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   const oldest = state.ended.oldest(0);
   if (oldest !== undefined) {
     const isSurplus = state.ended.tasks > settings.finishedTasksMax;
-    next = Math.min(next, removalMs(oldest, settings, isSurplus));
+    next = Math.min(next, removalMs(state.jobs.endOf(oldest), settings, isSurplus));
   }
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
@@ -62,6 +61,7 @@ function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
     // Taking it off is safe even if the tick came to nothing: it is added again when the row is
     // read back, and a passed deadline stays passed.
     state.deadlines.pop();
+    if (state.jobs.foldedEnd(due.id) !== undefined) continue;
     const record = state.jobs.get(due.id);
     if (record === undefined || record.job.closed !== undefined) continue;
     // With every task on a node it is closed too: one that fails is not tried again.
@@ -77,13 +77,9 @@ function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
 }
 
 /** When an ended job goes. Also when there are too many, whoever waits for it sees its end first. */
-function removalMs(
-  { job, progress }: JobRecord,
-  { finishedAgeMsMax }: TickSettings,
-  isSurplus: boolean,
-): number {
+function removalMs(endMs: number, { finishedAgeMsMax }: TickSettings, isSurplus: boolean): number {
   const keptMs = isSurplus ? Math.min(limits.finishedAgeMsMin, finishedAgeMsMax) : finishedAgeMsMax;
-  return endOf(job, progress) + keptMs;
+  return endMs + keptMs;
 }
 
 /** Removes what ended long ago, after those who wait for it were written without it. */
@@ -104,13 +100,14 @@ class Removal {
     const state = this.#state;
     let surplus = state.ended.tasks - settings.finishedTasksMax;
     for (let at = 0; at < limits.removalsPerTickMax; at++) {
-      const record = state.ended.oldest(at);
-      if (record === undefined) break;
-      if (removalMs(record, settings, surplus > 0) > this.#nowMs) break;
-      if (!this.#release(record.job.id)) break;
-      surplus -= record.taskRowCount;
-      const indexes = Array.from(record.taskRows(), ({ index }) => index);
-      this.#changes.push({ table: "job", removed: record.job.id, indexes });
+      const id = state.ended.oldest(at);
+      if (id === undefined) break;
+      if (removalMs(state.jobs.endOf(id), settings, surplus > 0) > this.#nowMs) break;
+      if (!this.#release(id)) break;
+      const record = state.jobs.get(id);
+      const indexes = Array.from(record?.taskRowIndexes() ?? []);
+      surplus -= indexes.length;
+      this.#changes.push({ table: "job", removed: id, indexes });
     }
     return this.#changes;
   }

@@ -18,6 +18,7 @@ interface Course {
 }
 
 const NOT_BEGUN: Course = { hasStarted: false, hasEnded: false, isDoomed: false };
+const SUCCEEDED: Course = { hasStarted: true, hasEnded: true, isDoomed: false };
 /** Jobs are removed only after everybody who waits for them was told; one that is gone is lost. */
 const GONE: Course = { hasStarted: false, hasEnded: true, isDoomed: true };
 
@@ -26,8 +27,10 @@ export function verdictOn(jobs: JobTable, when: Wanted, target: Target): Verdict
 }
 
 function courseOf(jobs: JobTable, { jobId, index }: Target): Course {
-  const record = jobs.getOpen(jobId);
-  // A folded job only waits.
+  // What most ask of a job that has ended is known without reading it.
+  if (index === undefined && jobs.foldedEnd(jobId)?.state === "succeeded") return SUCCEEDED;
+  const record = jobs.getBegun(jobId);
+  // Otherwise a folded job only waits.
   if (record === undefined) return jobs.has(jobId) ? NOT_BEGUN : GONE;
   return index === undefined ? courseOfJob(record.progress) : courseOfTask(record, index);
 }
