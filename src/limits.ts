@@ -78,7 +78,7 @@ export const limits = {
   groupsMax: 10_000,
   nodesMax: 20_000,
   dependenciesPerSubmissionMax: 200_000,
-  nameSearchJobsMax: 50_000, // the newest, for one that others name
+  nameSearchJobsMax: 1_000_000, // the newest, by the hashes of their names, for one that others name
   nameSuggestionsMax: 1_000, // names that a mistyped one is compared with
   cycleShownMax: 10, // names of a circle of dependencies
   dependenciesShownMax: 100, // of one job, when it is explained
@@ -179,7 +179,10 @@ export const limits = {
   knownJobspecCharsMax: 32 * KIB, // longer ones are read each time
   pageSizeDefault: 100,
   pageSizeMax: 1_000,
-  listScanMax: 50_000, // rows looked at for one page
+  listScanMax: 50_000, // jobs looked at to say how many go first
+  listSliceLooks: 2_000, // rows looked at for a list before others have their turn
+  listPageLooksMax: 200_000, // for one page
+  listsAtOnceMax: 1_000, // that are not complete yet; more are refused
   newestTasksPageMax: 1_000, // in one page of those of all jobs
   newestTasksScanMax: 10_000, // looked at for one such page
   ...watchLimits,
@@ -395,6 +398,7 @@ invariant(
   "the largest batch must fit a group",
 );
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
+invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");
 invariant(
   limits.graphEdgesMax >= 2 * limits.graphVerticesMax,

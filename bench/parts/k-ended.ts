@@ -2,12 +2,13 @@ import type { InstantAgentOptions } from "../instant-agent.ts";
 import { fillQueue, settle } from "../support/backlog.ts";
 import { waitUntil } from "../support/numbers.ts";
 import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
-import { readRss, startMeter } from "../support/proc.ts";
+import { readCpu, readRss, startMeter } from "../support/proc.ts";
 import type { Server, Site } from "../support/site.ts";
 
 const TASKS = 1_000_000;
 const CPUS = 2_000;
 const POLL_MS = 100;
+const SETTLE_ROUNDS = 4;
 const MB = 1_000_000;
 
 /** Memory of ended work, and how long a server takes to read it back after kill -9. */
@@ -37,8 +38,7 @@ async function measure(
   const empty = readRss(server.process.pid);
   await submit(server);
   const cpuMsPerTask = await runAll(site, server, tasks);
-  await settle();
-  const grown = readRss(server.process.pid) - empty;
+  const grown = (await leastRss(server)) - empty;
   server.client.close();
   await server.process.stop("SIGKILL");
   const beginMs = performance.now();
@@ -46,15 +46,31 @@ async function measure(
   const seconds = (performance.now() - beginMs) / 1_000;
   const { tasks: counts } = await server.client.countJobs({});
   if (Number(counts?.succeeded) !== tasks) throw new Error(`${counts?.succeeded} of ${tasks}`);
-  await settle();
-  const read = readRss(server.process.pid) - empty;
+  const { main, others } = readCpu(server.process.pid);
+  const read = (await leastRss(server)) - empty;
   bench.worked(tasks);
   return [
     { name: `${what}: memory`, value: grown / MB, unit: "MB", cpuMsPerTask },
     { name: `${what}: of one task`, value: grown / tasks, unit: "B", must: atMost(300) },
     { name: `${what}: of one task after a restart`, value: read / tasks, unit: "B" },
-    { name: `${what}: start to first answer`, value: seconds, unit: "s", must: atMost(10) },
+    {
+      name: `${what}: start to first answer`,
+      value: seconds,
+      unit: "s",
+      must: atMost(10),
+      note: `CPU of the main thread ${main / 1_000} s, of others ${others / 1_000} s`,
+    },
   ];
+}
+
+/** Garbage goes when the server is idle, which on a busy machine it is later. */
+async function leastRss({ process: { pid } }: Server): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < SETTLE_ROUNDS; round++) {
+    await settle();
+    least = Math.min(least, readRss(pid));
+  }
+  return least;
 }
 
 async function runAll(site: Site, server: Server, tasks: number): Promise<Record<string, number>> {

@@ -16,6 +16,7 @@ interface JobsFlags {
   readonly cluster?: string;
   readonly node?: string;
   readonly name?: string;
+  readonly submittedBy?: string;
   readonly limit: number;
   readonly all?: true;
   readonly count?: true;
@@ -35,6 +36,7 @@ export function declareJobs(command: Command, shell: Shell): void {
     .option("--cluster <name>", "only with tasks on this cluster", notEmpty("--cluster"))
     .option("--node <name>", "only with tasks on this node", notEmpty("--node"))
     .option("--name <name>", "only with this name", notEmpty("--name"))
+    .option("--submitted-by <name>", "only submitted by this caller", notEmpty("--submitted-by"))
     .option(
       "--limit <n>",
       "list at most this many",
@@ -77,14 +79,18 @@ async function listJobs(session: Session, flags: JobsFlags): Promise<Answer> {
 }
 
 function toFilter(flags: JobsFlags): JobFilterInit {
-  const { state = [], group = "", label = {}, cluster = "", node = "", name = "" } = flags;
-  return { states: state.map(stateOf), group, labels: { ...label }, cluster, node, name };
+  const { state = [], group = "", label = {}, cluster = "", node = "" } = flags;
+  const { name = "", submittedBy = "" } = flags;
+  const labels = { ...label };
+  return { states: state.map(stateOf), group, labels, cluster, node, name, submittedBy };
 }
 
 async function countJobs(session: Session, flags: JobsFlags): Promise<Answer> {
-  for (const flag of ["state", "label", "cluster", "node", "name", "all"] as const) {
+  const others = ["state", "label", "cluster", "node", "name", "submittedBy", "all"] as const;
+  for (const flag of others) {
     if (flags[flag] !== undefined) {
-      throw invalid(`--${flag}`, "cannot be combined with --count; only --group can");
+      const shown = flag === "submittedBy" ? "submitted-by" : flag;
+      throw invalid(`--${shown}`, "cannot be combined with --count; only --group can");
     }
   }
   const client = await session.client();

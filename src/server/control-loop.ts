@@ -57,6 +57,9 @@ export class ControlLoop {
   /** On their way to the disk, oldest first: the store begins the next without waiting for us. */
   readonly #flushing: OpenBatch[] = [];
   #scheduled = false;
+  /** Lists that are not complete, in the order of their turns. */
+  readonly #slices: (() => void)[] = [];
+  #isSlicing = false;
   #broken: AppError | undefined = undefined;
   #stopping = false;
   #durable: Revision;
@@ -135,6 +138,46 @@ export class ControlLoop {
     } catch (error) {
       return Promise.reject(AppError.from(error, "read"));
     }
+  }
+
+  /**
+   * Looks in slices, so that commands and other readers have their turn in between: `look` is called
+   * until it says that it has seen all. Resolves when everything that was seen is durable, with the
+   * revision of the first slice: whoever watches from it misses nothing, and may hear again of what a
+   * later slice has seen.
+   */
+  readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
+    if (this.#slices.length >= limits.listsAtOnceMax) {
+      const text = `${limits.listsAtOnceMax} lists are being read; try again later`;
+      return Promise.reject(new AppError("exhausted", text));
+    }
+    return new Promise((resolve, reject) => {
+      let first: Revision | undefined;
+      const slice = (): void => {
+        let isMore = false;
+        const seen = this.read((state, revision) => {
+          first ??= revision;
+          isMore = !look(state, revision);
+          return first;
+        });
+        if (isMore) this.#slices.push(slice);
+        seen.then((revision) => (isMore ? undefined : resolve(revision)), reject);
+      };
+      if (this.#slices.length === 0) slice();
+      else this.#slices.push(slice);
+      this.#nextSlice();
+    });
+  }
+
+  /** One slice in each turn, whoever it is for. */
+  #nextSlice(): void {
+    if (this.#isSlicing || this.#slices.length === 0) return;
+    this.#isSlicing = true;
+    this.#options.soon(() => {
+      this.#isSlicing = false;
+      this.#slices.shift()?.();
+      this.#nextSlice();
+    });
   }
 
   /** Looks without waiting: for advice, never for what a caller may take as done. */

@@ -12,7 +12,7 @@ import {
 import type { State } from "../core/state/state.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
-import { lowerBound, UNFOLDING_LOOKS } from "./job-operations.ts";
+import { lowerBound, UNFOLDING_LOOKS } from "./list-jobs.ts";
 import type { NewestTasksQuery, Operations, TaskPlace } from "./operations.ts";
 import type { NewestTaskView } from "./views.ts";
 
@@ -70,7 +70,12 @@ function scan(state: State, { from, isOpenOnly }: NewestTasksQuery): Scanned {
   for (; at > 0; at--) {
     const id = order[at - 1] as JobId;
     if (page.isFull) return { tasks: page.tasks, next: { job: id, position } };
-    if (state.jobs.foldedIn(id) !== undefined) page.looks += UNFOLDING_LOOKS;
+    if (isOpenOnly && state.jobs.foldedEnd(id) !== undefined) {
+      page.looks++;
+      position = 0;
+      continue;
+    }
+    if (state.jobs.getOpen(id) === undefined) page.looks += UNFOLDING_LOOKS;
     const record = state.jobs.get(id);
     const left = record === undefined ? undefined : page.add(record, position);
     if (left !== undefined) return { tasks: page.tasks, next: { job: id, position: left } };

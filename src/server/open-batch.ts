@@ -4,6 +4,7 @@ import type { Resources } from "../core/model/resources.ts";
 import type { Task } from "../core/model/task.ts";
 import type { Change } from "../core/state/change.ts";
 import { encodeChange } from "../core/state/codec.ts";
+import { isNewest } from "../core/state/is-newest.ts";
 import type { Progress } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import type { AppError } from "../lib/errors.ts";
@@ -75,7 +76,7 @@ export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWri
   const writes: RowWrite[] = [];
   const removed = new Set<string>(); // a node may come and go twice
   for (const change of changes) {
-    if (!state.isNewest(change)) continue;
+    if (!isNewest(state, change)) continue;
     encodeChange(change, (key, value) => {
       if (value === undefined) {
         if (removed.has(key)) return;

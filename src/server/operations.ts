@@ -39,6 +39,7 @@ export interface JobFilter {
   readonly cluster?: string | undefined;
   readonly node?: string | undefined;
   readonly name?: string | undefined;
+  readonly submittedBy?: string | undefined;
 }
 
 export interface SubmissionInput {

@@ -8,6 +8,7 @@ import { isActive } from "../../src/core/model/task.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import { encodeChange } from "../../src/core/state/codec.ts";
+import { prepareQuery } from "../../src/core/state/job-index.ts";
 import { endOf, TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
@@ -74,7 +75,14 @@ function checkFolded(state: State): string[] {
       jobs.stateOf(job.id) === progress.state &&
       (mark === undefined ||
         (mark.group === job.spec.group && jobs.endOf(job.id) === endOf(job, progress)));
-    return isSame ? [] : [`job ${job.id} is folded as ${JSON.stringify(mark)}`];
+    const { group, labels, name } = job.spec;
+    const { submittedBy } = job;
+    const query = { states: [progress.state], group, labels, name, submittedBy };
+    const isFound = state.index.mayHold(job.id, prepareQuery(query));
+    return [
+      ...(isSame ? [] : [`job ${job.id} is folded as ${JSON.stringify(mark)}`]),
+      ...(isFound ? [] : [`job ${job.id} is not found by ${JSON.stringify(query)}`]),
+    ];
   });
 }
 

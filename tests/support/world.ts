@@ -12,6 +12,7 @@ import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
 import { nextSettlement } from "../../src/core/state/dependencies/settle.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
+import { isNewest } from "../../src/core/state/is-newest.ts";
 import { State } from "../../src/core/state/state.ts";
 import type { Task } from "../../src/core/model/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
@@ -44,7 +45,7 @@ export class World {
   /** All changes so far are stored: from here on jobs that only wait or have ended are folded. */
   flush(): void {
     for (const change of this.changes.slice(this.#flushed)) {
-      if (change.table !== "job" || "removed" in change || !this.state.isNewest(change)) continue;
+      if (change.table !== "job" || "removed" in change || !isNewest(this.state, change)) continue;
       encodeChange(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
     }
     for (const { job } of this.state.jobs.openRecords()) this.state.jobs.foldEnded(job.id);

@@ -133,6 +133,7 @@ export function fromJobFilter(wire: WireJobFilter | undefined): JobFilter {
     cluster: given(wire.cluster),
     node: given(wire.node),
     name: given(wire.name),
+    submittedBy: given(wire.submittedBy),
   };
 }
 

@@ -171,6 +171,36 @@ export function waitingPrefix(terms: JobTerms): string {
   return text.slice(0, -'""}}'.length);
 }
 
+const SUBMITTED_BY = '"submittedBy":';
+const NAME = '"name":';
+
+/**
+ * A job's name and submitter from a row that begins as `waitingPrefix` says, without reading the
+ * rest: the name ends the beginning, and the submitter the row.
+ */
+export function searchedTexts(text: string): {
+  readonly name: string;
+  readonly submittedBy: string;
+} {
+  const name = text.indexOf(NAME) + NAME.length;
+  const submitter = text.lastIndexOf(SUBMITTED_BY) + SUBMITTED_BY.length;
+  return { name: stringAt(text, name), submittedBy: stringAt(text, submitter) };
+}
+
+function stringAt(text: string, at: number): string {
+  let end = text.indexOf('"', at + 1);
+  if (text.lastIndexOf("\\", end) < at) return text.slice(at + 1, end);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return JSON.parse(text.slice(at, end + 1)) as string;
+}
+
+/** Whether an odd number of backslashes stands before. */
+export function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === "\\") before--;
+  return (at - before) % 2 === 1;
+}
+
 export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
   const stored = JSON.parse(value) as StoredJob;
   return {

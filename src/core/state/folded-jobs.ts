@@ -103,11 +103,6 @@ export class FoldedJobs {
     return block?.ends?.[id - block.first] ?? 0;
   }
 
-  /** Tables of tasks of ended jobs whose ids stand in the block of this one. */
-  columnsNear(id: JobId): TaskColumns | undefined {
-    return this.#blockOf(id)?.columns;
-  }
-
   /** Ids of those that have ended, rising within a block. */
   *endedIds(): Generator<JobId> {
     for (const block of this.#blocks.values()) {

@@ -3,11 +3,10 @@ import type { JobId } from "../model/ids.ts";
 import { DEFAULT_TERMS } from "../model/job-spec.ts";
 import type { Task } from "../model/task.ts";
 import type { Lane } from "../scheduler/lane.ts";
-import { decodeJob, decodeTask, encodeJob, encodeTask } from "./codec.ts";
+import { decodeJob, decodeTask, encodeJob, encodeTask, isEscaped } from "./codec.ts";
 import { type EndedMark, FoldedJobs } from "./folded-jobs.ts";
 import { JobRecord } from "./job-record.ts";
 import { afterClosing, afterTask, endOf, isJobEnded, type JobStateName } from "./progress.ts";
-import type { TaskColumns } from "./task-columns.ts";
 
 /** Between the row of an ended job and those of its tasks; JSON has none. */
 const NEXT_ROW = "\n";
@@ -79,9 +78,9 @@ export class JobTable {
     return this.#folded.textOf(id);
   }
 
-  /** Columns of ended tasks that may hold that of this job, which is folded. */
-  foldedColumns(id: JobId): TaskColumns | undefined {
-    return this.#folded.columnsNear(id);
+  /** The row of a folded job's only task, if it can be had without reading the job. */
+  foldedTask(id: JobId): Task | undefined {
+    return this.#folded.taskOf(id);
   }
 
   /**
@@ -206,11 +205,4 @@ function namesIn(text: string): string[] {
     names.push(raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw);
   }
   return names;
-}
-
-/** Whether an odd number of backslashes stands before. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at;
-  while (text[before - 1] === "\\") before--;
-  return (at - before) % 2 === 1;
 }

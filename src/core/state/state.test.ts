@@ -5,6 +5,7 @@ import { allJobs } from "../../../tests/support/all-jobs.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { AppError } from "../../lib/errors.ts";
+import { isNewest } from "./is-newest.ts";
 import { encodeChange } from "./codec.ts";
 import { jobId, nodeId } from "../model/ids.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
@@ -255,7 +256,7 @@ describe("state", () => {
             if (!(error instanceof AppError)) throw error;
           }
         }
-        const newest = world.changes.filter((change) => world.state.isNewest(change));
+        const newest = world.changes.filter((change) => isNewest(world.state, change));
         expect(digest(readBack(newest))).toEqual(digest(readBack(world.changes)));
         const keys: string[] = [];
         for (const change of newest) {

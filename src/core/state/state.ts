@@ -12,11 +12,12 @@ import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
-import { isActive, isEnded } from "../model/task.ts";
+import { isActive } from "../model/task.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
+import { searchedTexts } from "./codec.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { isHeld } from "./dependencies/verdict.ts";
 import { CredentialTable } from "./credential-table.ts";
@@ -24,6 +25,7 @@ import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { HandedTasks } from "./handed-tasks.ts";
+import { JobIndex } from "./job-index.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
@@ -43,6 +45,8 @@ interface Deadline {
  */
 export class State {
   readonly jobs = new JobTable();
+  /** Where to look for jobs by state, group, label, name and submitter. */
+  readonly index = new JobIndex();
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
   readonly nodesByName = new NodesByName(this.nodes);
@@ -139,40 +143,6 @@ export class State {
     }
   }
 
-  /** Whether nothing that was applied after the change has replaced what it wrote. */
-  isNewest(change: Change): boolean {
-    switch (change.table) {
-      case "job":
-        if ("removed" in change) return !this.jobs.has(change.removed);
-        return this.jobs.getOpen(change.row.id)?.job === change.row;
-      case "task":
-        // Nothing follows the end of a task but the removal of its job.
-        if (isEnded(change.row.state)) return this.jobs.has(change.row.jobId);
-        return this.task(change.row) === change.row;
-      case "node":
-        if ("removed" in change) return !this.nodes.has(change.removed);
-        return this.nodes.get(change.row.id)?.node === change.row;
-      case "group":
-        if ("removed" in change) return !this.groups.has(change.removed);
-        return this.groups.get(change.row.id)?.group === change.row;
-      case "cluster":
-      case "graph":
-      case "subsystem":
-      case "declared":
-      case "status":
-        return this.clusters.isNewest(change);
-      case "facts":
-        if ("removed" in change) return !this.facts.has(change.removed);
-        return this.facts.get(change.row.id) === change.row.facts;
-      case "credential":
-        return this.credentials.isNewest(change);
-      case "counter":
-        return this.counter === change.row;
-      default:
-        return unreachable(change);
-    }
-  }
-
   /** What the node's machine has, as far as it is known. */
   factsOf({ id, cluster, capacity }: Node): NodeFacts {
     const facts = this.facts.get(id) ?? factsOfCapacity(capacity);
@@ -223,6 +193,8 @@ export class State {
     const record = new JobRecord(row);
     this.jobs.add(record);
     this.#count(group, row.id, record.progress.counts.pending);
+    const { submittedBy, spec } = row;
+    this.index.add(row.id, { name: spec.name, terms: spec.terms, submittedBy });
     if (row.idempotencyKey !== undefined) this.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
     if (row.closed !== undefined) {
       this.#progressed(group, record, afterClosing(record.progress, row));
@@ -262,6 +234,7 @@ export class State {
   loadFolded(id: JobId, text: string, terms: JobTerms): void {
     const group = this.#group(terms.group);
     this.#count(group, id, 1);
+    this.index.add(id, { ...searchedTexts(text), terms });
     this.queue.addFolded(group, id, { text, terms });
   }
 
@@ -282,6 +255,7 @@ export class State {
       tally.jobs[state]++;
       tally.tasks[state]++;
     }
+    this.index.moved(row.jobId, "pending", state);
     this.handed.moved(undefined, row);
     this.jobs.endFolded(row.jobId, row, { group: group.group.id, state });
   }
@@ -292,6 +266,7 @@ export class State {
     const { job, progress } = record;
     const group = this.#group(job.spec.group);
     this.jobs.delete(id);
+    this.index.remove(id, progress.state);
     if (job.idempotencyKey !== undefined) this.jobsByIdempotencyKey.delete(job.idempotencyKey);
     for (const tally of [group, this.totals]) {
       tally.jobs[progress.state]--;
@@ -368,6 +343,7 @@ export class State {
       totals.tasks[name] += difference;
     }
     if (before.state !== after.state) {
+      this.index.moved(record.job.id, before.state, after.state);
       group.jobs[before.state]--;
       group.jobs[after.state]++;
       totals.jobs[before.state]--;

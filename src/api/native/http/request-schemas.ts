@@ -173,6 +173,7 @@ export const JobQuery = object({
   cluster: optional(text("Has or had a task on this cluster")),
   node: optional(text("Has or had a task on this node")),
   name: optional(text("With this name")),
+  submittedBy: optional(text("Submitted by this caller")),
   ...page,
 });
 

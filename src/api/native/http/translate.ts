@@ -39,7 +39,7 @@ export function oneKey(header: unknown, field: string | undefined): string | und
 }
 
 export function fromJobQuery(query: Static<typeof JobQuery>): JobFilter {
-  const { state, group, label, cluster, node, name } = query;
+  const { state, group, label, cluster, node, name, submittedBy } = query;
   return {
     states: state,
     group,
@@ -47,6 +47,7 @@ export function fromJobQuery(query: Static<typeof JobQuery>): JobFilter {
     cluster,
     node,
     name,
+    submittedBy,
   };
 }
 

@@ -3,18 +3,16 @@ import { nearest } from "../../../lib/nearest.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { State } from "../state.ts";
 
-/** The newest job of each name, as far as it is among the newest jobs. All are looked for at once. */
+/** The newest job of each name. Jobs with other names are not read. */
 export function findNames(
-  { jobs, jobOrder }: State,
+  { jobs, index }: State,
   wanted: ReadonlySet<string>,
 ): ReadonlyMap<string, JobId> {
   const found = new Map<string, JobId>();
-  const oldest = Math.max(0, jobOrder.length - limits.nameSearchJobsMax);
-  for (let at = jobOrder.length - 1; at >= oldest && found.size < wanted.size; at--) {
-    const id = jobOrder[at] as JobId;
-    const isPossible = jobs.possibleNames(id).some((name) => wanted.has(name) && !found.has(name));
-    const name = isPossible ? jobs.get(id)?.job.spec.name : undefined;
+  for (const id of index.newestNamed(wanted, limits.nameSearchJobsMax)) {
+    const name = jobs.get(id)?.job.spec.name;
     if (name !== undefined && wanted.has(name) && !found.has(name)) found.set(name, id);
+    if (found.size === wanted.size) break;
   }
   return found;
 }
