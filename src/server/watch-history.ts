@@ -56,7 +56,8 @@ export class WatchHistory {
       this.#bytes -= oldest.bytes;
       this.#compacted = oldest.revision;
     }
-    if (this.#head > 1_024 && this.#head * 2 > this.#commits.length) {
+    // A commit may hold 20,000 changes: dropped ones must not outnumber those that are kept.
+    if (this.#head * 2 > this.#commits.length) {
       this.#commits = this.#commits.slice(this.#head);
       this.#dropped += this.#head;
       this.#head = 0;
