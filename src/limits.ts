@@ -328,10 +328,7 @@ invariant(
   limits.nodeLostAfterMs > limits.reconnectDelayMsMax,
   "an agent must get a chance to come back before its node is lost",
 );
-invariant(
-  limits.outputChunkBytesMax < limits.messageBytesMax,
-  "a chunk of output must fit a message",
-);
+invariant(limits.outputChunkBytesMax < limits.messageBytesMax, "output must fit a message");
 invariant(limits.workBytesMax < limits.messageBytesMax, "the largest job must fit a message");
 invariant(limits.jobspecCharsMax < limits.messageBytesMax, "a jobspec must fit a message");
 invariant(limits.receivedBytesMax < limits.messageBytesMax, "received jobs must fit a message");
@@ -350,10 +347,7 @@ invariant(
   "what one worker has not acknowledged must not end its stream",
 );
 invariant(limits.factsCharsMax * 3 < limits.messageBytesMax, "a machine's facts must fit a hello");
-invariant(
-  limits.factTextLengthMax <= limits.graphTextLengthMax,
-  "a fact must be able to be the type of a vertex",
-);
+invariant(limits.factTextLengthMax <= limits.graphTextLengthMax, "a fact must fit a type");
 invariant(
   limits.discoveryMsMax < limits.helloTimeoutMs,
   "an agent must say hello though its machine is slow to describe itself",
@@ -362,10 +356,7 @@ invariant(
   limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
   "waits must grow",
 );
-invariant(
-  limits.takenRunsMax < limits.runsPerAgentMax,
-  "an agent of a cluster must be able to tell of all that it took",
-);
+invariant(limits.takenRunsMax < limits.runsPerAgentMax, "an agent must report all it took");
 invariant(
   limits.documentBytesMax < limits.grpcSessionBytesMax,
   "a document must fit what a connection may hold",
@@ -393,14 +384,8 @@ invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",
 );
-invariant(
-  limits.changesPerBatchMax <= limits.storeGroupRowsMax,
-  "the largest batch must fit a group",
-);
+invariant(limits.changesPerBatchMax <= limits.storeGroupRowsMax, "a batch must fit a group");
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
 invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");
-invariant(
-  limits.graphEdgesMax >= 2 * limits.graphVerticesMax,
-  "the largest graph may be written in both directions",
-);
+invariant(limits.graphEdgesMax >= 2 * limits.graphVerticesMax, "edges may be written both ways");

@@ -1,5 +1,5 @@
 import type { JobId } from "../model/ids.ts";
-import type { JobTerms } from "../model/job.ts";
+import type { Job, JobTerms } from "../model/job.ts";
 import type { JobStateName } from "./progress.ts";
 
 const IDS_PER_BLOCK = 4_096;
@@ -25,6 +25,12 @@ export interface IndexedJob {
   readonly terms: Pick<JobTerms, "group" | "labels">;
   readonly submittedBy: string;
 }
+
+export const indexed = ({ spec, submittedBy }: Job): IndexedJob => ({
+  name: spec.name,
+  terms: spec.terms,
+  submittedBy,
+});
 
 export interface IndexQuery {
   readonly states?: readonly JobStateName[] | undefined;

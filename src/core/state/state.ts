@@ -25,7 +25,7 @@ import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, noJobCounts } from "./group-record.ts";
 import { HandedTasks } from "./handed-tasks.ts";
-import { JobIndex } from "./job-index.ts";
+import { indexed, JobIndex } from "./job-index.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
@@ -193,8 +193,7 @@ export class State {
     const record = new JobRecord(row);
     this.jobs.add(record);
     this.#count(group, row.id, record.progress.counts.pending);
-    const { submittedBy, spec } = row;
-    this.index.add(row.id, { name: spec.name, terms: spec.terms, submittedBy });
+    this.index.add(row.id, indexed(row));
     if (row.idempotencyKey !== undefined) this.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
     if (row.closed !== undefined) {
       this.#progressed(group, record, afterClosing(record.progress, row));
