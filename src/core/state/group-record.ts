@@ -2,8 +2,8 @@ import { OrderedTree } from "../../lib/ordered-tree.ts";
 import type { Group } from "../model/group.ts";
 import type { Standing } from "../scheduler/group-order.ts";
 import { type Lane, type LaneEntry, laneGoesFirst } from "../scheduler/lane.ts";
-import type { JobStateName, TaskStateName } from "./progress.ts";
-import { noCounts } from "./progress.ts";
+import type { JobStateName, Progress, TaskStateName } from "./progress.ts";
+import { noCounts, TASK_STATES } from "./progress.ts";
 
 export const noJobCounts = (): Record<JobStateName, number> => ({
   pending: 0,
@@ -15,6 +15,26 @@ export const noJobCounts = (): Record<JobStateName, number> => ({
   expired: 0,
   skipped: 0,
 });
+
+type Tally = Pick<GroupRecord, "jobs" | "tasks">;
+
+/** A job has come from one progress to the other: its group and all groups together follow. */
+export function moveTallies(group: Tally, all: Tally, before: Progress, after: Progress): void {
+  const { counts: now } = after;
+  const { counts: then } = before;
+  // For every transition of every task: only what differs is touched.
+  for (const name of TASK_STATES) {
+    const difference = now[name] - then[name];
+    if (difference === 0) continue;
+    group.tasks[name] += difference;
+    all.tasks[name] += difference;
+  }
+  if (before.state === after.state) return;
+  group.jobs[before.state]--;
+  group.jobs[after.state]++;
+  all.jobs[before.state]--;
+  all.jobs[after.state]++;
+}
 
 /** A group in memory: its row, what its jobs come to, and its part of the queue. */
 export class GroupRecord {

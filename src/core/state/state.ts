@@ -23,7 +23,7 @@ import { isHeld } from "./dependencies/verdict.ts";
 import { CredentialTable } from "./credential-table.ts";
 import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
-import { GroupRecord, noJobCounts } from "./group-record.ts";
+import { GroupRecord, moveTallies, noJobCounts } from "./group-record.ts";
 import { HandedTasks } from "./handed-tasks.ts";
 import { indexed, JobIndex } from "./job-index.ts";
 import { JobRecord } from "./job-record.ts";
@@ -330,23 +330,10 @@ export class State {
     const before = record.progress;
     if (before === after) return;
     record.progress = after;
-    const { counts: now } = after;
-    const { counts: then } = before;
-    const { totals } = this;
     this.queue.order.touch(group); // which may be at its limit now, or no longer
-    // For every transition of every task: only what differs is touched.
-    for (const name of TASK_STATES) {
-      const difference = now[name] - then[name];
-      if (difference === 0) continue;
-      group.tasks[name] += difference;
-      totals.tasks[name] += difference;
-    }
+    moveTallies(group, this.totals, before, after);
     if (before.state !== after.state) {
       this.index.moved(record.job.id, before.state, after.state);
-      group.jobs[before.state]--;
-      group.jobs[after.state]++;
-      totals.jobs[before.state]--;
-      totals.jobs[after.state]++;
     }
     if (this.#loading) return;
     this.holds.progressed(record, before);
