@@ -8,6 +8,8 @@ import type { LoggedRun } from "./launch-log.ts";
 import { LaunchLog } from "./launch-log.ts";
 import type { StateFile } from "./state-file.ts";
 
+let made = 0; // launchers, by this process
+
 interface Entry {
   readonly log: LaunchLog;
   readonly run: LoggedRun;
@@ -22,7 +24,6 @@ export class LaunchLogs {
   readonly #remover: Remover;
   readonly #entries = new Map<string, Entry>();
   readonly #unheard = new Set<LaunchLog>(); // no pipe leads from them to this agent
-  #made = 0;
 
   constructor(directory: string, remover: Remover) {
     this.#directory = directory;
@@ -32,10 +33,8 @@ export class LaunchLogs {
   /** Reads the records of earlier lives. */
   recover(): void {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
-    const names = readdirSync(this.#directory).map(Number);
-    for (const name of names.sort((a, b) => a - b)) {
-      this.#unheard.add(new LaunchLog(join(this.#directory, String(name)), true));
-      this.#made = name;
+    for (const name of readdirSync(this.#directory)) {
+      this.#unheard.add(new LaunchLog(join(this.#directory, name), true));
     }
     this.refresh();
   }
@@ -58,10 +57,14 @@ export class LaunchLogs {
     }
   }
 
-  /** For a new launcher. */
+  /** For a new launcher. No name is used twice: an old launcher may be slow to come up. */
   create(): LaunchLog {
-    this.#made += 1;
-    return LaunchLog.create(join(this.#directory, String(this.#made)));
+    let directory: string;
+    do {
+      made += 1;
+      directory = join(this.#directory, `${process.pid}-${made}`);
+    } while (existsSync(directory));
+    return LaunchLog.create(directory);
   }
 
   /** A run that is about to be handed to the launcher of `log`. */
@@ -92,6 +95,12 @@ export class LaunchLogs {
 
   has(key: string): boolean {
     return this.#entries.has(key);
+  }
+
+  /** Whether its process has come as far as its command, or has given up. */
+  isBegun(key: string): boolean {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && !isOnTheWay(entry.run);
   }
 
   keys(): Iterable<string> {

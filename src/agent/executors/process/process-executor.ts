@@ -53,7 +53,7 @@ export type LauncherKind = "native" | "perl" | "spawn";
  *   directory/lock             who uses it
  *   directory/journal.ndjson   what to remember (see JournalEntry)
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
- *   directory/launchers/1/     of a native launcher: its record, and its runs until they are forgotten
+ *   directory/launchers/812-1/ of a native launcher: its record, and its runs until they are forgotten
  *   directory/spare/           of launchers in Perl: prepared to become one of runs/
  *   directory/trash/           on its way out
  *

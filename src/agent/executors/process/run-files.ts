@@ -79,9 +79,9 @@ export class RunFiles {
   async awaitTaken(keys: readonly string[], clock: Clock): Promise<void> {
     const { logs } = this.#options;
     await awaitWrappers(keys, clock, (key) => {
-      if (logs.has(key) || isTaken(this.pathOf(key))) return true;
+      if (logs.isBegun(key) || isTaken(this.pathOf(key))) return true;
       logs.refresh();
-      return logs.has(key);
+      return logs.isBegun(key);
     });
   }
 
