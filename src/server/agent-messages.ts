@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
 import { checkAmountNames } from "../core/model/resources.ts";
-import { checkLabels, visible } from "../core/model/texts.ts";
+import { checkLabels } from "../core/model/texts.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { ClusterAgentTerms } from "../core/model/node.ts";
 import { LOSS_POLICIES } from "../core/model/node.ts";
@@ -116,7 +116,7 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
 }
 
 function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
-  const message = visible(ended.message, limits.reasonLengthMax);
+  const { message } = ended;
   switch (ended.cause) {
     case EndCause.EXITED:
       if (ended.exitCode > 255) throw invalid("ended.exit_code", "must be from 0 to 255");
@@ -124,7 +124,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
         ? { kind: "succeeded" }
         : { kind: "exited", exitCode: ended.exitCode };
     case EndCause.SIGNALLED:
-      return { kind: "signalled", signal: visible(ended.signal, 32) || "SIGKILL" };
+      return { kind: "signalled", signal: ended.signal || "SIGKILL" };
     case EndCause.TIME_LIMIT:
       return { kind: "time-limit" };
     case EndCause.STOPPED:

@@ -210,13 +210,13 @@ describe("registered clusters", () => {
       "a subsystem's name",
       () => operations.addSubsystem(me, { cluster: "blue", name: "i\no", document: io() }),
       "name",
-      /^name: a subsystem's has 1 to 128 characters, no controls/,
+      /^name: "i␊o" is not a name: 1 to 128 characters/,
     ],
     [
       "a long one",
       () => operations.addSubsystem(me, { cluster: "blue", name: "x".repeat(129), document: io() }),
       "name",
-      /^name: a subsystem's/,
+      /^name: "x+" is not a name/,
     ],
     ["a link", () => addIo("99"), "graph.edges[0].source", /has a vertex "99"/],
     [

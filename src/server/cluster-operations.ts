@@ -7,6 +7,7 @@ import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/su
 import type { Cluster } from "../core/model/cluster.ts";
 import type { ClusterId } from "../core/model/ids.ts";
 import { checkName, clusterId } from "../core/model/ids.ts";
+import { checkText } from "../core/model/texts.ts";
 import { managedGraph, toDeclared } from "../core/scheduler/managed-graph.ts";
 import { requireCluster } from "../core/state/decide/clusters.ts";
 import type { State } from "../core/state/state.ts";
@@ -85,7 +86,7 @@ export function createClusterOperations({
 
     async addSubsystem(_caller, { cluster, name, document }) {
       const id = clusterId(cluster);
-      checkSubsystemName(name);
+      checkText(name, "name", limits.nameLengthMax);
       const { graph, kind } = loop.peek((state) => partsOf(state, id));
       for (const subsystem of readSubsystems(name, documentOf(document), graph)) {
         if (kind === "managed") {
@@ -123,11 +124,6 @@ export function createClusterOperations({
 /** gRPC brings documents as text, REST as what the text said. */
 const documentOf = (given: unknown): unknown =>
   typeof given === "string" ? parseJson(given) : given;
-
-function checkSubsystemName(name: string): void {
-  if (name !== "" && name.length <= limits.nameLengthMax && !/\p{Cc}/u.test(name)) return;
-  throw invalid("name", `a subsystem's has 1 to ${limits.nameLengthMax} characters, no controls`);
-}
 
 /** compspec's artifact tells several at once, each under a name of its own. */
 const readSubsystems = (name: string, document: unknown, graph: Graph): readonly Subsystem[] =>

@@ -3,7 +3,6 @@ import { nodeStateName } from "../core/model/node.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { NodeId } from "../core/model/ids.ts";
 import { checkName, groupId, nodeId } from "../core/model/ids.ts";
-import { visible } from "../core/model/texts.ts";
 import type { Resources } from "../core/model/resources.ts";
 import { addInto, fromResources } from "../core/model/resources.ts";
 import type { NodeRecord } from "../core/state/node-record.ts";
@@ -61,7 +60,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       }),
 
     async drainNode(caller, name, reason) {
-      const drain = { by: caller.name, reason: visible(reason, limits.reasonLengthMax) };
+      const drain = { by: caller.name, reason };
       await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain });
       return briefNode(name);
     },

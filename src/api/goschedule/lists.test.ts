@@ -152,7 +152,7 @@ describe("GetTaskList", () => {
       { stdout: Buffer.from("out\n"), stderr: Buffer.alloc(30, 0xff) },
     );
     expect(await list()).toMatchObject([
-      { id: "2", state: "dead", workerId: "", workerError: "not wanted", stdout: "" },
+      { id: "2", state: "dead", workerId: "", workerError: "not␊wanted", stdout: "" },
       {
         id: "1",
         state: "done",

@@ -85,16 +85,19 @@ describe("registration", () => {
     expect(worker.asked).toEqual([]);
   });
 
-  test("any text is a name, even none", async () => {
+  test("any text that can be printed is a name, even none", async () => {
     expect((await aWorker("")).shell.id).toBe("");
     expect((await aWorker("ein Rechner ☃")).shell.id).toBe("ein Rechner ☃");
   });
 
-  test("too long a name is refused", async () => {
-    const worker = openWorker(client);
-    worker.say("", "x".repeat(limits.goScheduleIdLengthMax + 1));
-    expect(await worker.ended).toMatchObject({ code: status.INVALID_ARGUMENT });
-  });
+  test.each(["x".repeat(limits.goScheduleIdLengthMax + 1), "w\u001b[31m", "w\n1"])(
+    "too long a name, or one with controls, is refused: %j",
+    async (name) => {
+      const worker = openWorker(client);
+      worker.say("", name);
+      expect(await worker.ended).toMatchObject({ code: status.INVALID_ARGUMENT });
+    },
+  );
 
   test("a stream that says nothing ends as the old server ends it", async () => {
     const worker = openWorker(client);

@@ -1,3 +1,4 @@
+import { isPrintable } from "../../core/model/texts.ts";
 import type { MgmtReq, Task, WorkerRsp } from "../../gen/goschedule/v1/scheduler_pb.ts";
 import { AppError, describeChain, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
@@ -53,7 +54,9 @@ export class Workers {
   /** Who is there under this name stays, and the second one is sent away without an error. */
   #register(id: string, peer: BidiPeer<MgmtReq>): WorkerLink | undefined {
     const { goScheduleIdLengthMax: max, agentSessionsMax } = limits;
-    if (id.length > max) throw invalid("reply", `a worker's id has at most ${max} characters`);
+    if (id.length > max || !isPrintable(id)) {
+      throw invalid("reply", `a worker's id has at most ${max} characters, and no controls`);
+    }
     if (this.#links.has(id)) {
       peer.close();
       return undefined;

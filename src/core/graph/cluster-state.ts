@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { visible } from "../model/texts.ts";
+import { checkText, visible } from "../model/texts.ts";
 import { isRecord } from "./metadata.ts";
 import { mustBe, quote } from "./vertex-table.ts";
 
@@ -22,7 +22,7 @@ export function mergeState(state: ClusterState, patch: unknown, nowMs: number): 
   if (!isRecord(patch)) throw invalid("state", mustBe("an object of keys and values", patch));
   const merged = new Map(Object.entries(state));
   for (const [key, value] of Object.entries(patch)) {
-    checkKey(key, "state");
+    checkStateKey(key, "state");
     if (value === null) merged.delete(key);
     else merged.set(key, { value: checkValue(value, `state.${key}`), setAtMs: nowMs });
   }
@@ -32,11 +32,9 @@ export function mergeState(state: ClusterState, patch: unknown, nowMs: number): 
   return Object.fromEntries(merged);
 }
 
-function checkKey(key: string, field: string): void {
-  if (key === "" || key.length > limits.nameLengthMax || /[[\]\p{Cc}]/u.test(key)) {
-    const text = `a key has 1 to ${limits.nameLengthMax} characters, no brackets and no controls`;
-    throw invalid(field, `${quote(key)} is not a key: ${text}`);
-  }
+function checkStateKey(key: string, field: string): void {
+  checkText(key, field, limits.nameLengthMax);
+  if (/[[\]]/.test(key)) throw invalid(field, `${quote(key)} is not a key: it has brackets`);
 }
 
 function checkValue(value: unknown, field: string): StateValue {
@@ -63,7 +61,7 @@ export function readValues(value: unknown, field: string): StateValues {
   }
   return Object.fromEntries(
     entries.map(([name, each]) => {
-      checkKey(name, field);
+      checkStateKey(name, field);
       return [name, checkValue(each, `${field}.${name}`)];
     }),
   );
@@ -95,7 +93,7 @@ export function parseCounters(value: unknown): readonly Counter[] {
     if (!isRecord(counter)) throw invalid(field, mustBe("an object", counter));
     const { key, by } = counter;
     if (typeof key !== "string") throw invalid(`${field}.key`, mustBe("a text", key));
-    checkKey(key, `${field}.key`);
+    checkStateKey(key, `${field}.key`);
     if (by !== "nodes" && by !== "slots" && by !== "jobs") {
       throw invalid(`${field}.by`, "must be nodes, slots or jobs");
     }

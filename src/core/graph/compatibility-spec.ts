@@ -54,15 +54,15 @@ function readCompatibility(
   const { name, attributes = {} } = item;
   if (typeof name !== "string") throw invalid(`${field}.name`, mustBe("a text", name));
   if (!isRecord(attributes)) throw invalid(`${field}.attributes`, mustBe("an object", attributes));
-  const own: Record<string, Scalar> = {};
+  const own = new Map<string, Scalar>();
   for (const [key, value] of Object.entries(attributes)) {
     const isScalar = ["string", "number", "boolean"].includes(typeof value);
     if (!isScalar) {
       throw invalid(`${field}.attributes.${key}`, mustBe("a text, a number or a boolean", value));
     }
-    own[key] = value as Scalar;
+    own.set(key, value as Scalar);
   }
-  return { name, attributes: own };
+  return { name, attributes: Object.fromEntries(own) };
 }
 
 /** Numbered as compspec does: the root is "os0", of the type of its name. */

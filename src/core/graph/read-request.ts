@@ -1,6 +1,7 @@
 import { type AppError, invalid } from "../../lib/errors.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { limits } from "../../limits.ts";
+import { isPrintable } from "../model/texts.ts";
 import { isRecord } from "./metadata.ts";
 import type { Condition, Requirement, ResourceChoice, ResourceRequest } from "./request.ts";
 import { mustBe, quote } from "./vertex-table.ts";
@@ -164,6 +165,7 @@ function textOf(
   if (typeof value !== "string") throw invalid(field, mustBe("a text", value));
   if (value === "" && empty === "is refused") throw invalid(field, "must not be empty");
   if (value.length > lengthMax) throw invalid(field, `at most ${lengthMax} characters`);
+  if (!isPrintable(value)) throw invalid(field, "must not have control characters");
   return value;
 }
 

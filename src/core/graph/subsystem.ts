@@ -1,5 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { checkText, isKey } from "../model/texts.ts";
 import { byId, type Graph, vertexNumber } from "./graph.ts";
 import { type Edge, graphOf, type JgfDocument, readEdge } from "./jgf.ts";
 import { scalarsOf } from "./metadata.ts";
@@ -31,9 +32,8 @@ export const DOMINANT = "cluster";
 
 /** Reads a subsystem of the cluster whose graph is `graph`. */
 export function parseSubsystem(name: string, document: unknown, graph: Graph): Subsystem {
-  if (name === "" || name.length > limits.nameLengthMax) {
-    throw invalid("subsystem", `a name has 1 to ${limits.nameLengthMax} characters`);
-  }
+  checkText(name, "subsystem", limits.nameLengthMax);
+  if (!isKey(name)) throw invalid("subsystem", `${quote(name)} is no name of a subsystem`);
   if (name === DOMINANT) throw invalid("subsystem", `"${name}" is the graph of the cluster itself`);
   const { nodes, edges } = graphOf(document);
   const builder = readVertices(nodes, limits.graphVerticesMax);

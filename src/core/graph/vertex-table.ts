@@ -1,5 +1,6 @@
 import { type AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { isKey, isPrintable, visible } from "../model/texts.ts";
 import { canonicalJson, isRecord } from "./metadata.ts";
 
 /** What vertices that are alike have in common; each combination is held once. */
@@ -128,10 +129,11 @@ function readVertex(
   if (id.length > limits.graphTextLengthMax) {
     throw invalid(field(), `an id has at most ${limits.graphTextLengthMax} characters`);
   }
+  if (!isPrintable(id)) throw invalid(field(), "an id must not have control characters");
   const { label, metadata = NO_METADATA } = vertex;
   if (!isRecord(metadata)) throw invalid(`${field()}.metadata`, mustBe("an object", metadata));
   const { type = "resource", size = 1, unit = "" } = metadata;
-  if (!isText(type, limits.graphTextLengthMax) || type === "") {
+  if (!isText(type, limits.graphTextLengthMax) || !isKey(type)) {
     throw wrongText(`${field()}.metadata.type`, type, limits.graphTextLengthMax);
   }
   if (!isText(unit, limits.unitLengthMax)) {
@@ -154,12 +156,13 @@ function readVertex(
 const NO_METADATA = {};
 
 const isText = (value: unknown, lengthMax: number): value is string =>
-  typeof value === "string" && value.length <= lengthMax;
+  typeof value === "string" && value.length <= lengthMax && isPrintable(value);
 
 function wrongText(field: string, value: unknown, lengthMax: number): AppError {
   if (typeof value !== "string") return invalid(field, mustBe("a text", value));
   if (value === "") return invalid(field, "must not be empty");
-  return invalid(field, `at most ${lengthMax} characters`);
+  if (value.length > lengthMax) return invalid(field, `at most ${lengthMax} characters`);
+  return invalid(field, 'must not have control characters, nor be "__proto__"');
 }
 
 function extraOf(
@@ -178,7 +181,21 @@ function extraOf(
     const most = limits.vertexMetadataCharsMax;
     throw invalid(`${field()}.metadata`, `at most ${most} characters, not ${text.length}`);
   }
+  // A key with a control shows in the text; values may hold anything.
+  if (text.includes("\\") || !isPrintable(text)) checkKeys(others, field);
   return text;
+}
+
+/** `canonicalJson` has bounded how deep it goes. */
+function checkKeys(value: unknown, field: () => string): void {
+  if (Array.isArray(value)) for (const item of value as unknown[]) checkKeys(item, field);
+  if (!isRecord(value)) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (!isPrintable(key)) {
+      throw invalid(`${field()}.metadata`, `the key ${quote(key)} has control characters`);
+    }
+    checkKeys(inner, field);
+  }
 }
 
 /** All metadata of a vertex, as it stands in a document. */
@@ -202,5 +219,5 @@ export function mustBe(wanted: string, value: unknown): string {
 }
 
 export const shorten = (text: string): string =>
-  text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  text.length > 60 ? `${visible(text, 60)}…` : visible(text, 60);
 export const quote = (text: string): string => JSON.stringify(shorten(text));

@@ -26,7 +26,8 @@ export function withDeclared(
     const own = entries.filter((each) => each.node === undefined || each.node === node);
     if (own.length === 0) continue;
     merged ??= { ...software };
-    merged[name] = [...(merged[name] ?? []), ...own.map(({ entry }) => entry)];
+    const told = Object.hasOwn(merged, name) ? (merged[name] ?? []) : [];
+    merged[name] = [...told, ...own.map(({ entry }) => entry)];
   }
   return merged ?? software;
 }

@@ -24,6 +24,23 @@ function signOf(control: string): string {
   return code === 0x7f ? "\u2421" : "\ufffd";
 }
 
+/**
+ * Names that others chose freely: state keys, ids of vertices. Returns what it was given. One that
+ * becomes the key of an object on a wire must be `isKey` too.
+ */
+export function checkText(text: string, field: string, lengthMax: number): string {
+  if (text !== "" && text.length <= lengthMax && isPrintable(text)) return text;
+  throw invalid(
+    field,
+    `${JSON.stringify(visible(text, 40))} is not a name: 1 to ${lengthMax} characters, and no ` +
+      "control characters",
+  );
+}
+
+/** `__proto__` cannot be the key of an ordinary object, as maps are once they are decoded. */
+export const isKey = (text: string): boolean =>
+  text !== "" && text !== "__proto__" && isPrintable(text);
+
 const NO_TEXTS: Texts = Object.freeze({});
 
 /** Labels of jobs and nodes, and what jobs ask for of nodes: one rule. Returns what it was given. */
@@ -50,10 +67,5 @@ export function checkLabels(labels: Texts | undefined, field: string): Texts {
   return labels;
 }
 
-/** `__proto__` cannot be the key of an ordinary object, which labels are on every wire. */
 const isLabelName = (name: string): boolean =>
-  name !== "" &&
-  name !== "__proto__" &&
-  name.length <= limits.labelLengthMax &&
-  !/[\s=,]/.test(name) &&
-  isPrintable(name);
+  isKey(name) && name.length <= limits.labelLengthMax && !/[\s=,]/.test(name);

@@ -26,7 +26,7 @@ const policies: Readonly<Record<string, (seed: () => number) => NodePolicy>> = {
 export const policyNames: readonly string[] = Object.keys(policies);
 
 export function nodePolicyByName(name: string, seed: () => number): NodePolicy {
-  const create = policies[name];
+  const create = Object.hasOwn(policies, name) ? policies[name] : undefined;
   if (create !== undefined) return create(seed);
   throw invalid("policy", `${JSON.stringify(name)} is not one of ${policyNames.join(", ")}`);
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { visible } from "../../../core/model/texts.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
@@ -56,13 +57,13 @@ export function parseProbe(text: string): Machine {
     const what = "its machine has no place for runs: /var/tmp, /tmp or /dev/shm must be writable";
     throw new AppError("conflict", what);
   }
-  const hostname = told.get("host") ?? "";
+  const hostname = visible(told.get("host") ?? "", limits.nameLengthMax);
   return {
     hostname,
     identity: sha256(`${told.get("machine") ?? ""}\n${hostname}`),
     bootId: told.get("boot") ?? "",
     process: processOf(told),
-    system: (told.get("system") ?? "").slice(0, limits.nameLengthMax),
+    system: visible(told.get("system") ?? "", limits.nameLengthMax),
     amounts: { cpu: cpusOf(told), memory: memoryOf(told) },
     place: { shell: told.get("shell") ?? "/bin/sh", directory },
   };

@@ -1,7 +1,9 @@
 import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 import { hasIndex } from "../../model/array-range.ts";
 import type { ActiveState, Task } from "../../model/task.ts";
 import { ranBy } from "../../model/task.ts";
+import { visible } from "../../model/texts.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { JobRecord } from "../job-record.ts";
@@ -10,9 +12,10 @@ import type { State } from "../state.ts";
 import { isActiveTask } from "./end-attempt.ts";
 
 /** What has not started ends at once; what runs is stopped by its agent. Ended stays as it is. */
-export function cancelJob(state: State, command: CommandOf<"cancel-job">): Decision<undefined> {
-  const record = state.jobs.get(command.jobId);
-  if (record === undefined) throw new AppError("not_found", `there is no job ${command.jobId}`);
+export function cancelJob(state: State, given: CommandOf<"cancel-job">): Decision<undefined> {
+  const record = state.jobs.get(given.jobId);
+  if (record === undefined) throw new AppError("not_found", `there is no job ${given.jobId}`);
+  const command = { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
   const changes =
     command.index === undefined
       ? cancelAll(record, command)

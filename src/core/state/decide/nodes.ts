@@ -160,9 +160,10 @@ export const disconnected = (node: Node, sinceMs: number): Change => ({
 
 export function drainNode(
   state: State,
-  { nodeId, drain }: CommandOf<"drain-node">,
+  { nodeId, drain: given }: CommandOf<"drain-node">,
 ): Decision<undefined> {
   const { node } = requireNode(state, nodeId);
+  const drain = given && { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
   if (
     (drain === undefined) === (node.drain === undefined) &&
     drain?.reason === node.drain?.reason

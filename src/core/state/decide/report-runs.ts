@@ -1,7 +1,9 @@
 import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 import type { Job } from "../../model/job.ts";
-import type { ActiveState, Task } from "../../model/task.ts";
+import type { ActiveState, Failure, Task } from "../../model/task.ts";
 import { ranBy } from "../../model/task.ts";
+import { visible } from "../../model/texts.ts";
 import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
 import type { State } from "../state.ts";
@@ -82,5 +84,17 @@ export function ended(
   // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
   const failure =
     outcome.kind === "stopped" ? ({ kind: "signalled", signal: "SIGTERM" } as const) : outcome;
-  return failAttempt(job, task, failure, { startedAtMs: event.startedAtMs, endedAtMs, nowMs });
+  return failAttempt(job, task, readable(failure), {
+    startedAtMs: event.startedAtMs,
+    endedAtMs,
+    nowMs,
+  });
+}
+
+/** Agents are not trusted: what they write about an end is shown to people. */
+function readable<Outcome extends Failure>(outcome: Outcome): Outcome {
+  if ("message" in outcome) {
+    return { ...outcome, message: visible(outcome.message, limits.reasonLengthMax) };
+  }
+  return "signal" in outcome ? { ...outcome, signal: visible(outcome.signal, 32) } : outcome;
 }
