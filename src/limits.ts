@@ -1,3 +1,4 @@
+import { documentLimits } from "./document-limits.ts";
 import { invariant } from "./lib/invariant.ts";
 import { watchLimits } from "./watch-limits.ts";
 
@@ -30,27 +31,7 @@ export const limits = {
   reasonLengthMax: 1_024,
   dependenciesPerJobMax: 10_000, // jobs and tasks that one job waits for
 
-  // One jobspec.
-  jobspecCharsMax: 2 * MIB,
-  jobspecValuesMax: 100_000, // with what aliases stand for, each time
-  jobspecDepthMax: 64,
-  jobspecItemsMax: 5_000, // tasks and groups
-  jobspecGroupDepthMax: 32,
-  jobspecCountMax: 1_000_000_000, // of one resource, replicas, processes
-  jobspecAlternativesMax: 64, // ways to meet what one task asks for
-  jobspecSizeMax: 1_000_000, // vertices and requirements that all tasks and groups ask for
-  jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
-  jobspecProblemsShownMax: 20,
-  jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
-  plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
-  jobspecInlineCharsMax: 8 * KIB, // longer ones are read beside the deciding thread
-  jobspecReadMsMax: 10_000, // for one, after which its thread is ended
-  jobspecReadMemoryMb: 512,
-  graphInlineBytesMax: 128 * KIB,
-  graphReadMsMax: 60_000,
-  graphReadMemoryMb: 4_096, // what JSON of the largest body may take when it is read
-  documentsWaitingMax: 64, // of each kind
-  documentBytesWaitingMax: 256 * MIB, // of each kind
+  ...documentLimits,
 
   // What the control plane holds.
   queuedTasksMax: 20_000_000,
@@ -100,36 +81,6 @@ export const limits = {
   knownTokenListsMax: 1_000, // of clusters and tokens that were sent together and were right
   secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
   secretChecksWaitingMax: 1_000,
-
-  // Graphs of clusters, what is asked of them, and what clusters say of themselves.
-  graphVerticesMax: 1_000_000,
-  graphEdgesMax: 4_000_000, // each containment may be written both ways
-  graphDepthMax: 64,
-  graphShapesMax: 50_000, // vertices that are like no other
-  graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like
-  graphTextLengthMax: 512, // of an id, a label, a type
-  unitLengthMax: 32,
-  vertexMetadataCharsMax: 16 * KIB,
-  graphMetadataCharsMax: 64 * MIB,
-  metadataDepthMax: 8,
-  subsystemsMax: 1_024,
-  sharedShapesMax: 20_000, // a graph with more is too irregular to be shared between clusters
-  requestAlternativesMax: 64,
-  requestVerticesMax: 256, // of one alternative
-  requestDepthMax: 32,
-  requirementsMax: 64, // of one vertex
-  matchStepsMax: 500_000, // for one request and graph: one without order, the other without end
-  searchStepsMax: 300_000, // for parts of a request that are in each other's way
-  expressionLengthMax: 1_000,
-  expressionDepthMax: 50,
-  prioritiesMax: 100,
-  stepsMax: 100, // of one priority
-  selectCharsMax: 16 * KIB, // of the options and parameters of one job: read where all is decided
-  stateKeysMax: 1_000,
-  stateTextLengthMax: 1_024,
-  countersMax: 100, // of one cluster
-  satisfyAnswersMax: 100_000, // tasks × clusters, told in one answer
-  selectOptionsDepthMax: 16,
 
   // What is known of one machine.
   factsCharsMax: 256 * KIB, // as JSON
@@ -388,4 +339,3 @@ invariant(limits.changesPerBatchMax <= limits.storeGroupRowsMax, "a batch must f
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
 invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");
-invariant(limits.graphEdgesMax >= 2 * limits.graphVerticesMax, "edges may be written both ways");
