@@ -51,6 +51,7 @@ export const documentLimits = {
   prioritiesMax: 100,
   stepsMax: 100, // of one priority
   selectCharsMax: 16 * KIB, // of the options and parameters of one job: read where all is decided
+  selectCharsPerSubmissionMax: 64 * KIB, // of options that differ: some 60 ms to parse
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
   countersMax: 100, // of one cluster
@@ -61,4 +62,8 @@ export const documentLimits = {
 invariant(
   documentLimits.graphEdgesMax >= 2 * documentLimits.graphVerticesMax,
   "the largest graph may be written in both directions",
+);
+invariant(
+  documentLimits.selectCharsMax <= documentLimits.selectCharsPerSubmissionMax,
+  "the options of one job must fit a submission",
 );

@@ -6,6 +6,13 @@ export function isLongerJson(value: unknown, charsMax: number): boolean {
   return charsLeft(value, charsMax) < 0;
 }
 
+/** Whether objects and lists stand in each other more than `depthMax` times; never looks deeper. */
+export function isDeeperJson(value: unknown, depthMax: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (depthMax === 0) return true;
+  return Object.values(value).some((inner) => isDeeperJson(inner, depthMax - 1));
+}
+
 function charsLeft(value: unknown, left: number): number {
   if (left < 0) return left;
   if (typeof value === "string") return left - value.length - 2;

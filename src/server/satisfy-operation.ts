@@ -2,7 +2,7 @@ import { readValues } from "../core/graph/cluster-state.ts";
 import { isRecord } from "../core/graph/metadata.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
-import { checkSelectSize } from "../core/model/job-spec.ts";
+import { checkSelectSize } from "../core/model/select-reader.ts";
 import { chooseForAll, type Choosing } from "../core/scheduler/choose-for-all.ts";
 import {
   type ClusterAnswer,

@@ -287,3 +287,20 @@ describe("requests", () => {
     });
   }
 });
+
+test("the options of all jobs in one submission are bounded together", async () => {
+  const jobs = Array.from({ length: 100 }, (_, at) => {
+    const priorities = `- priority: ${at}\n  steps:\n    - select: first\n#${"x".repeat(1_000)}`;
+    return {
+      spec: { command: ["true"], select: { strategy: "constraint", options: { priorities } } },
+    };
+  });
+  const refusal = {
+    code: "invalid_argument",
+    field: expect.stringMatching(/^jobs\[6\d\]\.select\.options$/),
+  };
+  await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
+  expect((await operations.listJobs({}, {})).jobs).toEqual([]);
+  const equal = jobs.map(() => jobs[0] ?? { spec: {} });
+  expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(100);
+});

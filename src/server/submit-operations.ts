@@ -5,6 +5,7 @@ import type { ResourceChoice } from "../core/graph/request.ts";
 import { clusterId, type JobId } from "../core/model/ids.ts";
 import { type JobSpec, taskTotalOf } from "../core/model/job.ts";
 import { type JobSpecInput, toJobSpec } from "../core/model/job-spec.ts";
+import { SelectReader } from "../core/model/select-reader.ts";
 import { NO_RESOURCES } from "../core/model/resources.ts";
 import { isPossible } from "../core/scheduler/places.ts";
 import { isWaiting } from "../core/scheduler/request.ts";
@@ -108,9 +109,10 @@ function checkSubmissions(jobs: Submissions): readonly Submission[] {
     throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
   }
   const submissions: Submission[] = [];
+  const selects = new SelectReader();
   let like: JobSpec | undefined;
   for (const input of jobs) {
-    const next = checkSubmission(input, like, submissions.length);
+    const next = checkSubmission(input, submissions.length, { like, selects });
     like = next.spec;
     submissions.push(next);
   }
@@ -120,11 +122,11 @@ function checkSubmissions(jobs: Submissions): readonly Submission[] {
 /** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
 function checkSubmission(
   { spec, idempotencyKey }: SubmissionInput,
-  like: JobSpec | undefined,
   at: number,
+  { like, selects }: { readonly like: JobSpec | undefined; readonly selects: SelectReader },
 ): Submission {
   try {
-    return { spec: toJobSpec(spec, like), idempotencyKey: checkKey(idempotencyKey) };
+    return { spec: toJobSpec(spec, like, selects), idempotencyKey: checkKey(idempotencyKey) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const field = `jobs[${at}]`;

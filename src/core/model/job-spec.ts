@@ -1,19 +1,16 @@
-import { AppError, invalid } from "../../lib/errors.ts";
-import { isLongerJson } from "../../lib/json-size.ts";
+import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { readValues } from "../graph/cluster-state.ts";
 import { graphRequest, needsOf } from "../graph/graph-request.ts";
-import { isRecord } from "../graph/metadata.ts";
 import { readResourceChoice } from "../graph/read-request.ts";
-import { strategyByName } from "../scheduler/select/all.ts";
 import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "./group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
 import { checkName, groupId } from "./ids.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
-import type { JobSpec, JobTerms, Retries, SelectTerms, Texts, Where, Work } from "./job.ts";
+import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
 import { SharedSpec } from "./job.ts";
+import { type SelectInput, SelectReader } from "./select-reader.ts";
 import { checkLabels, isPrintable, visible } from "./texts.ts";
 import type { Resources } from "./resources.ts";
 import { toResources } from "./resources.ts";
@@ -33,13 +30,7 @@ export interface JobSpecInput {
   readonly resources?: Readonly<Record<string, number>> | undefined;
   /** What each task asks of the graph of a cluster or node, instead of `resources`. */
   readonly request?: unknown;
-  readonly select?:
-    | {
-        readonly strategy?: string | undefined;
-        readonly options?: unknown;
-        readonly parameters?: unknown;
-      }
-    | undefined;
+  readonly select?: SelectInput | undefined;
   readonly placement?:
     | {
         readonly kind?: string | undefined;
@@ -101,11 +92,16 @@ export const TERM_NAMES = Object.keys(DEFAULT_TERMS) as readonly (keyof JobTerms
  * Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`.
  * `like` is a spec made just before: if it has the same terms they are shared.
  */
-export function toJobSpec(input: JobSpecInput, like?: JobSpec): JobSpec {
+export function toJobSpec(
+  input: JobSpecInput,
+  like?: JobSpec,
+  selects = new SelectReader(),
+): JobSpec {
   const work = toWork(input);
   const name = toJobName(input.name, work);
   const dependsOn = toDependencies(input.dependsOn);
-  const terms = toTerms(work.kind === "jobspec" ? forOneCluster(input) : input, like?.terms);
+  const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
+  const terms = toTerms(asked, like?.terms, selects);
   const spec = new SharedSpec(name, work, terms, dependsOn);
   checkSize(spec);
   return spec;
@@ -125,7 +121,7 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
   return { ...input, placement: { ...placement, kind: "pulling" } };
 }
 
-function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
+function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: SelectReader): JobTerms {
   if (saysNothing(input)) return DEFAULT_TERMS;
   const { array, group } = input;
   const terms: JobTerms = {
@@ -137,7 +133,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined): JobTerms {
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
     ...toDemand(input),
-    select: toSelect(input.select),
+    select: input.select && selects.read(input.select),
     where: toWhere(input.placement),
     array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
     priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
@@ -270,43 +266,6 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
   }
   const choice = readResourceChoice(request, "request");
   return { needs: needsOf(graphRequest(choice)), request: choice };
-}
-
-function toSelect(select: JobSpecInput["select"]): SelectTerms | undefined {
-  if (select === undefined) return undefined;
-  const { strategy } = select;
-  checkSelectSize(select, "select");
-  const options = toOptions(select.options);
-  const parameters = readValues(select.parameters ?? NO_OPTIONS, "select.parameters");
-  if (strategy === undefined && options !== NO_OPTIONS) {
-    throw invalid("select.options", "are those of a strategy: name it");
-  }
-  const found = strategy === undefined ? undefined : strategyByName(strategy);
-  try {
-    found?.prepare(options);
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const field = error.field === undefined ? "select" : `select.${error.field}`;
-    throw new AppError(error.code, `select.${error.message}`, { field });
-  }
-  return { strategy, options, parameters };
-}
-
-/** Before anything of it is read: options may be a text that takes long to take apart. */
-export function checkSelectSize(
-  { options, parameters }: { readonly options?: unknown; readonly parameters?: unknown },
-  field: string,
-): void {
-  if (!isLongerJson([options, parameters], limits.selectCharsMax)) return;
-  throw invalid(field, `options and parameters have at most ${limits.selectCharsMax} characters`);
-}
-
-const NO_OPTIONS = Object.freeze({});
-
-function toOptions(options: unknown): Readonly<Record<string, unknown>> {
-  if (options === undefined) return NO_OPTIONS;
-  if (!isRecord(options)) throw invalid("select.options", "must be an object");
-  return options;
 }
 
 function toWhere(placement: JobSpecInput["placement"]): Where {
