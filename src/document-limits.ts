@@ -17,6 +17,7 @@ export const documentLimits = {
   jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
   jobspecProblemsShownMax: 20,
   jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
+  jobsPerSliceMax: 250, // of one submission, checked before other work has its turn: some 5 ms
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
   jobspecInlineCharsMax: 8 * KIB, // longer ones are read beside the deciding thread
   jobspecReadMsMax: 10_000, // for one, after which its thread is ended

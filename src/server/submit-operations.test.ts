@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aPlane } from "../../tests/support/plane.ts";
 import { anObedientAgent } from "../../tests/support/fake-agent.ts";
 import { documentOf, times } from "../core/graph/testing/documents.ts";
+import { limits } from "../limits.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { JobspecInput, Operations, SubmissionInput } from "./operations.ts";
 
@@ -303,4 +304,42 @@ test("the options of all jobs in one submission are bounded together", async () 
   expect((await operations.listJobs({}, {})).jobs).toEqual([]);
   const equal = jobs.map(() => jobs[0] ?? { spec: {} });
   expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(100);
+});
+
+describe("other work has its turn", () => {
+  /** How often other work could run before `work` ended. */
+  async function turnsDuring(work: Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await work.finally(() => (isOver = true));
+    return turns;
+  }
+  const count = 8 * limits.jobsPerSliceMax;
+
+  test("while a jobspec of many tasks becomes jobs", async () => {
+    const tasks = Array.from({ length: count }, (_, at) => ({
+      name: `t${at}`,
+      command: ["true"],
+      resources: "one",
+    }));
+    const resources = { one: { type: "node", count: 1 } };
+    const text = JSON.stringify({ version: 1, resources, tasks });
+    const wrong = { text, common: { group: "" } }; // refused when it is checked, so the loop is not asked
+    const turns = await turnsDuring(expect(submit(text, wrong)).rejects.toThrow("group"));
+    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(await turnsDuring(submit(text))).toBeGreaterThanOrEqual(12);
+  });
+
+  test("while many jobs are checked", async () => {
+    const jobs = Array.from({ length: count }, () => ({ spec: { command: ["true"] } }));
+    const last = { spec: { command: [] } };
+    const refused = operations.submitJobs(me, [...jobs, last]);
+    const turns = await turnsDuring(expect(refused).rejects.toThrow(`jobs[${count}].command`));
+    expect(turns).toBeGreaterThanOrEqual(6);
+  });
 });

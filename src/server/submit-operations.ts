@@ -1,6 +1,6 @@
 import { readValues } from "../core/graph/cluster-state.ts";
 import { parametersOf } from "../core/jobspec/asked-parts.ts";
-import { toSubmissions } from "../core/jobspec/to-submissions.ts";
+import { type IsSplit, toSubmissions } from "../core/jobspec/to-submissions.ts";
 import type { ResourceChoice } from "../core/graph/request.ts";
 import { clusterId, type JobId } from "../core/model/ids.ts";
 import { type JobSpec, taskTotalOf } from "../core/model/job.ts";
@@ -18,6 +18,7 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "./explain-job.ts";
+import { inSlices } from "./in-slices.ts";
 import type {
   JobspecInput,
   Operations,
@@ -58,7 +59,9 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     checkRoomFor: (kind) => context.reader.checkRoom(kind),
 
     submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
-      rejecting(() => submit(caller, checkSubmissions(jobs), allowUnsatisfiable)),
+      rejecting(async () =>
+        submit(caller, await inSlices(checkSubmissions(jobs)), allowUnsatisfiable),
+      ),
 
     submitJobspec: (caller, input) =>
       rejecting(async () => {
@@ -74,7 +77,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
       rejecting(async () => {
         const submissions =
           ask.kind === "jobs"
-            ? checkSubmissions(ask.jobs)
+            ? await inSlices(checkSubmissions(ask.jobs))
             : await readJobspec(ask.jobspec, context);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
@@ -103,7 +106,8 @@ async function byTask<T>(submissions: readonly Submission[], run: () => Promise<
   }
 }
 
-function checkSubmissions(jobs: Submissions): readonly Submission[] {
+/** Yields between slices of jobs. */
+function* checkSubmissions(jobs: Submissions): Generator<undefined, readonly Submission[]> {
   if (jobs.length === 0) throw invalid("jobs", "must name at least one job");
   if (jobs.length > limits.submitJobsMax) {
     throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
@@ -112,6 +116,7 @@ function checkSubmissions(jobs: Submissions): readonly Submission[] {
   const selects = new SelectReader();
   let like: JobSpec | undefined;
   for (const input of jobs) {
+    if (submissions.length > 0 && submissions.length % limits.jobsPerSliceMax === 0) yield;
     const next = checkSubmission(input, submissions.length, { like, selects });
     like = next.spec;
     submissions.push(next);
@@ -144,24 +149,29 @@ function checkKey(key: string | undefined): string | undefined {
   return key;
 }
 
-/** Read outside of the loop: a long one takes a while. What is said beside it holds for all its jobs. */
+/**
+ * Read outside of the loop and turned into jobs in slices: a long one takes a while. What is said
+ * beside it holds for all its jobs.
+ */
 async function readJobspec(
   { text, idempotencyKey, common }: JobspecInput,
   { loop, reader }: OperationContext,
 ): Promise<readonly Submission[]> {
   const jobspec = await reader.jobspec(text);
   const own = readValues(parametersOf(jobspec), "attributes.parameter");
-  const specs = loop.peek((state) =>
-    toSubmissions(jobspec, (forms) => isSplit(state, forms, common?.placement), own),
-  );
-  return checkSubmissions(
-    specs.map((spec): SubmissionInput => {
-      const joined = withCommon(spec, common);
-      // Each job has a key of its own; those of the same jobspec begin alike.
-      const key =
-        idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
-      return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
-    }),
+  const isSplitNow: IsSplit = (forms) =>
+    loop.peek((state) => isSplit(state, forms, common?.placement));
+  const specs = await inSlices(toSubmissions(jobspec, isSplitNow, own));
+  return inSlices(
+    checkSubmissions(
+      specs.map((spec): SubmissionInput => {
+        const joined = withCommon(spec, common);
+        // Each job has a key of its own; those of the same jobspec begin alike.
+        const key =
+          idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
+        return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
+      }),
+    ),
   );
 }
 
@@ -171,7 +181,7 @@ async function readJobspec(
  */
 function isSplit(
   state: State,
-  { ofEach, ofAll }: { readonly ofEach: ResourceChoice; readonly ofAll: ResourceChoice },
+  { ofEach, ofAll }: Parameters<IsSplit>[0],
   placement: JobSpecInput["placement"],
 ): boolean {
   const { cluster, kind } = placement ?? {};

@@ -12,11 +12,20 @@ export interface FlatTask {
   readonly dependsOn: readonly string[];
 }
 
+// One jobspec is asked for its tasks several times: for their parameters, requests and jobs.
+const flattened = new WeakMap<Jobspec, readonly FlatTask[]>();
+
 /**
  * All tasks, each after what it waits for. To depend on a group is to depend on all of its tasks;
  * what a group depends on is waited for by those of its tasks that wait for nothing else in it.
  */
 export function flattenTasks(jobspec: Jobspec): readonly FlatTask[] {
+  let flat = flattened.get(jobspec);
+  if (flat === undefined) flattened.set(jobspec, (flat = flatten(jobspec)));
+  return flat;
+}
+
+function flatten(jobspec: Jobspec): readonly FlatTask[] {
   const tasksByPath = new Map<string, readonly string[]>();
   indexTasks(jobspec.items, tasksByPath);
   const expand = (paths: readonly string[]): readonly string[] =>

@@ -1,4 +1,5 @@
 import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { StateValues } from "../graph/cluster-state.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
@@ -15,16 +16,19 @@ export type IsSplit = (forms: {
 
 /**
  * The tasks of a jobspec as jobs that ask for parts of a graph, in an order in which each comes after
- * those it depends on. Throws AppError that tells all that cannot be run.
+ * those it depends on. Throws AppError that tells all that cannot be run. Yields between slices of
+ * tasks: thousands take a while.
  */
-export function toSubmissions(
+export function* toSubmissions(
   jobspec: Jobspec,
   isSplit: IsSplit,
   parameters: StateValues = {},
-): readonly JobSpecInput[] {
+): Generator<undefined, readonly JobSpecInput[]> {
   const reasons: string[] = [];
   const select = Object.keys(parameters).length === 0 ? {} : { select: { parameters } };
-  const jobs = flattenTasks(jobspec).flatMap((flat) => {
+  const jobs: JobSpecInput[] = [];
+  for (const [at, flat] of flattenTasks(jobspec).entries()) {
+    if (at > 0 && at % limits.jobsPerSliceMax === 0) yield;
     const { task } = flat;
     const asksNothing = task.isLocal || task.resources.every((trees) => trees.length === 0);
     const placed = asksNothing
@@ -34,8 +38,8 @@ export function toSubmissions(
     // Others could not depend on it: they would be taken to mean a job by its id.
     if (/^\d+(?:\.\d+)?$/.test(task.path)) refuse("a name must not look like the id of a job");
     const spec = specOf(flat, placed, refuse);
-    return spec === undefined ? [] : [spec];
-  });
+    if (spec !== undefined) jobs.push(spec);
+  }
   if (reasons.length > 0) throw new AppError("invalid_argument", firstOf(reasons).join("\n"));
   return jobs;
 }

@@ -4,6 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { DocumentReader } from "../../ports/document-reader.ts";
+import { inSlices } from "../in-slices.ts";
 import { toReader } from "./inline-reader.ts";
 import type { ThreadAnswer } from "./messages.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";
@@ -37,15 +38,6 @@ const sizeOf = (task: DocumentTask): number =>
 
 const inlineMax = ({ kind }: DocumentTask): number =>
   kind === "jobspec" ? limits.jobspecInlineCharsMax : limits.graphInlineBytesMax;
-
-/** Lets others do something between two slices. */
-async function inSlices<Result>(slices: Generator<undefined, Result>): Promise<Result> {
-  for (;;) {
-    const slice = slices.next();
-    if (slice.done === true) return slice.value;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 async function toRead(answer: ThreadAnswer): Promise<ReadDocument> {
   switch (answer.kind) {

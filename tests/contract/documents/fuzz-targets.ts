@@ -26,7 +26,7 @@ export const textTargets: Readonly<Record<string, (text: string) => unknown>> = 
   "yaml of the CLI": (text) => readYaml(text, "file").map((value) => value.plain()),
   jobspec: (text) => {
     const checked = checkJobspec(text);
-    if (checked.kind === "valid") toSubmissions(checked.jobspec, () => true);
+    if (checked.kind === "valid") Array.from(toSubmissions(checked.jobspec, () => true));
   },
   graph: (text) => layOut(parseGraphText(text), new Map()),
   "select options": (text) => parsePriorities(text),
