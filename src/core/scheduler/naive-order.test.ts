@@ -21,8 +21,25 @@ import { createPolicy } from "./policy.ts";
 import { spread } from "./scorers/spread.ts";
 import { preferenceNow } from "./takes.ts";
 
+/** What each group was given, by the rule alone: docs/design/queue-order.md. */
+class Passes {
+  readonly #byGroup = new Map<string, number>();
+  #largestServed = 0;
+
+  of(group: string): number {
+    return this.#byGroup.get(group) ?? 0;
+  }
+
+  served({ spec }: JobRecord["job"], { groups, fleet }: State): void {
+    this.#largestServed = Math.max(this.#largestServed, this.of(spec.group));
+    const weight = groups.get(spec.group)?.group.weight ?? 1;
+    const given = dominantShare(spec.needs, fleet.capacity) / weight;
+    this.#byGroup.set(spec.group, this.#largestServed + given);
+  }
+}
+
 /** The groups that may run more, the one that is served next first. */
-function groupsInOrder({ groups, fleet }: State) {
+function groupsInOrder({ groups, fleet }: State, passes: Passes) {
   const keyOf = ({ used, group }: { used: object; group: { weight: number } }): number =>
     dominantShare(used as never, fleet.capacity) / group.weight;
   return [...groups.values()]
@@ -30,8 +47,8 @@ function groupsInOrder({ groups, fleet }: State) {
     .sort((a, b) => {
       const [one, other] = [keyOf(a), keyOf(b)];
       if (one !== other) return one < other ? -1 : 1;
-      if (a.pass !== b.pass) return a.pass - b.pass;
-      return a.group.id < b.group.id ? -1 : 1;
+      const difference = passes.of(a.group.id) - passes.of(b.group.id);
+      return difference === 0 ? (a.group.id < b.group.id ? -1 : 1) : difference;
     });
 }
 
@@ -41,11 +58,11 @@ interface Expected {
 }
 
 /** The job whose task is placed next, found by looking at all groups, all jobs and all nodes. */
-function naiveNext(state: State): Expected | undefined {
+function naiveNext(state: State, passes: Passes): Expected | undefined {
   const queued = [...allJobs(state)].filter(
     ({ lane, job }) => lane !== undefined && job.closed === undefined,
   );
-  for (const { group } of groupsInOrder(state)) {
+  for (const { group } of groupsInOrder(state, passes)) {
     const jobs = queued
       .filter(({ job }) => job.spec.group === group.id)
       .filter((record) => state.jobs.get(record.job.id)?.nextIndex() !== undefined)
@@ -84,6 +101,9 @@ const ask = fc.constantFrom<Partial<JobSpecInput>>(
   { resources: { cpu: 3, memory: 1 } },
   { resources: { cpu: 1, gpu: 1 } },
   { resources: { cpu: 1 }, placement: { node: "m1" } },
+  { resources: { cpu: 1 }, placement: { node: "m2" } },
+  { resources: { cpu: 1 }, placement: { node: "m3" } },
+  { resources: { cpu: 1 }, placement: { node: "m4" } },
   { resources: { cpu: 1 }, placement: { cluster: "blue" } },
   { resources: { cpu: 2 }, placement: { labels: { zone: "a" } } },
   { resources: { cpu: 1 }, placement: { cluster: "blue", labels: { zone: "b" } } },
@@ -201,15 +221,17 @@ test("what is placed next, and where, is what a search through everything finds"
   const bounds = { candidatesMax: limits.candidatesPerPlacementMax, wakeChecksMax: 1_000 };
   const property = fc.property(world, (steps) => {
     const it = new World();
+    let passes = new Passes();
     for (const [cluster, zone] of ["default a", "blue b", "default b", "blue a"].map(words)) {
       run(it, { do: "join", cpus: 3, cluster, zone, gpu: 0 });
     }
     for (const { step: one, placements, later } of steps) {
       run(it, one);
+      if (one.do === "restart") passes = new Passes();
       if (later) it.nowMs += 60_000;
       it.state.queue.release(it.nowMs);
       for (let count = 0; count < placements; count++) {
-        const want = naiveNext(it.state);
+        const want = naiveNext(it.state, passes);
         const next = nextPlacement(it.state, policy, bounds);
         expect(next?.record.job.id).toBe(want?.record.job.id);
         if (next?.target.kind !== "node" || want === undefined) break;
@@ -219,6 +241,7 @@ test("what is placed next, and where, is what a search through everything finds"
         const isOpen = spec.request !== undefined && spec.where.cluster === undefined;
         const nodes = want.nodes.filter((one) => !isOpen || one.node.cluster === node.cluster);
         expect(node.id).toBe(spreadOver(want.record, nodes));
+        passes.served(want.record.job, it.state);
         for (const change of placeTask(next, it.state.clusters, it.nowMs)) it.apply(change);
       }
       expect(checkState(it.state)).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../../tests/support/world.ts";
-import { groupId } from "../model/ids.ts";
+import { groupId, nodeId } from "../model/ids.ts";
 import { isActive, type Task } from "../model/task.ts";
 import { join, submit } from "./testing/worlds.ts";
 
@@ -130,4 +130,50 @@ test("a node that joins may reverse two shares, and with them the groups", () =>
   expect(placements(world, 1)).toEqual(["first n2"]);
   join(world, "big", { cpu: 1_000, memory: 100 });
   expect(placements(world)).toEqual(["b n4", "a n3"]);
+});
+
+describe("a group that comes and goes, beside three that always wait for the one slot", () => {
+  const SLOTS = 240;
+  const OTHERS = ["a", "b", "c"];
+
+  /** How often each group got the slot, when "x" could run in some turns only: those on its own node. */
+  function served(canRun: (at: number) => boolean): { x: number; others: readonly number[] } {
+    const world = new World();
+    join(world, "all", { cpu: 1_000 });
+    join(world, "own", { cpu: 1_000 });
+    for (const group of OTHERS) submit(world, { group, array: `0-${SLOTS}` });
+    wait(world, "x", "own", SLOTS);
+    const count = new Map<string, number>();
+    for (let at = 0; at < SLOTS; at++) {
+      const [open, closed] = canRun(at) ? ["own", "all"] : ["all", "own"];
+      const drain = { by: "t", reason: "" };
+      world.do({ kind: "drain-node", nodeId: nodeId(closed), drain });
+      world.do({ kind: "drain-node", nodeId: nodeId(open), drain: undefined });
+      const [task, ...more] = world.plan();
+      expect(more).toEqual([]);
+      if (task === undefined) throw new Error("nothing was placed");
+      const group = world.state.jobs.get(task.jobId)?.job.spec.group ?? "";
+      count.set(group, (count.get(group) ?? 0) + 1);
+      end(world, [task]);
+    }
+    return { x: count.get("x") ?? 0, others: OTHERS.map((group) => count.get(group) ?? 0) };
+  }
+
+  const patterns: Readonly<Record<string, readonly [(at: number) => boolean, atLeast: number]>> = {
+    "in every slot": [() => true, SLOTS / 4],
+    "in every second": [(at) => at % 2 === 1, SLOTS / 4],
+    "in every third": [(at) => at % 3 === 2, SLOTS / 6],
+    "in every fourth": [(at) => at % 4 === 3, SLOTS / 4],
+    "in every tenth": [(at) => at % 10 === 9, SLOTS / 10],
+    "in the last third only": [(at) => at >= (SLOTS * 2) / 3, SLOTS / 12],
+    "in 20 of 40": [(at) => at % 40 >= 20, SLOTS / 8],
+  };
+  for (const [name, [canRun, atLeast]] of Object.entries(patterns)) {
+    test(`gets no more than its part, and is not passed over: it can run ${name}`, () => {
+      const { x, others } = served(canRun);
+      expect(x).toBeLessThanOrEqual(Math.min(...others) + 1);
+      expect(x).toBeGreaterThanOrEqual(atLeast);
+      if (name === "in the last third only") expect(x).toBeLessThanOrEqual(atLeast + 1);
+    });
+  }
 });

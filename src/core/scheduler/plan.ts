@@ -77,7 +77,7 @@ export function nextPlacement(
   }
 }
 
-/** One that fell behind goes first once, and has no more credit than the group served last. */
+/** A group that fell behind, because it was idle or fitted nowhere, goes first once, not more often. */
 function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
   queue.passNow = Math.max(queue.passNow, group.pass);
   const share = dominantShare(request.needs, fleet.capacity);

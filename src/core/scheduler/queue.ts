@@ -35,7 +35,7 @@ export class Queue {
   readonly #jobs: JobTable;
   readonly order: GroupOrder;
   readonly #parked: ParkedLanes;
-  /** The `pass` of the group served last: one that comes back starts there, with no credit. */
+  /** The largest `pass` that a group was served with. */
   passNow = 0;
   #lastLane: Lane | undefined = undefined;
   #classNumber = 0;
@@ -148,10 +148,7 @@ export class Queue {
     const lane = new Lane(group, priority, request, this.#jobs);
     request.lanes.add(lane);
     group.lanes.set(laneKey, lane);
-    if (group.lanes.size === 1) {
-      group.pass = Math.max(group.pass, this.passNow);
-      this.order.queuedChanged(group);
-    }
+    if (group.lanes.size === 1) this.order.queuedChanged(group);
     return lane;
   }
 
