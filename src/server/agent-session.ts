@@ -16,8 +16,8 @@ export interface AgentPeer {
   /** Where the agent is, without a port; undefined: not known. */
   readonly address?: string | undefined;
   send(message: ServerMessage): void;
-  /** Ends the stream after what was sent. */
-  close(): void;
+  /** Ends the stream after what was sent; with an error if there is one. */
+  close(error?: AppError): void;
 }
 
 interface PendingOutput {
@@ -199,12 +199,12 @@ export class AgentSession {
     pending.resolve(chunk);
   }
 
-  goodbye(reason: string, retry: boolean): void {
+  goodbye(reason: string, retry: boolean, error?: AppError): void {
     this.#send({ case: "goodbye", value: { reason, retry } });
-    this.close();
+    this.close(error);
   }
 
-  close(): void {
+  close(error?: AppError): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const { reject, cancelTimer } of this.#outputs.values()) {
@@ -212,7 +212,7 @@ export class AgentSession {
       reject(gone(this.nodeId));
     }
     this.#outputs.clear();
-    this.#peer.close();
+    this.#peer.close(error);
   }
 
   #send(message: Parameters<typeof toServerMessage>[0]): void {

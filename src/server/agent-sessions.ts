@@ -76,10 +76,10 @@ export class AgentSessions {
     let session: AgentSession | undefined;
     let isOver = false;
     this.#streams++;
-    const refuse = (reason: string, retry: boolean): void => {
+    const refuse = (reason: string, retry: boolean, error?: AppError): void => {
       isOver = true;
       peer.send(toServerMessage({ case: "goodbye", value: { reason, retry } }));
-      peer.close();
+      peer.close(error);
     };
     const cancelTimer = this.#clock.after(limits.helloTimeoutMs, () => {
       if (session === undefined && !isOver) refuse("no hello came in time", true);
@@ -94,9 +94,10 @@ export class AgentSessions {
           else this.#heard(session, message);
         } catch (error) {
           const reason = describeChain(error);
+          const known = AppError.from(error, "read a message");
           this.#logger.warn({ node: session?.nodeId, reason }, "agent sent something wrong");
-          if (session === undefined) refuse(reason, false);
-          else session.goodbye(reason, true);
+          if (session === undefined) refuse(reason, false, known);
+          else session.goodbye(reason, true, known);
         }
       },
       closed: () => {
@@ -127,7 +128,7 @@ export class AgentSessions {
       this.#byNumber.delete(number);
       this.#logger.warn({ node: hello.nodeId, reason: describeChain(known) }, "agent refused");
       // A name that belongs to another agent stays so; anything else may pass.
-      session.goodbye(known.message, known.code !== "permission_denied");
+      session.goodbye(known.message, known.code !== "permission_denied", known);
     });
     return session;
   }

@@ -18,7 +18,7 @@ export const agentService = (
         sessions.open({
           address: addressOf(peer.context.peer),
           send: (message) => peer.send(message),
-          close: () => peer.close(),
+          close: (error) => (error === undefined ? peer.close() : peer.fail(error)),
         }),
     },
     { logger, traffic },
