@@ -47,6 +47,8 @@ export const documentLimits = {
   requirementsMax: 64, // of one vertex
   matchStepsMax: 500_000, // for one request and graph: one without order, the other without end
   searchStepsMax: 300_000, // for parts of a request that are in each other's way
+  callStepsMax: 1_000_000, // for all requests and graphs of one call, before another graph is begun
+  nodeSteps: 10, // that a look at one node counts as
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,
   prioritiesMax: 100,

@@ -1,5 +1,6 @@
 import { readValues } from "../core/graph/cluster-state.ts";
 import { isRecord } from "../core/graph/metadata.ts";
+import { MatchTotal } from "../core/graph/match-total.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
 import { checkSelectSize } from "../core/model/select-reader.ts";
@@ -63,7 +64,8 @@ class PullingAnswers {
     const version = `${clusters.version}.${clusters.graphs.version}`;
     let known = this.#known.get(parts);
     if (known?.version !== version) {
-      const answers = answerEach(parts, ({ resources }) => pullingAnswers(state, resources));
+      const total = new MatchTotal();
+      const answers = answerEach(parts, ({ resources }) => pullingAnswers(state, resources, total));
       known = { version, parts: answers.map((one) => ({ ...one, byName: byName(one) })) };
       this.#known.set(parts, known);
     }
@@ -164,9 +166,10 @@ function answerAll(
     return [{ name: "anything", clusters: satisfyNothing(state, pulling?.names) }];
   }
   if (pulling !== undefined) return known.of(state, parts, pulling.names);
+  const total = new MatchTotal();
   return answerEach(
     parts,
-    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes).clusters,
+    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes, total).clusters,
   );
 }
 

@@ -4,7 +4,8 @@ import type { CompiledRequest } from "./compile-request.ts";
 import { explainRefusal, type Refusal } from "./explain.ts";
 import type { Graph } from "./graph.ts";
 import { type Layout, layOut } from "./layout.ts";
-import { type Match, match } from "./match.ts";
+import { type Match, match, newBudgets, stepsTaken } from "./match.ts";
+import type { MatchTotal } from "./match-total.ts";
 import type { Subsystem } from "./subsystem.ts";
 import { Use } from "./use.ts";
 
@@ -25,9 +26,18 @@ interface Family {
   readonly answers: WeakMap<CompiledRequest, Match>;
 }
 
-function sharedMatch({ layout, answers }: Family, request: CompiledRequest): Match {
-  let shared = answers.get(request);
-  if (shared === undefined) answers.set(request, (shared = match(layout, request)));
+function sharedMatch(
+  { layout, answers }: Family,
+  request: CompiledRequest,
+  total?: MatchTotal,
+): Match {
+  const known = answers.get(request);
+  if (known !== undefined) return known;
+  const budgets = newBudgets();
+  total?.check();
+  const shared = match(layout, request, undefined, budgets);
+  total?.add(stepsTaken(budgets));
+  answers.set(request, shared);
   return shared;
 }
 
@@ -125,7 +135,7 @@ export class ClusterGraphs {
   }
 
   /** Which clusters could ever meet a request, or could now with what is free. */
-  satisfy(request: CompiledRequest, when: "ever" | "now"): Satisfied {
+  satisfy(request: CompiledRequest, when: "ever" | "now", total?: MatchTotal): Satisfied {
     for (const cluster of this.#fresh) this.layout(cluster);
     const matches: ClusterMatch[] = [];
     const mismatches: string[] = [];
@@ -134,7 +144,7 @@ export class ClusterGraphs {
       else mismatches.push(cluster);
     };
     for (const family of this.#families.values()) {
-      const shared = sharedMatch(family, request);
+      const shared = sharedMatch(family, request, total);
       for (const cluster of family.names) {
         const use = when === "now" ? this.#members.get(cluster)?.use : undefined;
         // What could never be met cannot be met now either.
@@ -147,9 +157,17 @@ export class ClusterGraphs {
   }
 
   /** Why a cluster cannot meet a request, for each of its alternatives. */
-  explain(cluster: string, request: CompiledRequest, when: "ever" | "now"): readonly Refusal[] {
+  explain(
+    cluster: string,
+    request: CompiledRequest,
+    when: "ever" | "now",
+    total?: MatchTotal,
+  ): readonly Refusal[] {
     const use = when === "now" ? this.use(cluster) : undefined;
-    return explainRefusal(this.layout(cluster), request, use);
+    const budgets = { ever: newBudgets(), now: newBudgets() };
+    const refusals = explainRefusal(this.layout(cluster), request, use, budgets);
+    total?.add(stepsTaken(budgets.ever) + stepsTaken(budgets.now));
+    return refusals;
   }
 
   #get(cluster: string): Member {

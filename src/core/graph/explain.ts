@@ -41,8 +41,8 @@ export function explainRefusal(
   layout: Layout,
   request: CompiledRequest,
   use?: Use,
+  budgets = { ever: newBudgets(), now: newBudgets() },
 ): readonly Refusal[] {
-  const budgets = { ever: newBudgets(), now: newBudgets() };
   return request.alternatives.flatMap((alternative) => {
     try {
       return explainAlternative(layout, alternative, use, budgets);
@@ -73,7 +73,7 @@ function explainAlternative(
   if (never !== undefined) {
     return [new Explainer(layout, ever.capacity, false).explain(NO_PARENT, never, never.count)];
   }
-  const now = new Attempt(layout, alternative, use, budgets.now);
+  const now = use === undefined ? ever : new Attempt(layout, alternative, use, budgets.now);
   const busy = now.tooLarge();
   if (busy !== undefined) {
     return [new Explainer(layout, now.capacity, true).explain(NO_PARENT, busy, busy.count)];

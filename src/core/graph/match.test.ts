@@ -5,7 +5,8 @@ import { explainRefusal } from "./explain.ts";
 import { clusterGraph } from "./facts.ts";
 import { parseGraph } from "./jgf.ts";
 import { layOut } from "./layout.ts";
-import { allocate, match } from "./match.ts";
+import { limits } from "../../limits.ts";
+import { allocate, match, newBudgets, stepsTaken } from "./match.ts";
 import type { ResourceChoice, ResourceRequest } from "./request.ts";
 import { parseSubsystem, type Subsystem } from "./subsystem.ts";
 import { type Branch, documentOf, times } from "./testing/documents.ts";
@@ -402,6 +403,23 @@ describe("refusals say why, at the deepest place", () => {
     const endless = compileRequest([[want(1, "node", parts)]]);
     expect(match(layout, endless)).toEqual({ fits: false, alternative: 0, slots: 0 });
     expect(explainRefusal(layout, endless).map(({ kind }) => kind)).toEqual(["too-complex"]);
+  });
+
+  test("all alternatives share what may be spent on one graph", { timeout: 60_000 }, () => {
+    const nodes = Array.from({ length: 30_000 }, (_, at) => ({
+      type: "node",
+      inside: [{ type: "core", size: at + 1 }],
+    }));
+    const layout = layoutOf({ type: "cluster", inside: nodes });
+    const parts = Array.from({ length: 250 }, (_, at) => want(at + 1, "core"));
+    const endless = (): ResourceRequest[] => [want(1, "node", parts)];
+    const budgets = newBudgets();
+    match(layout, compileRequest(Array.from({ length: 8 }, endless)), undefined, budgets);
+    const slack = 2 * 8; // an alternative notices by one step too many that nothing is left
+    expect(stepsTaken(budgets)).toBeLessThanOrEqual(
+      limits.matchStepsMax + limits.searchStepsMax + slack,
+    );
+    expect(stepsTaken(budgets)).toBeGreaterThanOrEqual(limits.matchStepsMax);
   });
 
   test("each alternative has its own", () => {

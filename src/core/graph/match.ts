@@ -26,15 +26,20 @@ export type Allocated = Match & { readonly allocation: Allocation | undefined };
  * types, with any number of different things at each level. For others several orders of search are
  * tried, and something that would fit may be refused; what does not fit is never accepted.
  */
-export function match(layout: Layout, request: CompiledRequest, use?: Use): Match {
-  const attempts = attemptsAt(layout, request, use);
+export function match(
+  layout: Layout,
+  request: CompiledRequest,
+  use?: Use,
+  budgets = newBudgets(),
+): Match {
+  const attempts = attemptsAt(layout, request, use, budgets);
   const fitting = attempts.findIndex((attempt) => attempt().fits());
   return { fits: fitting >= 0, ...slotsOf(attempts, fitting) };
 }
 
 /** The same, and which vertices a job would get. Nothing is recorded: that is `use.add`. */
 export function allocate(layout: Layout, request: CompiledRequest, use?: Use): Allocated {
-  const attempts = attemptsAt(layout, request, use);
+  const attempts = attemptsAt(layout, request, use, newBudgets());
   for (const [number, attempt] of attempts.entries()) {
     const picks = attempt().picks();
     if (picks === undefined) continue;
@@ -49,8 +54,8 @@ function attemptsAt(
   layout: Layout,
   { alternatives }: CompiledRequest,
   use: Use | undefined,
+  budgets: Budgets,
 ): readonly (() => Attempt)[] {
-  const budgets = newBudgets();
   return alternatives.map((alternative) => {
     let attempt: Attempt | undefined;
     return () => (attempt ??= new Attempt(layout, alternative, use, budgets));
@@ -72,6 +77,10 @@ export const newBudgets = (): Budgets => ({
   match: { stepsLeft: limits.matchStepsMax },
   search: { stepsLeft: limits.searchStepsMax },
 });
+
+/** How many steps were taken of new budgets. */
+export const stepsTaken = ({ match: { stepsLeft }, search }: Budgets): number =>
+  limits.matchStepsMax - stepsLeft + limits.searchStepsMax - search.stepsLeft;
 
 /** One alternative on one graph. */
 export class Attempt {

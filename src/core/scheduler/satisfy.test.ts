@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../../tests/support/world.ts";
+import { limits } from "../../limits.ts";
 import { parseGraph } from "../graph/jgf.ts";
+import { MatchTotal } from "../graph/match-total.ts";
 import { parseSubsystem } from "../graph/subsystem.ts";
 import { aDocument, documentOf, times } from "../graph/testing/documents.ts";
 import { requireOne, slots, want } from "../graph/testing/requests.ts";
@@ -173,5 +175,48 @@ describe("choosing", () => {
   test("a strategy that is none is refused, also when there is nothing to choose", () => {
     const choose = () => chooseForAll(new World().state, [[]], how("cheapst"), () => 0);
     expect(choose).toThrow("did you mean cheapest?");
+  });
+});
+
+describe("the steps of one call are bounded", () => {
+  /** Each of its 3,000 nodes is like no other, so each is looked at for itself. */
+  function irregular(): World {
+    const world = new World();
+    const inside = Array.from({ length: 3_000 }, (_, at) => ({
+      type: "node",
+      inside: [{ type: "core", size: at + 1 }],
+    }));
+    const graph = parseGraph(documentOf({ type: "cluster", inside }));
+    const command = { kind: "register-cluster", id: clusterId("odd"), graph } as const;
+    world.do({ ...command, isUpdate: false, nowMs: 5 });
+    return world;
+  }
+  const choiceOf = (cores: number) => [[want(1, "node", [want(cores, "core")])]];
+
+  test("for all tasks together, and no answer changes", () => {
+    const { state } = irregular();
+    const total = new MatchTotal();
+    let answered = 0;
+    const askAll = (): void => {
+      for (; answered < 5_000; answered++) {
+        const [one] = satisfyChoice(state, choiceOf(answered + 1), undefined, total).clusters;
+        expect(one?.ever).toBe(answered < 3_000);
+      }
+    };
+    expect(askAll).toThrow(expect.objectContaining({ code: "exhausted" }));
+    expect(answered).toBeGreaterThan(10);
+    expect(total.steps).toBeLessThan(1.1 * limits.callStepsMax);
+    // The next call begins anew, and the task that was not answered is answered.
+    expect(satisfyChoice(state, choiceOf(answered + 1)).clusters[0]?.ever).toBe(true);
+  });
+
+  test("for nodes of managed clusters too", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000 });
+    const total = new MatchTotal();
+    satisfyChoice(world.state, choiceOf(1), undefined, total);
+    expect(total.steps).toBe(limits.nodeSteps);
+    total.add(limits.callStepsMax);
+    expect(() => satisfyChoice(world.state, choiceOf(1), undefined, total)).toThrow("fewer tasks");
   });
 });
