@@ -126,6 +126,17 @@ describe("what is wrong is told with its place", () => {
   }
 });
 
+test("aliases of a long text stand for at most four times the text that may be sent", () => {
+  const small = { ...bounds, charsMax: 1_000 };
+  const aliasesOf = (count: number): string => `- &a ${"x".repeat(500)}\n${"- *a\n".repeat(count)}`;
+  expect(parseYamlTree(aliasesOf(7), small)).toMatchObject({ kind: "tree" }); // 8 × 500
+  expect(parseYamlTree(aliasesOf(8), small)).toEqual({
+    kind: "broken",
+    at: { line: 9, column: 3 },
+    message: "more than 4000 characters, with aliases",
+  });
+});
+
 test("JSON is read as JSON", () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (value) => {

@@ -7,6 +7,7 @@ import { parseJobspec } from "../../core/jobspec/parse.ts";
 import { limits } from "../../limits.ts";
 import type { DocumentReader } from "../../ports/document-reader.ts";
 import { createInlineReader } from "./inline-reader.ts";
+import { ReaderThread } from "./reader-thread.ts";
 import { createThreadReader } from "./thread-reader.ts";
 
 let clock: FakeClock;
@@ -103,6 +104,28 @@ test("what takes too long is given up, and the next document is read", async () 
   });
   expect((await second).items).toHaveLength(300);
 });
+
+test(
+  "a document that takes too much memory is refused, and the next one is read",
+  { timeout: 60_000 },
+  async () => {
+    const file = new URL("./reader-worker.ts", import.meta.url);
+    const thread = new ReaderThread({ file, clock, timeoutMs: 60_000, memoryMb: 32 });
+    try {
+      const read = (text: string) => thread.read({ kind: "graph", text }, text.length);
+      const [large, small] = [JSON.stringify(aGraph(30_000)), JSON.stringify(aGraph(10))];
+      const [first, second] = [read(large), read(small)];
+      await expect(first).rejects.toMatchObject({
+        code: "exhausted",
+        message: "the document took more than 32 MB to read; send less at once",
+      });
+      expect(await second).toMatchObject({ kind: "graph" });
+      expect(thread.waiting).toBe(0);
+    } finally {
+      await thread.close();
+    }
+  },
+);
 
 test("of too many documents the last are refused, and neither kind waits for the other", async () => {
   const text = aJobspec(200);
