@@ -105,6 +105,8 @@ export const limits = {
 
   // The API.
   messageBytesMax: 4 * MIB,
+  unpackAtOnceBytesMax: 4 * KIB, // of a compressed message that is unpacked without a thread
+  unpackingsAtOnceMax: 2, // in threads: what comes out is charged when it is there
   documentBytesMax: 64 * MIB, // of a message or body that is a graph, and of answers about many clusters
   submitJobsMax: 20_000, // in one call
   receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB

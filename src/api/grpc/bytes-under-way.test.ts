@@ -13,6 +13,7 @@ import type { CallMemory } from "./memory.ts";
 import { RequestBytes } from "./request-bytes.ts";
 import { createGrpcServer } from "./server.ts";
 import { call, connect, pathOf } from "./testing/grpc-client.ts";
+import { Unpacking } from "./unpack.ts";
 
 const MIB = 1024 ** 2;
 const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 20_000 });
@@ -30,6 +31,7 @@ async function serve(stallMs = 60_000) {
       stallMs,
     }),
     answers: new AnswerBytes(),
+    unpacking: new Unpacking(),
   };
   const operations = createFakeOperations({ getJob: async (id) => aJob({ id }) });
   const shared = { logger: silent, memory, drainMs: 200, address: "127.0.0.1:0" };

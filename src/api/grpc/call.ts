@@ -11,6 +11,7 @@ import { frameMessage, MessageReader } from "./frames.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import type { RequestHold } from "./request-hold.ts";
 import { GRPC, type GrpcStatus, toGrpcStatus } from "./status.ts";
+import { unpackAtOnce, type Unpacking } from "./unpack.ts";
 
 /** Who calls, and what came beside the request. */
 export interface CallContext {
@@ -54,11 +55,14 @@ const ignore = (): void => undefined;
 export class GrpcCall implements CallContext {
   readonly headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
-  readonly #reader: MessageReader;
+  readonly #reader = new MessageReader();
+  readonly #unpacking: Unpacking;
   readonly #request: RequestHold;
   readonly #answer: AnswerHold;
   /** No room for more of the request. */
   #isWaiting = false;
+  /** A message is being unpacked; those behind it wait. */
+  #isUnpacking = false;
   /** Bytes of the message that the listener deals with. */
   #inUse = 0;
   #listener: CallListener | undefined;
@@ -79,7 +83,7 @@ export class GrpcCall implements CallContext {
       drop: (error) => this.#drop(error),
     });
     this.#answer = answers.open(answersHere, () => stream.close(constants.NGHTTP2_CANCEL));
-    this.#reader = new MessageReader(String(headers["grpc-encoding"] ?? "identity"));
+    this.#unpacking = memory.unpacking;
   }
 
   get peer(): string {
@@ -126,7 +130,7 @@ export class GrpcCall implements CallContext {
     this.#request.release(this.#inUse);
     this.#inUse = 0;
     this.#deliver();
-    if (!this.#isPaused && !this.#isWaiting) this.#stream.resume();
+    if (this.#isReading) this.#stream.resume();
   }
 
   /** The request was read: what follows, however long it takes, needs its bytes no more. */
@@ -248,7 +252,8 @@ export class GrpcCall implements CallContext {
     this.#reader.compact();
     if (this.#listener?.takesOne === true) return;
     // An open stream costs nothing while it is silent: only messages that have begun are timed.
-    if (this.#reader.isInside && !this.#isPaused) this.#charge(() => this.#request.begin());
+    if (this.#reader.isInside && !this.#isPaused && !this.#isUnpacking)
+      this.#charge(() => this.#request.begin());
     else this.#request.complete();
   }
 
@@ -270,23 +275,33 @@ export class GrpcCall implements CallContext {
     if (!this.#isWaiting) return;
     this.#isWaiting = false;
     this.#deliver();
-    if (!this.#isPaused) this.#stream.resume();
+    if (this.#isReading) this.#stream.resume();
+  }
+
+  get #isReading(): boolean {
+    return !this.#isPaused && !this.#isWaiting && !this.#isUnpacking;
   }
 
   #deliver(): void {
-    while (!this.#isPaused && !this.#isWaiting && !this.#isEnding) {
+    while (this.#isReading && !this.#isEnding) {
       const message = this.#nextMessage();
       if (message === undefined) break;
-      this.#inUse = Math.max(message.length, this.#reader.takenBytes);
-      this.#listener?.message(message);
-      if (this.#isPaused || this.#listener?.takesOne === true) continue;
-      this.#request.release(this.#inUse);
-      this.#inUse = 0;
+      this.#tell(message);
     }
-    if (this.#input !== "ended" || this.#isPaused || this.#isWaiting || this.#isEnding) return;
+    if (this.#input !== "ended" || !this.#isReading || this.#isEnding) return;
     this.#input = "told";
     this.#listener?.finished();
   }
+
+  #tell(message: Buffer): void {
+    this.#inUse = Math.max(message.length, this.#reader.takenBytes);
+    this.#listener?.message(message);
+    if (this.#isPaused || this.#listener?.takesOne === true) return;
+    this.#request.release(this.#inUse);
+    this.#inUse = 0;
+  }
+
+  /** Undefined: there is none yet, or it is told when it is unpacked. */
 
   #nextMessage(): Buffer | undefined {
     try {
@@ -294,18 +309,39 @@ export class GrpcCall implements CallContext {
       if (message === undefined && this.#input === "ended" && this.#reader.isInside) {
         throw new AppError("invalid_argument", "the request ends inside a message");
       }
-      const unpacked = (message?.length ?? 0) - this.#reader.takenBytes;
-      if (message !== undefined && unpacked > 0) this.#chargeUnpacked(unpacked);
-      return message;
+      return message !== undefined && this.#reader.isPacked ? this.#unpack(message) : message;
     } catch (error) {
       this.#drop(error);
       return undefined;
     }
   }
 
+  #unpack(bytes: Buffer): Buffer | undefined {
+    const encoding = String(this.headers["grpc-encoding"] ?? "identity");
+    const packed = { bytes, encoding, bytesMax: this.#reader.bytesMax };
+    if (bytes.length <= limits.unpackAtOnceBytesMax) return this.#charged(unpackAtOnce(packed));
+    this.#isUnpacking = true;
+    this.#stream.pause();
+    this.#request.complete(); // our own delay is not the sender's
+    const isWanted = (): boolean => !this.#isEnding && !this.#isOver;
+    this.#unpacking
+      .unpack(packed, isWanted)
+      .then((message) => {
+        this.#isUnpacking = false;
+        if (message === undefined || !isWanted()) return;
+        if (this.#listener?.takesOne === true && this.#input === "open") this.#request.begin();
+        this.#tell(this.#charged(message));
+        this.#deliver();
+        if (this.#isReading) this.#stream.resume();
+      })
+      .catch((error: unknown) => this.#drop(error));
+    return undefined;
+  }
+
   /** It is here already: it cannot wait for room. */
-  #chargeUnpacked(bytes: number): void {
-    if (this.#request.arrived(bytes, 0)) return;
+  #charged(message: Buffer): Buffer {
+    const more = message.length - this.#reader.takenBytes;
+    if (more <= 0 || this.#request.arrived(more, 0)) return message;
     throw new AppError("exhausted", "no room to unpack the message; try again in a moment");
   }
 

@@ -1,7 +1,6 @@
-import { gunzipSync, inflateSync } from "node:zlib";
 import { ByteBlocks } from "../../lib/byte-blocks.ts";
-import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { tooLarge } from "./unpack.ts";
 
 // A message of gRPC: one byte that tells whether it is compressed, four that tell its length.
 const HEAD_BYTES = 5;
@@ -17,19 +16,15 @@ export function frameMessage(message: Uint8Array): Buffer {
 
 /** Puts messages together from the bytes of a stream, however these were cut. */
 export class MessageReader {
-  readonly #encoding: string;
   /** Of one message. May be raised before the first byte is pushed. */
   bytesMax: number = limits.messageBytesMax;
   /** How many bytes the last message took on the wire. */
   takenBytes = 0;
+  /** Whether the last message is compressed. */
+  isPacked = false;
   /** The beginning of a message that is incomplete; then there is no `#fresh`. */
   readonly #begun = new ByteBlocks();
   #fresh: Buffer = EMPTY;
-
-  /** `encoding` is how compressed messages are compressed, as the caller's headers say. */
-  constructor(encoding: string) {
-    this.#encoding = encoding;
-  }
 
   /** Whether a message has begun and not ended. */
   get isInside(): boolean {
@@ -61,7 +56,7 @@ export class MessageReader {
     this.#fresh = EMPTY;
   }
 
-  /** The next message that is complete. Throws AppError when it cannot be taken. */
+  /** The next message that is complete, as it came. Throws AppError when it cannot be taken. */
   next(): Buffer | undefined {
     if (this.#size < HEAD_BYTES) return undefined;
     const length = this.#head.readUInt32BE(1);
@@ -84,23 +79,7 @@ export class MessageReader {
     const end = HEAD_BYTES + length;
     this.takenBytes = end;
     this.#fresh = end === bytes.length ? EMPTY : bytes.subarray(end);
-    const message = bytes.subarray(HEAD_BYTES, end);
-    return bytes[0] === 0 ? message : decompress(message, this.#encoding, this.bytesMax);
+    this.isPacked = bytes[0] !== 0;
+    return bytes.subarray(HEAD_BYTES, end);
   }
-}
-
-const tooLarge = (bytes: number, bytesMax: number): AppError =>
-  new AppError("exhausted", `a message of ${bytes} bytes is larger than max: ${bytesMax}`);
-
-/** At once: messages must stay in order, few callers compress, and what comes out is bounded. */
-function decompress(message: Buffer, encoding: string, bytesMax: number): Buffer {
-  const options = { maxOutputLength: bytesMax };
-  try {
-    if (encoding === "gzip") return gunzipSync(message, options);
-    if (encoding === "deflate") return inflateSync(message, options);
-  } catch (cause) {
-    if (cause instanceof RangeError) throw tooLarge(bytesMax + 1, bytesMax);
-    throw new AppError("invalid_argument", `the message is not ${encoding}`, { cause });
-  }
-  throw new AppError("invalid_argument", `messages compressed as "${encoding}" are not taken`);
 }

@@ -1,10 +1,12 @@
 import { AnswerBytes } from "./answer-bytes.ts";
 import { type ConnectionBytes, RequestBytes } from "./request-bytes.ts";
+import { Unpacking } from "./unpack.ts";
 
 /** The memory that calls of all connections share. */
 export interface CallMemory {
   readonly requests: RequestBytes;
   readonly answers: AnswerBytes;
+  readonly unpacking: Unpacking;
 }
 
 /** What one connection holds of it. */
@@ -17,6 +19,7 @@ export interface ConnectionMemory extends CallMemory {
 export const createCallMemory = (): CallMemory => ({
   requests: new RequestBytes(),
   answers: new AnswerBytes(),
+  unpacking: new Unpacking(),
 });
 
 /** Finds what each connection holds. */
