@@ -31,6 +31,7 @@ export const documentLimits = {
   // Graphs of clusters, what is asked of them, and what clusters say of themselves.
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways
+  verticesPerSliceMax: 5_000, // of a graph that is rendered, before other work has its turn
   graphDepthMax: 64,
   graphShapesMax: 50_000, // vertices that are like no other
   graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like

@@ -3,6 +3,7 @@ import { eventually } from "../../tests/support/eventually.ts";
 import { FakeAgent } from "../../tests/support/fake-agent.ts";
 import type { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
+import { type JgfDocument, parseGraph, renderJgf, toJgf } from "../core/graph/jgf.ts";
 import { aDocument, documentOf, times } from "../core/graph/testing/documents.ts";
 import { limits } from "../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
@@ -38,9 +39,37 @@ const register = async (name = "blue", nodes = 2, isUpdate = false) =>
   (await operations.registerCluster(me, { name, graph: document(nodes), isUpdate })).cluster;
 const addIo = (vertex?: string) =>
   operations.addSubsystem(me, { cluster: "blue", name: "io", document: io(vertex) });
+const graphOf = async (name: string) =>
+  JSON.parse(await operations.getClusterGraph(name)) as JgfDocument;
 const ref = { cluster: "blue", name: "io" };
 const refusal = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string });
+
+test("a large graph is rendered in slices", async () => {
+  const slices = 4;
+  const inside = times(slices * limits.verticesPerSliceMax, { type: "node" });
+  const graph = parseGraph(documentOf({ type: "cluster", inside }));
+  const rendering = renderJgf(graph);
+  let yields = 0;
+  let last = rendering.next();
+  for (; last.done !== true; last = rendering.next()) yields += 1;
+  expect(yields).toBe(slices);
+  expect(JSON.parse(last.value)).toEqual(toJgf(graph));
+
+  await operations.registerCluster(me, {
+    name: "wide",
+    graph: documentOf({ type: "cluster", inside }),
+  });
+  let turns = 0;
+  const turn = (): void => {
+    turns += 1;
+    if (turns < 100) setImmediate(turn);
+  };
+  setImmediate(turn);
+  expect(await operations.getClusterGraph("wide")).toBe(last.value);
+  expect(turns).toBeGreaterThanOrEqual(slices - 1);
+  expect(turns).toBeLessThan(100);
+});
 
 describe("registered clusters", () => {
   test("are shown with what they have, and listed by name", async () => {
@@ -79,7 +108,7 @@ describe("registered clusters", () => {
     await expect(register("default")).rejects.toThrow(/cluster default has agents/);
     const shown = await operations.getCluster("default");
     expect(shown).toMatchObject({ capacity: { cpu: 4 }, vertices: { node: 1, core: 4 } });
-    const { graph } = await operations.getClusterGraph("default");
+    const { graph } = await graphOf("default");
     expect(Object.keys(graph.nodes)).toContain("/default/w1/core");
     await expect(operations.deleteCluster(me, "default")).rejects.toThrow("remove them first");
     const told = await operations.setClusterState(me, { cluster: "default", values: { a: 1 } });
@@ -134,10 +163,10 @@ describe("registered clusters", () => {
   test("give back the graph that was sent, as text or as a document", async () => {
     const graph = JSON.stringify(document());
     await operations.registerCluster(me, { name: "blue", graph });
-    const written = await operations.getClusterGraph("blue");
+    const written = await graphOf("blue");
     expect(Object.keys(written.graph.nodes)).toHaveLength(5);
     await operations.registerCluster(me, { name: "copy", graph: written });
-    expect(await operations.getClusterGraph("copy")).toEqual(written);
+    expect(await graphOf("copy")).toEqual(written);
   });
 
   test("get another graph only when that is said, and keep state and subsystems", async () => {
@@ -181,13 +210,13 @@ describe("registered clusters", () => {
     });
     const all = [
       await operations.getCluster("blue"),
-      await operations.getClusterGraph("blue"),
+      await graphOf("blue"),
       await operations.getSubsystem(ref),
     ];
     await restart();
     expect([
       await operations.getCluster("blue"),
-      await operations.getClusterGraph("blue"),
+      await graphOf("blue"),
       await operations.getSubsystem(ref),
     ]).toEqual(all);
   });

@@ -1,7 +1,7 @@
 import { isCompatibilitySpec, parseCompatibilitySpec } from "../core/graph/compatibility-spec.ts";
 import { parseCounters } from "../core/graph/cluster-state.ts";
 import type { Graph } from "../core/graph/graph.ts";
-import { parseGraph, parseJson, toJgf } from "../core/graph/jgf.ts";
+import { parseGraph, parseJson, renderJgf } from "../core/graph/jgf.ts";
 import { ReadGraph } from "../core/graph/packed-graph.ts";
 import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/subsystem.ts";
 import type { Cluster } from "../core/model/cluster.ts";
@@ -15,6 +15,7 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { newSecret } from "./credentials.ts";
+import { inSlices } from "./in-slices.ts";
 import type { ClusterStateInput, Operations } from "./operations.ts";
 import { showCluster, showClusters } from "./show-clusters.ts";
 import type { ClusterView } from "./views.ts";
@@ -82,7 +83,10 @@ export function createClusterOperations({
       return { revision: loop.revision };
     },
 
-    getClusterGraph: (name) => loop.read((state) => toJgf(partsOf(state, clusterId(name)).graph)),
+    async getClusterGraph(name) {
+      const graph = await loop.read((state) => partsOf(state, clusterId(name)).graph);
+      return inSlices(renderJgf(graph)); // a graph never changes: another one takes its place
+    },
 
     async addSubsystem(_caller, { cluster, name, document }) {
       const id = clusterId(cluster);

@@ -314,7 +314,8 @@ export interface Operations {
   ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
   /** A cluster with agents only when it has no nodes any more. */
   deleteCluster(caller: Caller, name: string): Promise<{ readonly revision: number }>;
-  getClusterGraph(name: string): Promise<JgfDocument>;
+  /** The text of a JSON Graph Format document. */
+  getClusterGraph(name: string): Promise<string>;
   /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
   addSubsystem(caller: Caller, subsystem: SubsystemInput): Promise<ClusterView>;
   removeSubsystem(caller: Caller, which: SubsystemRef): Promise<{ readonly revision: number }>;

@@ -10,6 +10,7 @@ import type { ClusterDescription, ClusterObservation } from "../../ports/cluster
 import type { ControlPlane } from "../../server/control-plane.ts";
 import { FakeClock } from "../testing/fake-clock.ts";
 import { PlaneApi } from "../testing/plane-api.ts";
+import type { JgfDocument } from "../../core/graph/jgf.ts";
 import { describeMachine, markOf, withMachine } from "./description.ts";
 import type { KeeperOptions } from "./keeper.ts";
 import { ClusterKeeper } from "./keeper.ts";
@@ -125,7 +126,9 @@ describe("a cluster is registered", () => {
     expect(changes()).toEqual(["remove mpi", "update", "add spack"]);
     const { vertices, subsystems } = await plane.operations.getCluster("blue");
     expect([vertices["core"], subsystems.map(({ name }) => name)]).toEqual([8, ["os", "spack"]]);
-    expect(markOf(await plane.operations.getClusterGraph("blue"))).toEqual({
+    expect(
+      markOf(JSON.parse(await plane.operations.getClusterGraph("blue")) as JgfDocument),
+    ).toEqual({
       name: "blue-agent",
       fingerprint: "b1",
       subsystems: ["os", "spack"],

@@ -140,8 +140,11 @@ export const toClusters = (
     revision: wide(answer.revision),
   });
 
-export const toDocument = (document: JgfDocument): asked.GraphDocument =>
-  message(GraphDocumentSchema, { graph: JSON.stringify(document) });
+/** A document or its text. */
+export const toDocument = (document: JgfDocument | string): asked.GraphDocument =>
+  message(GraphDocumentSchema, {
+    graph: typeof document === "string" ? document : JSON.stringify(document),
+  });
 
 export const toClusterDeleted = (answer: At): asked.DeleteClusterResponse =>
   message(DeleteClusterResponseSchema, { revision: wide(answer.revision) });

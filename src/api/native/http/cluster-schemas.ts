@@ -84,6 +84,8 @@ export const Cluster = object(
 export const Clusters = object({ clusters: list(named(Cluster)), revision: revision() });
 
 /** Sent as it is. */
+/** Sent as the text it is. */
+export const GraphText = Type.Unsafe<string>({ type: "object", description: DOCUMENT });
 export const GraphDocument = Type.Unsafe<JgfDocument>({ type: "object", description: DOCUMENT });
 
 export const RegisterBody = object({

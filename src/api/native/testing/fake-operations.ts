@@ -163,7 +163,7 @@ function basics(): Operations {
       clusters.delete(name);
       return { revision };
     },
-    getClusterGraph: async (name) => aGraph(find(clusters, "cluster", name).name),
+    getClusterGraph: async (name) => JSON.stringify(aGraph(find(clusters, "cluster", name).name)),
     addSubsystem: async (_, { cluster, name }) => ({
       ...find(clusters, "cluster", cluster),
       subsystems: [{ name, vertices: 1, links: 1 }],

@@ -9,6 +9,7 @@ import {
   CountersBody,
   DocumentBody,
   GraphDocument,
+  GraphText,
   RegisterBody,
   Satisfied,
   SatisfyBody,
@@ -30,6 +31,7 @@ const params = NamePath;
 const bodyLimit = limits.documentBytesMax;
 const cluster = { 200: named(Cluster), ...failures };
 const removed = { 200: Removed, ...failures };
+const graphText = { 200: GraphText, ...failures };
 const document = { 200: GraphDocument, ...failures };
 
 export function clusterRoutes(app: App, host: HttpHost): void {
@@ -80,8 +82,11 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   );
   app.get(
     "/v1/clusters/:name/graph",
-    { schema: { tags, summary: "Show what a cluster has", params, response: document } },
-    (request) => operations.getClusterGraph(request.params.name),
+    { schema: { tags, summary: "Show what a cluster has", params, response: graphText } },
+    async (request, reply) => {
+      reply.type("application/json; charset=utf-8");
+      return operations.getClusterGraph(request.params.name);
+    },
   );
   subsystemRoutes(app, host);
   stateRoutes(app, host);
