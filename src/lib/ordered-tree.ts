@@ -196,7 +196,8 @@ export class OrderedTree<T> {
 
 const NONE: readonly number[] = [];
 
-function isWithin(amounts: readonly number[], limit: readonly number[]): boolean {
+/** Whether each amount is at most its limit. */
+export function isWithin(amounts: readonly number[], limit: readonly number[]): boolean {
   for (let dim = 0; dim < amounts.length; dim++) {
     if ((amounts[dim] ?? 0) > (limit[dim] ?? 0)) return false;
   }

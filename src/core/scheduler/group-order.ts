@@ -37,7 +37,7 @@ export class GroupOrder {
   readonly #queued = new Set<GroupRecord>();
   readonly #limited = new Set<GroupRecord>();
   readonly #ready: OrderedTree<Standing>;
-  #touched: GroupRecord[] = [];
+  readonly #touched: GroupRecord[] = [];
   #capacityVersion = 0;
   /** The last groups whose standing changed, and how many changed before those. */
   #changes: GroupRecord[] = [];
@@ -92,10 +92,9 @@ export class GroupOrder {
       this.#capacityVersion = capacityVersion;
       for (const group of this.#queued) this.touch(group);
     }
-    if (this.#touched.length === 0) return;
-    const touched = this.#touched;
-    this.#touched = [];
-    for (const group of touched) {
+    for (;;) {
+      const group = this.#touched.pop();
+      if (group === undefined) return;
       group.isTouched = false;
       this.#rank(group);
     }

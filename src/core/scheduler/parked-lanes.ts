@@ -23,7 +23,7 @@ export class ParkedLanes {
   readonly #order: GroupOrder;
   /** Whether the lane stands where it belongs; otherwise it has been moved. */
   readonly #isCurrent: (lane: Lane) => boolean;
-  readonly #pools = new Set<Pool>();
+  #pools = new Set<Pool>();
   #heap = new Heap(goesFirst);
   #lowered = -1;
 
@@ -46,7 +46,7 @@ export class ParkedLanes {
   }
 
   clear(): void {
-    this.#pools.clear();
+    if (this.#pools.size > 0) this.#pools = new Set();
     if (this.#heap.size > 0) this.#heap = new Heap(goesFirst);
     this.#lowered = -1;
   }
@@ -83,7 +83,7 @@ export class ParkedLanes {
     for (;;) {
       if (!pool.mayHelp) return undefined;
       const { stamp, most } = pool.freed;
-      const entry = pool.waiting.first(this.#order, most, ({ triedAt }) => triedAt !== stamp);
+      const entry = pool.waiting.first(this.#order, most, stamp);
       if (entry === undefined) return undefined;
       const { standing } = entry.lane.group;
       if (this.#isCurrent(entry.lane) && standing !== undefined) return { pool, entry, standing };

@@ -182,12 +182,13 @@ function compareByCluster(
 ): ReadonlyMap<ClusterId, NodeRecord> {
   const best = new Map<ClusterId, Choice>();
   const offersMax = offersMaxOf(policy, candidatesMax);
-  for (const record of fittingOf(request, fleet)) {
+  offerFitting(request, fleet, (record) => {
     const { cluster } = record.node;
     const known = best.get(cluster) ?? choiceFor(policy, request, fleet);
     if (known.offered === 0) best.set(cluster, known);
     if (known.offered < offersMax) known.offer(record);
-  }
+    return true;
+  });
   return new Map(
     [...best].flatMap(([cluster, { record }]) => (record === undefined ? [] : [[cluster, record]])),
   );
@@ -206,10 +207,10 @@ function chooseNode(
   if (!isNarrow(request)) return searchPool(request, policy, candidatesMax, fleet);
   const offersMax = offersMaxOf(policy, candidatesMax);
   const choice = choiceFor(policy, request, fleet);
-  for (const record of fittingOf(request, fleet)) {
+  offerFitting(request, fleet, (record) => {
     choice.offer(record);
-    if (choice.offered >= offersMax) break;
-  }
+    return choice.offered < offersMax;
+  });
   return choice.record;
 }
 
@@ -217,17 +218,22 @@ function chooseNode(
 const isNarrow = ({ pool, candidates }: RequestClass): boolean =>
   candidates !== undefined && pool.freed.nodes.size <= CANDIDATES_KEPT_MAX;
 
-/** Of a narrowed class: the nodes with room. Candidates without are dropped. */
-function* fittingOf(request: RequestClass, fleet: Fleet): Iterable<NodeRecord> {
+/** Of a narrowed class: offers the nodes with room while more are wanted; drops other candidates. */
+function offerFitting(
+  request: RequestClass,
+  fleet: Fleet,
+  offer: (record: NodeRecord) => boolean,
+): void {
   const { pool, candidates } = request;
   for (const record of candidates ?? []) {
     fleet.work.nodesLookedAt++;
-    if (pool.nodes.has(record) && takesNow(request, record) !== undefined) yield record;
-    else candidates?.delete(record);
+    if (!pool.nodes.has(record) || takesNow(request, record) === undefined) {
+      candidates?.delete(record);
+    } else if (!offer(record)) return;
   }
   for (const record of pool.freed.nodes) {
     if (candidates?.has(record) === true) continue;
-    if (pool.nodes.fits(request, record)) yield record;
+    if (pool.nodes.fits(request, record) && !offer(record)) return;
   }
 }
 

@@ -64,9 +64,7 @@ export class Pool {
   }
 
   amountsOf(resources: Resources): readonly number[] {
-    const amounts: number[] = [];
-    for (const name of this.#dimensions) amounts.push(resources[name] ?? 0);
-    return amounts;
+    return this.#dimensions.map((name) => resources[name] ?? 0);
   }
 
   /** Adds the node, or moves it to where its free cpu belongs. */

@@ -1,4 +1,4 @@
-import { OrderedTree } from "../../lib/ordered-tree.ts";
+import { isWithin, OrderedTree } from "../../lib/ordered-tree.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import { goesBefore, type GroupOrder, type Standing } from "./group-order.ts";
 import { type LaneEntry, laneGoesFirst } from "./lane.ts";
@@ -66,18 +66,18 @@ export class WaitingLanes {
     lanes?.replace(before, after);
   }
 
-  /** The first lane that requests at most `within` and that `wants` accepts. */
-  first(
-    order: GroupOrder,
-    within: readonly number[],
-    wants: (request: RequestClass) => boolean,
-  ): LaneEntry | undefined {
+  /** The first lane that requests at most `within` and whose class was not tried at `stamp`. */
+  first(order: GroupOrder, within: readonly number[], stamp: number): LaneEntry | undefined {
     this.#sync(order);
+    return isWithin(this.#tree.least, within) ? this.#search(within, stamp) : undefined;
+  }
+
+  #search(within: readonly number[], stamp: number): LaneEntry | undefined {
     let found: LaneEntry | undefined;
     this.#tree.first(within, ({ lanes }) => {
       found = lanes.first(within, ({ lane }) => {
         this.#work.classesAsked++;
-        return wants(lane.request);
+        return lane.request.triedAt !== stamp;
       });
       return found !== undefined;
     });
