@@ -231,7 +231,7 @@ function toEnv(env: Texts | undefined): Texts {
     throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
   }
   for (const name of names) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === "__proto__") {
       throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
     }
     if (name.startsWith("BUSBAR_")) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
