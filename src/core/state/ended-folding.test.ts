@@ -9,6 +9,7 @@ import { clusterId, jobId, nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import type { Task } from "../model/task.ts";
 import { ArrayTasks } from "./array-tasks.ts";
+import { nextTickMs } from "./decide/tick.ts";
 
 /** Submits jobs, runs every task on one node and reports how it ended. */
 function worldWithEnded(specs: readonly Partial<JobSpecInput>[], code = 0): World {
@@ -79,6 +80,20 @@ describe("ended jobs", () => {
     expect([...world.state.jobOrder].filter((id) => world.state.jobs.has(id))).toEqual([4, 5]);
     expect([...world.state.jobs.openRecords()]).toEqual([]);
     expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("that are large arrays are removed in several ticks", () => {
+    const tasks = limits.changesPerBatchMax / 2;
+    const world = worldWithEnded([1, 2, 3].map(() => ({ array: `0-${tasks - 1}` })));
+    world.flush();
+    world.nowMs += limits.finishedAgeMsMax;
+    const settings = { nodeLostAfterMs: 1e9, finishedTasksMax: 0, finishedAgeMsMax: 0 };
+    const removed = (): number => [1, 2, 3].filter((id) => !world.state.jobs.has(jobId(id))).length;
+    world.do({ kind: "tick", nowMs: world.nowMs, settings });
+    expect(removed()).toBe(2);
+    expect(nextTickMs(world.state, settings)).toBeLessThanOrEqual(world.nowMs);
+    world.do({ kind: "tick", nowMs: world.nowMs, settings });
+    expect(removed()).toBe(3);
   });
 
   test("of a large array keep columns: no row is an object of its own", () => {

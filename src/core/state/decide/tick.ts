@@ -99,7 +99,9 @@ class Removal {
   removeEnded(settings: TickSettings): readonly Change[] {
     const state = this.#state;
     let surplus = state.ended.tasks - settings.finishedTasksMax;
-    for (let at = 0; at < limits.removalsPerTickMax; at++) {
+    let rows = 0;
+    // A thousand arrays are too much for one batch: the next tick, which is due at once, goes on.
+    for (let at = 0; at < limits.removalsPerTickMax && rows < limits.changesPerBatchMax; at++) {
       const id = state.ended.oldest(at);
       if (id === undefined) break;
       if (removalMs(state.jobs.endOf(id), settings, surplus > 0) > this.#nowMs) break;
@@ -107,6 +109,7 @@ class Removal {
       const record = state.jobs.get(id);
       const indexes = Array.from(record?.taskRowIndexes() ?? []);
       surplus -= indexes.length;
+      rows += 1 + indexes.length;
       this.#changes.push({ table: "job", removed: id, indexes });
     }
     return this.#changes;
