@@ -35,6 +35,10 @@ describe("facts of a machine", () => {
     expect(checkNodeFacts({ ...facts, colour: "red" }, "facts")).toEqual(facts);
     expect(parseNodeFacts(JSON.stringify(facts), "facts")).toEqual(facts);
     expect(checkNodeFacts({}, "facts")).toEqual(factsOfCapacity({}));
+    expect(checkNodeFacts({ cores: -0, others: { license: -0 } }, "facts")).toMatchObject({
+      cores: 0,
+      others: { license: 0 },
+    });
   });
 
   const wrong: readonly [string, unknown, string][] = [

@@ -94,7 +94,7 @@ export function checkNodeFacts(input: unknown, field: string): NodeFacts {
 function wholeNumber(value: unknown, field: string, most = Number.MAX_SAFE_INTEGER): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most) {
-    return value;
+    return value + 0; // -0, which JSON can say, becomes 0: a stored row must equal what was checked
   }
   throw invalid(field, `must be a whole number from 0 to ${most}, not ${shown(value)}`);
 }
@@ -176,7 +176,7 @@ function checkValue(name: string, value: unknown, field: string): FactValue {
     if (isAmount && !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) {
       throw invalid(field, `must be from 0 to 2^53, not ${value}`);
     }
-    return value;
+    return value + 0;
   }
   if (typeof value === "boolean" && !isAmount && !isText) return value;
   const wanted = isAmount ? "a number" : isText ? "a text" : "a text, a number or a boolean";
