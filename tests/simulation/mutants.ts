@@ -241,7 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
     "a restarted server does not know who waits for whom",
     [
       "core/state/state.ts",
-      "else if (record.job.spec.dependsOn !== undefined) this.#begin(record);",
+      "for (const record of dependent.sort((a, b) => a.job.id - b.job.id)) this.#begin(record);",
       "",
     ],
   ),
