@@ -326,14 +326,4 @@ export const MUTANTS: readonly Mutant[] = [
     "a request that was stored is not the same when it is read",
     ["core/state/codec.ts", "request: request && decodeChoice(request),", "request,"],
   ),
-  edit(
-    "state-unheard",
-    "every-task-ends",
-    "who asks for a node does not hear what its cluster says",
-    [
-      "core/scheduler/request.ts",
-      "asked.request !== undefined || mayGoToClusters(asked);",
-      "mayGoToClusters(asked);",
-    ],
-  ),
 ];
