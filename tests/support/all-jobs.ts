@@ -1,3 +1,4 @@
+import type { Task } from "../../src/core/model/task.ts";
 import type { JobRecord } from "../../src/core/state/job-record.ts";
 import type { State } from "../../src/core/state/state.ts";
 
@@ -8,3 +9,13 @@ export function* allJobs(state: State): Generator<JobRecord> {
     if (record !== undefined) yield record;
   }
 }
+
+/** A job and its rows, as they were at one moment. */
+export type SeenJob = Pick<JobRecord, "job" | "progress" | "lane"> & { readonly rows: Task[] };
+
+/** Every job is read once: one that is folded costs its whole text each time. */
+export const readJobs = (state: State): SeenJob[] =>
+  Array.from(allJobs(state), (record) => {
+    const { job, progress, lane } = record;
+    return { job, progress, lane, rows: [...record.taskRows()] };
+  });

@@ -3,29 +3,30 @@ import type { HeldClause } from "../../src/core/state/dependencies/holds.ts";
 import type { Progress } from "../../src/core/state/progress.ts";
 import { isJobEnded } from "../../src/core/state/progress.ts";
 import type { State } from "../../src/core/state/state.ts";
-import { allJobs } from "./all-jobs.ts";
+import type { SeenJob } from "./all-jobs.ts";
 import type { AllRows } from "./slow-dependencies.ts";
 import { slowClause, slowVerdict } from "./slow-dependencies.ts";
 
-export const rowsOf = (state: State): AllRows => ({
-  job: (id) => state.jobs.get(id as never)?.job,
-  task: (id, index) => state.jobs.get(id as never)?.task(index),
-  *jobs() {
-    for (const { job } of allJobs(state)) yield job;
-  },
-});
+export function rowsOf(all: readonly SeenJob[]): AllRows {
+  const byId = new Map(all.map((seen) => [seen.job.id as number, seen]));
+  return {
+    job: (id) => byId.get(id)?.job,
+    task: (id, index) => byId.get(id)?.rows.find((task) => task.index === index),
+    jobs: () => all.map(({ job }) => job),
+  };
+}
 
 export const isHeldBy = (job: Job, progress: Progress): boolean =>
   job.waitsFor !== undefined && job.closed === undefined && !isJobEnded(progress);
 
 /** Who waits for whom, and how it stands, again from the rows. */
-export function checkHolds(state: State): string[] {
+export function checkHolds(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
-  const rows = rowsOf(state);
+  const rows = rowsOf(all);
   const awaited = new Set<number>();
   const names = new Map<string, number>();
   let held = 0;
-  for (const { job, progress } of allJobs(state)) {
+  for (const { job, progress } of all) {
     const isHeld = isHeldBy(job, progress);
     if (isHeld) held++;
     for (const one of job.spec.dependsOn ?? []) {
@@ -47,7 +48,7 @@ export function checkHolds(state: State): string[] {
     }
   }
   if (held !== state.holds.size) wrong.push(`${held} jobs wait, ${state.holds.size} are held`);
-  for (const { job } of allJobs(state)) {
+  for (const { job } of all) {
     if (state.holds.hasDependents(job.id) !== awaited.has(job.id))
       wrong.push(`job ${job.id} has dependents: ${!awaited.has(job.id)}`);
   }

@@ -12,7 +12,8 @@ import { prepareQuery } from "../../src/core/state/job-index.ts";
 import { endOf, TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
-import { allJobs } from "./all-jobs.ts";
+import type { SeenJob } from "./all-jobs.ts";
+import { readJobs } from "./all-jobs.ts";
 import { checkHolds, isHeldBy } from "./check-holds.ts";
 import { checkQueue } from "./check-queue.ts";
 
@@ -21,22 +22,23 @@ import { checkQueue } from "./check-queue.ts";
  * task on two nodes, counts that drifted, work the queue has forgotten.
  */
 export function checkState(state: State): string[] {
+  const all = readJobs(state);
   return [
-    ...checkJobs(state),
-    ...checkFolded(state),
-    ...checkNodes(state),
+    ...checkJobs(all),
+    ...checkFolded(state, all),
+    ...checkNodes(state, all),
     ...checkFacts(state),
-    ...checkGroups(state),
-    ...checkHolds(state),
-    ...checkClusters(state),
-    ...checkHanded(state),
+    ...checkGroups(state, all),
+    ...checkHolds(state, all),
+    ...checkClusters(state, all),
+    ...checkHanded(state, all),
     ...checkQueue(state),
   ];
 }
 
-function checkJobs(state: State): string[] {
+function checkJobs(all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
-  for (const { job, progress, ...record } of records(state)) {
+  for (const { job, progress, ...record } of all) {
     const counts = Object.fromEntries(TASK_STATES.map((name) => [name, 0]));
     let rows = 0;
     for (const task of record.rows) {
@@ -67,9 +69,9 @@ function checkJobs(state: State): string[] {
 }
 
 /** What is known of a folded job without reading it is what its row says. */
-function checkFolded(state: State): string[] {
+function checkFolded(state: State, all: readonly SeenJob[]): string[] {
   const { jobs } = state;
-  return [...allJobs(state)].flatMap(({ job, progress }) => {
+  return all.flatMap(({ job, progress }) => {
     const mark = jobs.foldedEnd(job.id);
     const isSame =
       jobs.stateOf(job.id) === progress.state &&
@@ -86,17 +88,10 @@ function checkFolded(state: State): string[] {
   });
 }
 
-function* records(state: State) {
-  for (const record of allJobs(state)) {
-    const { job, progress, lane } = record;
-    yield { job, progress, lane, rows: [...record.taskRows()] };
-  }
-}
-
-function checkNodes(state: State): string[] {
+function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const usedByNode = new Map<string, Record<string, number>>();
-  for (const { job, rows } of records(state)) {
+  for (const { job, rows } of all) {
     for (const task of rows) {
       if (!isActive(task.state)) continue;
       const used = usedByNode.get(task.state.nodeId) ?? {};
@@ -134,14 +129,13 @@ function checkFacts(state: State): string[] {
   });
 }
 
-function checkGroups(state: State): string[] {
+function checkGroups(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
+  const byGroup = Map.groupBy(all, ({ job }) => job.spec.group);
   for (const { group, tasks } of state.groups.values()) {
+    const own = byGroup.get(group.id) ?? [];
     for (const name of TASK_STATES) {
-      let sum = 0;
-      for (const { job, progress } of records(state)) {
-        if (job.spec.group === group.id) sum += progress.counts[name];
-      }
+      const sum = own.reduce((total, { progress }) => total + progress.counts[name], 0);
       if (sum !== tasks[name])
         wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
     }
@@ -149,11 +143,11 @@ function checkGroups(state: State): string[] {
   return wrong;
 }
 
-function checkClusters(state: State): string[] {
+function checkClusters(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const tasks = new Map<string, number>();
   const count = (cluster: string): unknown => tasks.set(cluster, (tasks.get(cluster) ?? 0) + 1);
-  for (const { rows } of records(state)) {
+  for (const { rows } of all) {
     for (const { state: at } of rows) {
       if (at.kind === "offered") count(at.cluster);
       else if (isActive(at)) count(state.nodes.get(at.nodeId)?.node.cluster ?? "");
@@ -188,9 +182,8 @@ function checkClusters(state: State): string[] {
 }
 
 /** What was handed over is known, and what was told of output is counted. */
-function checkHanded(state: State): string[] {
-  const { handed } = state;
-  const tasks = [...records(state)].flatMap(({ rows }) => rows);
+function checkHanded({ handed }: State, all: readonly SeenJob[]): string[] {
+  const tasks = all.flatMap(({ rows }) => rows);
   const accepted = tasks.filter(({ state: at }) => at.kind === "accepted");
   const known = new Set<unknown>(handed.inOrder());
   const wrong = accepted
@@ -236,7 +229,7 @@ function graphDigest({ clusters: { graphs } }: State, id: ClusterId): unknown {
 
 /** All that must be equal in two states that hold the same rows. */
 export const digest = (state: State): unknown => ({
-  jobs: [...records(state)].map(({ job, progress, rows }) => ({
+  jobs: readJobs(state).map(({ job, progress, rows }) => ({
     job,
     progress,
     rows: rows.sort((a, b) => a.index - b.index),

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../../tests/support/builders.ts";
+import { readJobs } from "../../../../tests/support/all-jobs.ts";
 import { rowsOf } from "../../../../tests/support/check-holds.ts";
 import { allJobs } from "../../../../tests/support/all-jobs.ts";
 import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
@@ -170,7 +171,7 @@ describe("jobs that depend on others", () => {
           const waited = held.map(({ job }) => job);
           world.settle();
           expect(checkState(world.state)).toEqual([]);
-          const rows = rowsOf(world.state);
+          const rows = rowsOf(readJobs(world.state));
           for (const { id, waitsFor = [] } of waited) {
             const job = rows.job(id) ?? expect.fail(`job ${id} is gone`);
             const fate =
