@@ -187,7 +187,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { machine, hardware } = await looking;
   const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
-  const { server, name, cluster, labels, launcher, speaksFor } = flags;
+  const { server, name, cluster, labels, launcher, taskEnv, speaksFor } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
   const kept = createKeptSoftware(directory);
@@ -197,7 +197,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
       : new Discovery({ machine, hardware, capacity, kept, ...adapters });
   if (discovery !== undefined) refreshOnHangup(discovery);
   const signal = AbortSignal.any(signals);
-  const parts = { capacity, labels, launcher, directory, version, discovery, ...adapters };
+  const parts = { capacity, labels, launcher, taskEnv, directory, version, discovery, ...adapters };
   if (speaksFor === undefined) return runAgent({ server, name, cluster, ...parts }, signal);
   const { runClusterAgent } = await import("./agent/cluster/run-cluster-agent.ts");
   await runClusterAgent({ server, name, cluster, ...parts, ...speaksFor }, signal);
@@ -255,6 +255,8 @@ function startAgent(flags: UpFlags, server: string, level: LogLevel) {
   const data = join(resolve(flags.data), "agent");
   const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
   args.push("--launcher", flags.launcher);
+  for (const [key, value] of Object.entries(flags.taskEnv))
+    args.push("--task-env", `${key}=${value}`);
   return spawn(
     process.execPath,
     [

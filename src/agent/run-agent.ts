@@ -7,7 +7,7 @@ import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { createAgent } from "./agent.ts";
 import type { Discovery } from "./discovery/discovery.ts";
-import type { LauncherKind } from "./executors/process/process-executor.ts";
+import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./grpc-link.ts";
 import { readAgentKey } from "./identity.ts";
@@ -22,6 +22,8 @@ export interface RunAgentOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
+  /** Variables for every task. */
+  readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
   readonly version?: string;
@@ -43,11 +45,12 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     directory,
     version = "unknown",
     launcher = "native",
+    taskEnv,
     discovery,
     ...rest
   } = options;
   const { clock, random, logger } = rest;
-  const executor = await openExecutor(directory, { clock, logger, launcher });
+  const executor = await openExecutor(directory, { clock, logger, launcher, taskEnv });
   try {
     const agent = createAgent({
       ...rest,
@@ -69,7 +72,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
 /** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
 export async function openExecutor(
   directory: string,
-  how: { readonly clock: Clock; readonly logger: Logger; readonly launcher: LauncherKind },
+  how: Omit<ProcessExecutorOptions, "directory">,
 ): Promise<Executor> {
   try {
     return await createProcessExecutor({ directory: join(directory, "process"), ...how });

@@ -4,7 +4,7 @@ import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cl
 import type { AgentFlags, LauncherKind, logLevels } from "./context.ts";
 import { keyValue, notEmpty, positiveNumber, resource, size, wholeNumber } from "./flags.ts";
 import { resourcesOf } from "./job-flags.ts";
-import { launcherFlag, logLevelFlag, nodeName, nodeNameOf } from "./services.ts";
+import { launcherFlag, logLevelFlag, nodeName, nodeNameOf, taskEnvFlag } from "./services.ts";
 import type { Session, Shell } from "./session.ts";
 
 interface AgentOptions extends ClusterOptions {
@@ -18,6 +18,7 @@ interface AgentOptions extends ClusterOptions {
   readonly label?: Readonly<Record<string, string>>;
   readonly discovery: boolean;
   readonly launcher: LauncherKind;
+  readonly taskEnv: Readonly<Record<string, string>>;
   readonly exitWithParent?: true;
   readonly logLevel?: (typeof logLevels)[number];
 }
@@ -61,6 +62,7 @@ export function declareAgent(command: Command, shell: Shell): void {
       true,
     )
     .addOption(launcherFlag())
+    .addOption(taskEnvFlag(shell.context))
     .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
     .addOption(logLevelFlag());
   addClusterFlags(command);
@@ -104,6 +106,7 @@ async function toAgentFlags(
     labels: { ...flags.label },
     discovery: flags.discovery,
     launcher: flags.launcher,
+    taskEnv: flags.taskEnv,
     exitWithParent: flags.exitWithParent === true,
     ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
     ...(speaksFor === undefined ? {} : { speaksFor: { ...speaksFor, machine } }),

@@ -68,6 +68,8 @@ export interface UpFlags extends ServerFlags {
   readonly name: string;
   readonly agent: boolean;
   readonly launcher: LauncherKind;
+  /** Variables for every task. */
+  readonly taskEnv: Readonly<Record<string, string>>;
 }
 
 export interface AgentFlags {
@@ -81,6 +83,8 @@ export interface AgentFlags {
   /** Whether the machine is looked at; if not, only cpus and memory are known. */
   readonly discovery: boolean;
   readonly launcher: LauncherKind;
+  /** Variables for every task. */
+  readonly taskEnv: Readonly<Record<string, string>>;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
   /** It speaks for a whole cluster that pulls; left out: for this machine, a node of its cluster. */

@@ -1,3 +1,4 @@
+import { isReservedVariable, isVariableName } from "../core/model/variable-names.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -77,6 +78,9 @@ export const keyValue =
 export const envVariable =
   (flag: string, env: Readonly<Record<string, string | undefined>>) =>
   (text: string, sofar: Pairs<string> = {}): Pairs<string> => {
+    const name = text.split("=", 1)[0] ?? "";
+    if (!isVariableName(name)) throw invalid(flag, `"${name}" is not a variable's name`);
+    if (isReservedVariable(name)) throw invalid(flag, `${name}: Busbar sets BUSBAR_ names itself`);
     if (text.includes("=")) return keyValue(flag)(text, sofar);
     const value = env[text];
     if (value !== undefined) return { ...sofar, [text]: value };

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { JobSubmissionInit } from "../client/messages.ts";
+import { isReservedVariable, isVariableName } from "../core/model/variable-names.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Context } from "./context.ts";
@@ -27,6 +28,7 @@ export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
   readonly group?: string;
   readonly label?: Labels;
   readonly env?: Labels;
+  readonly exportEnv?: true;
   readonly cwd?: string;
   readonly cpu?: number;
   readonly memory?: number;
@@ -58,6 +60,7 @@ export function addJobFlags(command: Command, context: Context): void {
       "set a variable; KEY alone takes yours (repeatable)",
       envVariable("--env", context.env),
     )
+    .option("--export-env", "set all your variables too (not shell functions or BUSBAR_ names)")
     .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"))
     .option(
       "--array <spec>",
@@ -154,7 +157,7 @@ export async function toSubmission(
       ...namesOf(flags),
       command: [...words],
       script,
-      env: { ...flags.env },
+      env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
       cwd: flags.cwd === undefined ? "" : resolve(context.cwd, flags.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),
@@ -163,6 +166,19 @@ export async function toSubmission(
     },
     idempotencyKey: flags.idempotencyKey ?? "",
   };
+}
+
+/** These describe the submitter's shell, not the work. */
+const OF_THE_SHELL = new Set(["_", "PWD", "OLDPWD", "SHLVL"]);
+
+/** Variables of the submitter that a task can have. */
+function exportedOf(env: Context["env"]): Labels {
+  const exported: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || OF_THE_SHELL.has(name)) continue;
+    if (isVariableName(name) && !isReservedVariable(name)) exported[name] = value;
+  }
+  return exported;
 }
 
 /** Standard input can be read once. */

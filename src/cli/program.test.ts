@@ -16,6 +16,9 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["submit --resource fpga=many x", /--resource: "many" is not a number above 0/],
     ["submit --label =v x", /--label: "=v" is not of the form key=value/],
     ["submit --env UNSET x", /--env: UNSET is not set here; write UNSET=value/],
+    ["submit --env a-b=c x", /--env: "a-b" is not a variable's name/],
+    ["submit --env BUSBAR_NODE=c x", /--env: BUSBAR_NODE: Busbar sets BUSBAR_ names itself/],
+    ["agent --task-env BUSBAR_NODE=c", /--task-env: BUSBAR_NODE: Busbar sets/],
     ["submit --array 1- x", /--array: "1-" is not an array; write it like 0-99/],
     ["submit --priority 9999999 x", /--priority: .* from -1000000 to 1000000/],
     ["submit --retries -1 x", /--retries: "-1" is not a whole number from 0/],
@@ -183,6 +186,7 @@ describe("services", () => {
         name: "ada-s-laptop",
         agent: true,
         launcher: "native",
+        taskEnv: {},
       },
     ]);
     expect(stdout).toContain("./busbar run -- echo hello");
@@ -322,7 +326,7 @@ describe("services", () => {
 
   test("agent collects what it offers", async () => {
     const line =
-      "agent --server c:1 --name w --cpu 2 --memory 1GiB --resource fpga=2 --resource power=5 --label a=b --label c=";
+      "agent --server c:1 --name w --cpu 2 --memory 1GiB --resource fpga=2 --resource power=5 --label a=b --label c= --task-env A=1 --task-env B=2";
     const { started } = await runHere(line.split(" "));
     expect(started).toEqual([
       {
@@ -333,6 +337,7 @@ describe("services", () => {
         resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
         labels: { a: "b", c: "" },
         launcher: "native",
+        taskEnv: { A: "1", B: "2" },
         discovery: true,
         exitWithParent: false,
       },

@@ -12,7 +12,7 @@ import {
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
-import { address, duration, notEmpty, oneOf, wholeNumber } from "./flags.ts";
+import { address, duration, envVariable, notEmpty, oneOf, wholeNumber } from "./flags.ts";
 import { addGoScheduleFlags, type GoScheduleOptions, takeGoSchedule } from "./go-schedule-flags.ts";
 import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
@@ -30,6 +30,7 @@ export function declareUp(command: Command, shell: Shell): void {
     )
     .option("--no-agent", "start no agent: run nothing on this machine", true)
     .addOption(launcherFlag())
+    .addOption(taskEnvFlag(shell.context))
     .addHelpText(
       "after",
       `
@@ -198,6 +199,14 @@ export const launcherFlag = (): Option =>
     .choices(launcherKinds)
     .default("native")
     .argParser(oneOf("--launcher", launcherKinds));
+
+export const taskEnvFlag = ({ env }: Context): Option =>
+  new Option(
+    "--task-env <key=value>",
+    "give every task this variable; KEY alone takes the agent's own (repeatable)",
+  )
+    .default({}, "none")
+    .argParser(envVariable("--task-env", env));
 
 export const logLevelFlag = (): Option =>
   new Option(

@@ -264,3 +264,19 @@ describe("what a job asks of graphs", () => {
     expect(plain).not.toHaveProperty("select");
   });
 });
+
+test("--export-env sends the submitter's variables, and --env has the last word", async () => {
+  const env = {
+    BUSBAR_SERVER: server.address,
+    A: "1",
+    B: "2",
+    PWD: "/somewhere",
+    "BASH_FUNC_module%%": "() { :; }",
+    GONE: undefined,
+  };
+  const line = "submit --export-env --env B=3 -- true";
+  expect(await runHere(line.split(" "), { env })).toMatchObject({ code: 0 });
+  expect(specs()).toMatchObject([{ env: { A: "1", B: "3" } }]);
+  const [spec] = specs() as { env: object }[];
+  expect(Object.keys(spec?.env ?? {})).toEqual(["A", "B"]);
+});

@@ -16,7 +16,7 @@ let flux: StandIn;
 let site: ClusterSite;
 beforeEach(() => {
   flux = makeStandIn();
-  const home = flux.env["FAKE_FLUX"] ?? "";
+  const home = flux.env["FLUX_STAND_IN"] ?? "";
   writeFileSync(join(home, "R"), JSON.stringify(R));
   writeFileSync(join(home, "resources"), "free|16|0|0-1\n");
   site = new ClusterSite(flux.env);

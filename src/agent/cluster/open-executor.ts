@@ -23,14 +23,14 @@ export interface OpenedExecutor {
 export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions,
 ): Promise<OpenedExecutor> {
-  const { executor: kind, cluster, clock, logger, launcher = "native" } = options;
+  const { executor: kind, cluster, clock, logger, launcher = "native", taskEnv } = options;
   if (kind === "process") {
-    const executor = await openExecutor(options.directory, { clock, logger, launcher });
+    const executor = await openExecutor(options.directory, { clock, logger, launcher, taskEnv });
     return { executor, source: undefined };
   }
   const { partition, account, schedulerArgs: extraArgs } = options;
   const directory = join(options.directory, kind);
-  const how = { directory, cluster, clock, logger, partition, account, extraArgs };
+  const how = { directory, cluster, clock, logger, partition, account, extraArgs, taskEnv };
   if (kind === "slurm") {
     const { createSlurm } = await import("../executors/slurm/slurm.ts");
     return createSlurm(how);

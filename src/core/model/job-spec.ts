@@ -14,6 +14,7 @@ import { type SelectInput, SelectReader } from "./select-reader.ts";
 import { checkLabels, isPrintable, visible } from "./texts.ts";
 import type { Resources } from "./resources.ts";
 import { toResources } from "./resources.ts";
+import { isReservedVariable, isVariableName } from "./variable-names.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
 export interface JobSpecInput {
@@ -231,10 +232,10 @@ function toEnv(env: Texts | undefined): Texts {
     throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
   }
   for (const name of names) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name === "__proto__") {
+    if (!isVariableName(name)) {
       throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
     }
-    if (name.startsWith("BUSBAR_")) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
+    if (isReservedVariable(name)) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
     text(env[name] ?? "", `env.${name}`);
   }
   return env;

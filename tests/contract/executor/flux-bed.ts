@@ -38,7 +38,7 @@ export function makeStandIn(): StandIn {
     env: {
       ...process.env,
       PATH: `${STAND_IN}:${process.env["PATH"] ?? ""}`,
-      FAKE_FLUX: home,
+      FLUX_STAND_IN: home,
     },
     break: (how, text = "") => writeFileSync(join(home, how), text),
     mend() {

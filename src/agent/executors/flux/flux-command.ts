@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../lower/command.ts";
 import { runCommand } from "../../lower/command.ts";
-import { baseEnvOf } from "../../runs/surroundings.ts";
+import type { AgentEnv } from "../../runs/task-env.ts";
+import { LOWER_PASSES, taskEnvOf } from "../../runs/task-env.ts";
 
 export type FluxAnswer = CommandResult;
 
@@ -10,15 +11,21 @@ export type FluxCommand = (args: readonly string[]) => Promise<FluxAnswer>;
 export interface FluxCommandOptions {
   /** Default: flux, looked for on PATH. */
   readonly program?: string;
-  /** The agent's own; jobs begin with it. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The agent's own environment. */
+  readonly env?: AgentEnv;
+  /** Variables for every task. */
+  readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   readonly timeoutMs?: number;
 }
 
 export function createFluxCommand(options: FluxCommandOptions = {}): FluxCommand {
   const { program = "flux", timeoutMs } = options;
-  // Ids are to be plain ASCII, whatever the locale.
-  const env = { ...baseEnvOf(options.env ?? process.env), FLUX_F58_FORCE_ASCII: "1" };
+  const passed = taskEnvOf({
+    agentEnv: options.env ?? process.env,
+    added: options.taskEnv,
+    passes: (name) => name.startsWith("FLUX_") || LOWER_PASSES.includes(name),
+  });
+  const env = { ...passed, FLUX_F58_FORCE_ASCII: "1" }; // ids in plain ASCII, whatever the locale
   const limit = timeoutMs === undefined ? {} : { timeoutMs };
   return (args) => runCommand(program, args, { env, ...limit });
 }

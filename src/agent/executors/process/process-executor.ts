@@ -7,12 +7,14 @@ import type { Logger } from "../../../ports/logger.ts";
 import { readBootId } from "../../proc.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
-import { baseEnvOf } from "../../runs/surroundings.ts";
+import type { AgentEnv } from "../../runs/task-env.ts";
+import { taskEnvOf } from "../../runs/task-env.ts";
 import { lockDirectory } from "../../runs/lock.ts";
 import { findLauncher } from "./find-launcher.ts";
 import { LaunchLogs } from "./launch-logs.ts";
 import { PERLS } from "./launcher-script.ts";
 import { NativeStarter } from "./native-starter.ts";
+import type { PoolStarterOptions } from "./pool-starter.ts";
 import { PoolStarter } from "./pool-starter.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { createRemover } from "../../runs/remover.ts";
@@ -34,8 +36,10 @@ export interface ProcessExecutorOptions {
   /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
   readonly keptBounds?: KeptBounds;
-  /** The agent's own environment, with which that of the work begins. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The agent's own environment. */
+  readonly env?: AgentEnv;
+  /** Variables for every task. */
+  readonly taskEnv?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -110,11 +114,11 @@ function createStarter(
   logs: LaunchLogs,
 ): ProcessStarter {
   const { clock, logger, launcher = "native" } = options;
-  const env = baseEnvOf(options.env ?? process.env);
+  const env = taskEnvOf({ agentEnv: options.env ?? process.env, added: options.taskEnv });
   const spawning = createSpawnStarter(env);
   if (launcher === "spawn") return spawning;
   const program = launcher === "native" ? (options.launcherProgram ?? findLauncher()) : undefined;
-  const fallback = createPool(options, remover, spawning, program === undefined);
+  const fallback = createPool(options, { env, remover, fallback: spawning }, program === undefined);
   if (program === undefined) return fallback;
   logger.info({ program }, "processes are started by the native launcher");
   return new NativeStarter({ program, logs, env, clock, logger, fallback });
@@ -123,22 +127,19 @@ function createStarter(
 /** Launchers in Perl, if there is one. */
 function createPool(
   options: ProcessExecutorOptions,
-  remover: Remover,
-  fallback: ProcessStarter,
+  parts: Pick<PoolStarterOptions, "env" | "remover" | "fallback">,
   isFirst: boolean,
 ): ProcessStarter {
   const { directory, clock, logger } = options;
-  const env = baseEnvOf(options.env ?? process.env);
   const perl = PERLS.find((path) => existsSync(path));
   if (perl === undefined) {
     if (isFirst) {
       logger.warn({ lookedFor: PERLS }, "there is no perl for launchers: processes are spawned");
     }
-    return fallback;
+    return parts.fallback;
   }
   if (isFirst) logger.info({ perl }, "processes are started by launchers in Perl");
   const runsDirectory = join(directory, "runs");
   const spareDirectory = join(directory, "spare");
-  const rest = { clock, logger, remover, fallback };
-  return new PoolStarter({ perl, runsDirectory, spareDirectory, env, ...rest });
+  return new PoolStarter({ perl, runsDirectory, spareDirectory, clock, logger, ...parts });
 }

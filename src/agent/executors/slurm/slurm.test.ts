@@ -303,7 +303,8 @@ describe("what Slurm's commands print", () => {
   });
 });
 
-test("jobs do not get what the agent was told by Slurm, nor its own settings", () => {
-  const env = { PATH: "/bin", SLURM_CONF: "/c", SLURM_JOB_ID: "5", BUSBAR_KEY: "secret" };
-  expect(slurmEnv(env)).toEqual({ PATH: "/bin", SLURM_CONF: "/c" });
+test("jobs get neither the variables of the agent's own Slurm job nor its settings", () => {
+  const user = { HOME: "/home/ada", USER: "ada", SHELL: "/bin/sh" };
+  const env = { ...user, PATH: "/bin", SLURM_CONF: "/c", SLURM_JOB_ID: "5", BUSBAR_KEY: "secret" };
+  expect(slurmEnv(env)).toEqual({ ...user, PATH: "/bin", SLURM_CONF: "/c" });
 });

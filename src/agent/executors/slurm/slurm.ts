@@ -4,7 +4,8 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Executor } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import { createLowerExecutor } from "../../lower/lower-executor.ts";
-import { baseEnvOf } from "../../runs/surroundings.ts";
+import type { AgentEnv, TaskEnvOptions } from "../../runs/task-env.ts";
+import { LOWER_PASSES, taskEnvOf } from "../../runs/task-env.ts";
 import type { SlurmChoices } from "./sbatch.ts";
 import { createRunSlurm, createSlurmScheduler } from "./slurm-scheduler.ts";
 import { createSlurmSource } from "./slurm-source.ts";
@@ -17,7 +18,9 @@ export interface CreateSlurmOptions extends SlurmChoices {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The agent's own environment. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: AgentEnv;
+  /** Variables for every task. */
+  readonly taskEnv?: Readonly<Record<string, string>> | undefined;
 }
 
 /** A cluster that Slurm runs: its executor, and what it has. */
@@ -25,21 +28,18 @@ export async function createSlurm(
   options: CreateSlurmOptions,
 ): Promise<{ readonly executor: Executor; readonly source: ClusterSource }> {
   const { directory, cluster, clock, logger, partition, account, extraArgs } = options;
-  const env = slurmEnv(options.env ?? process.env);
+  const env = slurmEnv(options.env ?? process.env, options.taskEnv);
   const scheduler = createSlurmScheduler({ partition, account, extraArgs, env, clock });
   const executor = await createLowerExecutor({ directory, scheduler, toSteps, clock, logger });
   const source = createSlurmSource({ run: createRunSlurm(env), cluster, partition });
   return { executor, source };
 }
 
+const SLURM_PASSES = new Set(["SLURM_CONF", "SLURM_CLUSTERS", ...LOWER_PASSES]);
+
 /**
- * An agent may itself run in a job: what Slurm told that one must not be taken for what is meant for
- * the jobs it submits.
+ * The environment of Slurm's commands, with which its jobs start. An agent may itself run in a job of
+ * Slurm: that job's variables (SLURM_JOB_ID and so on) do not pass to the jobs that the agent submits.
  */
-export function slurmEnv(
-  agentEnv: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const isTold = (name: string): boolean =>
-    name.startsWith("SLURM_") && !["SLURM_CONF", "SLURM_CLUSTERS"].includes(name);
-  return Object.fromEntries(Object.entries(baseEnvOf(agentEnv)).filter(([name]) => !isTold(name)));
-}
+export const slurmEnv = (agentEnv: AgentEnv, added?: TaskEnvOptions["added"]) =>
+  taskEnvOf({ agentEnv, added, passes: (name) => SLURM_PASSES.has(name) });
