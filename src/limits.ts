@@ -74,6 +74,10 @@ export const limits = {
   trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait
   possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
+  returnsMax: 50, // a task that nodes could not start this often fails: it may be what breaks them
+  returnsAtOnceMax: 8, // then it waits before it is placed again:
+  returnBackoffMs: 250, // doubling
+  returnBackoffMsMax: 60_000,
   pastAttemptsKept: 10,
 
   // Secrets that callers show.
@@ -339,5 +343,9 @@ invariant(
 );
 invariant(limits.changesPerBatchMax <= limits.storeGroupRowsMax, "a batch must fit a group");
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");
+invariant(
+  limits.returnsAtOnceMax < limits.returnsMax && limits.returnBackoffMs < limits.returnBackoffMsMax,
+  "a task that nodes give back must wait, and longer each time, before it fails",
+);
 invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

@@ -38,6 +38,7 @@ const CAUSES: Readonly<Record<RunEnd["kind"], EndCause>> = {
   "time-limit": EndCause.TIME_LIMIT,
   stopped: EndCause.STOPPED,
   "could-not-start": EndCause.COULD_NOT_START,
+  "node-fault": EndCause.COULD_NOT_START,
   vanished: EndCause.VANISHED,
 };
 
@@ -55,6 +56,7 @@ export function toRunEvent(id: RunId, report: RunReport): RunEvent {
     exitCode: end.kind === "exited" ? end.exitCode : 0,
     signal: "signal" in end ? (end.signal ?? "") : "",
     message: "message" in end ? end.message : "",
+    isNodeFault: end.kind === "node-fault",
   };
   return create(RunEventSchema, { id: wireId, event: { case: "ended", value } });
 }

@@ -228,6 +228,8 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     connectedAtMs: time(node.connectedAtMs),
     disconnectedAtMs: time(node.disconnectedAtMs),
     drainReason: text(node.drainReason),
+    sickness: text(node.sickness),
+    sickAtMs: time(node.sickAtMs),
     agentVersion: text(node.agentVersion),
     address: text(node.address),
     isClusterAgent: node.isClusterAgent ? true : undefined,

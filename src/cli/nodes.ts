@@ -13,7 +13,14 @@ interface NodesFlags {
   readonly state?: string;
 }
 
-const nodeStates = ["connected", "disconnected", "draining", "drained", "lost"] as const;
+const nodeStates = [
+  "connected",
+  "disconnected",
+  "draining",
+  "drained",
+  "lost",
+  "unhealthy",
+] as const;
 
 export function declareNodes(command: Command, shell: Shell): void {
   command

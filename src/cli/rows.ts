@@ -189,6 +189,9 @@ export interface NodeRow {
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
+  /** Why its agent cannot start processes, and since when. */
+  readonly sickness?: string;
+  readonly sickAtMs?: number;
   readonly agentVersion?: string;
   /** Where its agent is, or was last. */
   readonly address?: string;

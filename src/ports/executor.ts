@@ -40,6 +40,8 @@ export type RunEnd =
   | { readonly kind: "time-limit"; readonly signal: string | undefined }
   | { readonly kind: "stopped"; readonly signal: string | undefined }
   | { readonly kind: "could-not-start"; readonly message: string }
+  /** It did not start, for reasons of the machine: any other would not have either. */
+  | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string };
 
 export type RunReport =
@@ -65,7 +67,8 @@ export interface OutputPart {
  *   killed at any moment, had started, and reports it as if nothing had happened.
  * - `start` is idempotent by id: after a crash the agent starts everything it was assigned again,
  *   and work that is already running, or has ended, must not run twice. It does not wait for the
- *   work; failure to start is an end like any other ("could-not-start"), never a throw.
+ *   work; failure to start is an end like any other, never a throw: "node-fault" when the machine is
+ *   to blame, "could-not-start" when the work is.
  * - `onReport` is called for each change of each run, in order per run: running (may be left out
  *   when the end follows at once), then ended, exactly once per executor life.
  * - `known` lists every run that is running, or has ended and was not forgotten, with its last
@@ -76,6 +79,9 @@ export interface OutputPart {
  * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
  * - `readOutput` waits up to `waitMs` when there is nothing past `offset` yet and the run goes on.
  *   Throws AppError not_found for a run it does not know or whose output was removed.
+ * - `probe`, where there is one, resolves when work can be started (again), and restores what it can
+ *   for that; it throws an Error whose message says why not. After a "node-fault" nothing is started
+ *   until it has resolved.
  * - `close` stops watching and leaves the work running.
  */
 export interface Executor {
@@ -91,5 +97,6 @@ export interface Executor {
     options: { readonly offset: number; readonly maxBytes: number; readonly waitMs: number },
   ): Promise<OutputPart>;
   onReport(listener: (id: RunId, report: RunReport) => void): void;
+  probe?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -9,6 +9,7 @@ import type { NodeHello, Room, RunEvent, RunRef } from "../core/state/command.ts
 import type {
   ClusterAgent,
   Ended,
+  Health,
   Hello,
   RunId,
   Reports,
@@ -39,11 +40,16 @@ export function readHello(
     capacity: readAmounts(hello.capacity, "hello.capacity"),
     labels: readLabels(hello.labels),
     clusterAgent: hello.clusterAgent === undefined ? undefined : readTerms(hello.clusterAgent),
+    sickness: readHealth(hello.health),
     runs: hello.runs.map((run) => readRun(run)),
     facts,
     ...at,
   };
 }
+
+/** Why the agent cannot start processes; undefined: it can. */
+export const readHealth = (health: Health | undefined): string | undefined =>
+  health === undefined || health.sickness === "" ? undefined : health.sickness;
 
 function readTerms({ leaseMs, onLost }: ClusterAgent): ClusterAgentTerms {
   if (!(leaseMs >= 0 && leaseMs <= limits.durationMsMax)) {
@@ -130,7 +136,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
     case EndCause.STOPPED:
       return { kind: "stopped" };
     case EndCause.COULD_NOT_START:
-      return { kind: "could-not-start", message };
+      return { kind: ended.isNodeFault ? "node-fault" : "could-not-start", message };
     case EndCause.VANISHED:
       return { kind: "vanished", message };
     case EndCause.UNSPECIFIED:

@@ -93,7 +93,11 @@ export class AgentSession {
   welcome(): void {
     this.#send({
       case: "welcome",
-      value: { heartbeatIntervalMs: limits.heartbeatIntervalMs, serverTimeMs: this.#clock.nowMs() },
+      value: {
+        heartbeatIntervalMs: limits.heartbeatIntervalMs,
+        serverTimeMs: this.#clock.nowMs(),
+        wantsHealth: true,
+      },
     });
     this.#isWelcomed = true;
     this.flush();

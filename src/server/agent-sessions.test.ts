@@ -113,6 +113,38 @@ describe("agent sessions", () => {
     expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
   });
 
+  test("a node that is sick gets nothing, and what it gives back does not come again", async () => {
+    const { plane } = await openPlane();
+    const { operations } = plane;
+    const agent = new FakeAgent(plane);
+    agent.hello("w1", { health: { sickness: "the disk is full" } });
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    expect(await operations.getNode("w1")).toMatchObject({
+      state: "unhealthy",
+      sickness: "the disk is full",
+    });
+    const reasons = JSON.stringify(await operations.explainJob("1"));
+    expect(reasons).toContain("unhealthy: the disk is full");
+    expect(reasons).toContain("mend the machines of unhealthy nodes");
+    expect(agent.told).toEqual(["welcome"]);
+    agent.say({ case: "health", value: {} });
+    await hears(agent, "start 1.0#1");
+    // In one go: the task must not come back in between.
+    agent.say({ case: "health", value: { sickness: "no memory" } });
+    const cause = EndCause.COULD_NOT_START;
+    const value = { endedAtMs: 6, cause, message: "no memory", isNodeFault: true };
+    const event = { case: "ended" as const, value };
+    const events = [{ id: { job: 1, index: 0, attempt: 1 }, event }];
+    agent.say({ case: "reports", value: { seq: 1, events } });
+    await hears(agent, "ack");
+    expect((await operations.getNode("w1")).state).toBe("unhealthy");
+    const { tasks } = await operations.listTasks("1", [], {});
+    const past = [{ reason: "its node could not start it: no memory" }];
+    expect(tasks).toMatchObject([{ state: "waiting", attempt: 1, past }]);
+    expect(agent.told.filter((word) => word.startsWith("start"))).toEqual(["start 1.0#1"]);
+  });
+
   test("an agent with another key cannot take the name", async () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);

@@ -10,7 +10,7 @@ import { AppError, describeChain } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
-import { readHello, readReports, readTake } from "./agent-messages.ts";
+import { readHealth, readHello, readReports, readTake } from "./agent-messages.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
 import type { ControlLoop } from "./control-loop.ts";
@@ -169,6 +169,9 @@ export class AgentSessions {
       case "facts":
         this.#putFacts(session, message.value.json);
         return;
+      case "health":
+        this.#reportHealth(session, readHealth(message.value));
+        return;
       case "take":
         session.take = readTake(message.value);
         this.#takers.wake(session);
@@ -199,6 +202,17 @@ export class AgentSessions {
         },
         (error: unknown) => session.goodbye(describeChain(error), true),
       );
+  }
+
+  /** In the order of the reports: a node that gives tasks back has said before that it is sick. */
+  #reportHealth(session: AgentSession, sickness: string | undefined): void {
+    const { nodeId, number } = session;
+    if (sickness === undefined) this.#logger.info({ node: nodeId }, "node is healthy again");
+    else this.#logger.warn({ node: nodeId, sickness }, "node is unhealthy");
+    const nowMs = this.#clock.nowMs();
+    this.#loop()
+      .submit({ kind: "report-health", nodeId, session: number, sickness, nowMs })
+      .catch((error: unknown) => session.goodbye(describeChain(error), true));
   }
 
   #readFacts(json: string): NodeFacts | AppError {

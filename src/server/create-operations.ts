@@ -79,6 +79,7 @@ function stateStats(
     draining: 0,
     drained: 0,
     lost: 0,
+    unhealthy: 0,
   };
   const capacity: Record<string, number> = {};
   const inUse: Record<string, number> = {};

@@ -159,6 +159,7 @@ function failureOutcome(failure: Failure): Outcome & { readonly reason: string }
       return { reason, exitCode: 124 };
     case "could-not-start":
       return { reason, exitCode: 127 };
+    case "node-fault":
     case "vanished":
     case "lost":
       return { reason };
@@ -236,6 +237,8 @@ export function showNode(
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
       disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
       drainReason: node.drain?.reason,
+      sickness: node.sickness?.reason,
+      sickAtMs: node.sickness?.sinceMs,
       address: node.address,
       isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,

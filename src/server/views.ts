@@ -141,6 +141,9 @@ export interface NodeView {
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
+  /** Why its agent cannot start processes, and since when; absent: it can. */
+  readonly sickness?: string;
+  readonly sickAtMs?: number;
   readonly agentVersion: string;
   /** Where its agent is, or was last; absent: not known. */
   readonly address?: string;

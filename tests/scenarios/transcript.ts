@@ -73,7 +73,8 @@ const factsWith = (os: string): NodeFacts => ({
 const verbs: Readonly<
   Record<string, (world: World, names: readonly string[], options: Options) => string[] | undefined>
 > = {
-  node(world, [name = ""], { cpu = "4", boot = "boot-1", key = name, runs = "", os, ...labels }) {
+  node(world, [name = ""], options) {
+    const { cpu = "4", boot = "boot-1", key = name, runs = "", os, sick, ...labels } = options;
     const answer = world.do({
       kind: "connect-node",
       ...aHello(name, {
@@ -81,6 +82,7 @@ const verbs: Readonly<
         bootId: boot,
         agentKeyHash: key,
         labels,
+        sickness: sick,
         runs: runs === "" ? [] : runs.split(",").map(parseRun),
         facts: os === undefined ? undefined : factsWith(os),
         session: ++session,
@@ -166,6 +168,19 @@ const verbs: Readonly<
   },
   exited(world, [run = "", node = "", code = "0"]) {
     return told(world.report(node, refOf(run), Number(code)));
+  },
+  /** The node could not start it. */
+  returned(world, [run = "", node = "", why = "disk-full"]) {
+    return told(world.report(node, refOf(run), { kind: "node-fault", message: why }));
+  },
+  sick(world, [name = "", sickness], { session: given }) {
+    const link = world.state.nodes.get(nodeId(name))?.node.link;
+    const current = link?.kind === "connected" ? link.session : 0;
+    const number = given === "old" ? current - 1 : current;
+    const { nowMs } = world;
+    const health = { nodeId: nodeId(name), session: number, sickness, nowMs };
+    world.do({ kind: "report-health", ...health });
+    return undefined;
   },
   cancel(world, [id = ""]) {
     world.do({
@@ -296,8 +311,9 @@ function describeChange(change: Change): string[] {
       return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}`];
     }
     case "node": {
-      const { id, link, drain } = change.row;
-      return [`node ${id} ${link.kind}${drain === undefined ? "" : ", draining"}`];
+      const { id, link, drain, sickness } = change.row;
+      const sick = sickness && `, unhealthy since ${sickness.sinceMs}: ${sickness.reason}`;
+      return [`node ${id} ${link.kind}${drain === undefined ? "" : ", draining"}${sick ?? ""}`];
     }
     case "group":
       return [`group ${change.row.id} weight ${change.row.weight}`];

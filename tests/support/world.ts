@@ -88,11 +88,11 @@ export class World {
     return placed;
   }
 
-  /** The node's agent reports; `code` undefined means started. */
+  /** The node's agent reports; `how` undefined means started, a number is an exit code. */
   report(
     node: string,
     run: readonly [job: number, index: number, attempt: number],
-    code?: number,
+    how?: number | (RunEvent & { kind: "ended" })["outcome"],
   ): Answers["report-runs"] {
     const [job, index, attempt] = run;
     const link = this.state.nodes.get(nodeId(node))?.node.link;
@@ -100,15 +100,18 @@ export class World {
     const ref = { jobId: jobId(job), index, attempt };
     const nowMs = this.nowMs;
     const event: RunEvent =
-      code === undefined
+      how === undefined
         ? { kind: "started", run: ref, startedAtMs: nowMs }
         : {
             kind: "ended",
             run: ref,
-            startedAtMs: nowMs,
+            startedAtMs: typeof how === "number" ? nowMs : undefined,
             endedAtMs: nowMs,
-            outcome: code === 0 ? { kind: "succeeded" } : { kind: "exited", exitCode: code },
+            outcome: typeof how === "number" ? exitOf(how) : how,
           };
     return this.do({ kind: "report-runs", nodeId: nodeId(node), session, events: [event], nowMs });
   }
 }
+
+const exitOf = (exitCode: number) =>
+  exitCode === 0 ? ({ kind: "succeeded" } as const) : ({ kind: "exited", exitCode } as const);

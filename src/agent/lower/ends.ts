@@ -39,6 +39,7 @@ export function endOfPart(
       };
     case "time-limit":
     case "could-not-start":
+    case "node-fault":
     case "skipped":
       return lower;
     default:

@@ -36,11 +36,12 @@ describe("a task that failed is", () => {
   }
 });
 
-test("a node that is drained is connected all the same", () => {
+test("a node that is drained or unhealthy is connected all the same", () => {
   expect(workerStateOf).toEqual({
     connected: "connected",
     draining: "connected",
     drained: "connected",
+    unhealthy: "connected",
     disconnected: "disconnected",
     lost: "disconnected",
   });

@@ -30,6 +30,7 @@ const OF_FAILURE: Readonly<Record<Failure["kind"], TaskState>> = {
   exited: "done",
   signalled: "done",
   "could-not-start": "done",
+  "node-fault": "dead",
   "time-limit": "dead",
   vanished: "dead",
   lost: "dead",
@@ -43,11 +44,12 @@ export const taskStateOf = ({
 
 export type WorkerState = "connected" | "disconnected";
 
-/** Those that are drained are there: what runs on them goes on. */
+/** Those that are drained or unhealthy are there: what runs on them goes on. */
 export const workerStateOf: Readonly<Record<NodeStateName, WorkerState>> = {
   connected: "connected",
   draining: "connected",
   drained: "connected",
+  unhealthy: "connected",
   disconnected: "disconnected",
   lost: "disconnected",
 };

@@ -37,6 +37,7 @@ const NODE_STATES: Readonly<Record<NodeStateName, true>> = {
   draining: true,
   drained: true,
   lost: true,
+  unhealthy: true,
 };
 
 export const taskStateNames = Object.keys(stateOf) as readonly TaskStateName[];

@@ -35,6 +35,8 @@ export const toNode = (view: views.NodeView): wire.Node =>
     connectedAtMs: wide(view.connectedAtMs),
     disconnectedAtMs: wide(view.disconnectedAtMs),
     drainReason: view.drainReason ?? "",
+    sickness: view.sickness ?? "",
+    sickAtMs: wide(view.sickAtMs),
     agentVersion: view.agentVersion,
     address: view.address ?? "",
     revision: wide(view.revision),

@@ -1,5 +1,6 @@
 import type { EventRow, JobRow, NodeRow, TaskRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
+import { nodeReason } from "./nodes.ts";
 import { clean, type Page, paint } from "./page.ts";
 import { stateStyle } from "./values.ts";
 
@@ -44,7 +45,6 @@ const aboutTask = (task: TaskRow): string =>
 const offeredTo = ({ cluster }: TaskRow): string =>
   cluster === undefined ? "" : `to cluster ${cluster}`;
 
-const aboutNode = (node: NodeRow): string =>
-  joined([`${node.tasks} tasks`, node.drainReason ?? ""]);
+const aboutNode = (node: NodeRow): string => joined([`${node.tasks} tasks`, nodeReason(node)]);
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");

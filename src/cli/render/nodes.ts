@@ -36,10 +36,14 @@ export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
     ...resourceColumns,
     { title: "SINCE", value: (node) => ago(since(node), page.nowMs) },
     { title: "LABELS", value: (node) => pairs(node.labels) },
-    { title: "REASON", value: (node) => node.drainReason ?? "" },
+    { title: "REASON", value: nodeReason },
   ];
   return renderTable(columns, nodes, page);
 }
+
+/** Why it takes no tasks. */
+export const nodeReason = ({ drainReason, sickness }: NodeRow): string =>
+  [drainReason, sickness].filter((reason) => reason !== undefined).join("; ");
 
 const since = (node: NodeRow): number | undefined =>
   node.state === "disconnected" || node.state === "lost"
@@ -61,6 +65,8 @@ export function renderNode(node: NodeRow, page: Page): string {
       [node.isClusterAgent === true ? "Speaks for" : "Cluster", node.cluster],
       ["State", node.state, stateStyle(node.state)],
       ["Drained because", node.drainReason ?? ""],
+      ["Unhealthy because", node.sickness ?? ""],
+      ["Unhealthy since", at(node.sickAtMs)],
       ["Tasks", String(node.tasks)],
       ...resources,
       ...(node.facts === undefined ? [] : partFields(node.facts)),

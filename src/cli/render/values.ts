@@ -91,6 +91,7 @@ const STYLES: Readonly<Record<string, Style>> = {
   drained: "yellow",
   disconnected: "red",
   lost: "red",
+  unhealthy: "red",
 };
 
 export const stateStyle = (state: string): Style | undefined => STYLES[state];

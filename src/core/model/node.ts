@@ -8,7 +8,8 @@ import type { Resources } from "./resources.ts";
  *
  *   connected <--hello / link lost--> disconnected --too long--> lost --hello--> connected
  *
- * A drain is a wish of an operator and independent of the link. When a node is lost, its tasks
+ * A drain is a wish of an operator and independent of the link; so is a sickness, which the agent
+ * reports: it cannot start processes and takes none until it can. When a node is lost, its tasks
  * are placed again elsewhere; when it returns, it is told to stop what it still runs of them.
  */
 export interface Node {
@@ -18,6 +19,8 @@ export interface Node {
   readonly labels: Texts;
   readonly link: NodeLink;
   readonly drain: { readonly by: string; readonly reason: string } | undefined;
+  /** Why its agent cannot start processes; absent: it can. */
+  readonly sickness?: Sickness;
   /** SHA-256 of the agent's key: the first agent to use a name owns it. */
   readonly agentKeyHash: string;
   readonly bootId: string;
@@ -27,6 +30,11 @@ export interface Node {
   readonly registeredAtMs: number;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
   readonly clusterAgent?: ClusterAgentTerms;
+}
+
+export interface Sickness {
+  readonly reason: string;
+  readonly sinceMs: number;
 }
 
 export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
@@ -47,14 +55,24 @@ export type NodeLink =
   | { readonly kind: "disconnected"; readonly sinceMs: number }
   | { readonly kind: "lost"; readonly sinceMs: number };
 
-/** One word for people: what the node's link and drain come to. */
-export type NodeStateName = "connected" | "disconnected" | "draining" | "drained" | "lost";
+/** One word for people: what the node's link, drain and health come to. */
+export type NodeStateName =
+  | "connected"
+  | "disconnected"
+  | "draining"
+  | "drained"
+  | "lost"
+  | "unhealthy";
 
 export function nodeStateName(node: Node, activeTasks: number): NodeStateName {
   if (node.link.kind !== "connected") return node.link.kind;
-  if (node.drain === undefined) return "connected";
-  return activeTasks > 0 ? "draining" : "drained";
+  if (node.drain !== undefined) return activeTasks > 0 ? "draining" : "drained";
+  return node.sickness === undefined ? "connected" : "unhealthy";
 }
+
+/** What the node's state is due to, for people; undefined: the state says it all. */
+export const stateReason = (node: Node, state: NodeStateName): string | undefined =>
+  state === "unhealthy" ? node.sickness?.reason : undefined;
 
 /** Whether new tasks may be placed there. */
 export const isSchedulable = (node: Node): boolean =>
@@ -62,7 +80,7 @@ export const isSchedulable = (node: Node): boolean =>
 
 /** Whether it takes new work: what is placed on it, or, for an agent of a cluster, what it takes. */
 export const isTaking = (node: Node): boolean =>
-  node.link.kind === "connected" && node.drain === undefined;
+  node.link.kind === "connected" && node.drain === undefined && node.sickness === undefined;
 
 /** When a node that is away is lost; undefined: it is waited for, however long. */
 export function lostAtMs({ link, clusterAgent }: Node, nodeLostAfterMs: number) {

@@ -7,6 +7,8 @@ export type Failure =
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "time-limit" }
   | { readonly kind: "could-not-start"; readonly message: string }
+  /** The node could not start it, for reasons of its own: no fault of the task. */
+  | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string }
   | { readonly kind: "lost"; readonly message: string };
 
@@ -17,7 +19,7 @@ export type Failure =
  *   (no row) --place--> assigned --start--> running --end--> succeeded | failed
  *                ^         |  |                |  |
  *                |         |  +----- cancel ---+--|--> stopping --end--> cancelled | succeeded
- *                |         +------ lose, fail ----+
+ *                |         +- lose, fail, return -+
  *                +---- waiting <------------------+ (while attempts are left)
  *
  *   (no row), waiting --offer--> offered --withdraw--> waiting
@@ -41,6 +43,8 @@ export interface Task {
   readonly failures: number;
   /** Attempts that were lost with their node. */
   readonly losses: number;
+  /** Attempts that their nodes could not start and gave back; absent: none. */
+  readonly returns?: number;
   /** The latest attempts before this one, oldest first, bounded. */
   readonly past: readonly PastAttempt[];
   /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
@@ -157,6 +161,8 @@ export function describeFailure(failure: Failure): string {
       return "ran longer than its time limit";
     case "could-not-start":
       return `could not start: ${failure.message}`;
+    case "node-fault":
+      return `its node could not start it: ${failure.message}`;
     case "vanished":
       return `vanished: ${failure.message}`;
     case "lost":

@@ -90,6 +90,9 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
   if (refused("draining") || refused("drained")) {
     hints.push("undrain a node: busbar nodes undrain NAME");
   }
+  if (refused("unhealthy")) {
+    hints.push("mend the machines of unhealthy nodes; they take tasks again by themselves");
+  }
   if (refused("disconnected") || refused("lost")) {
     hints.push("bring back nodes that are disconnected or lost");
   }

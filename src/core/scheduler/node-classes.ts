@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { ClusterId } from "../model/ids.ts";
-import { nodeStateName } from "../model/node.ts";
+import { nodeStateName, stateReason } from "../model/node.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { filters } from "./filters/all.ts";
 import type { Verdict } from "./filters/filter.ts";
@@ -101,7 +101,10 @@ function keyFor({ needs, request, where }: Request): (record: NodeRecord) => str
   };
   return (record) => {
     const { node, free, tasks } = record;
-    let key = `${node.cluster} ${nodeStateName(node, tasks.size)}`;
+    const state = nodeStateName(node, tasks.size);
+    let key = `${node.cluster} ${state}`;
+    const why = stateReason(node, state);
+    if (why !== undefined) key += ` ${why.length}:${why}`;
     if (node.clusterAgent !== undefined) key += " agent";
     if (node.id === where.node) key += " named";
     if (request !== undefined) {

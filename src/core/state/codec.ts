@@ -237,13 +237,13 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<
 export const NO_PAST: Task["past"] = Object.freeze([]);
 
 export function encodeTask(task: Task): string {
-  const { jobId, index, attempt, state, failures, losses, past, takes, told } = task;
+  const { jobId, index, attempt, state, failures, losses, returns, past, takes, told } = task;
   const base: StoredTask =
     takes === undefined && told === undefined
       ? { jobId, index, attempt, state }
       : { jobId, index, attempt, state, ...(takes && { takes }), ...(told && { told }) };
-  const isFirst = failures === 0 && losses === 0 && past.length === 0;
-  return JSON.stringify(isFirst ? base : { ...base, failures, losses, past });
+  const isFirst = failures === 0 && losses === 0 && returns === undefined && past.length === 0;
+  return JSON.stringify(isFirst ? base : { ...base, failures, losses, returns, past });
 }
 
 export const decodeTask = (text: string): Task => readTask(JSON.parse(text) as StoredTask);
@@ -260,6 +260,7 @@ const readTask = (stored: StoredTask): Task => ({
     nodeId: one.nodeId,
     startedAtMs: one.startedAtMs,
   })),
+  ...(stored.returns === undefined ? {} : { returns: stored.returns }),
   ...(stored.takes === undefined ? {} : { takes: stored.takes }),
   ...(stored.told === undefined ? {} : { told: stored.told }),
 });

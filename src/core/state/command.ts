@@ -106,6 +106,15 @@ export type Command =
       readonly events: readonly RunEvent[];
       readonly nowMs: number;
     }
+  /** An agent says whether it can start processes. */
+  | {
+      readonly kind: "report-health";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      /** Why it cannot; undefined: it can. */
+      readonly sickness: string | undefined;
+      readonly nowMs: number;
+    }
   | {
       readonly kind: "drain-node";
       readonly nodeId: NodeId;
@@ -193,6 +202,8 @@ export interface NodeHello {
   readonly labels: Texts;
   /** It speaks for a whole cluster that pulls; undefined: for a node. */
   readonly clusterAgent?: ClusterAgentTerms | undefined;
+  /** Why it cannot start processes; undefined: it can. */
+  readonly sickness?: string | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
   /** What the agent says its machine has; undefined: nothing that could be read. */

@@ -13,6 +13,7 @@ import { setCredentials } from "./decide/credentials.ts";
 import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { acceptTasks, reportTasks } from "./decide/handed.ts";
+import { reportHealth } from "./decide/health.ts";
 import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
 import { submitJobs } from "./decide/submit-jobs.ts";
@@ -44,6 +45,8 @@ function decideAny(state: State, command: Command): Decision {
       return disconnectNode(state, command);
     case "report-runs":
       return reportRuns(state, command);
+    case "report-health":
+      return reportHealth(state, command);
     case "drain-node":
       return drainNode(state, command);
     case "put-facts":

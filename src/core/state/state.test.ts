@@ -50,7 +50,10 @@ const step = fc.oneof(
   fc.record({
     do: fc.constant("report" as const),
     pick: fc.nat(50),
-    code: fc.constantFrom(undefined, 0, 0, 1),
+    code: fc.constantFrom(undefined, 0, 0, 1, {
+      kind: "node-fault",
+      message: "disk full",
+    } as const),
     old: fc.boolean(),
   }),
   fc.record({
@@ -62,6 +65,11 @@ const step = fc.oneof(
     do: fc.constant("drain" as const),
     node: fc.constantFrom(...NODES),
     on: fc.boolean(),
+  }),
+  fc.record({
+    do: fc.constant("health" as const),
+    node: fc.constantFrom(...NODES),
+    sickness: fc.constantFrom(undefined, "disk full", "no processes"),
   }),
   fc.record({ do: fc.constant("remove" as const), node: fc.constantFrom(...NODES) }),
   fc.record({
@@ -167,6 +175,13 @@ function run(world: World, one: Step): void {
         drain: one.on ? { by: "t", reason: "" } : undefined,
       });
       return;
+    case "health": {
+      const link = world.state.nodes.get(nodeId(one.node))?.node.link;
+      const number = link?.kind === "connected" ? link.session : 0;
+      const health = { nodeId: nodeId(one.node), session: number, sickness: one.sickness, nowMs };
+      world.do({ kind: "report-health", ...health });
+      return;
+    }
     case "remove":
       world.do({ kind: "remove-node", nodeId: nodeId(one.node), nowMs });
       return;

@@ -182,8 +182,8 @@ export class TaskColumns {
 }
 
 /** Attempts before the last and output that a cluster told differ from task to task. */
-const isPlainRow = ({ past, told }: Task, state: TaskState): state is EndedState =>
-  "endedAtMs" in state && past.length === 0 && told === undefined;
+const isPlainRow = ({ past, told, returns }: Task, state: TaskState): state is EndedState =>
+  "endedAtMs" in state && past.length === 0 && told === undefined && returns === undefined;
 
 const noKinds = (): Record<TaskState["kind"], number> => ({
   waiting: 0,

@@ -189,6 +189,8 @@ export const Node = object(
     connectedAtMs: optional(timeMs("Connected since")),
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
+    sickness: optional(text("Why its agent cannot start processes")),
+    sickAtMs: optional(timeMs("Unhealthy since")),
     agentVersion: text("Version of its agent"),
     address: optional(text("Where its agent is, or was last, without the port")),
     isClusterAgent: optional(

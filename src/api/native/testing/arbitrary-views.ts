@@ -206,6 +206,8 @@ export const nodes = record<NodeView>(
     connectedAtMs: wide,
     disconnectedAtMs: wide,
     drainReason: text,
+    sickness: text,
+    sickAtMs: wide,
     agentVersion: text,
     address: text,
     isClusterAgent: fc.constant(true as const),
@@ -223,7 +225,16 @@ export const nodes = record<NodeView>(
     ),
     revision: wide,
   },
-  ["connectedAtMs", "disconnectedAtMs", "drainReason", "address", "isClusterAgent", "facts"],
+  [
+    "connectedAtMs",
+    "disconnectedAtMs",
+    "drainReason",
+    "sickness",
+    "sickAtMs",
+    "address",
+    "isClusterAgent",
+    "facts",
+  ],
 );
 
 const stateValue = fc.oneof(fc.double({ noNaN: true }), text, fc.boolean());

@@ -120,7 +120,7 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
     skipped: 0,
   },
   tasks: { ...noCounts(), running: 2 },
-  nodes: { connected: 1, disconnected: 0, draining: 0, drained: 0, lost: 1 },
+  nodes: { connected: 1, disconnected: 0, draining: 0, drained: 0, lost: 1, unhealthy: 0 },
   capacity: { cpu: 4 },
   used: { cpu: 0.5 },
   watches: 0,

@@ -1,12 +1,14 @@
-import { isSchedulable, nodeStateName } from "../../model/node.ts";
+import { isSchedulable, nodeStateName, stateReason } from "../../model/node.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";
 
-/** Rejects nodes that take no tasks now: disconnected, lost or draining. */
+/** Rejects nodes that take no tasks now: disconnected, lost, draining or unhealthy. */
 export const nodeReady: Filter = {
   name: "node-ready",
   check(_request, { node, tasks }) {
     if (isSchedulable(node)) return YES;
-    return { kind: "not-now", reason: nodeStateName(node, tasks.size) };
+    const state = nodeStateName(node, tasks.size);
+    const why = stateReason(node, state);
+    return { kind: "not-now", reason: why === undefined ? state : `${state}: ${why}` };
   },
 };

@@ -13,8 +13,8 @@ export const startOf = (state: ActiveState | AcceptedState): number | undefined 
 
 /**
  * The attempt failed. The task is tried again while attempts are left: a failure of its own counts
- * against the job's retries, a loss with its node against a fixed limit. A task that was being
- * cancelled is cancelled, and a closed job is not tried again.
+ * against the job's retries, a loss with its node and a return by its node against a fixed limit
+ * each. A task that was being cancelled is cancelled, and a closed job is not tried again.
  */
 export function failAttempt(
   job: Job,
@@ -30,25 +30,50 @@ export function failAttempt(
     const { reason } = state;
     return { ...task, state: { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } };
   }
-  const isLoss = failure.kind === "lost" || failure.kind === "vanished";
-  const failures = task.failures + (isLoss ? 0 : 1);
-  const losses = task.losses + (isLoss ? 1 : 0);
-  const again = isLoss ? losses < limits.lossesMax : failures <= job.spec.retries.max;
-  if (!again || job.closed !== undefined) {
+  const counts = counted(task, failure);
+  if (!mayTryAgain(job, counts, failure) || job.closed !== undefined) {
     const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
-    return { ...task, failures, losses, state: ended };
+    return { ...task, ...counts, state: ended };
   }
   const past: PastAttempt = { attempt: task.attempt, ...ran, startedAtMs, endedAtMs, failure };
   return {
     ...task,
-    failures,
-    losses,
+    ...counts,
     past: keepSome([...task.past, past]),
-    state: {
-      kind: "waiting",
-      notBeforeMs: isLoss ? nowMs : nowMs + backoffMs(job.spec.retries, failures),
-    },
+    state: { kind: "waiting", notBeforeMs: nowMs + waitMs(job, counts, failure) },
   };
+}
+
+type Counts = Pick<Task, "failures" | "losses" | "returns">;
+
+function counted({ failures, losses, returns = 0 }: Task, failure: Failure): Counts {
+  switch (failure.kind) {
+    case "lost":
+    case "vanished":
+      return { failures, losses: losses + 1 };
+    case "node-fault":
+      return { failures, losses, returns: returns + 1 };
+    case "exited":
+    case "signalled":
+    case "time-limit":
+    case "could-not-start":
+      return { failures: failures + 1, losses };
+  }
+}
+
+function mayTryAgain(job: Job, { failures, losses, returns = 0 }: Counts, { kind }: Failure) {
+  if (kind === "node-fault") return returns < limits.returnsMax;
+  if (kind === "lost" || kind === "vanished") return losses < limits.lossesMax;
+  return failures <= job.spec.retries.max;
+}
+
+/** A node that gave a task back takes no more for now; only a task that many gave back waits itself. */
+function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: Failure): number {
+  if (kind === "lost" || kind === "vanished") return 0;
+  if (kind !== "node-fault") return backoffMs(job.spec.retries, failures);
+  if (returns <= limits.returnsAtOnceMax) return 0;
+  const doublings = Math.min(returns - limits.returnsAtOnceMax - 1, 20);
+  return Math.min(limits.returnBackoffMsMax, limits.returnBackoffMs * 2 ** doublings);
 }
 
 /** The first attempt that started, because it tells when the task began, and the latest. */

@@ -11,6 +11,7 @@ import type { NodeRecord } from "../node-record.ts";
 import type { State } from "../state.ts";
 import { failForGood, isActiveTask, loseAttempt } from "./end-attempt.ts";
 import { changeFacts } from "./facts.ts";
+import { sicknessOf } from "./health.ts";
 
 /** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
 export function connectNode(state: State, hello: NodeHello): Decision<Answers["connect-node"]> {
@@ -98,6 +99,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   bootId: visible(hello.bootId, limits.nameLengthMax),
   agentVersion: visible(hello.agentVersion, limits.nameLengthMax),
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
+  ...sicknessOf(hello.sickness, known, hello.nowMs),
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
 });

@@ -31,6 +31,7 @@ export function placeTask(
     attempt: (before?.attempt ?? 0) + 1,
     failures: before?.failures ?? 0,
     losses: before?.losses ?? 0,
+    ...(before?.returns === undefined ? {} : { returns: before.returns }),
     past: before?.past ?? NO_PAST,
     state: toState(target, nowMs),
   };

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSL8AQoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSABCCQoHbWVzc2FnZSL/AgoFSGVsbG8SDAoEbm9kZRgBIAEoCRIPCgdjbHVzdGVyGAIgASgJEhEKCWFnZW50X2tleRgDIAEoCRIPCgdib290X2lkGAQgASgJEg8KB3ZlcnNpb24YBSABKAkSMAoIY2FwYWNpdHkYBiADKAsyHi5idXNiYXIudjEuSGVsbG8uQ2FwYWNpdHlFbnRyeRIsCgZsYWJlbHMYByADKAsyHC5idXNiYXIudjEuSGVsbG8uTGFiZWxzRW50cnkSHgoEcnVucxgIIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpmYWN0c19qc29uGAkgASgJEi4KDWNsdXN0ZXJfYWdlbnQYCiABKAsyFy5idXNiYXIudjEuQ2x1c3RlckFnZW50Gi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiIAoJSGVhcnRiZWF0EhMKC2ludGVydmFsX21zGAEgASgNIjsKB1JlcG9ydHMSCwoDc2VxGAEgASgNEiMKBmV2ZW50cxgCIAMoCzITLmJ1c2Jhci52MS5SdW5FdmVudCJ7CghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAQgcKBWV2ZW50IiAKB1N0YXJ0ZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoASKLAQoFRW5kZWQSFQoNc3RhcnRlZF9hdF9tcxgBIAEoARITCgtlbmRlZF9hdF9tcxgCIAEoARIiCgVjYXVzZRgDIAEoDjITLmJ1c2Jhci52MS5FbmRDYXVzZRIRCglleGl0X2NvZGUYBCABKA0SDgoGc2lnbmFsGAUgASgJEg8KB21lc3NhZ2UYBiABKAki/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiQAoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAEibAoEV29yaxIhCgVzcGVjcxgBIAMoCzISLmJ1c2Jhci52MS5SdW5TcGVjEiAKBnN0YXJ0cxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIfCgVzdG9wcxgDIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCKUAwoHUnVuU3BlYxILCgNqb2IYASABKA0SEAoIam9iX25hbWUYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEYXJndhgEIAMoCRIOCgZzY3JpcHQYBSABKAkSKAoDZW52GAYgAygLMhsuYnVzYmFyLnYxLlJ1blNwZWMuRW52RW50cnkSCwoDY3dkGAcgASgJEhUKDXRpbWVfbGltaXRfbXMYCCABKAESFQoNa2lsbF9ncmFjZV9tcxgJIAEoARIaChJvdXRwdXRfbGltaXRfYnl0ZXMYCiABKAESEgoKYXJyYXlfc2l6ZRgLIAEoDRIPCgdqb2JzcGVjGAwgASgJEg8KB3JlcXVlc3QYDSABKAkSLAoFbmVlZHMYDiADKAsyHS5idXNiYXIudjEuUnVuU3BlYy5OZWVkc0VudHJ5GioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLAoKTmVlZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhIKA0FjaxILCgNzZXEYASABKA0imwEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDSJbCgtPdXRwdXRDaHVuaxIPCgdyZXF1ZXN0GAEgASgNEgwKBGRhdGEYAiABKAwSCwoDZW9mGAMgASgIEhEKCXRydW5jYXRlZBgEIAEoCBINCgVlcnJvchgFIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKhAgoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAQgkKB21lc3NhZ2UiogMKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIiAKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDSI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQiewoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIAEIHCgVldmVudCIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEiogEKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgi/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiVgoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIImwKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQilAMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIpsBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0iWwoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -92,6 +92,12 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
      */
     value: Take;
     case: "take";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Health health = 7;
+     */
+    value: Health;
+    case: "health";
   } | { case: undefined; value?: undefined };
 };
 
@@ -169,6 +175,13 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: busbar.v1.ClusterAgent cluster_agent = 10;
    */
   clusterAgent?: ClusterAgent | undefined;
+
+  /**
+   * absent: it can start processes
+   *
+   * @generated from field: busbar.v1.Health health = 11;
+   */
+  health?: Health | undefined;
 };
 
 /**
@@ -264,6 +277,29 @@ export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 5);
 
 /**
+ * Whether the agent can start processes. One that cannot gives back the tasks that it has not
+ * started (Ended.is_node_fault) and gets no others until it says that it can again. Only for servers
+ * whose Welcome asks for it.
+ *
+ * @generated from message busbar.v1.Health
+ */
+export type Health = Message<"busbar.v1.Health"> & {
+  /**
+   * why it cannot; empty: it can
+   *
+   * @generated from field: string sickness = 1;
+   */
+  sickness: string;
+};
+
+/**
+ * Describes the message busbar.v1.Health.
+ * Use `create(HealthSchema)` to create a new message.
+ */
+export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 6);
+
+/**
  * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
  * the server answers each. Every other message is a sign of life, too. Each side gives the other up
  * after a silence of twice the interval and 10 seconds.
@@ -285,7 +321,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 6);
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -310,7 +346,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -344,7 +380,7 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 9);
 
 /**
  * @generated from message busbar.v1.Started
@@ -361,7 +397,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 10);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -404,6 +440,13 @@ export type Ended = Message<"busbar.v1.Ended"> & {
    * @generated from field: string message = 6;
    */
   message: string;
+
+  /**
+   * For COULD_NOT_START: for reasons of the node (e.g. its disk is full), which are no fault of the task
+   *
+   * @generated from field: bool is_node_fault = 8;
+   */
+  isNodeFault: boolean;
 };
 
 /**
@@ -411,7 +454,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 11);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -466,7 +509,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -483,6 +526,13 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
    * @generated from field: double server_time_ms = 2;
    */
   serverTimeMs: number;
+
+  /**
+   * older servers refuse Health
+   *
+   * @generated from field: bool wants_health = 3;
+   */
+  wantsHealth: boolean;
 };
 
 /**
@@ -490,7 +540,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -523,7 +573,7 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -622,7 +672,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 15);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -641,7 +691,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -685,7 +735,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -728,7 +778,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -752,7 +802,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * @generated from enum busbar.v1.EndCause
