@@ -30,6 +30,11 @@ test("run copies the output and exits as the job did", async () => {
   expect(await busbar("run", "fail", "3")).toMatchObject({ code: 3, stderr: "" });
 });
 
+test("run copies the output of a job that ends between two questions", async () => {
+  const ran = await busbar("run", "late", "hello");
+  expect(ran).toEqual({ code: 0, stdout: "out: hello\n", stderr: "err: hello\n" });
+});
+
 test("submit --wait sees how jobs end", async () => {
   expect(await busbar("submit", "--wait", "-q", "print")).toMatchObject({ code: 0, stderr: "" });
   expect(await busbar("submit", "--wait", "-q", "fail", "2")).toMatchObject({

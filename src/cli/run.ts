@@ -112,8 +112,9 @@ async function followToEnd(session: Session, run: Run): Promise<JobRow> {
     if (event.case === "task") outputs.see(event.value);
     if (event.case === "sync" || event.case === "ask") {
       if (event.case === "ask") sure = false;
-      if (!sure) await seeAllTasks(session, id, outputs);
+      // The job first: once it has ended, no task can start behind the answer about tasks.
       const job = sure ? undefined : await client.getJob({ id });
+      if (!sure) await seeAllTasks(session, id, outputs);
       if (job !== undefined && isEnded(job.state)) return toJobRow(job);
       sure = false;
     }

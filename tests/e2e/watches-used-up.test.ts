@@ -35,6 +35,7 @@ function useUp(): void {
       const headers = { ":method": "POST", ":path": "/busbar.v1.Busbar/Watch" };
       const stream = session.request({ ...headers, "content-type": "application/grpc" });
       stream.on("error", () => undefined).end(watchRequest());
+      stream.resume(); // one that reads nothing is dropped in the end
     }
   }
 }
@@ -47,7 +48,7 @@ test("with all watches used up, commands that wait for a job ask instead", async
   useUp();
   const isUsedUp = async (): Promise<boolean> =>
     (await site.json<{ watches: number }>("stats")).watches === limits.watchesPerAddressMax;
-  await eventually(isUsedUp, { what: "all watches are open" });
+  await eventually(isUsedUp, { what: "all watches are open", timeoutMs: 60_000 });
   const ran = await site.run("run", "--", "sh", "-c", "echo hi");
   expect(ran).toMatchObject({ code: 0, stdout: "hi\n" });
   expect((await site.run("submit", "--wait", "--", "true")).code).toBe(0);

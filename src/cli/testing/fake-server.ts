@@ -21,7 +21,8 @@ const JOBS_BEFORE = 120;
 /**
  * A server with just enough behaviour to try the command line on real processes. The first word of
  * a job's command says what it does: "print TEXT", "fail CODE", "hang" (runs until cancelled),
- * "stay" (pending until cancelled). `watches` false: every watch is refused.
+ * "stay" (pending until cancelled), "late TEXT" (prints and ends as soon as a question about it was
+ * answered). `watches` false: every watch is refused.
  */
 export async function startFakeServer({ watches = true }: { readonly watches?: boolean } = {}) {
   const world = createWorld();
@@ -53,6 +54,7 @@ function createWorld() {
   const tasks = new Map<string, FakeTask>();
   const history: { readonly revision: bigint; readonly event: Event }[] = [];
   const cancelled: string[] = [];
+  const late = new Map<string, () => void>();
   let changed = Promise.withResolvers<void>();
   for (let at = 1; at <= JOBS_BEFORE; at += 1) {
     jobs.set(`${at}`, {
@@ -74,6 +76,13 @@ function createWorld() {
     tasks,
     history,
     cancelled,
+    late,
+    /** Returns the answer as it is now; a "late" job goes on behind it. */
+    answered<Answer>(id: string, answer: Answer): Answer {
+      late.get(id)?.();
+      late.delete(id);
+      return answer;
+    },
     changed: () => changed.promise,
     setTask(task: FakeTask): void {
       tasks.set(task.id, task);
@@ -111,13 +120,14 @@ function submit(world: World, command: string[], array: string): string {
   const job: FakeJob = { id, spec, state: stateOf("pending"), taskTotal, submittedAtMs: 1n };
   world.setJob(job);
   if (what === "stay") return id;
-  setImmediate(() => {
+  const start = what === "late" ? (run: () => void) => world.late.set(id, run) : setImmediate;
+  start(() => {
     for (const index of indexes) {
       const taskId = array === "" ? id : `${id}.${index}`;
       world.setTask({ id: taskId, jobId: id, index, attempt: 1, state: stateOf("running") });
     }
     world.setJob({ ...job, state: stateOf("running") });
-    if (what === "print") end(world, job, "succeeded", 0);
+    if (what === "print" || what === "late") end(world, job, "succeeded", 0);
     if (what === "fail") end(world, job, "failed", Number(argument));
   });
   return id;
@@ -125,7 +135,7 @@ function submit(world: World, command: string[], array: string): string {
 
 function handlersOf(world: World): Handlers {
   return {
-    getJob: ({ id }) => getJob(world, id),
+    getJob: ({ id }) => world.answered(id, getJob(world, id)),
     listJobs: ({ pageSize, pageToken }) => {
       const all = [...world.jobs.values()].reverse();
       const from = Number(pageToken || "0");
@@ -136,11 +146,12 @@ function handlersOf(world: World): Handlers {
       jobs: { succeeded: 119n, failed: 1n },
       tasks: { succeeded: 119n, failed: 1n },
     }),
-    listTasks: ({ jobId, states }) => ({
-      tasks: tasksOf(world, getJob(world, jobId).id).filter(
-        ({ state }) => states.length === 0 || states.includes(state),
-      ),
-    }),
+    listTasks: ({ jobId, states }) =>
+      world.answered(jobId, {
+        tasks: tasksOf(world, getJob(world, jobId).id).filter(
+          ({ state }) => states.length === 0 || states.includes(state),
+        ),
+      }),
     getTask: ({ id }) => {
       const [jobId = "", index = "0"] = id.split(".");
       const tasks = tasksOf(world, getJob(world, jobId).id);
@@ -198,7 +209,7 @@ async function* output(
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  if (what === "print") yield { data: Buffer.from(`${name}: ${text}\n`) };
+  if (what === "print" || what === "late") yield { data: Buffer.from(`${name}: ${text}\n`) };
   if (!follow) return;
   while (!isEnded(getJob(world, taskId).state) && !signal.aborted) await world.changed();
 }
