@@ -14,7 +14,9 @@ export const watchLimits = {
   watchBlockEventsMax: 128, // rendered together
   watchBlockBytesMax: 64 * KIB, // the same; a larger event is a block of its own
   watchUnsentBytesMax: 256 * KIB, // for one watch, from where on it must be read before more is sent
-  watchRenderedBytesMax: 32 * MIB, // rendered events, for all watches together
+  watchSendBufferBytes: 64 * KIB, // of the kernel for one reader, which adds as much for itself
+  watchRenderedBytesFull: 24 * MIB, // rendered events for all readers; then the slowest are ended
+  watchRenderedBytesMax: 32 * MIB, // with those that are sent their end; then these are cut off
   watchRendersPerSliceMax: 256, // events, before others have their turn: about 3 ms
   watchSendsPerSliceMax: 32, // to watches
 } as const;
@@ -31,4 +33,10 @@ invariant(
 invariant(
   watchLimits.watchBlockBytesMax < watchLimits.watchUnsentBytesMax,
   "a watch must be able to send one block while it renders the next",
+);
+
+invariant(
+  watchLimits.watchRenderedBytesMax - watchLimits.watchRenderedBytesFull >=
+    watchLimits.watchUnsentBytesMax * 16,
+  "readers that are ended must have room to read why",
 );

@@ -14,6 +14,8 @@ export class RenderedBlock {
   bytes = 0;
   /** How many watches have sent it and wait until the network has it. */
   pins = 0;
+  /** Of those, the watches that have not been ended. */
+  live = 0;
 }
 
 /**
@@ -102,16 +104,24 @@ export class RenderedEvents {
     this.#bytes += by;
   }
 
-  /** Evicts blocks nobody waits for, oldest first; whether there is room for more. */
-  makeRoom(): boolean {
-    if (this.#bytes <= limits.watchRenderedBytesMax) return true;
+  /** Evicts blocks nobody waits for, oldest first, when there are too many; how many bytes stay. */
+  makeRoom(): { readonly bytes: number; readonly live: number } {
+    if (this.#bytes <= limits.watchRenderedBytesFull) return { bytes: this.#bytes, live: 0 };
     for (const [key, block] of this.#blocks) {
       if (block.pins > 0) continue;
       this.#bytes -= block.bytes;
       this.#blocks.delete(key);
       if (this.#bytes <= limits.watchRenderedBytesMax / 2) break;
     }
-    return this.#bytes <= limits.watchRenderedBytesMax;
+    return { bytes: this.#bytes, live: this.#liveBytes() };
+  }
+
+  /** Of blocks that a watch waits for which has not been ended. */
+  #liveBytes(): number {
+    if (this.#bytes <= limits.watchRenderedBytesFull) return 0;
+    let bytes = 0;
+    for (const block of this.#blocks.values()) if (block.live > 0) bytes += block.bytes;
+    return bytes;
   }
 
   /** Everybody has read everything: only blocks that are still on their way stay. */

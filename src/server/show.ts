@@ -26,11 +26,17 @@ import type {
 /** Leaves out what is undefined or empty, so that answers say only what there is to say. */
 function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(fields)) {
-    const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
-    if (value !== undefined && !isEmpty) result[name] = value;
+  for (const name in fields) {
+    const value = fields[name];
+    if (value !== undefined && !isEmpty(value)) result[name] = value;
   }
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 export function showSpec(spec: JobSpec): JobSpecView {

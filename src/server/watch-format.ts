@@ -18,11 +18,10 @@ export interface WatchSink {
    * `taken` once, when the network has them or the reader is gone.
    */
   send(parts: readonly Buffer[], taken: () => void): void;
-  /**
-   * The watch is over; `error.revision` is where it can be resumed. `isCut`: the reader holds memory
-   * that others need, and must not be waited for.
-   */
-  end(error: AppError, isCut: boolean): void;
+  /** The watch is over; `error.revision` is where it can be resumed. The reader has a while to read it. */
+  end(error: AppError): void;
+  /** After `end`: others need the memory that the reader holds, and it must not be waited for. */
+  cut(): void;
 }
 
 /** Whose watch it is: callers share the places for watches. */

@@ -32,6 +32,11 @@ export class WatchHistory {
     return this.#bytes;
   }
 
+  /** How many commits are in memory, also those that are about to go. */
+  get held(): number {
+    return this.#commits.length;
+  }
+
   /** The place of the next commit. */
   get end(): number {
     return this.#dropped + this.#commits.length;

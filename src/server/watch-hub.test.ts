@@ -63,10 +63,12 @@ function aHub(at = 0, jobOf: (id: number) => Job | undefined = (id) => aJob(id))
 function aReader(isRead = true) {
   const events: WatchEventView[] = [];
   const untaken: (() => void)[] = [];
-  const ends: { readonly error: AppError; readonly isCut: boolean }[] = [];
+  const ends: AppError[] = [];
+  const cuts: true[] = [];
   return {
     events,
     ends,
+    cuts,
     take: () => untaken.splice(0).forEach((taken) => taken()),
     revisions: () => events.map((event) => event.revision),
     kinds: () => events.map((event) => event.kind),
@@ -76,7 +78,8 @@ function aReader(isRead = true) {
         if (isRead) taken();
         else untaken.push(taken);
       },
-      end: (error: AppError, isCut: boolean) => void ends.push({ error, isCut }),
+      end: (error: AppError) => void ends.push(error),
+      cut: () => void cuts.push(true),
     },
   };
 }
@@ -147,6 +150,15 @@ describe("resume", () => {
     expect(() => watch(hub, { afterRevision: 50 })).not.toThrow();
   });
 
+  test("commits that left the history are not held", () => {
+    const { hub } = aHub();
+    const many = jobs(1_000);
+    for (let at = 1; at <= 500; at++) hub.publish(aCommit(at, many));
+    const kept = limits.watchHistoryChangesMax / many.length;
+    expect(hub.costs.historyCommits).toBeGreaterThanOrEqual(kept);
+    expect(hub.costs.historyCommits).toBeLessThanOrEqual(2 * kept);
+  });
+
   test("a job is shown as it was submitted, whatever became of it since", () => {
     const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
     const now: Job = { ...aJob(), closed };
@@ -167,7 +179,7 @@ describe("resume", () => {
     const all = watch(hub, { afterRevision: 0 });
     const other = watch(hub, { afterRevision: 0, jobId: "2" });
     settle();
-    expect(all.ends[0]?.error).toMatchObject({ code: "compacted" });
+    expect(all.ends[0]).toMatchObject({ code: "compacted" });
     expect(other.revisions()).toEqual([0, 2]);
   });
 
@@ -279,40 +291,65 @@ describe("slow readers", () => {
     slow.beat(); // it has taken something since the last
     expect(slow.ends).toEqual([]);
     expect(slow.beat()).toBe(true);
-    expect(slow.ends).toMatchObject([{ error: { code: "exhausted", revision: 1 }, isCut: false }]);
-    expect(slow.ends[0]?.error.message).toContain("resume from revision 1");
+    expect(slow.ends).toMatchObject([{ code: "exhausted", revision: 1 }]);
+    expect(slow.ends[0]?.message).toContain("resume from revision 1");
     expect(hub.watchers).toBe(0);
     const again = watch(hub, { afterRevision: 1 });
     settle();
     expect(again.events).toHaveLength(5_001);
   });
 
-  test("together they hold no more than there is for all: the longest blocked are cut off", () => {
+  /** A commit with one event of about 512 KiB. */
+  const largeCommit = (at: number): Commit => {
+    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+    const job = { ...aJob(at), closed, spec: aSpec({ script: "x".repeat(512 * 1024) }) };
+    return { ...aCommit(at), jobs: new Map([[job.id, submitted(job)]]) };
+  };
+  const ONE_MORE = 2 * 1024 * 1024;
+
+  /** One reader more for each of 80 large commits: the older, the more it holds. */
+  function crowd(afterEach: (slow: readonly ReturnType<typeof watch>[]) => void) {
     const { hub, settle } = aHub();
-    const readers = Array.from({ length: 4 }, () => watch(hub));
-    const large = (id: number): Job => ({
-      ...aJob(id),
-      spec: aSpec({ script: "x".repeat(512 * 1024) }),
-    });
+    const readers = [watch(hub), watch(hub)];
     const slow: ReturnType<typeof watch>[] = [];
-    for (let at = 1; at <= 100; at++) {
+    for (let at = 1; at <= 80; at++) {
       slow.push(watch(hub, {}, aReader(false)));
       settle();
-      const job = large(at);
-      const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
-      const snapshot = { ...submitted({ ...job, closed }), progress: freshProgress(1) };
-      hub.publish({ ...aCommit(at), jobs: new Map([[job.id, snapshot]]) });
+      hub.publish(largeCommit(at));
       settle();
-      for (const { ends, take } of slow) if (ends.length > 0) take();
-      const oneMore = 2 * 1024 * 1024;
-      expect(hub.costs.renderedBytes).toBeLessThan(limits.watchRenderedBytesMax + oneMore);
+      afterEach(slow);
+      settle();
+      expect(hub.costs.renderedBytes).toBeLessThan(limits.watchRenderedBytesMax + ONE_MORE);
     }
-    const dropped = slow.filter(({ ends }) => ends.length > 0);
-    expect(dropped.length).toBeGreaterThan(0);
-    expect(dropped[0]?.ends).toMatchObject([{ error: { code: "exhausted" }, isCut: true }]);
-    expect(slow.indexOf(dropped.at(-1) as (typeof slow)[0])).toBeLessThan(99);
-    settle();
-    for (const { events, ends } of readers) expect([events.length, ends.length]).toEqual([101, 0]);
+    const ended = slow.filter(({ ends }) => ends.length > 0);
+    for (const { events, ends } of readers) expect([events.length, ends.length]).toEqual([81, 0]);
+    return { slow, ended };
+  }
+
+  test("when they hold nearly all there is, the slowest learn where to resume", () => {
+    const { slow, ended } = crowd((all) => {
+      for (const { ends, take } of all) if (ends.length > 0) take();
+    });
+    expect(ended.length).toBeGreaterThan(10);
+    expect(ended).toEqual(slow.slice(0, ended.length)); // who waited longest
+    for (const [at, { events, ends, cuts }] of ended.entries()) {
+      expect(ends).toMatchObject([{ code: "exhausted" }]);
+      // Not behind what it was sent, or it would miss something.
+      const { revision: resume = -1, message } = ends[0] as AppError;
+      const sent = events.at(-1)?.revision ?? -1;
+      expect([sent - 1, sent]).toContain(resume);
+      expect(message).toContain(`memory for events is used up; resume from revision ${resume}`);
+      expect([at, cuts]).toEqual([at, []]);
+    }
+  });
+
+  test("one that does not read why it was ended is cut off when all memory is held", () => {
+    const { ended } = crowd((all) => {
+      for (const { cuts, take } of all) if (cuts.length > 0) take();
+    });
+    const cut = ended.filter(({ cuts }) => cuts.length > 0);
+    expect(cut.length).toBeGreaterThan(10);
+    for (const { cuts } of cut) expect(cuts).toHaveLength(1);
   });
 
   test("one that falls behind the history has to list again", () => {
@@ -323,7 +360,7 @@ describe("slow readers", () => {
     for (let at = 2; at <= 7; at++) hub.publish(aCommit(at, jobs(20_000)));
     slow.take();
     settle();
-    expect(slow.ends[0]?.error).toMatchObject({ code: "compacted", revision: undefined });
+    expect(slow.ends[0]).toMatchObject({ code: "compacted", revision: undefined });
   });
 });
 
@@ -402,7 +439,7 @@ describe("limits and ends", () => {
     settle();
     hub.publish(aCommit(1));
     hub.close();
-    expect(ends).toMatchObject([{ error: { code: "unavailable", revision: 1 } }]);
+    expect(ends).toMatchObject([{ code: "unavailable", revision: 1 }]);
     expect(() => watch(hub)).toThrow(/stopping/);
   });
 

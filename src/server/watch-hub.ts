@@ -45,6 +45,8 @@ export class WatchHub {
   readonly #blocked = new Set<Watcher>();
   /** Whose readers have not taken all that was sent; the one that waits longest first. */
   readonly #behind = new Set<Watcher>();
+  /** Watches that are over, whose readers have not taken all that was sent. */
+  readonly #ending = new Set<Watcher>();
   #isScheduled = false;
   #closed: AppError | undefined = undefined;
   #looks = 0;
@@ -68,9 +70,11 @@ export class WatchHub {
     readonly renders: number;
     readonly renderedBytes: number;
     readonly historyBytes: number;
+    readonly historyCommits: number;
   } {
     const { renders, bytes } = this.#rendered;
-    return { looks: this.#looks, renders, renderedBytes: bytes, historyBytes: this.#history.bytes };
+    const { bytes: historyBytes, held: historyCommits } = this.#history;
+    return { looks: this.#looks, renders, renderedBytes: bytes, historyBytes, historyCommits };
   }
 
   publish(commit: Commit): void {
@@ -119,7 +123,7 @@ export class WatchHub {
     let sends = 0;
     for (const watcher of this.#queued) {
       if (sends++ >= limits.watchSendsPerSliceMax || this.#rendered.renders >= rendersMax) break;
-      if (!this.#rendered.makeRoom()) return this.#dropSlowest();
+      if (!this.#makeRoom()) return;
       this.#queued.delete(watcher);
       this.#turn(watcher);
     }
@@ -139,7 +143,7 @@ export class WatchHub {
       }
     } catch (error) {
       this.#flush(watcher);
-      this.#end(watcher, AppError.from(error, "watch"), false);
+      this.#end(watcher, AppError.from(error, "watch"));
     }
   }
 
@@ -172,7 +176,10 @@ export class WatchHub {
   }
 
   #taken(watcher: Watcher): void {
-    if (watcher.unsentBytes === 0) this.#behind.delete(watcher);
+    if (watcher.unsentBytes === 0) {
+      this.#behind.delete(watcher);
+      this.#ending.delete(watcher);
+    }
     const isRoom = watcher.unsentBytes < limits.watchUnsentBytesMax / 2;
     if (watcher.state === "blocked" && isRoom) {
       this.#blocked.delete(watcher);
@@ -184,7 +191,7 @@ export class WatchHub {
   #beat(watcher: Watcher): boolean {
     if (watcher.state === "over") return false;
     if (watcher.isStuckSinceBeat()) {
-      this.#end(watcher, tooSlow("took nothing for too long"), false);
+      this.#end(watcher, tooSlow("took nothing for too long"));
       return true;
     }
     if (watcher.state !== "idle") return false;
@@ -194,23 +201,33 @@ export class WatchHub {
   }
 
   /**
-   * Readers hold all the memory there is for events: those that waited longest go. The hub goes on
+   * When readers hold nearly all the memory there is for events, those that waited longest are ended
+   * and have a while to read why. When all of it is held, those are cut off. False: the hub goes on
    * when their memory has come back, which `#taken` notices.
    */
-  #dropSlowest(): void {
-    let count = 0;
+  #makeRoom(): boolean {
+    let { bytes, live } = this.#rendered.makeRoom();
+    let ends = 0;
     for (const watcher of this.#behind) {
-      if (count++ >= limits.watchSendsPerSliceMax) break;
-      this.#behind.delete(watcher);
-      this.#end(watcher, tooSlow("is the slowest, and the memory for events is used up"), true);
+      if (live <= limits.watchRenderedBytesFull || ends++ >= limits.watchSendsPerSliceMax) break;
+      this.#end(watcher, tooSlow("is the slowest, and the memory for events is used up"));
+      ({ bytes, live } = this.#rendered.makeRoom());
     }
+    if (bytes <= limits.watchRenderedBytesMax) return true;
+    for (const watcher of this.#ending) {
+      this.#ending.delete(watcher);
+      watcher.cut();
+    }
+    return false;
   }
 
-  #end(watcher: Watcher, error: AppError, isCut: boolean): void {
+  #end(watcher: Watcher, error: AppError): void {
     if (watcher.state === "over") return;
     const seen = watcher.state === "idle" ? this.#history.latest : watcher.seen;
     this.#remove(watcher);
-    watcher.end(error, seen, isCut);
+    this.#behind.delete(watcher);
+    if (watcher.unsentBytes > 0) this.#ending.add(watcher);
+    watcher.end(error, seen);
   }
 
   #remove(watcher: Watcher): void {
@@ -225,7 +242,7 @@ export class WatchHub {
 
   close(): void {
     this.#closed = new AppError("unavailable", "the server is stopping");
-    for (const watcher of this.#watchers) this.#end(watcher, this.#closed, false);
+    for (const watcher of this.#watchers) this.#end(watcher, this.#closed);
   }
 }
 

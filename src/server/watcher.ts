@@ -30,6 +30,9 @@ export class Watcher {
   #parts: Buffer[] = [];
   #blocks: RenderedBlock[] = [];
   #collectedBytes = 0;
+  /** Blocks of which the network has not taken all. */
+  readonly #untaken = new Set<readonly RenderedBlock[]>();
+  #isEnded = false;
   #sentBytes = 0;
   #takenBytes = 0;
   /** At the last beat, if something was on its way then. */
@@ -71,6 +74,7 @@ export class Watcher {
     this.#add(bytes);
     this.#blocks.push(block);
     block.pins++;
+    block.live++;
   }
 
   #add(bytes: Buffer): void {
@@ -84,9 +88,14 @@ export class Watcher {
     const [parts, blocks, bytes] = [this.#parts, this.#blocks, this.#collectedBytes];
     [this.#parts, this.#blocks, this.#collectedBytes] = [[], [], 0];
     this.#sentBytes += bytes;
+    this.#untaken.add(blocks);
     this.#sink.send(parts, () => {
       this.#takenBytes += bytes;
-      for (const block of blocks) block.pins--;
+      this.#untaken.delete(blocks);
+      for (const block of blocks) {
+        block.pins--;
+        if (!this.#isEnded) block.live--;
+      }
       taken();
     });
   }
@@ -106,7 +115,11 @@ export class Watcher {
     return isStuck;
   }
 
-  end(error: AppError, seen: Revision, isCut: boolean): void {
+  /** The reader still gets what was sent, and then the error, with where to resume. */
+  end(error: AppError, seen: Revision): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    for (const blocks of this.#untaken) for (const block of blocks) block.live--;
     const { code, message, field, cause } = error;
     // One that fell behind the history has nothing to resume from.
     const resumes = code !== "compacted";
@@ -117,7 +130,10 @@ export class Watcher {
         ...(field === undefined ? {} : { field }),
         ...(resumes ? { revision: seen } : {}),
       }),
-      isCut,
     );
+  }
+
+  cut(): void {
+    this.#sink.cut();
   }
 }

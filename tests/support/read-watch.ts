@@ -41,6 +41,7 @@ export async function* readWatch(
         error = reason;
         tell();
       },
+      cut: () => undefined,
     },
   });
   signal.addEventListener("abort", tell);

@@ -5,6 +5,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { AppError, invalid } from "../../lib/errors.ts";
+import { boundSendBuffer } from "../../lib/send-buffer.ts";
 import { limits } from "../../limits.ts";
 import type { AnswerHold } from "./answer-bytes.ts";
 import { frameMessage, MessageReader } from "./frames.ts";
@@ -168,6 +169,12 @@ export class GrpcCall implements CallContext {
     for (const frame of frames.slice(0, -1)) stream.write(frame);
     stream.write(last, taken);
     if (frames.length > 1) stream.uncork();
+  }
+
+  /** For calls that send much to readers that may be slow. Other calls on the connection share it. */
+  boundSendBuffer(bytes: number): void {
+    const { socket } = this.#stream.session ?? {};
+    if (socket !== undefined) boundSendBuffer(socket, bytes);
   }
 
   /** Drops what was sent and not read. Callers see RESOURCE_EXHAUSTED. */

@@ -10,8 +10,10 @@ import { receiveOne, recordEnd, reportFailure } from "./unary.ts";
 export interface FrameSink {
   /** `taken` is called once, when the frames have left or never will. */
   send(frames: readonly Buffer[], taken: () => void): void;
-  /** `isCut`: does not wait for the reader to take what was sent before. */
-  end(error: AppError, isCut: boolean): void;
+  /** The reader has a while to take what was sent before. */
+  end(error: AppError): void;
+  /** After `end`: does not wait for the reader any longer. */
+  cut(): void;
 }
 
 export interface FrameSource {
@@ -56,10 +58,10 @@ class Push implements FrameSink {
   readonly #method: Method;
   readonly #host: ServiceHost;
   readonly #startedMs = performance.now();
-  readonly #stop = (reason: AppError): void => this.end(reason, false);
+  readonly #stop = (reason: AppError): void => this.end(reason);
   #source: FrameSource | undefined;
   #beat: NodeJS.Timeout | undefined;
-  #cut: NodeJS.Timeout | undefined;
+  #late: NodeJS.Timeout | undefined;
   #isEnded = false;
 
   constructor(call: GrpcCall, method: Method, host: ServiceHost) {
@@ -73,6 +75,7 @@ class Push implements FrameSink {
       const source = open(this);
       this.#source = source;
       this.#call.releaseRequest();
+      this.#call.boundSendBuffer(limits.watchSendBufferBytes);
       this.#host.openStreams.add(this.#stop);
       this.#beat = setInterval(() => source.beat(), limits.sseHeartbeatIntervalMs).unref();
     } catch (error) {
@@ -84,11 +87,14 @@ class Push implements FrameSink {
     this.#call.sendFrames(frames, taken);
   }
 
-  end(error: AppError, isCut: boolean): void {
+  end(error: AppError): void {
     if (this.#isEnded) return;
     this.#fail(error);
-    if (isCut) this.#call.cut();
-    else this.#cut = setTimeout(() => this.#call.cut(), limits.drainMsMax).unref();
+    this.#late = setTimeout(() => this.cut(), limits.drainMsMax).unref();
+  }
+
+  cut(): void {
+    this.#call.cut();
   }
 
   #fail(error: unknown): void {
@@ -97,7 +103,7 @@ class Push implements FrameSink {
   }
 
   closed(): void {
-    clearTimeout(this.#cut);
+    clearTimeout(this.#late);
     this.#over("ok");
   }
 

@@ -1,9 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  type MessageInitShape,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 
 /** Every field must be named, so that a new one does not compile until it is filled in. */
 type Total<M> = { readonly [Field in Exclude<keyof M, "$typeName" | "$unknown">]: M[Field] };
@@ -12,8 +7,9 @@ export const message = <Schema extends DescMessage>(
   schema: Schema,
   fields: Total<MessageShape<Schema>>,
 ): MessageShape<Schema> =>
-  // A message without its type's name is an initializer; the compiler cannot see it for all types.
-  create(schema, fields as unknown as MessageInitShape<Schema>);
+  // In proto3 a message is its type's name and its fields. All are named here, so there are no
+  // defaults for the library's `create` to fill in, field by field.
+  ({ $typeName: schema.typeName, ...fields }) as unknown as MessageShape<Schema>;
 
 /** Times, sizes and counts are whole numbers to the wire, whatever a clock says. */
 export const wide = (value: number | undefined): bigint => BigInt(Math.round(value ?? 0));

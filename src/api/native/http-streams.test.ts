@@ -191,9 +191,9 @@ test("a watch whose reader does not read is not pulled beyond a bound", async ()
   });
   const { http } = await serve({ watch }, 5);
   const response = await open(`${http.url}/v1/watch`);
-  // Sockets of loopback hold some megabytes; what counts is that it ends.
+  // 64 KiB each. Elsewhere sockets of loopback hold some megabytes; what counts is that it ends.
   const pulledUnread = await whenSettled(() => source.pulled);
-  expect(pulledUnread).toBeLessThan(300);
+  expect(pulledUnread).toBeLessThan(process.platform === "linux" ? 16 : 300);
   response.resume();
   await until(() => source.pulled > pulledUnread + 500, "reading lets it go on");
   response.destroy();

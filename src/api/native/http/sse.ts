@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { AppError } from "../../../lib/errors.ts";
+import { boundSendBuffer } from "../../../lib/send-buffer.ts";
 import { limits } from "../../../limits.ts";
 import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch-format.ts";
 import { toHttpError } from "../status.ts";
@@ -21,7 +22,7 @@ export class SseStream implements WatchSink {
   readonly #untaken = new Set<() => void>();
   #watch: OpenWatch | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
-  #cut: NodeJS.Timeout | undefined;
+  #late: NodeJS.Timeout | undefined;
   #isEnded = false;
 
   constructor(response: ServerResponse) {
@@ -33,7 +34,8 @@ export class SseStream implements WatchSink {
   start(watch: OpenWatch, heartbeatMs: number): void {
     const response = this.#response;
     this.#watch = watch;
-    if (response.destroyed) return this.#closed();
+    if (response.destroyed || response.socket === null) return this.#closed();
+    boundSendBuffer(response.socket, limits.watchSendBufferBytes);
     // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, {
@@ -62,13 +64,16 @@ export class SseStream implements WatchSink {
     if (parts.length > 1) response.uncork();
   }
 
-  end(error: AppError, isCut: boolean): void {
+  end(error: AppError): void {
     const response = this.#response;
     if (this.#isEnded || response.destroyed) return;
     this.#over();
     response.end(formatEnd(error));
-    if (isCut) response.destroy();
-    else this.#cut = setTimeout(() => response.destroy(), limits.drainMsMax).unref();
+    this.#late = setTimeout(() => this.cut(), limits.drainMsMax).unref();
+  }
+
+  cut(): void {
+    this.#response.destroy();
   }
 
   #over(): void {
@@ -79,7 +84,7 @@ export class SseStream implements WatchSink {
 
   #closed(): void {
     this.#over();
-    clearTimeout(this.#cut);
+    clearTimeout(this.#late);
     for (const left of this.#untaken) left();
   }
 }

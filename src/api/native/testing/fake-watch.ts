@@ -21,7 +21,7 @@ export const fakeWatch =
       if (!stop.signal.aborted) throw new AppError("exhausted", "no more events");
     };
     setImmediate(() => {
-      run().catch((error: unknown) => sink.end(AppError.from(error, "watch"), false));
+      run().catch((error: unknown) => sink.end(AppError.from(error, "watch")));
     });
     return { close: () => stop.abort(), beat: () => false };
   };

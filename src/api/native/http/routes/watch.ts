@@ -44,7 +44,7 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
       const watch = operations.watch(asked, { format: WATCH_SSE, sink, caller });
       const ended = streams.open();
       ended.signal.addEventListener("abort", () => {
-        if (ended.signal.reason instanceof AppError) sink.end(ended.signal.reason, false);
+        if (ended.signal.reason instanceof AppError) sink.end(ended.signal.reason);
       });
       reply.raw.once("close", () => ended.abort());
       reply.hijack();
