@@ -1,4 +1,5 @@
 import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 
 /** What one alternative wants of one node, in plain words: judges read this, never the request. */
@@ -79,13 +80,16 @@ const SELECTS: readonly Select[] = [
 export function drawAsk(
   random: Seeded,
   nodes: readonly string[],
+  habits: Habits,
 ): { readonly demand: Demand; readonly ask: Ask } {
-  const isRequest = random.chance(0.25);
+  const isRequest = random.chance(habits.requests);
   const node = random.chance(0.1) ? random.pick(nodes) : undefined;
   const names = node === undefined && random.chance(isRequest ? 0.15 : 0.05);
   const cluster = names ? random.pick([...PULLING, MANAGED]) : undefined;
   const placement = node === undefined && cluster === undefined ? undefined : { node, cluster };
-  const select = isRequest && random.chance(0.4) ? random.pick(SELECTS) : undefined;
+  const waits = isRequest && node !== undefined && random.chance(habits.waitingForFree);
+  const drawn = isRequest && random.chance(0.4) ? random.pick(SELECTS) : undefined;
+  const select = waits ? FREE : drawn;
   const wishes = isRequest ? random.pick(FORMS) : [drawAmounts(random)];
   const [{ cores, memory } = NOTHING] = wishes;
   const asked = isRequest

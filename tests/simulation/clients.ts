@@ -5,6 +5,7 @@ import { AppError } from "../../src/lib/errors.ts";
 import type { Operations } from "../../src/server/operations.ts";
 import { drawAsk, PULLING } from "./asks.ts";
 import { ClusterClients } from "./cluster-clients.ts";
+import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import type { Server } from "./server.ts";
@@ -29,6 +30,7 @@ export class Clients {
   readonly #trace: Trace;
   readonly #seams: Seams;
   readonly #nodes: readonly string[];
+  readonly #habits: Habits;
   readonly #clusters: ClusterClients;
   /** Jobs that were acknowledged; they may have been removed since. */
   readonly #ids: string[] = [];
@@ -45,6 +47,7 @@ export class Clients {
     readonly trace: Trace;
     readonly seams: Seams;
     readonly nodes: readonly string[];
+    readonly habits: Habits;
   }) {
     this.#server = options.server;
     this.#timeline = options.timeline;
@@ -53,6 +56,7 @@ export class Clients {
     this.#trace = options.trace;
     this.#seams = options.seams;
     this.#nodes = options.nodes;
+    this.#habits = options.habits;
     this.#clusters = new ClusterClients(options.random, options.witness.asked, options.nodes);
   }
 
@@ -60,12 +64,11 @@ export class Clients {
   act(): void {
     const random = this.#random;
     const node = random.pick(this.#nodes);
+    if (random.chance(this.#habits.clusterCare)) return this.#tryWanted();
     const roll = random.fraction();
-    if (roll < 0.45) void this.#submit();
-    else if (roll < 0.6) this.#tryWanted();
-    else if (this.#ids.length === 0) void this.#submit();
+    if (roll < 0.55 || this.#ids.length === 0) void this.#submit();
     else if (roll < 0.7) void this.#cancel();
-    else if (roll < 0.77) void this.#look();
+    else if (roll < 0.77) void this.#look(random.pick(this.#ids));
     else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(CALLER, node, "repair"));
     else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(CALLER, node));
     else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(CALLER, node));
@@ -165,7 +168,7 @@ export class Clients {
     const random = this.#random;
     const array = random.chance(0.35) ? `0-${random.int(1, 9)}` : undefined;
     const name = `j${++this.#names}`;
-    const { demand, ask } = drawAsk(random, this.#nodes);
+    const { demand, ask } = drawAsk(random, this.#nodes, this.#habits);
     this.#witness.asked.jobs.set(name, ask);
     return {
       name,
@@ -199,7 +202,7 @@ export class Clients {
 
   async #cancel(): Promise<void> {
     const random = this.#random;
-    const id = random.pick(this.#ids);
+    const id = random.pick(this.#ids.slice(random.chance(0.5) ? -4 : 0));
     const what = random.chance(0.5) ? id : `${id}.${random.int(0, 5)}`;
     this.#trace.line(`client: cancel ${what}`);
     try {
@@ -211,9 +214,14 @@ export class Clients {
     }
   }
 
+  /** A client that is connected again looks for its newest job. */
+  serverIsUp(): void {
+    const newest = this.#ids.at(-1);
+    if (newest !== undefined && this.#random.chance(0.5)) void this.#look(newest);
+  }
+
   /** An acknowledged job is found by whoever asks. */
-  async #look(): Promise<void> {
-    const id = this.#random.pick(this.#ids);
+  async #look(id: string): Promise<void> {
     try {
       await this.#server.call(
         (to) => to.getJob(id),

@@ -52,7 +52,7 @@ export class ClusterClients {
     const root = `g${++this.#graphs}`;
     const shape: Shape = {
       nodes: Array.from({ length: random.int(1, 3) }, () => ({
-        cores: random.int(1, 4),
+        cores: random.pick([1, 1, 2, 4]),
         memory: random.chance(0.5) ? random.int(1, 4) : 0,
         gpus: random.chance(0.2) ? 1 : 0,
       })),
@@ -71,7 +71,7 @@ export class ClusterClients {
 
   #tell(cluster: string): Wanted {
     const random = this.#random;
-    const values = { nodes_free: random.chance(0.1) ? null : random.int(0, 4) };
+    const values = { nodes_free: random.chance(0.1) ? null : Math.max(0, random.int(-2, 4)) };
     const counters = [{ key: "nodes_free", by: random.pick(["nodes", "slots", "jobs"]) }];
     const counts = cluster !== MANAGED && random.chance(0.7);
     const state = { cluster, values, ...(counts ? { counters } : {}) };

@@ -1,4 +1,5 @@
 import type { AgentHost } from "./agent-host.ts";
+import type { Clients } from "./clients.ts";
 import type { Disk } from "./disk.ts";
 import type { Network } from "./network.ts";
 import type { Seeded } from "./random.ts";
@@ -13,6 +14,7 @@ export interface FaultTargets {
   readonly disk: Disk;
   readonly network: Network;
   readonly hosts: readonly AgentHost[];
+  readonly clients: Clients;
   readonly watchers: readonly Watcher[];
 }
 
@@ -25,6 +27,11 @@ const restart = ({ timeline, server, random }: FaultTargets): void =>
   void timeline.after(random.chance(0.9) ? random.int(2, 4_000) : random.int(4_000, 50_000), () =>
     server.start(),
   );
+
+function slowDown({ timeline, random, disk }: FaultTargets, ms: number): void {
+  disk.slownessMs = random.int(50, 1_500);
+  timeline.after(ms, () => (disk.slownessMs = 4));
+}
 
 function reboot(
   { timeline, random, hosts }: FaultTargets,
@@ -49,9 +56,15 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   flushFails: ({ server }) => {
     if (server.isUp) server.failNextFlush();
   },
-  slowDisk: ({ timeline, random, disk }) => {
-    disk.slownessMs = random.int(50, 1_500);
-    timeline.after(random.int(1_000, 15_000), () => (disk.slownessMs = 4));
+  slowDisk: (targets) => slowDown(targets, targets.random.int(1_000, 15_000)),
+  // Lists are made and changes join while a batch waits for the one before it.
+  crowdAtSlowDisk: (targets) => {
+    const { timeline, random, clients, watchers } = targets;
+    slowDown(targets, 6_000);
+    for (let count = 0; count < 6; count++) {
+      timeline.after(random.int(0, 5_000), () => clients.act());
+      timeline.after(random.int(0, 5_000), () => random.pick(watchers).interrupt());
+    }
   },
   streamBreaks: ({ network, random, hosts }) => network.breakStreams(random.pick(hosts).name),
   streamStalls: ({ network, random, hosts }) =>
@@ -62,6 +75,13 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     network.cutOff(random.pick(hosts).name, random.int(25_000, 120_000)),
   helloComesLate: ({ network, random, hosts }) =>
     network.delayNextDial(random.pick(hosts).name, random.int(11_000, 40_000)),
+  // Its stream is over before it is durable, and the newer stream is the one that lives.
+  helloComesLateToSlowDisk: (targets) => {
+    const { timeline, network, random, hosts } = targets;
+    const lateMs = random.int(11_000, 40_000);
+    network.delayNextDial(random.pick(hosts).name, lateMs);
+    timeline.after(lateMs - 1_000, () => slowDown(targets, 5_000));
+  },
   agentKilled: ({ timeline, random, hosts }) => {
     const host = random.pick(hosts);
     host.kill();

@@ -326,4 +326,14 @@ export const MUTANTS: readonly Mutant[] = [
     "a request that was stored is not the same when it is read",
     ["core/state/codec.ts", "request: request && decodeChoice(request),", "request,"],
   ),
+  edit(
+    "state-unheard",
+    "every-task-ends",
+    "a class that requests a node is not looked at again when its cluster reports its state",
+    [
+      "core/scheduler/request.ts",
+      "asked.request !== undefined || mayGoToClusters(asked);",
+      "mayGoToClusters(asked);",
+    ],
+  ),
 ];

@@ -1,6 +1,7 @@
 import type { TaskReportInput } from "../../src/server/operations.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { PULLING } from "./asks.ts";
+import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 import type { Server } from "./server.ts";
 import type { Timeline } from "./timeline.ts";
@@ -16,6 +17,7 @@ export class Receivers {
   readonly #random: Seeded;
   readonly #witness: Witness;
   readonly #trace: Trace;
+  readonly #habits: Habits;
 
   constructor(options: {
     readonly server: Server;
@@ -23,12 +25,14 @@ export class Receivers {
     readonly random: Seeded;
     readonly witness: Witness;
     readonly trace: Trace;
+    readonly habits: Habits;
   }) {
     this.#server = options.server;
     this.#timeline = options.timeline;
     this.#random = options.random;
     this.#witness = options.witness;
     this.#trace = options.trace;
+    this.#habits = options.habits;
   }
 
   /** One of them looks for work. What is refused or lost is nobody's. */
@@ -42,7 +46,7 @@ export class Receivers {
     const random = this.#random;
     const listed = random.pick(PULLING);
     // Some name what is not theirs.
-    const cluster = random.chance(0.1) ? random.pick(PULLING) : listed;
+    const cluster = random.chance(this.#habits.wrongNames) ? random.pick(PULLING) : listed;
     const { tasks } = await this.#server.call(
       (to) => to.listOffered(listed, random.int(1, 5)),
       ({ revision }) => this.#witness.shown("offered tasks", revision),
@@ -63,16 +67,25 @@ export class Receivers {
 
   async #run(cluster: string, id: string, attempt: number): Promise<void> {
     const random = this.#random;
-    const state = random.pick(["succeeded", "succeeded", "failed", "failed", "returned", "silent"]);
+    const state = random.pick([
+      "succeeded",
+      "succeeded",
+      "failed",
+      "returned",
+      "returned",
+      "silent",
+    ]);
     await this.#timeline.sleep(random.int(1, 20_000));
     if (random.chance(0.7)) await this.#tell(cluster, { id, attempt, state: "running" });
     await this.#timeline.sleep(random.int(1, 20_000));
     if (state === "silent") return;
     const end: TaskReportInput = { id, attempt, state, stdout: `${id}#${attempt}` };
     await this.#tell(cluster, end);
-    if (random.chance(0.5)) return;
+    if (random.chance(0.4)) return;
     await this.#timeline.sleep(random.int(1, 40_000));
-    await this.#tell(cluster, end); // it forgot that it had
+    // It forgot that it had reported, or that it had returned the task.
+    const late = state === "returned" ? random.pick(["succeeded", "failed"]) : state;
+    await this.#tell(cluster, { ...end, state: late });
   }
 
   async #tell(cluster: string, report: TaskReportInput): Promise<void> {

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { simulateSeeds } from "./seeds.ts";
+import { seedsFrom, simulateSeeds } from "./seeds.ts";
 import type { Outcome } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
 
@@ -52,7 +52,7 @@ async function runMany(mutant: string | undefined): Promise<number> {
     commits: 0,
     virtualMs: 0,
   };
-  const range = { from, count, workers: Number(values.workers) };
+  const range = { seeds: seedsFrom(from, count), workers: Number(values.workers) };
   await simulateSeeds({ ...range, ...(mutant === undefined ? {} : { mutant }) }, (outcome) => {
     sum.seeds++;
     if (outcome.failure !== undefined) sum.failed++;

@@ -2,27 +2,26 @@ import { Worker } from "node:worker_threads";
 import type { Outcome } from "./simulation.ts";
 import type { WorkerTask } from "./worker.ts";
 
-export interface SeedRange {
-  readonly from: number;
-  readonly count: number;
+export interface Seeds {
+  /** In the order in which they are simulated. */
+  readonly seeds: readonly number[];
   /** Threads; each takes every n-th seed. */
   readonly workers: number;
+  /** Each thread ends with its first seed that catches this mutant. */
   readonly mutant?: string;
 }
 
-/** Simulates many seeds in threads; `onOutcome` hears of each as it ends. */
+export const seedsFrom = (from: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_none, at) => from + at);
+
+/** Simulates many seeds in threads; calls `onOutcome` with each outcome as the seed ends. */
 export async function simulateSeeds(
-  { from, count, workers, mutant }: SeedRange,
+  { seeds, workers, mutant }: Seeds,
   onOutcome: (outcome: Outcome) => void,
 ): Promise<void> {
-  const threads = Array.from({ length: Math.min(workers, count) }, (_none, at) => {
-    const task: WorkerTask = {
-      from: from + at,
-      count: Math.ceil((count - at) / workers),
-      step: workers,
-      mutant,
-    };
-    return runThread(task, onOutcome);
+  const threads = Array.from({ length: Math.min(workers, seeds.length) }, (_none, thread) => {
+    const own = seeds.filter((_seed, at) => at % workers === thread);
+    return runThread({ seeds: own, mutant }, onOutcome);
   });
   await Promise.all(threads);
 }

@@ -40,6 +40,7 @@ export interface ServerOptions {
   readonly trace: Trace;
   readonly logger: Logger;
   readonly finishedTasksMax: number;
+  readonly onUp: () => void;
   readonly onDied: () => void;
 }
 
@@ -100,6 +101,7 @@ export class Server {
       (plane) => {
         life.plane = plane;
         this.checkIndexes();
+        this.#options.onUp();
       },
       (error: unknown) => this.#broke(life, error),
     );
@@ -107,7 +109,7 @@ export class Server {
 
   /** The disk failed: the process must end, and whoever looks after it starts it again. */
   #broke(life: Life, error: unknown): void {
-    const { witness, trace, timeline } = this.#options;
+    const { witness, trace, timeline, random } = this.#options;
     if (!this.#isExpectedToBreak) {
       witness.judge("server-stays-sound", `the server broke: ${describeChain(error)}`);
     }
@@ -115,7 +117,7 @@ export class Server {
     if (life.isClosed) return;
     trace.line("server breaks");
     life.isClosed = true;
-    timeline.after(20, () => {
+    timeline.after(random.int(1, 200), () => {
       if (this.#life !== life) return;
       this.crash();
       timeline.after(1_000, () => this.start());

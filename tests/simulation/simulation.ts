@@ -64,12 +64,12 @@ async function live(world: World): Promise<void> {
   timeline.afterEach();
 }
 
-function scheduleClients({ timeline, clients, receivers, random: own }: World): void {
+function scheduleClients({ timeline, clients, receivers, habits, random: own }: World): void {
   const random = own.fork();
   for (let count = random.int(10, 40); count > 0; count--) {
     timeline.after(random.int(0, TROUBLE_MS * 0.8), () => clients.act());
   }
-  for (let count = random.int(0, 12); count > 0; count--) {
+  for (let count = random.int(0, habits.receiptsMax); count > 0; count--) {
     timeline.after(random.int(TROUBLE_MS * 0.1, TROUBLE_MS * 0.9), () => receivers.act());
   }
 }

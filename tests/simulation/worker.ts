@@ -3,23 +3,21 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { Edit } from "./mutants.ts";
 import { MUTANTS } from "./mutants.ts";
 
-/** Simulates the seeds from, from + step, … in a thread of its own. */
+/** Simulates the seeds in a thread of its own, up to the first that catches the mutant. */
 export interface WorkerTask {
-  readonly from: number;
-  readonly count: number;
-  readonly step: number;
+  readonly seeds: readonly number[];
   readonly mutant: string | undefined;
 }
 
-const { from, count, step, mutant: name } = workerData as WorkerTask;
+const { seeds, mutant: name } = workerData as WorkerTask;
 const mutant = MUTANTS.find((one) => one.name === name);
 if (name !== undefined && mutant === undefined) throw new Error(`there is no mutant ${name}`);
 mutate(mutant?.edits ?? []);
 // Only now, so that what it imports is changed.
 const { simulate } = await import("./simulation.ts");
-for (let at = 0; at < count; at++) {
+for (const seed of seeds) {
   const seams = mutant?.seam === undefined ? {} : { [mutant.seam]: true };
-  const outcome = await simulate({ seed: from + at * step, seams });
+  const outcome = await simulate({ seed, seams });
   parentPort?.postMessage(outcome, []);
   if (mutant !== undefined && outcome.failure?.checker === mutant.caughtBy) break;
 }

@@ -1,6 +1,8 @@
 import type { Logger } from "../../src/ports/logger.ts";
 import { AgentHost } from "./agent-host.ts";
 import { Clients } from "./clients.ts";
+import type { Habits } from "./habits.ts";
+import { drawHabits } from "./habits.ts";
 import { Disk } from "./disk.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
@@ -33,6 +35,7 @@ export interface World {
   readonly server: Server;
   readonly network: Network;
   readonly hosts: readonly AgentHost[];
+  readonly habits: Habits;
   readonly clients: Clients;
   readonly receivers: Receivers;
   readonly watchers: readonly Watcher[];
@@ -50,7 +53,8 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
     ...shared,
     disk,
     random: random.fork(),
-    finishedTasksMax: random.chance(0.2) ? random.int(5, 30) : 1_000_000,
+    finishedTasksMax: random.chance(0.4) ? random.int(3, 20) : 1_000_000,
+    onUp: () => clients.serverIsUp(),
     onDied: () => network.serverDied(),
   });
   const accept: Server["accept"] = (peer) => server.accept(peer);
@@ -63,9 +67,10 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
   const nodes = hosts.map(({ name }) => name);
   const own = random.fork();
   if (own.chance(0.5)) hosts.push(speakerFor("east", { ...shared, network, random: own }));
-  const clients = new Clients({ ...shared, server, nodes, random: random.fork() });
-  const receivers = new Receivers({ ...shared, server, random: random.fork() });
-  const watchers = [false, false, true].map(
+  const habits = drawHabits(random);
+  const clients = new Clients({ ...shared, server, nodes, habits, random: random.fork() });
+  const receivers = new Receivers({ ...shared, server, habits, random: random.fork() });
+  const watchers = [false, true, true].map(
     (isRestless) => new Watcher({ ...shared, server, random: random.fork(), isRestless }),
   );
   endAtViolation(timeline, witness);
@@ -78,6 +83,7 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
     server,
     network,
     hosts,
+    habits,
     clients,
     receivers,
     watchers,

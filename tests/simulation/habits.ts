@@ -1,0 +1,33 @@
+import type { Seeded } from "./random.ts";
+
+/** How the clients of one world behave. Worlds differ, so that what is rare in one is common in another. */
+export interface Habits {
+  /** The share of jobs that request a part of a graph: only these may go to any cluster. */
+  readonly requests: number;
+  /** Of those that name a node, the share that waits until its cluster says that nodes are free. */
+  readonly waitingForFree: number;
+  /** The share of what clients do that concerns clusters. */
+  readonly clusterCare: number;
+  /** How often at the most a pull cluster looks for work. */
+  readonly receiptsMax: number;
+  /** The share of those that name another cluster than the one whose tasks they list. */
+  readonly wrongNames: number;
+}
+
+const OF_NODES: Habits = {
+  requests: 0.2,
+  waitingForFree: 0.3,
+  clusterCare: 0.1,
+  receiptsMax: 8,
+  wrongNames: 0.1,
+};
+
+const OF_CLUSTERS: Habits = {
+  requests: 0.6,
+  waitingForFree: 0.7,
+  clusterCare: 0.25,
+  receiptsMax: 40,
+  wrongNames: 0.3,
+};
+
+export const drawHabits = (random: Seeded): Habits => (random.chance(0.5) ? OF_CLUSTERS : OF_NODES);
