@@ -20,12 +20,17 @@ export const documentLimits = {
   jobsPerSliceMax: 250, // of one submission, checked before other work has its turn: some 5 ms
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
   jobspecInlineCharsMax: 8 * KIB, // longer ones are read beside the deciding thread
+  jobspecFieldsCharsMax: 128 * KIB, // beside a jobspec in the same body
   jobspecReadMsMax: 10_000, // for one, after which its thread is ended
   jobspecReadMemoryMb: 512,
   graphInlineBytesMax: 128 * KIB,
   graphReadMsMax: 60_000,
   graphReadMemoryMb: 4_096, // what JSON of the largest body may take when it is read
   documentsWaitingMax: 64, // of each kind
+  largeDocumentsWaitingMax: 48, // the other places are for documents of at most:
+  mediumDocumentBytesMax: 128 * KIB,
+  roomWaitMsMax: 1_000, // for a place; a crowd that is refused at once comes back at once
+  roomWaitersMax: 256, // of each kind; beyond it callers are refused at once
   documentBytesWaitingMax: 256 * MIB, // of each kind
 
   // Graphs of clusters, what is asked of them, and what clusters say of themselves.
@@ -70,4 +75,8 @@ invariant(
 invariant(
   documentLimits.selectCharsMax <= documentLimits.selectCharsPerSubmissionMax,
   "the options of one job must fit a submission",
+);
+invariant(
+  documentLimits.largeDocumentsWaitingMax < documentLimits.documentsWaitingMax,
+  "large documents must leave places for others",
 );

@@ -7,6 +7,14 @@ export interface ReadRegistration {
   readonly graph: Graph | undefined;
 }
 
+/** The same with a jobspec. */
+export interface ReadJobspecBody {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly jobspec: Jobspec | undefined;
+}
+
+export type DocumentKind = "jobspec" | "graph";
+
 /**
  * Reads documents of callers, which may be long and may mean harm.
  *
@@ -18,12 +26,14 @@ export interface ReadRegistration {
  */
 export interface DocumentReader {
   jobspec(text: string): Promise<Jobspec>;
+  /** A body with a jobspec as one of its fields, as JSON. */
+  jobspecBody(body: Uint8Array): Promise<ReadJobspecBody>;
   /** The text of a graph in JGF. */
   graph(text: string): Promise<Graph>;
   /** The body of a registration, as JSON. */
   registration(body: Uint8Array): Promise<ReadRegistration>;
-  /** Throws `exhausted` when a large document of this kind would be refused now. */
-  checkRoom(kind: "jobspec" | "graph"): void;
+  /** Resolves when there is room for a document of so many bytes; soon rejects as `exhausted`. */
+  room(kind: DocumentKind, bytes: number): Promise<void>;
   /** How many documents are being read or wait for that. */
   readonly waiting: number;
   close(): Promise<void>;

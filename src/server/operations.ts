@@ -3,6 +3,7 @@ import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { Jobspec } from "../core/jobspec/model.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import type { NodeStateName } from "../core/model/node.ts";
+import type { DocumentReader } from "../ports/document-reader.ts";
 import type { Proof } from "./credentials.ts";
 import type { JobStateName, TaskStateName } from "../core/state/progress.ts";
 import type {
@@ -63,7 +64,8 @@ export interface SubmitOptions {
 
 /** A jobspec of any dialect: its tasks become jobs. */
 export interface JobspecInput extends SubmitOptions {
-  readonly text: string;
+  /** Its text, or what was read already. */
+  readonly jobspec: string | Jobspec;
   /** Each job gets it with its own name behind it. */
   readonly idempotencyKey?: string | undefined;
   /** What holds for all of its jobs. */
@@ -165,11 +167,11 @@ export interface ClusterStateInput {
 
 export interface SatisfyQuery {
   /**
-   * The text of a jobspec of any dialect, trees of resources as in core/graph/request.ts, or what a
+   * A jobspec of any dialect (its text, or what was read already), trees of resources as in core/graph/request.ts, or what a
    * door has read of a jobspec: no parts are met by every cluster.
    */
   readonly ask:
-    | { readonly kind: "jobspec"; readonly text: string }
+    | { readonly kind: "jobspec"; readonly jobspec: string | Jobspec }
     | { readonly kind: "request"; readonly request: unknown }
     | {
         readonly kind: "parts";
@@ -298,16 +300,18 @@ export interface Operations {
 
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
-  /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
   /**
    * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
    * would take long to read.
    */
   readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
-  /** Throws `exhausted` when a large document would be refused now: before it is received. */
-  checkRoomFor(kind: "jobspec" | "graph"): void;
+  /** The same of a body with a jobspec. */
+  readJobspecBody: DocumentReader["jobspecBody"];
+  /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
+  roomFor: DocumentReader["room"];
   /** A jobspec as doors with rules of their own look into it. */
   readJobspec(text: string): Promise<Jobspec>;
+  /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
   registerCluster(
     caller: Caller,
     cluster: ClusterInput,

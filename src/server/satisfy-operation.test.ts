@@ -24,7 +24,7 @@ async function register(name: string, nodes: number, state: Record<string, unkno
   }
 }
 const ask = (text: string, selection?: SatisfyQuery["selection"]) =>
-  operations.satisfy({ ask: { kind: "jobspec", text }, selection });
+  operations.satisfy({ ask: { kind: "jobspec", jobspec: text }, selection });
 const asking = (request: unknown) => operations.satisfy({ ask: { kind: "request", request } });
 
 const IO = `

@@ -106,7 +106,8 @@ async function readQuery(
   if (ask.kind === "parts") {
     return { parts: ask.parts, choosing: choosing(ask.parameters), pulling };
   }
-  const jobspec = await reader.jobspec(ask.text);
+  const given = ask.jobspec;
+  const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
   const parts = askedParts(jobspec);
   if (parts.length === 0) {
     throw invalid("jobspec", "asks nothing of a cluster: all of its tasks are local");

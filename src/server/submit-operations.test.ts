@@ -34,7 +34,7 @@ tasks:
 `;
 
 const submit = (text: string, more: Partial<JobspecInput> = {}) =>
-  operations.submitJobspec(me, { text, ...more });
+  operations.submitJobspec(me, { jobspec: text, ...more });
 const states = async (): Promise<unknown> => {
   const { jobs } = await operations.listJobs({}, {});
   return jobs
@@ -44,7 +44,7 @@ const states = async (): Promise<unknown> => {
 const tryJobs = async (jobs: SubmissionInput[]) =>
   (await operations.tryJobs(me, { kind: "jobs", jobs })).jobs;
 const tryJobspec = async (text: string) =>
-  (await operations.tryJobs(me, { kind: "jobspec", jobspec: { text } })).jobs;
+  (await operations.tryJobs(me, { kind: "jobspec", jobspec: { jobspec: text } })).jobs;
 
 describe("a jobspec", () => {
   test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
@@ -91,14 +91,14 @@ describe("a jobspec", () => {
     const text = WORKFLOW.replace("replicas: 3", "replicas: 3, label: x").split("tasks:")[0] ?? "";
     const each = `${text}tasks: [{ name: each, command: [each], resources: slots }]`;
     const where = async (common: JobspecInput["common"] = {}) => {
-      const ask = { kind: "jobspec", jobspec: { text: each, common } } as const;
+      const ask = { kind: "jobspec", jobspec: { jobspec: each, common } } as const;
       const [job] = (await operations.tryJobs(me, ask)).jobs;
       return job === undefined ? "none" : `${job.tasks}: ${job.placements[0]?.cluster ?? "waits"}`;
     };
     await register("small", 2); // has room for two of the three
     expect(await where()).toBe("1: waits");
     const satisfied = async () =>
-      (await operations.satisfy({ ask: { kind: "jobspec", text: each } })).ever;
+      (await operations.satisfy({ ask: { kind: "jobspec", jobspec: each } })).ever;
     expect(await satisfied()).toEqual([]);
     await register("large", 3);
     expect(await where()).toBe("1: large");
@@ -125,7 +125,7 @@ describe("a jobspec", () => {
   test("a key that is used for something else is told by the task, submitted or tried", async () => {
     await register("blue", 3);
     await submit(WORKFLOW, { idempotencyKey: "k" });
-    const jobspec = { text: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
+    const jobspec = { jobspec: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
     const refusal = { message: expect.stringMatching(/^each\.idempotencyKey: /) as string };
     await expect(operations.submitJobspec(me, jobspec)).rejects.toMatchObject(refusal);
     const tried = operations.tryJobs(me, { kind: "jobspec", jobspec });
@@ -329,7 +329,7 @@ describe("other work has its turn", () => {
     }));
     const resources = { one: { type: "node", count: 1 } };
     const text = JSON.stringify({ version: 1, resources, tasks });
-    const wrong = { text, common: { group: "" } }; // refused when it is checked, so the loop is not asked
+    const wrong = { common: { group: "" } }; // refused when it is checked, so the loop is not asked
     const turns = await turnsDuring(expect(submit(text, wrong)).rejects.toThrow("group"));
     expect(turns).toBeGreaterThanOrEqual(6);
     expect(await turnsDuring(submit(text))).toBeGreaterThanOrEqual(12);

@@ -30,7 +30,7 @@ import type { TriedJobView } from "./views.ts";
 
 type SubmitOperations = Pick<
   Operations,
-  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec" | "checkRoomFor"
+  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec" | "readJobspecBody" | "roomFor"
 >;
 
 export function createSubmitOperations(context: OperationContext): SubmitOperations {
@@ -56,7 +56,8 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
   };
   return {
     readJobspec: (text) => context.reader.jobspec(text),
-    checkRoomFor: (kind) => context.reader.checkRoom(kind),
+    readJobspecBody: (body) => context.reader.jobspecBody(body),
+    roomFor: (kind, bytes) => context.reader.room(kind, bytes),
 
     submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
       rejecting(async () =>
@@ -154,10 +155,10 @@ function checkKey(key: string | undefined): string | undefined {
  * beside it holds for all its jobs.
  */
 async function readJobspec(
-  { text, idempotencyKey, common }: JobspecInput,
+  { jobspec: given, idempotencyKey, common }: JobspecInput,
   { loop, reader }: OperationContext,
 ): Promise<readonly Submission[]> {
-  const jobspec = await reader.jobspec(text);
+  const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
   const own = readValues(parametersOf(jobspec), "attributes.parameter");
   const isSplitNow: IsSplit = (forms) =>
     loop.peek((state) => isSplit(state, forms, common?.placement));

@@ -188,7 +188,7 @@ describe("over gRPC", () => {
   test("satisfy takes a jobspec or a request, and a selection", async () => {
     const plain = await call(client, method.satisfy, { ask: { case: "jobspec", value: "text" } });
     expect(last()?.args).toEqual([
-      { ask: { kind: "jobspec", text: "text" }, selection: undefined },
+      { ask: { kind: "jobspec", jobspec: "text" }, selection: undefined },
     ]);
     expect(plain).toMatchObject({
       ever: ["blue"],
@@ -350,7 +350,7 @@ describe("over REST", () => {
   test("satisfy answers with what Operations says", async () => {
     const plain = await http.send("POST", "/v1/satisfy", { jobspec: "text" });
     expect(plain.json).toEqual(JSON.parse(JSON.stringify(aSatisfied())));
-    expect(last()?.args).toEqual([{ ask: { kind: "jobspec", text: "text" } }]);
+    expect(last()?.args).toEqual([{ ask: { kind: "jobspec", jobspec: "text" } }]);
     const asked = { strategy: "constraint", options: { priorities: [] }, parameters: { n: 1 } };
     const chosen = await http.send("POST", "/v1/satisfy", { request: [[]], selection: asked });
     expect(chosen.json).toMatchObject({ selection });

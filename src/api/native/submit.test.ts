@@ -1,6 +1,8 @@
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseJobspec } from "../../core/jobspec/parse.ts";
 import { Busbar } from "../../gen/busbar/v1/busbar_pb.ts";
+import { limits } from "../../limits.ts";
 import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { busbarService } from "./service.ts";
@@ -64,7 +66,7 @@ describe("over gRPC", () => {
       ["8", "more", true],
     ]);
     expect(lastArgs()?.[1]).toEqual({
-      text: "text",
+      jobspec: "text",
       idempotencyKey: "k",
       allowUnsatisfiable: true,
       common: { group: "g" },
@@ -112,11 +114,27 @@ describe("over REST", () => {
     const created = await http.send("POST", "/v1/jobspecs", body);
     expect(created).toMatchObject({ status: 201, json: { jobs: [{ id: "7", name: "g text" }] } });
     expect(lastArgs()?.[1]).toMatchObject({
-      text: "text",
+      jobspec: "text",
       common: { group: "g", placement: { cluster: "blue" } },
     });
     const tried = await http.send("POST", "/v1/jobspecs/try", body);
     expect(tried).toMatchObject({ status: 200, json: { jobs: [{ name: "text", tasks: 3 }] } });
+  });
+
+  test("the jobspec of a large body comes from the reader, and its other fields are checked", async () => {
+    const small =
+      "version: 1\nresources: { r: { type: node, count: 1 } }\ntasks: [{ name: a, command: [a], resources: r }]";
+    const jobspec = `${small}\n# ${"x".repeat(limits.graphInlineBytesMax)}`;
+    const created = await http.send("POST", "/v1/jobspecs", { jobspec, group: "g" });
+    expect(created.status).toBe(201);
+    expect(lastArgs()?.[1]).toMatchObject({
+      jobspec: parseJobspec(small),
+      common: { group: "g" },
+    });
+    const wrong = await http.send("POST", "/v1/jobspecs", { jobspec, group: 1 });
+    expect(wrong).toMatchObject({ status: 400, json: { error: { field: "group" } } });
+    expect((await http.send("POST", "/v1/satisfy", { jobspec })).status).toBe(200);
+    expect(lastArgs()?.[0]).toMatchObject({ ask: { jobspec: parseJobspec(small) } });
   });
 
   test("one job or many are tried", async () => {

@@ -75,7 +75,7 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
   return {
     ask:
       ask.case === "jobspec"
-        ? { kind: "jobspec", text: ask.value }
+        ? { kind: "jobspec", jobspec: ask.value }
         : { kind: "request", request: fromJson(ask.value, "request") },
     selection: selection && {
       strategy: selection.strategy,

@@ -92,7 +92,7 @@ function fromRetries(wire: Retries | undefined, field: string): JobSpecInput["re
 }
 
 export const fromJobspec = (wire: SubmitJobspecRequest): JobspecInput => ({
-  text: wire.jobspec,
+  jobspec: wire.jobspec,
   idempotencyKey: given(wire.idempotencyKey),
   allowUnsatisfiable: wire.allowUnsatisfiable,
   common: definedOf({

@@ -1,21 +1,20 @@
 import { toError } from "../../core/jobspec/problems.ts";
-import type { Jobspec } from "../../core/jobspec/model.ts";
 import { invariant } from "../../lib/invariant.ts";
-import type { DocumentReader } from "../../ports/document-reader.ts";
+import type { DocumentReader, ReadJobspecBody } from "../../ports/document-reader.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";
 
 /** Reads everything at once, where nobody else waits: in tests and simulations. */
 export const createInlineReader = (): DocumentReader =>
   toReader({
     read: async (task) => readDocument(task),
-    checkRoom: () => undefined,
+    room: async () => undefined,
     waiting: () => 0,
     close: async () => undefined,
   });
 
 export interface TaskReader {
   read(task: DocumentTask): Promise<ReadDocument>;
-  checkRoom: DocumentReader["checkRoom"];
+  room: DocumentReader["room"];
   waiting(): number;
   close(): Promise<void>;
 }
@@ -28,14 +27,19 @@ export function toReader(tasks: TaskReader): DocumentReader {
     return read;
   };
   return {
-    jobspec: async (text) => jobspecOf(await tasks.read({ kind: "jobspec", text })),
+    async jobspec(text) {
+      const { jobspec } = jobspecOf(await tasks.read({ kind: "jobspec", text }));
+      invariant(jobspec !== undefined, "a jobspec was read");
+      return jobspec;
+    },
+    jobspecBody: async (body) => jobspecOf(await tasks.read({ kind: "jobspec-body", body })),
     async graph(text) {
       const { graph } = await readGraph({ kind: "graph", text });
       invariant(graph !== undefined, "a graph was read");
       return graph;
     },
     registration: (body) => readGraph({ kind: "registration", body }),
-    checkRoom: (kind) => tasks.checkRoom(kind),
+    room: (kind, bytes) => tasks.room(kind, bytes),
     get waiting() {
       return tasks.waiting();
     },
@@ -43,9 +47,10 @@ export function toReader(tasks: TaskReader): DocumentReader {
   };
 }
 
-function jobspecOf(read: ReadDocument): Jobspec {
+function jobspecOf(read: ReadDocument): ReadJobspecBody {
   invariant(read.kind === "jobspec", "a jobspec was asked for");
-  const { checked } = read;
-  if (checked.kind === "valid") return checked.jobspec;
+  const { checked, fields } = read;
+  if (checked === undefined) return { fields, jobspec: undefined };
+  if (checked.kind === "valid") return { fields, jobspec: checked.jobspec };
   throw toError(checked.problems, checked.count);
 }

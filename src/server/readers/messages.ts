@@ -4,7 +4,11 @@ import type { ErrorCode } from "../../lib/errors.ts";
 
 /** What a thread answers to one DocumentTask. */
 export type ThreadAnswer =
-  | { readonly kind: "jobspec"; readonly checked: CheckedJobspec }
+  | {
+      readonly kind: "jobspec";
+      readonly checked: CheckedJobspec | undefined;
+      readonly fields: Readonly<Record<string, unknown>>;
+    }
   | {
       readonly kind: "graph";
       readonly packed: PackedGraph | undefined;

@@ -4,15 +4,22 @@ import { isRecord } from "../../core/graph/metadata.ts";
 import type { CheckedJobspec } from "../../core/jobspec/parse.ts";
 import { checkJobspec } from "../../core/jobspec/parse.ts";
 import { invalid } from "../../lib/errors.ts";
+import { isLongerJson } from "../../lib/json-size.ts";
+import { limits } from "../../limits.ts";
 
 /** What is read elsewhere. */
 export type DocumentTask =
   | { readonly kind: "jobspec"; readonly text: string }
+  | { readonly kind: "jobspec-body"; readonly body: Uint8Array }
   | { readonly kind: "graph"; readonly text: string }
   | { readonly kind: "registration"; readonly body: Uint8Array };
 
 export type ReadDocument =
-  | { readonly kind: "jobspec"; readonly checked: CheckedJobspec }
+  | {
+      readonly kind: "jobspec";
+      readonly checked: CheckedJobspec | undefined;
+      readonly fields: Readonly<Record<string, unknown>>;
+    }
   | {
       readonly kind: "graph";
       readonly graph: Graph | undefined;
@@ -23,7 +30,9 @@ export type ReadDocument =
 export function readDocument(task: DocumentTask): ReadDocument {
   switch (task.kind) {
     case "jobspec":
-      return { kind: "jobspec", checked: checkJobspec(task.text) };
+      return { kind: "jobspec", checked: checkJobspec(task.text), fields: {} };
+    case "jobspec-body":
+      return readJobspecBody(task.body);
     case "graph":
       return { kind: "graph", graph: parseGraphText(task.text), fields: {} };
     case "registration":
@@ -31,21 +40,36 @@ export function readDocument(task: DocumentTask): ReadDocument {
   }
 }
 
+function readJobspecBody(bytes: Uint8Array): ReadDocument {
+  const body = parseBody(bytes);
+  const { jobspec, ...fields } = body;
+  // The deciding thread receives the fields as objects: that takes as long as parsing them.
+  if (isLongerJson(fields, limits.jobspecFieldsCharsMax)) {
+    const text = `at most ${limits.jobspecFieldsCharsMax} characters of JSON beside the jobspec`;
+    throw invalid("body", text);
+  }
+  if (JSON.stringify(fields).includes('"__proto__":')) throw invalid("body", "has a key __proto__");
+  if (typeof jobspec !== "string") return { kind: "jobspec", checked: undefined, fields: body };
+  return { kind: "jobspec", checked: checkJobspec(jobspec), fields };
+}
+
 function readRegistration(bytes: Uint8Array): ReadDocument {
   const body = parseBody(bytes);
-  if (!isRecord(body)) throw invalid("body", "must be an object");
   const { graph, ...fields } = body;
   if (!isRecord(graph)) return { kind: "graph", graph: undefined, fields: body };
   return { kind: "graph", graph: parseGraph(wholeDocument(graph)), fields };
 }
 
-function parseBody(bytes: Uint8Array): unknown {
+function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  let body: unknown;
   try {
-    return JSON.parse(new TextDecoder().decode(bytes));
+    body = JSON.parse(new TextDecoder().decode(bytes));
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
     throw invalid("body", `is not JSON: ${why}`);
   }
+  if (!isRecord(body)) throw invalid("body", "must be an object");
+  return body;
 }
 
 /** `{"name": "blue", "graph": {"nodes": …}}` means what it says as well. */

@@ -19,21 +19,30 @@ interface Waiting {
   readonly reject: (error: AppError) => void;
 }
 
-/** A body that has its memory to itself is handed over; nobody here reads it again. */
+/** A caller that has yet to send a document of so many bytes. */
+interface RoomWaiter {
+  readonly bytes: number;
+  readonly resolve: () => void;
+}
+
+/** A body that has its memory to itself is moved to the thread; nobody here reads it again. */
 function transferOf(task: DocumentTask): ArrayBuffer[] {
-  if (task.kind !== "registration") return [];
+  if (!("body" in task)) return [];
   const { buffer, byteLength } = task.body;
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
 /**
  * One thread that reads one document after the other, started when there is one. A document that
- * takes too long or too much memory ends the thread, and its caller is told; the next document gets
- * another thread. Guards that answers go to whom they belong.
+ * takes too long or too much memory ends the thread, and its caller gets an error; the next document
+ * gets another thread. Short documents overtake long ones: every other turn goes to the shortest, the
+ * turns between to the oldest. Guards that answers go to the callers they belong to.
  */
 export class ReaderThread {
   readonly #options: ReaderThreadOptions;
   readonly #queue: Waiting[] = [];
+  readonly #roomWaiters: RoomWaiter[] = [];
+  #isShortTurn = false;
   #bytes = 0;
   #worker: Worker | undefined;
   #current: Waiting | undefined;
@@ -50,20 +59,43 @@ export class ReaderThread {
 
   read(task: DocumentTask, bytes: number): Promise<ThreadAnswer> {
     return new Promise((resolve, reject) => {
-      this.checkRoom(bytes); // what is thrown here rejects
+      this.#checkRoom(bytes); // what is thrown here rejects
       this.#bytes += bytes;
       this.#queue.push({ task, bytes, resolve, reject });
       this.#next();
     });
   }
 
-  /** Throws when a document of so many bytes would have to wait and cannot. */
-  checkRoom(bytes: number): void {
+  /** Resolves when a document of so many bytes has a place; rejects when it had none for a while. */
+  async room(bytes: number): Promise<void> {
+    if (this.#hasRoom(bytes) || this.#roomWaiters.length >= limits.roomWaitersMax) {
+      this.#checkRoom(bytes);
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const waiter = { bytes, resolve: () => (cancel(), resolve()) };
+      const cancel = this.#options.clock.after(limits.roomWaitMsMax, () => {
+        this.#roomWaiters.splice(this.#roomWaiters.indexOf(waiter), 1);
+        resolve();
+      });
+      this.#roomWaiters.push(waiter);
+    });
+    this.#checkRoom(bytes);
+  }
+
+  #hasRoom(bytes: number): boolean {
+    const { waiting } = this;
+    if (waiting === 0) return true;
+    const isLarge = bytes > limits.mediumDocumentBytesMax;
+    return (
+      waiting < (isLarge ? limits.largeDocumentsWaitingMax : limits.documentsWaitingMax) &&
+      this.#bytes + bytes <= limits.documentBytesWaitingMax
+    );
+  }
+
+  #checkRoom(bytes: number): void {
     if (this.#isClosed) throw new AppError("unavailable", "the server stops");
-    const isFull =
-      this.waiting >= limits.documentsWaitingMax ||
-      this.#bytes + bytes > limits.documentBytesWaitingMax;
-    if (!isFull || this.waiting === 0) return;
+    if (this.#hasRoom(bytes)) return;
     const text = `${this.waiting} large documents wait to be read already; try again later`;
     throw new AppError("exhausted", text);
   }
@@ -73,18 +105,29 @@ export class ReaderThread {
     const left = this.#queue.splice(0);
     this.#end(new AppError("unavailable", "the server stops"));
     for (const { reject } of left) reject(new AppError("unavailable", "the server stops"));
+    for (const { resolve } of this.#roomWaiters.splice(0)) resolve();
     await this.#worker?.terminate();
   }
 
   #next(): void {
     if (this.#current !== undefined) return;
-    const next = this.#queue.shift();
+    const [next] = this.#queue.splice(this.#pick(), 1);
     if (next === undefined) return;
     this.#current = next;
     this.#worker ??= this.#start();
     this.#worker.ref();
     this.#worker.postMessage(next.task, transferOf(next.task));
     this.#watch(next);
+  }
+
+  #pick(): number {
+    this.#isShortTurn = !this.#isShortTurn;
+    if (!this.#isShortTurn) return 0;
+    let shortest = 0;
+    for (let at = 1; at < this.#queue.length; at++) {
+      if ((this.#queue[at]?.bytes ?? 0) < (this.#queue[shortest]?.bytes ?? 0)) shortest = at;
+    }
+    return shortest;
   }
 
   #watch(one: Waiting): void {
@@ -134,6 +177,14 @@ export class ReaderThread {
       this.#bytes -= one.bytes;
       tell(one);
     }
-    if (!this.#isClosed) this.#next();
+    if (this.#isClosed) return;
+    this.#next();
+    this.#admit();
+  }
+
+  /** One for each document that has been read: those that were admitted have yet to send theirs. */
+  #admit(): void {
+    const at = this.#roomWaiters.findIndex(({ bytes }) => this.#hasRoom(bytes));
+    if (at >= 0) this.#roomWaiters.splice(at, 1)[0]?.resolve();
   }
 }

@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { packGraph, transferOf } from "../../core/graph/packed-graph.ts";
 import { AppError, describeChain } from "../../lib/errors.ts";
@@ -5,10 +6,17 @@ import { invariant } from "../../lib/invariant.ts";
 import type { ThreadAnswer } from "./messages.ts";
 import { type DocumentTask, readDocument } from "./read-document.ts";
 
+/** A quarter of a core against a busy thread of the usual priority: documents have time limits. */
+const READER_NICENESS = constants.priority.PRIORITY_BELOW_NORMAL / 2;
+
 // The entry point of a thread that reads documents of callers, one after the other.
 
 invariant(parentPort !== null, "this file runs as a worker thread");
 const port = parentPort;
+
+// Where cores are few, the thread that answers everybody goes first. Linux sets the priority of this
+// thread alone; other systems would set that of the whole process.
+if (process.platform === "linux") setPriority(READER_NICENESS);
 
 port.on("message", (task: DocumentTask) => {
   const [answer, transfer] = answerTo(task);

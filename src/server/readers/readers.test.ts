@@ -131,14 +131,69 @@ test("of too many documents the last are refused, and neither kind waits for the
   const text = aJobspec(200);
   const all = Array.from({ length: limits.documentsWaitingMax + 1 }, () => reader.jobspec(text));
   const graph = reader.graph(JSON.stringify(aGraph(2_000)));
-  expect(() => reader.checkRoom("jobspec")).toThrow(
+  const room = reader.room("jobspec", 1);
+  clock.advance(limits.roomWaitMsMax);
+  await expect(room).rejects.toThrow(
     `${limits.documentsWaitingMax} large documents wait to be read already; try again later`,
   );
-  reader.checkRoom("graph");
+  await reader.room("graph", 1);
   await expect(all.at(-1)).rejects.toMatchObject({ code: "exhausted" });
   expect(reader.waiting).toBe(limits.documentsWaitingMax + 1);
   await graph;
   await Promise.all(all.slice(0, -1));
+});
+
+test("a caller waits a while for a place, and large documents leave some to others", async () => {
+  const large = aJobspec(2_000);
+  expect(large.length).toBeGreaterThan(limits.mediumDocumentBytesMax);
+  const all = Array.from({ length: limits.largeDocumentsWaitingMax }, () => reader.jobspec(large));
+  await expect(reader.jobspec(large)).rejects.toMatchObject({ code: "exhausted" });
+  await reader.room("jobspec", 10_000); // a short one has a place
+  let isAdmitted = false;
+  const admitted = reader.room("jobspec", large.length).then(() => (isAdmitted = true));
+  await Promise.resolve();
+  expect(isAdmitted).toBe(false);
+  await Promise.race(all);
+  await admitted;
+  const late = reader.jobspec(large); // takes the place
+  const refused = reader.room("jobspec", large.length);
+  const stopped = reader.room("jobspec", large.length);
+  clock.advance(limits.roomWaitMsMax - 1);
+  const ends = Promise.allSettled([...all, late, stopped]);
+  clock.advance(1);
+  await expect(refused).rejects.toMatchObject({ code: "exhausted" });
+  await reader.close();
+  await ends;
+});
+
+test("a short document overtakes long ones, and long ones are not held back", async () => {
+  const order: string[] = [];
+  const read = (name: string, tasks: number) =>
+    reader.jobspec(aJobspec(tasks)).then(() => order.push(name));
+  await Promise.all([
+    read("first", 400), // is being read when the others come
+    read("long 1", 900),
+    read("long 2", 900),
+    read("short 1", 200),
+    read("short 2", 201),
+    read("short 3", 202),
+  ]);
+  expect(order).toEqual(["first", "long 1", "short 1", "long 2", "short 2", "short 3"]);
+});
+
+test("a body with a jobspec brings its other fields, and few of them", async () => {
+  const jobspec = aJobspec(300);
+  const send = (body: object) => reader.jobspecBody(Buffer.from(JSON.stringify(body)));
+  const own = parseJobspec(jobspec);
+  expect(await send({ jobspec, group: "g" })).toEqual({ fields: { group: "g" }, jobspec: own });
+  const labels = { long: "x".repeat(limits.jobspecFieldsCharsMax) };
+  await expect(send({ jobspec, labels })).rejects.toThrow("characters of JSON beside the jobspec");
+  const poisoned = Buffer.from(`{"labels":{"__proto__":1},"jobspec":${JSON.stringify(jobspec)}}`);
+  await expect(reader.jobspecBody(poisoned)).rejects.toThrow("body: has a key __proto__");
+  await expect(send({ jobspec: [jobspec] })).resolves.toEqual({
+    fields: { jobspec: [jobspec] }, // for the schema to refuse
+    jobspec: undefined,
+  });
 });
 
 test("documents that wait when the server stops are refused", async () => {

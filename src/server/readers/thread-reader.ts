@@ -3,7 +3,7 @@ import { adoptGraph } from "../../core/graph/packed-graph.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { DocumentReader } from "../../ports/document-reader.ts";
+import type { DocumentKind, DocumentReader } from "../../ports/document-reader.ts";
 import { inSlices } from "../in-slices.ts";
 import { toReader } from "./inline-reader.ts";
 import type { ThreadAnswer } from "./messages.ts";
@@ -22,22 +22,26 @@ export function createThreadReader(clock: Clock): DocumentReader {
     new ReaderThread({ file: workerFile, clock, timeoutMs, memoryMb });
   const jobspecs = thread(limits.jobspecReadMsMax, limits.jobspecReadMemoryMb);
   const graphs = thread(limits.graphReadMsMax, limits.graphReadMemoryMb);
+  const threadOf = (kind: DocumentKind): ReaderThread => (kind === "jobspec" ? jobspecs : graphs);
   return toReader({
     async read(task) {
       if (sizeOf(task) <= inlineMax(task)) return readDocument(task);
-      return toRead(await (task.kind === "jobspec" ? jobspecs : graphs).read(task, sizeOf(task)));
+      return toRead(await threadOf(kindOf(task)).read(task, sizeOf(task)));
     },
-    checkRoom: (kind) => (kind === "jobspec" ? jobspecs : graphs).checkRoom(0),
+    room: (kind, bytes) => threadOf(kind).room(bytes),
     waiting: () => jobspecs.waiting + graphs.waiting,
     close: async () => void (await Promise.all([jobspecs.close(), graphs.close()])),
   });
 }
 
 const sizeOf = (task: DocumentTask): number =>
-  task.kind === "registration" ? task.body.length : task.text.length;
+  "body" in task ? task.body.length : task.text.length;
 
-const inlineMax = ({ kind }: DocumentTask): number =>
-  kind === "jobspec" ? limits.jobspecInlineCharsMax : limits.graphInlineBytesMax;
+const kindOf = ({ kind }: DocumentTask): DocumentKind =>
+  kind === "jobspec" || kind === "jobspec-body" ? "jobspec" : "graph";
+
+const inlineMax = (task: DocumentTask): number =>
+  kindOf(task) === "jobspec" ? limits.jobspecInlineCharsMax : limits.graphInlineBytesMax;
 
 async function toRead(answer: ThreadAnswer): Promise<ReadDocument> {
   switch (answer.kind) {

@@ -1,6 +1,9 @@
 import type { FastifyRequest } from "fastify";
+import type { Jobspec } from "../../../core/jobspec/model.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
+import type { DocumentKind } from "../../../ports/document-reader.ts";
+import { turns } from "../../../server/in-slices.ts";
 import type { Operations } from "../../../server/operations.ts";
 import type { ReadBody } from "./memory.ts";
 import type { App } from "./typebox-provider.ts";
@@ -8,36 +11,59 @@ import type { App } from "./typebox-provider.ts";
 /** Where a body holds a graph beside a few words. */
 export const REGISTER_PATH = "/v1/clusters";
 
-/** Which bodies may hold a large document, and of which kind. */
-const LARGE: ReadonlyMap<string, "jobspec" | "graph"> = new Map([
-  [REGISTER_PATH, "graph"],
-  ["/v1/jobspecs", "jobspec"],
-  ["/v1/jobspecs/try", "jobspec"],
-  ["/v1/satisfy", "jobspec"],
+type Readers = Pick<Operations, "readRegistration" | "readJobspecBody" | "roomFor">;
+
+interface LargeBody {
+  readonly kind: DocumentKind;
+  read(operations: Readers, bytes: Buffer): Promise<unknown>;
+}
+
+const withJobspec: LargeBody = {
+  kind: "jobspec",
+  async read(operations, bytes) {
+    const { fields, jobspec } = await operations.readJobspecBody(bytes);
+    if (jobspec === undefined) return fields;
+    const body = { ...fields, jobspec: "read already" };
+    readJobspecs.set(body, jobspec);
+    return body;
+  },
+};
+
+/** Which bodies may hold a large document: other threads read it, and take its JSON apart. */
+const LARGE: ReadonlyMap<string, LargeBody> = new Map([
+  [
+    REGISTER_PATH,
+    { kind: "graph", read: (operations, bytes) => operations.readRegistration(bytes) },
+  ],
+  ["/v1/jobspecs", withJobspec],
+  ["/v1/jobspecs/try", withJobspec],
+  ["/v1/satisfy", withJobspec],
 ]);
 
+/** What was read of large bodies; their schema speaks of a text. */
+const readJobspecs = new WeakMap<object, Jobspec>();
+
+/** The jobspec of a body: its text, or what was read already. */
+export const jobspecOf = (body: { readonly jobspec?: string }): string | Jobspec | undefined =>
+  readJobspecs.get(body) ?? body.jobspec;
+
 /** JSON only, with messages that help, and nothing at all where a body is optional. */
-export function acceptJson(
-  app: App,
-  readBody: ReadBody,
-  operations: Pick<Operations, "readRegistration" | "checkRoomFor">,
-): void {
+export function acceptJson(app: App, readBody: ReadBody, operations: Readers): void {
   const parse = app.getDefaultJsonParser("error", "error");
-  const takeTurn = createTurns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
-    const kind = LARGE.get(request.routeOptions.url ?? "");
+    const large = LARGE.get(request.routeOptions.url ?? "");
     const announced = Number(request.headers["content-length"] ?? 0);
     // Before it is received: a crowd of callers that are refused must cost little.
-    if (kind !== undefined && announced > limits.graphInlineBytesMax) operations.checkRoomFor(kind);
+    if (large !== undefined && announced > limits.graphInlineBytesMax) {
+      await operations.roomFor(large.kind, announced);
+    }
     const bytes = await readBody(request);
     // Many clients name the type of a body they do not send.
     if (bytes.length === 0) return undefined;
     if (bytes.length > limits.graphInlineBytesMax) {
-      // A long graph is read elsewhere: even taking its JSON apart would hold everybody up.
-      if (request.routeOptions.url === REGISTER_PATH) return operations.readRegistration(bytes);
-      await takeTurn();
-      if (kind !== undefined) operations.checkRoomFor(kind); // it may have become too late
+      if (large !== undefined) return large.read(operations, bytes);
+      await turns.next(0); // long bodies are taken apart one at a time
     }
     const text = bytes.toString();
     return new Promise((resolve, reject) => {
@@ -47,16 +73,6 @@ export function acceptJson(
       });
     });
   });
-}
-
-/** Long bodies are taken apart one at a time, with all that waits meanwhile done in between. */
-function createTurns(): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve();
-  const next = async (before: Promise<void>): Promise<void> => {
-    await before;
-    await new Promise((resolve) => setImmediate(resolve));
-  };
-  return () => (last = next(last));
 }
 
 /** The framework's parser does not say what is wrong; the language's own does. */

@@ -63,9 +63,9 @@ function basics(): Operations {
       });
       return { jobs: answers, revision };
     },
-    submitJobspec: async (_, { text, common, allowUnsatisfiable = false }) => ({
+    submitJobspec: async (_, { jobspec, common, allowUnsatisfiable = false }) => ({
       jobs: [
-        { id: "7", existed: false, name: `${common?.group ?? "default"} ${text}` },
+        { id: "7", existed: false, name: `${common?.group ?? "default"} ${String(jobspec)}` },
         ...(allowUnsatisfiable ? [{ id: "8", existed: true, name: "more" }] : []),
       ],
       revision,
@@ -73,7 +73,8 @@ function basics(): Operations {
     tryJobs: async (_, ask) => ({
       jobs: [
         {
-          name: ask.kind === "jobs" ? ([...ask.jobs][0]?.spec.name ?? "") : ask.jobspec.text,
+          name:
+            ask.kind === "jobs" ? ([...ask.jobs][0]?.spec.name ?? "") : String(ask.jobspec.jobspec),
           tasks: 3,
           placements: [
             { index: 0, cluster: "local", node: "n1" },
@@ -149,7 +150,12 @@ function basics(): Operations {
     },
     listClusters: async () => ({ clusters: [...clusters.values()], revision }),
     getCluster: async (name) => find(clusters, "cluster", name),
-    checkRoomFor: () => undefined,
+    async readJobspecBody(body) {
+      const text = new TextDecoder().decode(body);
+      const { jobspec, ...fields } = JSON.parse(text) as { readonly jobspec: string };
+      return { fields, jobspec: parseJobspec(jobspec) };
+    },
+    roomFor: async () => undefined,
     readJobspec: async (text) => parseJobspec(text),
     readRegistration: async (body) =>
       JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>,

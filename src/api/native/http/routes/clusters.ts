@@ -18,7 +18,7 @@ import {
 } from "../cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
 import type { HttpHost } from "../host.ts";
-import { REGISTER_PATH } from "../json-body.ts";
+import { jobspecOf, REGISTER_PATH } from "../json-body.ts";
 import { NamePath } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
@@ -189,9 +189,10 @@ function askOf(body: {
   readonly jobspec?: string;
   readonly request?: unknown;
 }): SatisfyQuery["ask"] {
-  const { jobspec, request } = body;
+  const { request } = body;
+  const jobspec = jobspecOf(body);
   if ((jobspec === undefined) === (request === undefined)) {
     throw invalid("jobspec", "give either a jobspec or a request");
   }
-  return jobspec === undefined ? { kind: "request", request } : { kind: "jobspec", text: jobspec };
+  return jobspec === undefined ? { kind: "request", request } : { kind: "jobspec", jobspec };
 }

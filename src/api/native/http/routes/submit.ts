@@ -5,6 +5,7 @@ import { invariant } from "../../../../lib/invariant.ts";
 import type { JobspecInput, Operations, SubmitOptions } from "../../../../server/operations.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
 import type { HttpHost } from "../host.ts";
+import { jobspecOf } from "../json-body.ts";
 import {
   type JobSubmission,
   JobspecSubmission,
@@ -103,10 +104,10 @@ export function jobspecRoutes(app: App, { operations }: HttpHost): void {
   );
 }
 
-const fromJobspec = (
-  { jobspec: text, idempotencyKey, ...common }: Static<typeof JobspecSubmission>,
-  options: SubmitOptions,
-): JobspecInput => ({ text, idempotencyKey, common, ...options });
+function fromJobspec(body: Static<typeof JobspecSubmission>, options: SubmitOptions): JobspecInput {
+  const { jobspec: text, idempotencyKey, ...common } = body;
+  return { jobspec: jobspecOf(body) ?? text, idempotencyKey, common, ...options };
+}
 
 interface Given {
   readonly key: string | undefined;
