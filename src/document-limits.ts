@@ -36,7 +36,8 @@ export const documentLimits = {
   // Graphs of clusters, what is asked of them, and what clusters say of themselves.
   graphVerticesMax: 1_000_000,
   graphEdgesMax: 4_000_000, // each containment may be written both ways
-  verticesPerSliceMax: 5_000, // of a graph that is rendered, before other work has its turn
+  linksPerSliceMax: 50_000, // of a subsystem, the same
+  verticesPerSliceMax: 2_000, // of a graph that is rendered or linked, before other work has its turn
   graphDepthMax: 64,
   graphShapesMax: 50_000, // vertices that are like no other
   graphTypesMax: 64, // of a cluster's own graph; subsystems have as many as they like
@@ -46,6 +47,7 @@ export const documentLimits = {
   graphMetadataCharsMax: 64 * MIB,
   metadataDepthMax: 8,
   subsystemsMax: 1_024,
+  clusterChangesWaitingMax: 64, // of the graph and subsystems of one cluster
   sharedShapesMax: 20_000, // a graph with more is too irregular to be shared between clusters
   requestAlternativesMax: 64,
   requestVerticesMax: 256, // of one alternative
@@ -54,6 +56,8 @@ export const documentLimits = {
   matchStepsMax: 500_000, // for one request and graph: one without order, the other without end
   searchStepsMax: 300_000, // for parts of a request that are in each other's way
   callStepsMax: 1_000_000, // for all requests and graphs of one call, before another graph is begun
+  submissionStepsMax: 5_000_000, // the same for the different requests of one submission, in slices
+  stepsPerSliceMax: 100_000, // before other work has its turn: some 10 ms, and one graph
   nodeSteps: 10, // that a look at one node counts as
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,

@@ -1,4 +1,5 @@
 import type { Graph } from "../core/graph/graph.ts";
+import type { ReadSubsystems } from "../core/graph/read-subsystems.ts";
 import type { Jobspec } from "../core/jobspec/model.ts";
 
 /** A registration as REST has it: what stands beside the graph is not checked yet. */
@@ -34,6 +35,8 @@ export interface DocumentReader {
   registration(body: Uint8Array): Promise<ReadRegistration>;
   /** Resolves when there is room for a document of so many bytes; soon rejects as `exhausted`. */
   room(kind: DocumentKind, bytes: number): Promise<void>;
+  /** The document of a subsystem, as text or as JSON in bytes. */
+  subsystem(document: string | Uint8Array): Promise<ReadSubsystems>;
   /** How many documents are being read or wait for that. */
   readonly waiting: number;
   close(): Promise<void>;

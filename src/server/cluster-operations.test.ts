@@ -5,6 +5,7 @@ import type { FakeClock } from "../../tests/support/fake-clock.ts";
 import { aPlane } from "../../tests/support/plane.ts";
 import { type JgfDocument, parseGraph, renderJgf, toJgf } from "../core/graph/jgf.ts";
 import { aDocument, documentOf, times } from "../core/graph/testing/documents.ts";
+import { layOut } from "../core/graph/layout.ts";
 import { limits } from "../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -42,6 +43,8 @@ const addIo = (vertex?: string) =>
 const graphOf = async (name: string) =>
   JSON.parse(await operations.getClusterGraph(name)) as JgfDocument;
 const ref = { cluster: "blue", name: "io" };
+const subsystemOf = async (which: typeof ref) =>
+  JSON.parse(await operations.getSubsystem(which)) as JgfDocument;
 const refusal = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string });
 
@@ -129,8 +132,7 @@ describe("registered clusters", () => {
     await expect(add("/default/w1/core")).rejects.toThrow("links are to /default or to a node");
     const shown = await add("/default/w1");
     expect(shown.subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
-    const linked = async () =>
-      (await operations.getSubsystem(named)).graph.edges.map(({ source }) => source);
+    const linked = async () => (await subsystemOf(named)).graph.edges.map(({ source }) => source);
     expect(await linked()).toEqual(["/default/w1"]);
     await add("/default"); // of all nodes, also of those to come
     const other = new FakeAgent(plane);
@@ -211,13 +213,13 @@ describe("registered clusters", () => {
     const all = [
       await operations.getCluster("blue"),
       await graphOf("blue"),
-      await operations.getSubsystem(ref),
+      await subsystemOf(ref),
     ];
     await restart();
     expect([
       await operations.getCluster("blue"),
       await graphOf("blue"),
-      await operations.getSubsystem(ref),
+      await subsystemOf(ref),
     ]).toEqual(all);
   });
 
@@ -311,7 +313,7 @@ describe("subsystems", () => {
   test("are added, shown, replaced and removed, whatever they are called", async () => {
     await register();
     expect((await addIo()).subsystems).toEqual([{ name: "io", vertices: 1, links: 1 }]);
-    expect(await operations.getSubsystem(ref)).toMatchObject({
+    expect(await subsystemOf(ref)).toMatchObject({
       graph: { edges: [{ source: "1", target: "io0", relation: "contains" }] },
     });
     const odd = { cluster: "blue", name: "os/größe 1.0" };
@@ -357,5 +359,78 @@ describe("state", () => {
       remove: ["b", "never told"],
     });
     expect([rest.state.map(({ key }) => key), rest.counters]).toEqual([["a"], counters]);
+  });
+});
+
+describe("other work has its turn while a large subsystem", () => {
+  const NODES = 30_000;
+  const large = () => {
+    const all = Array.from({ length: NODES }, (_, at) => at);
+    const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
+    return { graph: { nodes, edges: [] } };
+  };
+  const packages = (count: number) => {
+    const all = Array.from({ length: count }, (_, at) => at);
+    const nodes = Object.fromEntries(
+      all.map((at) => [`p${at}`, { metadata: { type: "package", version: `1.${at}` } }]),
+    );
+    const link = (at: number) => ({ source: `v${at}`, target: `p${at}`, relation: "contains" });
+    return { graph: { nodes, edges: all.map(link) } };
+  };
+  const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await work.finally(() => (isOver = true));
+    return turns;
+  };
+
+  test("is linked, shown, moved to another graph and removed", async () => {
+    const count = 20_000;
+    const least = count / limits.verticesPerSliceMax;
+    await operations.registerCluster(me, { name: "blue", graph: large() });
+    const added = operations.addSubsystem(me, { ...ref, document: packages(count) });
+    expect(await turnsDuring(added)).toBeGreaterThan(2 * least); // vertices, then their row
+    expect((await added).subsystems).toEqual([{ name: "io", vertices: count, links: count }]);
+    expect(await turnsDuring(operations.getSubsystem(ref))).toBeGreaterThanOrEqual(2 * least - 2);
+    const again = operations.registerCluster(me, { name: "blue", graph: large(), isUpdate: true });
+    expect(await turnsDuring(again)).toBeGreaterThan(least);
+    expect((await again).cluster.subsystems).toEqual((await added).subsystems);
+  });
+
+  test("and the layout that a match needs is there when the change is decided", async () => {
+    await operations.registerCluster(me, { name: "blue", graph: large() });
+    await operations.addSubsystem(me, { ...ref, document: packages(3) });
+    const { graphs } = plane.state.clusters;
+    const isPrepared = () => {
+      const [graph, subsystems] = [graphs.graph("blue"), graphs.subsystems("blue")];
+      return layOut(graph, subsystems) === layOut(graph, subsystems); // made anew otherwise
+    };
+    expect(isPrepared()).toBe(true);
+    await operations.addSubsystem(me, { ...ref, name: "other", document: packages(5) });
+    expect(isPrepared()).toBe(true);
+    await Promise.all([
+      operations.addSubsystem(me, { ...ref, document: packages(4) }),
+      operations.removeSubsystem(me, { ...ref, name: "other" }),
+    ]);
+    expect([...graphs.subsystems("blue").keys()]).toEqual(["io"]);
+    expect(isPrepared()).toBe(true);
+    await operations.registerCluster(me, { name: "blue", graph: large(), isUpdate: true });
+    expect(isPrepared()).toBe(true);
+  });
+
+  test("and one that makes the graph too irregular is refused", async () => {
+    const count = limits.graphShapesMax + 10;
+    const all = Array.from({ length: count }, (_, at) => at);
+    const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
+    await operations.registerCluster(me, { name: "blue", graph: { graph: { nodes } } });
+    await expect(
+      operations.addSubsystem(me, { ...ref, document: packages(count) }),
+    ).rejects.toThrow("graph.edges: too irregular");
+    expect((await operations.getCluster("blue")).subsystems).toEqual([]);
   });
 });

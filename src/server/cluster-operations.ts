@@ -1,9 +1,10 @@
-import { isCompatibilitySpec, parseCompatibilitySpec } from "../core/graph/compatibility-spec.ts";
 import { parseCounters } from "../core/graph/cluster-state.ts";
 import type { Graph } from "../core/graph/graph.ts";
-import { parseGraph, parseJson, renderJgf } from "../core/graph/jgf.ts";
+import { parseGraph, renderJgf } from "../core/graph/jgf.ts";
+import type { Relinked } from "../core/graph/link-subsystem.ts";
 import { ReadGraph } from "../core/graph/packed-graph.ts";
-import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../core/graph/subsystem.ts";
+import { ReadSubsystems, readSubsystems } from "../core/graph/read-subsystems.ts";
+import { renderSubsystemJgf, type Subsystem } from "../core/graph/subsystem.ts";
 import type { Cluster } from "../core/model/cluster.ts";
 import type { ClusterId } from "../core/model/ids.ts";
 import { checkName, clusterId } from "../core/model/ids.ts";
@@ -13,6 +14,13 @@ import { requireCluster } from "../core/state/decide/clusters.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
+import {
+  ClusterChanges,
+  linkAll,
+  prepareRelinked,
+  prepareSubsystems,
+  prepareWithout,
+} from "./cluster-changes.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { newSecret } from "./credentials.ts";
 import { inSlices } from "./in-slices.ts";
@@ -26,6 +34,7 @@ type ClusterOperations = Pick<
   | "getCluster"
   | "registerCluster"
   | "readRegistration"
+  | "readSubsystem"
   | "deleteCluster"
   | "getClusterGraph"
   | "addSubsystem"
@@ -49,6 +58,18 @@ export function createClusterOperations({
     if (graph instanceof ReadGraph) return graph.graph;
     return typeof graph === "string" ? reader.graph(graph) : parseGraph(graph);
   };
+  const readDrafts = async (document: unknown): Promise<ReadSubsystems> => {
+    if (document instanceof ReadSubsystems) return document;
+    return typeof document === "string" ? reader.subsystem(document) : readSubsystems(document);
+  };
+  const changes = new ClusterChanges();
+  const replaceGraph = async (id: ClusterId, graph: Graph): Promise<Relinked | undefined> => {
+    const { kind } = loop.peek((state) => state.clusters.get(id)) ?? {};
+    if (kind !== "pulling") return undefined;
+    const before = loop.peek((state) => partsOf(state, id));
+    if (before.subsystems.size === 0) return undefined;
+    return inSlices(prepareRelinked(before.graph, before.subsystems, graph));
+  };
   return {
     listClusters: () =>
       loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
@@ -60,12 +81,17 @@ export function createClusterOperations({
       return graph === undefined ? fields : { ...fields, graph: new ReadGraph(graph) };
     },
 
+    readSubsystem: (body) => reader.subsystem(body),
+
     async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
       const parsed = await readGraph(graph);
       const command = { kind: "register-cluster", id, graph: parsed, isUpdate } as const;
       if (!withCredentials) {
-        await loop.submit({ ...command, nowMs: clock.nowMs() });
+        await changes.run(id, async () => {
+          const relinked = isUpdate ? await replaceGraph(id, parsed) : undefined;
+          await loop.submit({ ...command, relinked, nowMs: clock.nowMs() });
+        });
         return { cluster: await getCluster(name) };
       }
       const issued = { secret: newSecret(random), token: newSecret(random) };
@@ -74,12 +100,17 @@ export function createClusterOperations({
         token: await credentials.hash(issued.token),
       };
       const told = { hashes, by: caller.name };
-      await loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() });
+      await changes.run(id, () =>
+        loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() }),
+      );
       return { cluster: await getCluster(name), credentials: issued };
     },
 
     async deleteCluster(_caller, name) {
-      await loop.submit({ kind: "remove-cluster", id: clusterId(name), nowMs: clock.nowMs() });
+      const id = clusterId(name);
+      await changes.run(id, () =>
+        loop.submit({ kind: "remove-cluster", id, nowMs: clock.nowMs() }),
+      );
       return { revision: loop.revision };
     },
 
@@ -91,29 +122,45 @@ export function createClusterOperations({
     async addSubsystem(_caller, { cluster, name, document }) {
       const id = clusterId(cluster);
       checkText(name, "name", limits.nameLengthMax);
-      const { graph, kind } = loop.peek((state) => partsOf(state, id));
-      for (const subsystem of readSubsystems(name, documentOf(document), graph)) {
+      loop.peek((state) => requireCluster(state, id)); // before a long document is read
+      const drafts = (await readDrafts(document)).named(name);
+      await changes.run(id, async () => {
+        const { graph, kind, subsystems: before } = loop.peek((state) => partsOf(state, id));
+        const subsystems = await inSlices(linkAll(drafts, graph));
         if (kind === "managed") {
-          await loop.submit({ kind: "declare-software", row: toDeclared(id, subsystem, graph) });
-        } else {
-          await loop.submit({ kind: "put-subsystem", id, subsystem, graph });
+          for (const subsystem of subsystems) {
+            await loop.submit({ kind: "declare-software", row: toDeclared(id, subsystem, graph) });
+          }
+          return;
         }
-      }
+        await inSlices(prepareSubsystems(graph, before, subsystems));
+        await loop.submit({ kind: "put-subsystems", id, subsystems, graph });
+      });
       return getCluster(cluster);
     },
 
     async removeSubsystem(_caller, { cluster, name }) {
-      await loop.submit({ kind: "remove-subsystem", id: clusterId(cluster), name });
+      const id = clusterId(cluster);
+      await changes.run(id, async () => {
+        const { kind } = loop.peek((state) => requireCluster(state, id));
+        if (kind === "pulling") {
+          const { graph, subsystems } = loop.peek((state) => partsOf(state, id));
+          await inSlices(prepareWithout(graph, subsystems, name));
+        }
+        await loop.submit({ kind: "remove-subsystem", id, name });
+      });
       return { revision: loop.revision };
     },
 
-    getSubsystem: ({ cluster, name }) =>
-      loop.read((state) => {
+    async getSubsystem({ cluster, name }) {
+      const rendered = await loop.read((state) => {
         const { graph, subsystems } = partsOf(state, clusterId(cluster));
         const subsystem = subsystems.get(name);
-        if (subsystem !== undefined) return toSubsystemJgf(subsystem, graph);
+        if (subsystem !== undefined) return renderSubsystemJgf(subsystem, graph);
         throw new AppError("not_found", `cluster ${cluster} has no subsystem ${name}`);
-      }),
+      });
+      return inSlices(rendered);
+    },
 
     async setClusterState(_caller, input) {
       const id = clusterId(input.cluster);
@@ -124,16 +171,6 @@ export function createClusterOperations({
     },
   };
 }
-
-/** gRPC brings documents as text, REST as what the text said. */
-const documentOf = (given: unknown): unknown =>
-  typeof given === "string" ? parseJson(given) : given;
-
-/** compspec's artifact tells several at once, each under a name of its own. */
-const readSubsystems = (name: string, document: unknown, graph: Graph): readonly Subsystem[] =>
-  isCompatibilitySpec(document)
-    ? parseCompatibilitySpec(document, graph)
-    : [parseSubsystem(name, document, graph)];
 
 function partsOf(
   state: State,

@@ -1,4 +1,3 @@
-import type { JgfDocument } from "../core/graph/jgf.ts";
 import type { AskedPart } from "../core/jobspec/asked-parts.ts";
 import type { Jobspec } from "../core/jobspec/model.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
@@ -152,7 +151,7 @@ export interface SubsystemRef {
 }
 
 export interface SubsystemInput extends SubsystemRef {
-  /** A JSON Graph Format document, or its text. */
+  /** A JSON Graph Format document, its text, or what was read of it already. */
   readonly document: unknown;
 }
 
@@ -305,6 +304,8 @@ export interface Operations {
    * would take long to read.
    */
   readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
+  /** A body that is the document of a subsystem, as `addSubsystem` takes it. */
+  readSubsystem(body: Uint8Array): Promise<object>;
   /** The same of a body with a jobspec. */
   readJobspecBody: DocumentReader["jobspecBody"];
   /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
@@ -323,7 +324,8 @@ export interface Operations {
   /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
   addSubsystem(caller: Caller, subsystem: SubsystemInput): Promise<ClusterView>;
   removeSubsystem(caller: Caller, which: SubsystemRef): Promise<{ readonly revision: number }>;
-  getSubsystem(which: SubsystemRef): Promise<JgfDocument>;
+  /** The text of a JSON Graph Format document. */
+  getSubsystem(which: SubsystemRef): Promise<string>;
   /** Keys told replace, others stay. */
   setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
   /** Tasks that wait for the cluster to take them, oldest first. */

@@ -71,12 +71,23 @@ function countsOf(graph: Graph): Readonly<Record<string, number>> {
   return counts;
 }
 
+const countsByLinks = new WeakMap<Subsystem["links"], number>();
+
+function linkCount(links: Subsystem["links"]): number {
+  let count = countsByLinks.get(links);
+  if (count === undefined) {
+    count = links.values().reduce((sum, own) => sum + own.length, 0);
+    countsByLinks.set(links, count);
+  }
+  return count;
+}
+
 function showSubsystems(subsystems: Iterable<Subsystem>): SubsystemView[] {
   return [...subsystems]
     .map(({ name, vertices, links }) => ({
       name,
       vertices: vertices.length,
-      links: links.values().reduce((count, own) => count + own.length, 0),
+      links: linkCount(links),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

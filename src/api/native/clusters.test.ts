@@ -21,7 +21,8 @@ const selection = {
 const operations = createFakeOperations({
   satisfy: async ({ selection: asked }) =>
     aSatisfied(asked === undefined ? {} : { ever: [large], selection }),
-  getSubsystem: async () => ({ graph: { directed: true, nodes: { [large]: aVertex }, edges: [] } }),
+  getSubsystem: async () =>
+    JSON.stringify({ graph: { directed: true, nodes: { [large]: aVertex }, edges: [] } }),
 });
 const aVertex = { label: "x", metadata: { type: "io" } };
 let grpc: GrpcServer;

@@ -1,4 +1,3 @@
-import type { JgfDocument } from "../../core/graph/jgf.ts";
 import type * as wire from "../../gen/busbar/v1/busbar_pb.ts";
 import { ClusterSchema, ListClustersResponseSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import type * as asked from "../../gen/busbar/v1/cluster_pb.ts";
@@ -141,10 +140,8 @@ export const toClusters = (
   });
 
 /** A document or its text. */
-export const toDocument = (document: JgfDocument | string): asked.GraphDocument =>
-  message(GraphDocumentSchema, {
-    graph: typeof document === "string" ? document : JSON.stringify(document),
-  });
+export const toDocument = (graph: string): asked.GraphDocument =>
+  message(GraphDocumentSchema, { graph });
 
 export const toClusterDeleted = (answer: At): asked.DeleteClusterResponse =>
   message(DeleteClusterResponseSchema, { revision: wide(answer.revision) });

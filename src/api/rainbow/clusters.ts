@@ -92,7 +92,7 @@ export async function registerSubsystem(
     throw refuse.incompleteSubsystem();
   }
   await checkSecret(operations, { cluster, secret });
-  const document = readNodes(nodes);
+  const document = nodes.length > limits.graphInlineBytesMax ? nodes : readNodes(nodes);
   const { subsystems } = await operations.getCluster(cluster);
   if (subsystem === "cluster" || subsystems.some(({ name }) => name === subsystem)) {
     throw refuse.subsystemExists(subsystem, cluster);

@@ -1,20 +1,35 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { type Graph, vertexOf } from "./graph.ts";
+import { runToEnd } from "../../lib/run-to-end.ts";
+import type { Graph } from "./graph.ts";
+import { linkSubsystem } from "./link-subsystem.ts";
 import { isRecord, type Scalar } from "./metadata.ts";
-import { parseSubsystem, type Subsystem } from "./subsystem.ts";
+import { checkSubsystemName, type Subsystem } from "./subsystem.ts";
+import { readSubsystemDraft, type SubsystemDraft } from "./subsystem-draft.ts";
 import { mustBe, quote } from "./vertex-table.ts";
 
 export const isCompatibilitySpec = (document: unknown): boolean =>
   isRecord(document) && document["kind"] === "CompatibilitySpec";
 
+/** A subsystem that a document names itself. */
+export interface NamedDraft {
+  readonly name: string;
+  readonly draft: SubsystemDraft;
+}
+
+/** The same, linked to a graph. */
+export const parseCompatibilitySpec = (document: unknown, graph: Graph): readonly Subsystem[] =>
+  readCompatibilitySpec(document).map(({ name, draft }) =>
+    runToEnd(linkSubsystem(name, draft, graph)),
+  );
+
 /**
  * Reads compspec's compatibility artifact as subsystems of a cluster, one for each name, whose
- * entries hold for every node of `graph`. Each attribute is an entry of type "key=value", as the
+ * entries hold for every node. Each attribute is an entry of type "key=value", as the
  * subsystems that compspec makes have them; and all attributes of a name are the fields of one entry,
  * so that ranges of versions can be asked for.
  */
-export function parseCompatibilitySpec(document: unknown, graph: Graph): readonly Subsystem[] {
+export function readCompatibilitySpec(document: unknown): readonly NamedDraft[] {
   if (!isRecord(document)) throw invalid("document", mustBe("an object", document));
   const { kind, compatibilities } = document;
   if (kind !== "CompatibilitySpec") {
@@ -26,24 +41,16 @@ export function parseCompatibilitySpec(document: unknown, graph: Graph): readonl
   if (compatibilities.length > limits.subsystemsMax) {
     throw invalid("compatibilities", `at most ${limits.subsystemsMax}`);
   }
-  const nodes = nodesOf(graph);
   const attributesByName = new Map<string, Readonly<Record<string, Scalar>>>();
   for (const [at, item] of (compatibilities as readonly unknown[]).entries()) {
     const { name, attributes } = readCompatibility(item, `compatibilities[${at}]`);
     attributesByName.set(name, { ...attributesByName.get(name), ...attributes });
   }
-  return [...attributesByName].map(([name, attributes]) =>
-    parseSubsystem(name, documentOf(name, attributes, nodes), graph),
-  );
-}
-
-/** Where nothing is called a node the roots stand for all that is inside them. */
-function nodesOf(graph: Graph): readonly string[] {
-  const isNode = (_: string, at: number): boolean =>
-    graph.kinds[graph.kindOf[at] ?? -1]?.type === "node";
-  const nodes = graph.ids.filter(isNode);
-  if (nodes.length > 0) return nodes;
-  return graph.ids.filter((_, at) => vertexOf(graph, at).inside === undefined);
+  return [...attributesByName].map(([name, attributes]) => {
+    checkSubsystemName(name);
+    const draft = readSubsystemDraft(documentOf(name, attributes));
+    return { name, draft: { ...draft, links: { kind: "all-nodes" } } };
+  });
 }
 
 function readCompatibility(
@@ -66,11 +73,7 @@ function readCompatibility(
 }
 
 /** Numbered as compspec does: the root is "os0", of the type of its name. */
-function documentOf(
-  name: string,
-  attributes: Readonly<Record<string, Scalar>>,
-  nodes: readonly string[],
-): unknown {
+function documentOf(name: string, attributes: Readonly<Record<string, Scalar>>): unknown {
   const { size: _size, unit: _unit, type: _type, ...fields } = attributes;
   const metadata = [
     { type: name, ...fields },
@@ -78,8 +81,5 @@ function documentOf(
   ];
   const idOf = (at: number): string => `${name}${at}`;
   const vertices = metadata.map((own, at) => [idOf(at), { label: idOf(at), metadata: own }]);
-  const edges = nodes.flatMap((source) =>
-    metadata.map((_, at) => ({ source, target: idOf(at), relation: "contains" })),
-  );
-  return { graph: { nodes: Object.fromEntries(vertices) as unknown, edges } };
+  return { graph: { nodes: Object.fromEntries(vertices) as unknown } };
 }

@@ -1,5 +1,7 @@
 import { invalid } from "../../lib/errors.ts";
+import { runToEnd } from "../../lib/run-to-end.ts";
 import { limits } from "../../limits.ts";
+import { SLICE } from "./joined-texts.ts";
 import { type Kind, metadataOf, shorten, type VertexTable } from "./vertex-table.ts";
 
 /**
@@ -152,12 +154,21 @@ const numbersByGraph = new WeakMap<Graph, Map<string, number>>();
 
 /** The vertex with this id, or undefined. */
 export function vertexNumber(graph: Graph, id: string): number | undefined {
-  let numbers = numbersByGraph.get(graph);
-  if (numbers === undefined) {
-    numbers = new Map(graph.ids.map((known, number) => [known, number]));
-    numbersByGraph.set(graph, numbers);
+  const known = numbersByGraph.get(graph);
+  if (known !== undefined) return known.get(id);
+  runToEnd(indexIds(graph));
+  return numbersByGraph.get(graph)?.get(id);
+}
+
+/** Makes what `vertexNumber` looks in, unless it is there. Yields between slices. */
+export function* indexIds(graph: Graph): Generator<undefined, void> {
+  if (numbersByGraph.has(graph)) return;
+  const numbers = new Map<string, number>();
+  for (let at = 0; at < graph.ids.length; at++) {
+    if (at % SLICE === SLICE - 1) yield;
+    numbers.set(graph.ids[at] ?? "", at);
   }
-  return numbers.get(id);
+  numbersByGraph.set(graph, numbers);
 }
 
 export interface Vertex {

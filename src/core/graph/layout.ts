@@ -1,8 +1,10 @@
+import { runToEnd } from "../../lib/run-to-end.ts";
 import { limits } from "../../limits.ts";
 import { type Graph, NO_PARENT } from "./graph.ts";
+import { SLICE } from "./joined-texts.ts";
 import { canonicalJson } from "./metadata.ts";
 import type { Scalars } from "./requirement.ts";
-import type { Subsystem } from "./subsystem.ts";
+import type { Subsystem, SubsystemVertex } from "./subsystem.ts";
 
 /** Vertices with the same of everything that can be asked for, all that is inside included. */
 export interface Shape {
@@ -47,22 +49,39 @@ export interface Layout {
 
 export const TOP_TYPE = -1;
 
-/** Of graphs without subsystems, made where they were read: a million vertices take a while. */
+type Subsystems = ReadonlyMap<string, Subsystem>;
+
+/** The newest of each graph, made before it is asked for: a million vertices take a while. */
 const kept = new WeakMap<Graph, Layout>();
 
-/** Remembers the layout of a graph without subsystems. */
+/** Remembers the layout of a graph and its subsystems. */
 export function keepLayout(layout: Layout): void {
   kept.set(layout.graph, layout);
 }
 
-export function layOut(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): Layout {
-  const known = subsystems.size === 0 ? kept.get(graph) : undefined;
-  if (known !== undefined) return known;
+export function layOut(graph: Graph, subsystems: Subsystems): Layout {
+  const known = kept.get(graph);
+  if (known !== undefined && areSame(known.subsystems, subsystems)) return known;
+  return runToEnd(layOutSlices(graph, subsystems));
+}
+
+/** Makes the layout that `layOut` is going to be asked for. Yields between slices. */
+export function* prepareLayout(graph: Graph, subsystems: Subsystems): Generator<undefined, Layout> {
+  const layout = yield* layOutSlices(graph, subsystems);
+  keepLayout(layout);
+  return layout;
+}
+
+const areSame = (one: Subsystems, other: Subsystems): boolean =>
+  one.size === other.size &&
+  one.entries().every(([name, subsystem]) => other.get(name) === subsystem);
+
+function* layOutSlices(graph: Graph, subsystems: Subsystems): Generator<undefined, Layout> {
   const names = [...new Set(graph.kinds.map(({ type }) => type))].sort();
   const types = new Map(names.map((type, number) => [type, number]));
-  const links = linkSetsOf(graph, subsystems);
+  const links = yield* linkSetsOf(graph, subsystems);
   const folder = new Folder(graph, types, links.setOf, links.sets.length);
-  const { shapes, shapeOf, top } = folder.fold();
+  const { shapes, shapeOf, top } = yield* folder.fold();
   const mostInside = new Float64Array(types.size ** 2);
   for (const { type, inside } of shapes) {
     if (type === TOP_TYPE) continue;
@@ -71,7 +90,7 @@ export function layOut(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>)
       mostInside[at] = Math.max(mostInside[at] ?? 0, inside[inner] ?? 0);
     }
   }
-  const key = keyOf(shapes, names, links.texts);
+  const key = yield* keyOf(shapes, names, links.texts);
   return { graph, subsystems, types, shapes, shapeOf, top, linkSets: links.sets, mostInside, key };
 }
 
@@ -80,23 +99,33 @@ interface LinkSets {
   /** Of each vertex; set 0 is empty. */
   readonly setOf: Int32Array;
   /** Each set by the content of what is linked, never by its ids. */
-  readonly texts: () => string[];
+  readonly texts: () => Generator<undefined, readonly unknown[]>;
 }
 
-function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): LinkSets {
-  const linked: { subsystem: string; scalars: Scalars; text: () => string }[] = [];
+interface Linked {
+  readonly subsystem: string;
+  readonly scalars: Scalars;
+  readonly metadata: SubsystemVertex["metadata"];
+}
+
+function* linkSetsOf(graph: Graph, subsystems: Subsystems): Generator<undefined, LinkSets> {
+  const linked: Linked[] = [];
   const own = new Map<number, number[]>();
+  let count = 0;
   for (const name of [...subsystems.keys()].sort()) {
     const { vertices = [], links = new Map<number, number[]>() } = subsystems.get(name) ?? {};
     const first = linked.length;
     for (const { scalars, metadata } of vertices) {
-      const text = (): string => `${JSON.stringify(name)}${canonicalJson(metadata, name)}`;
-      linked.push({ subsystem: name, scalars, text });
+      if (++count % SLICE === 0) yield;
+      linked.push({ subsystem: name, scalars, metadata });
     }
     for (const [vertex, numbers] of links) {
       const all = own.get(vertex) ?? [];
       for (const number of numbers) all.push(first + number);
       own.set(vertex, all);
+      const before = count;
+      count += 1 + numbers.length;
+      if (isNextSlice(before, count)) yield;
     }
   }
   const members: { readonly above: number; readonly own: readonly number[] }[] = [
@@ -108,6 +137,9 @@ function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): L
     const parent = graph.parentOf[vertex] ?? NO_PARENT;
     const above = parent === NO_PARENT ? 0 : (setOf[parent] ?? 0);
     const mine = own.get(vertex)?.sort((a, b) => a - b);
+    const before = count;
+    count += 1 + (mine?.length ?? 0);
+    if (isNextSlice(before, count)) yield;
     if (mine === undefined) {
       setOf[vertex] = above;
       continue;
@@ -117,7 +149,11 @@ function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): L
     if (number === undefined) known.set(name, (number = members.push({ above, own: mine }) - 1));
     setOf[vertex] = number;
   }
-  const sets = members.map(({ above, own: numbers }) => {
+  const sets: LinkSet[] = [];
+  for (const { above, own: numbers } of members) {
+    const before = count;
+    count += 1 + numbers.length;
+    if (isNextSlice(before, count)) yield;
     const bySubsystem = new Map<string, Scalars[]>();
     for (const number of numbers) {
       const { subsystem = "", scalars } = linked[number] ?? {};
@@ -125,13 +161,30 @@ function linkSetsOf(graph: Graph, subsystems: ReadonlyMap<string, Subsystem>): L
       if (scalars !== undefined) list.push(scalars);
       bySubsystem.set(subsystem, list);
     }
-    return { above, own: bySubsystem };
-  });
-  const texts = (): string[] =>
-    members.map(({ above, own: numbers }) =>
-      [above, ...numbers.map((number) => linked[number]?.text() ?? "")].join("\n"),
-    );
-  return { sets, setOf, texts };
+    sets.push({ above, own: bySubsystem });
+  }
+  return { sets, setOf, texts: () => textsOf(members, linked) };
+}
+
+const isNextSlice = (before: number, count: number): boolean =>
+  Math.floor(before / SLICE) < Math.floor(count / SLICE);
+
+/** What is linked, each content once, and the numbers of each set's. */
+function* textsOf(
+  members: readonly { readonly above: number; readonly own: readonly number[] }[],
+  linked: readonly Linked[],
+): Generator<undefined, readonly unknown[]> {
+  const numbers = new Map<string, number>();
+  const numberOf: number[] = [];
+  for (const { subsystem, metadata } of linked) {
+    if (numberOf.length % limits.verticesPerSliceMax === limits.verticesPerSliceMax - 1) yield;
+    const text = `${JSON.stringify(subsystem)}${canonicalJson(metadata, subsystem)}`;
+    const known = numbers.get(text) ?? numbers.size;
+    numbers.set(text, known);
+    numberOf.push(known);
+  }
+  const sets = members.map(({ above, own }) => [above, ...own.map((each) => numberOf[each])]);
+  return [[...numbers.keys()], sets];
 }
 
 /** Gives vertices their shapes, from the inside out. */
@@ -158,10 +211,14 @@ class Folder {
     this.#nothingInside = new Float64Array(types.size);
   }
 
-  fold(): { shapes: readonly Shape[]; shapeOf: Int32Array; top: number } {
+  *fold(): Generator<
+    undefined,
+    { readonly shapes: readonly Shape[]; readonly shapeOf: Int32Array; readonly top: number }
+  > {
     const { endOf, kindOf } = this.#graph;
     const shapeOf = new Int32Array(kindOf.length);
     for (let vertex = kindOf.length - 1; vertex >= 0; vertex--) {
+      if (vertex % SLICE === SLICE - 1) yield;
       const [kind, linkSet] = [kindOf[vertex] ?? 0, this.#linkSetOf[vertex] ?? 0];
       const end = endOf[vertex] ?? 0;
       shapeOf[vertex] =
@@ -226,14 +283,14 @@ class Folder {
   }
 }
 
-function keyOf(
+function* keyOf(
   shapes: readonly Shape[],
   types: readonly string[],
-  linkTexts: () => string[],
-): string | undefined {
+  linkTexts: LinkSets["texts"],
+): Generator<undefined, string | undefined> {
   if (shapes.length > limits.sharedShapesMax) return undefined;
   const rows = shapes.map(({ type, size, unit, linkSet, children, counts }) =>
     [type, size, JSON.stringify(unit), linkSet, children.join(","), counts.join(",")].join(" "),
   );
-  return JSON.stringify([types, rows, linkTexts()]);
+  return JSON.stringify([types, rows, yield* linkTexts()]);
 }

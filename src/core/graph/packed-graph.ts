@@ -1,14 +1,9 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Graph } from "./graph.ts";
+import { type JoinedTexts, joinTexts, shareTexts, SLICE, splitTexts } from "./joined-texts.ts";
 import { keepLayout, type Layout, layOut } from "./layout.ts";
 import { encodeGraph, keepEncoded } from "./rows.ts";
-
-/** Texts one behind the other: a million small strings are slow to hand from thread to thread. */
-interface JoinedTexts {
-  readonly text: string;
-  readonly lengths: Int32Array;
-}
 
 /** A graph as it crosses between threads, with all that would take long to make of it again. */
 export interface PackedGraph extends Pick<Graph, "kinds" | "kindOf" | "parentOf" | "endOf"> {
@@ -41,39 +36,29 @@ export function packGraph(graph: Graph): PackedGraph {
         "in type, size or what they contain",
     );
   }
-  const numbers = new Map<string, number>();
-  const extraOf = Int32Array.from(graph.extras, (extra) => {
-    if (extra === undefined) return -1;
-    const known = numbers.get(extra);
-    if (known !== undefined) return known;
-    numbers.set(extra, numbers.size);
-    return numbers.size - 1;
-  });
+  const { texts: extras, textOf: extraOf } = shareTexts(graph.extras);
   const { kinds, kindOf, parentOf, endOf } = graph;
   return {
     kinds,
     kindOf,
     parentOf,
     endOf,
-    ids: join(graph.ids),
+    ids: joinTexts(graph.ids),
     labelled: Int32Array.from(graph.labels.keys()),
-    labels: join([...graph.labels.values()]),
-    extras: join([...numbers.keys()]),
+    labels: joinTexts([...graph.labels.values()]),
+    extras,
     extraOf,
     encoded: encodeGraph(graph),
     layout,
   };
 }
 
-/** Vertices that are adopted before others have their turn. */
-const SLICE = 20_000;
-
 /** The graph again, in slices: whoever takes the next one may let others do something before. */
 export function* adoptGraph(packed: PackedGraph): Generator<undefined, Graph> {
   const { kinds, kindOf, parentOf, endOf, labelled, extraOf, encoded, layout } = packed;
-  const ids = yield* split(packed.ids);
-  const texts = yield* split(packed.labels);
-  const extras = yield* split(packed.extras);
+  const ids = yield* splitTexts(packed.ids);
+  const texts = yield* splitTexts(packed.labels);
+  const extras = yield* splitTexts(packed.extras);
   const labels = new Map<number, string>();
   for (let at = 0; at < labelled.length; at++) {
     if (at % SLICE === SLICE - 1) yield;
@@ -104,20 +89,3 @@ export const transferOf = (packed: PackedGraph): ArrayBuffer[] =>
     packed.extraOf,
     packed.layout.shapeOf,
   ].map(({ buffer }) => buffer as ArrayBuffer);
-
-const join = (texts: readonly string[]): JoinedTexts => ({
-  text: texts.join(""),
-  lengths: Int32Array.from(texts, ({ length }) => length),
-});
-
-function* split({ text, lengths }: JoinedTexts): Generator<undefined, readonly string[]> {
-  const texts: string[] = [];
-  let from = 0;
-  for (let at = 0; at < lengths.length; at++) {
-    if (at % SLICE === SLICE - 1) yield;
-    const to = from + (lengths[at] ?? 0);
-    texts.push(text.slice(from, to));
-    from = to;
-  }
-  return texts;
-}

@@ -1,7 +1,10 @@
+import { runToEnd } from "../../lib/run-to-end.ts";
+import { limits } from "../../limits.ts";
 import type { Graph } from "./graph.ts";
 import { scalarsOf } from "./metadata.ts";
 import type { Condition, ResourceChoice, ResourceRequest } from "./request.ts";
 import type { Subsystem } from "./subsystem.ts";
+import { TextSlices } from "./text-slices.ts";
 import type { Kind } from "./vertex-table.ts";
 
 /**
@@ -68,7 +71,11 @@ export function decodeGraph(text: string): Graph {
   };
 }
 
-type StoredVertex = readonly [id: string, label: string, metadata: Record<string, unknown>];
+type StoredVertex = readonly [
+  id: string,
+  label: string,
+  metadata: Readonly<Record<string, unknown>>,
+];
 
 interface StoredSubsystem {
   readonly name: string;
@@ -77,14 +84,41 @@ interface StoredSubsystem {
   readonly inner: readonly (readonly [number, number])[];
 }
 
-export function encodeSubsystem({ name, vertices, links, inner }: Subsystem): string {
-  const stored: StoredSubsystem = {
-    name,
-    vertices: vertices.map(({ id, label, metadata }) => [id, label, metadata]),
-    links: [...links],
-    inner,
-  };
-  return JSON.stringify(stored);
+/** The same for subsystems. */
+const keptSubsystems = new WeakMap<Subsystem, string>();
+
+export function encodeSubsystem(subsystem: Subsystem): string {
+  if (!keptSubsystems.has(subsystem)) runToEnd(prepareSubsystemRow(subsystem));
+  const known = keptSubsystems.get(subsystem) ?? "";
+  keptSubsystems.delete(subsystem);
+  return known;
+}
+
+/** Makes the row before it is asked for. Yields between slices: it may have many megabytes. */
+export function* prepareSubsystemRow(subsystem: Subsystem): Generator<undefined, void> {
+  const { name, vertices, links, inner } = subsystem;
+  const [nodes, edges, own] = [new TextSlices(), new TextSlices(), new TextSlices()];
+  for (const { id, label, metadata } of vertices) {
+    if (nodes.isSliceFull) yield;
+    nodes.add(JSON.stringify([id, label, metadata] satisfies StoredVertex));
+  }
+  let numbers = 0;
+  for (const link of links) {
+    numbers += link[1].length;
+    if (edges.isSliceFull || numbers > limits.linksPerSliceMax) {
+      yield;
+      numbers = 0;
+    }
+    edges.add(JSON.stringify(link));
+  }
+  for (const pair of inner) {
+    if (own.isSliceFull) yield;
+    own.add(JSON.stringify(pair));
+  }
+  const row =
+    `{"name":${JSON.stringify(name)},"vertices":[${nodes.end()}],` +
+    `"links":[${edges.end()}],"inner":[${own.end()}]}`;
+  keptSubsystems.set(subsystem, row);
 }
 
 export function decodeSubsystem(text: string): Subsystem {

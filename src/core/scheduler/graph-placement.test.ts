@@ -241,7 +241,7 @@ describe("clusters that pull", () => {
     const id = clusterId("blue");
     const graph = world.state.clusters.graphs.graph(id);
     const subsystem = parseSubsystem("io", aDocument({ io0: "shm" }, [["1", "io0"]]), graph);
-    world.do({ kind: "put-subsystem", id, subsystem, graph });
+    world.do({ kind: "put-subsystems", id, subsystems: [subsystem], graph });
     expect(plan(world)).toEqual(["cluster blue"]);
   });
 

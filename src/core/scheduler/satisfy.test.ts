@@ -22,7 +22,7 @@ function addIo(world: World, name: string): void {
   const id = clusterId(name);
   const graph = world.state.clusters.graphs.graph(id);
   const subsystem = parseSubsystem("io", aDocument({ io0: "shm" }, [["1", "io0"]]), graph);
-  world.do({ kind: "put-subsystem", id, subsystem, graph });
+  world.do({ kind: "put-subsystems", id, subsystems: [subsystem], graph });
 }
 
 const say = (world: World, name: string, patch: Record<string, unknown>): void =>

@@ -1,5 +1,6 @@
 import type { Counter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
+import type { Relinked } from "../graph/link-subsystem.ts";
 import type { Subsystem } from "../graph/subsystem.ts";
 import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
@@ -156,16 +157,19 @@ export type Command =
       readonly graph: Graph;
       /** Whether one that is there already gets the new graph. */
       readonly isUpdate: boolean;
+      /** Its subsystems, linked to the new graph beforehand: that takes long for large ones. */
+      readonly relinked?: Relinked | undefined;
       /** Of what the new cluster may show, and who may: in one change, or not at all. */
       readonly credentials?: { readonly hashes: ClusterHashes; readonly by: string };
       readonly nowMs: number;
     }
   | { readonly kind: "remove-cluster"; readonly id: ClusterId; readonly nowMs: number }
   | {
-      readonly kind: "put-subsystem";
+      /** All or none. */
+      readonly kind: "put-subsystems";
       readonly id: ClusterId;
-      readonly subsystem: Subsystem;
-      /** That it was read for. */
+      readonly subsystems: readonly Subsystem[];
+      /** That they were read for. */
       readonly graph: Graph;
     }
   | { readonly kind: "declare-software"; readonly row: DeclaredSoftware }

@@ -3,7 +3,7 @@ import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
 import { cancelJob } from "./decide/cancel-job.ts";
 import {
   declareSoftware,
-  putSubsystem,
+  putSubsystems,
   registerCluster,
   removeCluster,
   removeSubsystem,
@@ -63,8 +63,8 @@ function decideAny(state: State, command: Command): Decision {
       return registerCluster(state, command);
     case "remove-cluster":
       return removeCluster(state, command);
-    case "put-subsystem":
-      return putSubsystem(state, command);
+    case "put-subsystems":
+      return putSubsystems(state, command);
     case "declare-software":
       return declareSoftware(state, command);
     case "remove-subsystem":

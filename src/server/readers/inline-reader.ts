@@ -1,4 +1,5 @@
 import { toError } from "../../core/jobspec/problems.ts";
+import { ReadSubsystems } from "../../core/graph/read-subsystems.ts";
 import { invariant } from "../../lib/invariant.ts";
 import type { DocumentReader, ReadJobspecBody } from "../../ports/document-reader.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";
@@ -39,6 +40,15 @@ export function toReader(tasks: TaskReader): DocumentReader {
       return graph;
     },
     registration: (body) => readGraph({ kind: "registration", body }),
+    async subsystem(document) {
+      const read = await tasks.read(
+        typeof document === "string"
+          ? { kind: "subsystem", text: document }
+          : { kind: "subsystem-body", body: document },
+      );
+      invariant(read.kind === "subsystem", "a subsystem was asked for");
+      return new ReadSubsystems(read.drafts);
+    },
     room: (kind, bytes) => tasks.room(kind, bytes),
     get waiting() {
       return tasks.waiting();

@@ -1,4 +1,5 @@
 import type { PackedGraph } from "../../core/graph/packed-graph.ts";
+import type { PackedSubsystem } from "../../core/graph/packed-subsystem.ts";
 import type { CheckedJobspec } from "../../core/jobspec/parse.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 
@@ -13,6 +14,14 @@ export type ThreadAnswer =
       readonly kind: "graph";
       readonly packed: PackedGraph | undefined;
       readonly fields: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: "subsystem";
+      /** The name is undefined when the document does not say it. */
+      readonly drafts: readonly {
+        readonly name: string | undefined;
+        readonly packed: PackedSubsystem;
+      }[];
     }
   /** An AppError: errors lose their class and their fields between threads. */
   | {

@@ -1,6 +1,7 @@
 import type { Graph } from "../../core/graph/graph.ts";
-import { parseGraph, parseGraphText } from "../../core/graph/jgf.ts";
+import { parseGraph, parseGraphText, parseJson } from "../../core/graph/jgf.ts";
 import { isRecord } from "../../core/graph/metadata.ts";
+import { draftsOf } from "../../core/graph/read-subsystems.ts";
 import type { CheckedJobspec } from "../../core/jobspec/parse.ts";
 import { checkJobspec } from "../../core/jobspec/parse.ts";
 import { invalid } from "../../lib/errors.ts";
@@ -12,7 +13,9 @@ export type DocumentTask =
   | { readonly kind: "jobspec"; readonly text: string }
   | { readonly kind: "jobspec-body"; readonly body: Uint8Array }
   | { readonly kind: "graph"; readonly text: string }
-  | { readonly kind: "registration"; readonly body: Uint8Array };
+  | { readonly kind: "registration"; readonly body: Uint8Array }
+  | { readonly kind: "subsystem"; readonly text: string }
+  | { readonly kind: "subsystem-body"; readonly body: Uint8Array };
 
 export type ReadDocument =
   | {
@@ -24,7 +27,8 @@ export type ReadDocument =
       readonly kind: "graph";
       readonly graph: Graph | undefined;
       readonly fields: Readonly<Record<string, unknown>>;
-    };
+    }
+  | { readonly kind: "subsystem"; readonly drafts: ReturnType<typeof draftsOf> };
 
 /** Throws AppError that tells what is wrong. */
 export function readDocument(task: DocumentTask): ReadDocument {
@@ -37,6 +41,10 @@ export function readDocument(task: DocumentTask): ReadDocument {
       return { kind: "graph", graph: parseGraphText(task.text), fields: {} };
     case "registration":
       return readRegistration(task.body);
+    case "subsystem":
+      return { kind: "subsystem", drafts: draftsOf(parseJson(task.text)) };
+    case "subsystem-body":
+      return { kind: "subsystem", drafts: draftsOf(parseBody(task.body)) };
   }
 }
 

@@ -1,6 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { packGraph, transferOf } from "../../core/graph/packed-graph.ts";
+import { packSubsystem, transferOfSubsystem } from "../../core/graph/packed-subsystem.ts";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import type { ThreadAnswer } from "./messages.ts";
@@ -27,6 +28,14 @@ function answerTo(task: DocumentTask): readonly [ThreadAnswer, ArrayBuffer[]] {
   try {
     const read = readDocument(task);
     if (read.kind === "jobspec") return [read, []];
+    if (read.kind === "subsystem") {
+      const drafts = read.drafts.map((each) => {
+        const [name, draft] = "draft" in each ? [each.name, each.draft] : [undefined, each];
+        return { name, packed: packSubsystem(draft) };
+      });
+      const transfer = drafts.flatMap(({ packed }) => transferOfSubsystem(packed));
+      return [{ kind: "subsystem", drafts }, transfer];
+    }
     const packed = read.graph && packGraph(read.graph);
     const answer = { kind: "graph", packed, fields: read.fields } as const;
     return [answer, packed === undefined ? [] : transferOf(packed)];

@@ -2,8 +2,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "../../../tests/support/fake-clock.ts";
 import { parseGraph, parseGraphText } from "../../core/graph/jgf.ts";
 import { layOut } from "../../core/graph/layout.ts";
-import { encodeGraph } from "../../core/graph/rows.ts";
+import { parseCompatibilitySpec } from "../../core/graph/compatibility-spec.ts";
+import { linkSubsystem } from "../../core/graph/link-subsystem.ts";
+import { decodeSubsystem, encodeGraph, encodeSubsystem } from "../../core/graph/rows.ts";
+import { parseSubsystem, renderSubsystemJgf, toSubsystemJgf } from "../../core/graph/subsystem.ts";
 import { parseJobspec } from "../../core/jobspec/parse.ts";
+import { runToEnd } from "../../lib/run-to-end.ts";
 import { limits } from "../../limits.ts";
 import type { DocumentReader } from "../../ports/document-reader.ts";
 import { createInlineReader } from "./inline-reader.ts";
@@ -17,6 +21,9 @@ beforeEach(() => {
   reader = createThreadReader(clock);
 });
 afterEach(() => reader.close());
+
+const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
 
 const aJobspec = (tasks: number): string =>
   JSON.stringify({
@@ -84,6 +91,49 @@ test("a registration brings its other fields, whatever form the graph has", asyn
     expect(read.fields).toEqual({ name: "blue", update: true });
     expect(read.graph?.ids).toHaveLength(8_001);
   }
+});
+
+/** Packages with labels, metadata and versions; each node of `aGraph(count)` has two of them. */
+function aSubsystem(count: number) {
+  const nodes: Record<string, object> = {};
+  const edges: object[] = [];
+  for (let at = 0; at < count; at++) {
+    const metadata = { type: `package${at % 7}`, version: `1.${at}`, attributes: { at: at % 3 } };
+    nodes[`p${at}`] = at % 2 === 0 ? { metadata } : { label: `package ${at}`, metadata };
+    edges.push({ source: `n${at}`, target: `p${at}`, relation: "contains" });
+    edges.push({ source: `n${at}`, target: `p${(at * 5) % count}`, relation: "contains" });
+    edges.push({ source: `p${at}`, target: `n${at}`, relation: "in" });
+    if (at > 0) edges.push({ source: `p${at}`, target: "p0", relation: "contains" });
+  }
+  return { graph: { nodes, edges } };
+}
+
+test("a subsystem from elsewhere is the same subsystem, with its row", async () => {
+  const graph = parseGraph(aGraph(3_000));
+  const document = aSubsystem(3_000);
+  const own = parseSubsystem("spack", document, graph);
+  const text = JSON.stringify(document);
+  expect(text.length).toBeGreaterThan(limits.graphInlineBytesMax);
+  for (const given of [text, Buffer.from(text)]) {
+    const [one] = (await reader.subsystem(given)).named("spack");
+    if (one === undefined) throw new Error("nothing was read");
+    const read = runToEnd(linkSubsystem(one.name, one.draft, graph));
+    expect(read).toEqual(own);
+    expect(decodeSubsystem(encodeSubsystem(read))).toEqual(own);
+    const rendered = runToEnd(renderSubsystemJgf(read, graph));
+    expect(JSON.parse(rendered)).toEqual(toSubsystemJgf(own, graph));
+  }
+});
+
+test("compspec's artifact from elsewhere describes several subsystems of all nodes", async () => {
+  const graph = parseGraph(aGraph(20));
+  const attributes = Object.fromEntries(times(250, (at) => [`key${at}`, "x".repeat(40)]));
+  const compatibilities = times(12, (at) => ({ name: `of${at}-`, attributes }));
+  const document = { kind: "CompatibilitySpec", compatibilities };
+  const drafts = (await reader.subsystem(JSON.stringify(document))).named("ignored");
+  const read = drafts.map(({ name, draft }) => runToEnd(linkSubsystem(name, draft, graph)));
+  expect(read).toEqual(parseCompatibilitySpec(document, graph));
+  expect(read[0]?.links.size).toBe(20);
 });
 
 test("a graph in which no vertex is like another is refused", async () => {

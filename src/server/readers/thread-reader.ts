@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { adoptGraph } from "../../core/graph/packed-graph.ts";
+import { adoptSubsystem } from "../../core/graph/packed-subsystem.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -50,6 +51,14 @@ async function toRead(answer: ThreadAnswer): Promise<ReadDocument> {
     case "graph": {
       const graph = answer.packed && (await inSlices(adoptGraph(answer.packed)));
       return { kind: "graph", graph, fields: answer.fields };
+    }
+    case "subsystem": {
+      const drafts = [];
+      for (const { name, packed } of answer.drafts) {
+        const draft = await inSlices(adoptSubsystem(packed));
+        drafts.push(name === undefined ? draft : { name, draft });
+      }
+      return { kind: "subsystem", drafts };
     }
     case "refused": {
       const { code, message, field } = answer;

@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import type { StateValue } from "../../../core/graph/cluster-state.ts";
 import {
   amounts,
@@ -86,7 +85,6 @@ export const Clusters = object({ clusters: list(named(Cluster)), revision: revis
 /** Sent as it is. */
 /** Sent as the text it is. */
 export const GraphText = Type.Unsafe<string>({ type: "object", description: DOCUMENT });
-export const GraphDocument = Type.Unsafe<JgfDocument>({ type: "object", description: DOCUMENT });
 
 export const RegisterBody = object({
   name: text("Name of the cluster"),

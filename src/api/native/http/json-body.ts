@@ -11,7 +11,13 @@ import type { App } from "./typebox-provider.ts";
 /** Where a body holds a graph beside a few words. */
 export const REGISTER_PATH = "/v1/clusters";
 
-type Readers = Pick<Operations, "readRegistration" | "readJobspecBody" | "roomFor">;
+/** Where a body is a document by itself. */
+export const SUBSYSTEM_PATH = "/v1/clusters/:name/subsystems/:subsystem";
+
+type Readers = Pick<
+  Operations,
+  "readSubsystem" | "readRegistration" | "readJobspecBody" | "roomFor"
+>;
 
 interface LargeBody {
   readonly kind: DocumentKind;
@@ -35,6 +41,7 @@ const LARGE: ReadonlyMap<string, LargeBody> = new Map([
     REGISTER_PATH,
     { kind: "graph", read: (operations, bytes) => operations.readRegistration(bytes) },
   ],
+  [SUBSYSTEM_PATH, { kind: "graph", read: (operations, bytes) => operations.readSubsystem(bytes) }],
   ["/v1/jobspecs", withJobspec],
   ["/v1/jobspecs/try", withJobspec],
   ["/v1/satisfy", withJobspec],

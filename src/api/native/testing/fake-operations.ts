@@ -1,3 +1,4 @@
+import type { Jobspec } from "../../../core/jobspec/model.ts";
 import { parseJobspec } from "../../../core/jobspec/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { toJobSpec } from "../../../core/model/job-spec.ts";
@@ -18,6 +19,9 @@ export interface FakeOperations extends Operations {
   /** What it was asked last. */
   last(): Asked | undefined;
 }
+
+const shown = (jobspec: string | Jobspec): string =>
+  typeof jobspec === "string" ? jobspec : "read already";
 
 export function createFakeOperations(overrides: Partial<Operations> = {}): FakeOperations {
   const asked: Asked[] = [];
@@ -65,7 +69,7 @@ function basics(): Operations {
     },
     submitJobspec: async (_, { jobspec, common, allowUnsatisfiable = false }) => ({
       jobs: [
-        { id: "7", existed: false, name: `${common?.group ?? "default"} ${String(jobspec)}` },
+        { id: "7", existed: false, name: `${common?.group ?? "default"} ${shown(jobspec)}` },
         ...(allowUnsatisfiable ? [{ id: "8", existed: true, name: "more" }] : []),
       ],
       revision,
@@ -74,7 +78,7 @@ function basics(): Operations {
       jobs: [
         {
           name:
-            ask.kind === "jobs" ? ([...ask.jobs][0]?.spec.name ?? "") : String(ask.jobspec.jobspec),
+            ask.kind === "jobs" ? ([...ask.jobs][0]?.spec.name ?? "") : shown(ask.jobspec.jobspec),
           tasks: 3,
           placements: [
             { index: 0, cluster: "local", node: "n1" },
@@ -155,6 +159,7 @@ function basics(): Operations {
       const { jobspec, ...fields } = JSON.parse(text) as { readonly jobspec: string };
       return { fields, jobspec: parseJobspec(jobspec) };
     },
+    readSubsystem: async (body) => JSON.parse(new TextDecoder().decode(body)) as object,
     roomFor: async () => undefined,
     readJobspec: async (text) => parseJobspec(text),
     readRegistration: async (body) =>
@@ -180,7 +185,7 @@ function basics(): Operations {
     },
     getSubsystem: async ({ cluster, name }) => {
       find(clusters, "cluster", cluster);
-      return aGraph(name);
+      return JSON.stringify(aGraph(name));
     },
     setClusterState: async (_, { cluster }) => ({
       ...find(clusters, "cluster", cluster),

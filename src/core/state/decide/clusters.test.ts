@@ -28,7 +28,7 @@ function register(world: World, graph = aGraph(), isUpdate = false): Graph {
 function addIo(world: World, graph: Graph, vertex = "1"): void {
   const document = aDocument({ io0: "shm" }, [[vertex, "io0"]]);
   const subsystem = parseSubsystem("io", document, graph);
-  world.do({ kind: "put-subsystem", id: BLUE, subsystem, graph });
+  world.do({ kind: "put-subsystems", id: BLUE, subsystems: [subsystem], graph });
 }
 
 const setState = (world: World, patch: Record<string, unknown>): void =>
@@ -110,7 +110,7 @@ describe("registered clusters", () => {
     const graph = register(world);
     for (let at = 0; at < limits.subsystemsMax; at++) {
       const subsystem = parseSubsystem(`s${at}`, aDocument({ x: "y" }), graph);
-      world.do({ kind: "put-subsystem", id: BLUE, subsystem, graph });
+      world.do({ kind: "put-subsystems", id: BLUE, subsystems: [subsystem], graph });
     }
     expect(() => addIo(world, graph)).toThrow("subsystems already");
   });

@@ -1,8 +1,8 @@
 import { AppError } from "../../../lib/errors.ts";
+import { runToEnd } from "../../../lib/run-to-end.ts";
 import { limits } from "../../../limits.ts";
 import { mergeState } from "../../graph/cluster-state.ts";
-import type { Graph } from "../../graph/graph.ts";
-import { parseSubsystem, type Subsystem, toSubsystemJgf } from "../../graph/subsystem.ts";
+import { relinkAll } from "../../graph/link-subsystem.ts";
 import type { Cluster } from "../../model/cluster.ts";
 import { toHashedCredentials } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
@@ -15,8 +15,9 @@ import { failForGood, withdrawn } from "./end-attempt.ts";
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
   state: State,
-  { id, graph, isUpdate, credentials, nowMs }: CommandOf<"register-cluster">,
+  command: CommandOf<"register-cluster">,
 ): Decision<undefined> {
+  const { id, graph, isUpdate, credentials, nowMs } = command;
   const known = state.clusters.get(id);
   if (known?.kind === "managed") {
     throw new AppError(
@@ -44,7 +45,7 @@ export function registerCluster(
     changes.push({ table: "cluster", row: { id, kind: "pulling", createdAtMs: nowMs } });
   }
   changes.push({ table: "graph", row: { id, graph } });
-  if (known !== undefined) changes.push(...relinked(state, id, graph));
+  if (known !== undefined) changes.push(...relinkedRows(state, command));
   if (credentials !== undefined) {
     const { hashes, by } = credentials;
     changes.push(...writtenCredentials(toHashedCredentials(id, hashes), { by, nowMs }));
@@ -53,24 +54,14 @@ export function registerCluster(
 }
 
 /** The subsystems of a cluster, linked to vertices of the same ids in its new graph. */
-function relinked(state: State, id: ClusterId, graph: Graph): Change[] {
-  const { graphs } = state.clusters;
-  return [...graphs.subsystems(id).values()].map((subsystem) => ({
-    table: "subsystem",
-    row: { id, subsystem: relink(subsystem, graphs.graph(id), graph) },
-  }));
-}
-
-function relink(subsystem: Subsystem, from: Graph, to: Graph): Subsystem {
-  try {
-    return parseSubsystem(subsystem.name, toSubsystemJgf(subsystem, from), to);
-  } catch (cause) {
-    if (!(cause instanceof AppError)) throw cause;
-    throw new AppError(
-      "conflict",
-      `subsystem ${subsystem.name} does not fit the new graph (${cause.message}); remove it first`,
-    );
-  }
+function relinkedRows(
+  { clusters: { graphs } }: State,
+  { id, graph, relinked }: CommandOf<"register-cluster">,
+): Change[] {
+  const before = graphs.subsystems(id);
+  const isNewest = relinked?.from === before;
+  const { to } = isNewest ? relinked : runToEnd(relinkAll(before, graphs.graph(id), graph));
+  return to.map((subsystem) => ({ table: "subsystem", row: { id, subsystem } }));
 }
 
 export function requireCluster(state: State, id: ClusterId): Cluster {
@@ -134,9 +125,9 @@ function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number):
   ].map((row) => ({ table: "task", row }));
 }
 
-export function putSubsystem(
+export function putSubsystems(
   state: State,
-  { id, subsystem, graph }: CommandOf<"put-subsystem">,
+  { id, subsystems, graph }: CommandOf<"put-subsystems">,
 ): Decision<undefined> {
   const { graphs } = state.clusters;
   requirePulling(state, id);
@@ -144,10 +135,14 @@ export function putSubsystem(
     throw new AppError("conflict", `cluster ${id} got another graph meanwhile; try again`);
   }
   const known = graphs.subsystems(id);
-  if (!known.has(subsystem.name) && known.size >= limits.subsystemsMax) {
+  const added = subsystems.filter(({ name }) => !known.has(name)).length;
+  if (added > 0 && known.size + added > limits.subsystemsMax) {
     throw new AppError("exhausted", `cluster ${id} has ${known.size} subsystems already`);
   }
-  return { changes: [{ table: "subsystem", row: { id, subsystem } }], answer: undefined };
+  const changes = subsystems.map((subsystem): Change => {
+    return { table: "subsystem", row: { id, subsystem } };
+  });
+  return { changes, answer: undefined };
 }
 
 export function removeSubsystem(

@@ -8,7 +8,6 @@ import {
   Clusters,
   CountersBody,
   DocumentBody,
-  GraphDocument,
   GraphText,
   RegisterBody,
   Satisfied,
@@ -18,7 +17,7 @@ import {
 } from "../cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
 import type { HttpHost } from "../host.ts";
-import { jobspecOf, REGISTER_PATH } from "../json-body.ts";
+import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../json-body.ts";
 import { NamePath } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
@@ -32,7 +31,6 @@ const bodyLimit = limits.documentBytesMax;
 const cluster = { 200: named(Cluster), ...failures };
 const removed = { 200: Removed, ...failures };
 const graphText = { 200: GraphText, ...failures };
-const document = { 200: GraphDocument, ...failures };
 
 export function clusterRoutes(app: App, host: HttpHost): void {
   const { operations } = host;
@@ -96,7 +94,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
 }
 
 function subsystemRoutes(app: App, { operations }: HttpHost): void {
-  const path = "/v1/clusters/:name/subsystems/:subsystem";
+  const path = SUBSYSTEM_PATH;
   const which = ({ name, subsystem }: { readonly name: string; readonly subsystem: string }) => ({
     cluster: name,
     name: subsystem,
@@ -118,8 +116,11 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
   );
   app.get(
     path,
-    { schema: { tags, summary: "Show a subsystem", params: SubsystemPath, response: document } },
-    (request) => operations.getSubsystem(which(request.params)),
+    { schema: { tags, summary: "Show a subsystem", params: SubsystemPath, response: graphText } },
+    async (request, reply) => {
+      reply.type("application/json; charset=utf-8");
+      return operations.getSubsystem(which(request.params));
+    },
   );
   app.delete(
     path,
