@@ -72,7 +72,8 @@ export const limits = {
   changeChecksMax: 100_000, // of kinds of nodes, to find what would let one request start
   trialPlacementsMax: 1_000, // tasks that are tried at once
   trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait
-  possibleKnownMax: 10_000, // kinds of requests of which is known whether they could ever be met
+  possibleKnownMax: 50_000, // kinds of requests of which is known whether they could ever be met
+  possibleKnownCharsMax: 16 * MIB, // of what they ask for
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
   returnsMax: 50, // a task that nodes could not start this often fails: it may be what breaks them
   returnsAtOnceMax: 8, // then it waits before it is placed again:
@@ -340,6 +341,11 @@ invariant(
 invariant(
   limits.storeWalIdleBytes < limits.storeWalBytesMax,
   "an idle store must empty its log before a busy one has to",
+);
+invariant(
+  limits.submitJobsMax < limits.possibleKnownMax &&
+    limits.messageBytesMax < limits.possibleKnownCharsMax,
+  "what is found out about the requests of one submission must be known when it is decided",
 );
 invariant(limits.changesPerBatchMax <= limits.storeGroupRowsMax, "a batch must fit a group");
 invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take all connections");

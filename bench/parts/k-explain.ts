@@ -63,6 +63,7 @@ function measure(nodes: number, areAlike: boolean): readonly Measure[] {
     const bounds = {
       candidatesMax: limits.candidatesPerPlacementMax,
       placementsMax: limits.trialPlacementsMax,
+      stepsMax: limits.stepsPerSliceMax,
     };
     const explain = (): unknown => explainPlaces(state, spec, policy);
     const askEvery = (): void => {

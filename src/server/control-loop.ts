@@ -8,6 +8,7 @@ import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import { checkMove } from "../core/state/check-move.ts";
 import { isJobEnded } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
+import { matchWork } from "../core/graph/match-work.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
@@ -62,6 +63,7 @@ export class ControlLoop {
   #isSlicing = false;
   #broken: AppError | undefined = undefined;
   #stopping = false;
+  #isStopped = false;
   #durable: Revision;
   readonly metrics = { commits: 0, commitMsSum: 0, commitMsMax: 0, placements: 0, tasksEnded: 0 };
 
@@ -202,6 +204,7 @@ export class ControlLoop {
         this.#schedule();
       });
     }
+    this.#isStopped = true; // there may be more to place, for the next start
     this.#folder.close();
   }
 
@@ -220,7 +223,7 @@ export class ControlLoop {
   }
 
   #drain(): void {
-    if (this.#broken !== undefined) return;
+    if (this.#broken !== undefined || this.#isStopped) return;
     let more: boolean;
     try {
       this.#decideWaiting();
@@ -328,7 +331,10 @@ export class ControlLoop {
       candidatesMax: limits.candidatesPerPlacementMax,
       wakeChecksMax: limits.wakeChecksPerRoundMax,
     };
+    const firstStep = matchWork.steps;
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
+      // Graphs that take long to compare with requests: others have their turn in between.
+      if (matchWork.steps - firstStep >= limits.stepsPerSliceMax) return true;
       const placement = nextPlacement(this.#state, this.#options.policy, planLimits);
       if (placement === undefined) return fleet.hasImproved;
       for (const change of placeTask(placement, clusters, nowMs)) this.#apply(change);

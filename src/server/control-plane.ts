@@ -135,5 +135,6 @@ async function loadState(store: Store, onRows: (count: number) => void): Promise
   }
   if (mistake !== undefined) throw mistake.error;
   state.finishLoading();
+  state.clusters.graphs.layOutAll();
   return state;
 }

@@ -1,6 +1,8 @@
 import { readValues } from "../core/graph/cluster-state.ts";
 import { isRecord } from "../core/graph/metadata.ts";
+import { graphRequest } from "../core/graph/graph-request.ts";
 import { MatchTotal } from "../core/graph/match-total.ts";
+import { Slicer } from "../core/graph/match-work.ts";
 import { readResourceChoice } from "../core/graph/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../core/jobspec/asked-parts.ts";
 import { checkSelectSize } from "../core/model/select-reader.ts";
@@ -16,6 +18,7 @@ import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
+import { inSlices } from "./in-slices.ts";
 import type { Operations, SatisfyQuery } from "./operations.ts";
 import type { SatisfyView, SelectionView } from "./views.ts";
 
@@ -32,13 +35,13 @@ export function createSatisfyOperation(context: OperationContext): Pick<Operatio
   return {
     async satisfy(query) {
       const asked = await readQuery(query, context);
-      const look = (state: State, revision: number): SatisfyView => ({
-        ...answer(state, asked, pulling, () => random.fraction()),
-        revision,
-      });
-      if (query.isAdvice === true) return loop.peek((state) => look(state, loop.revision));
-      // What clusters that pull have is all that is looked at, unless one of them is chosen.
+      const slices = loop.peek((state) => answer(state, asked, pulling, () => random.fraction()));
+      const answered = await inSlices(slices);
+      if (query.isAdvice === true) return { ...answered, revision: loop.revision };
+      // The answer is given when all that the slices have seen is durable. What clusters that pull
+      // have is all that is looked at, unless one of them is chosen.
       const isOfGraphs = asked.pulling !== undefined && asked.choosing === undefined;
+      const look = (_: State, revision: number): SatisfyView => ({ ...answered, revision });
       return isOfGraphs ? loop.readGraphs(look) : loop.read(look);
     },
   };
@@ -59,13 +62,18 @@ class PullingAnswers {
     { readonly version: string; readonly parts: readonly Known[] }
   >();
 
-  of(state: State, parts: readonly AskedPart[], names: readonly string[] | undefined): Answered[] {
+  *of(
+    state: State,
+    parts: readonly AskedPart[],
+    names: readonly string[] | undefined,
+  ): Generator<undefined, Answered[]> {
     const { clusters } = state;
     const version = `${clusters.version}.${clusters.graphs.version}`;
     let known = this.#known.get(parts);
     if (known?.version !== version) {
-      const total = new MatchTotal();
-      const answers = answerEach(parts, ({ resources }) => pullingAnswers(state, resources, total));
+      const answers = yield* answerEach(state, parts, ({ resources }) =>
+        pullingAnswers(state, resources),
+      );
       known = { version, parts: answers.map((one) => ({ ...one, byName: byName(one) })) };
       this.#known.set(parts, known);
     }
@@ -132,12 +140,13 @@ function toChoosing(
   };
 }
 
-function answer(
+/** Yields between slices. */
+function* answer(
   state: State,
   { parts, choosing, pulling }: Asked,
   known: PullingAnswers,
   random: () => number,
-): Omit<SatisfyView, "revision"> {
+): Generator<undefined, Omit<SatisfyView, "revision">> {
   const answers = parts.length * state.clusters.rows.size;
   if (answers > limits.satisfyAnswersMax) {
     throw new AppError(
@@ -146,7 +155,7 @@ function answer(
         `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
     );
   }
-  const tasks = answerAll(state, parts, pulling, known);
+  const tasks = yield* answerAll(state, parts, pulling, known);
   const ofEach = tasks.map(({ clusters }) => clusters);
   const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
   return {
@@ -157,35 +166,45 @@ function answer(
   };
 }
 
-function answerAll(
+function* answerAll(
   state: State,
   parts: readonly AskedPart[],
   pulling: Asked["pulling"],
   known: PullingAnswers,
-): readonly Answered[] {
+): Generator<undefined, readonly Answered[]> {
   if (parts.length === 0) {
     return [{ name: "anything", clusters: satisfyNothing(state, pulling?.names) }];
   }
-  if (pulling !== undefined) return known.of(state, parts, pulling.names);
-  const total = new MatchTotal();
-  return answerEach(
+  if (pulling !== undefined) return yield* known.of(state, parts, pulling.names);
+  return yield* answerEach(
+    state,
     parts,
-    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes, total).clusters,
+    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes).clusters,
   );
 }
 
 /** Tasks that ask for the same are answered once. */
-function answerEach(
+function* answerEach(
+  state: State,
   parts: readonly AskedPart[],
   answerPart: (part: AskedPart) => readonly ClusterAnswer[],
-): readonly Answered[] {
+): Generator<undefined, readonly Answered[]> {
+  const total = new MatchTotal();
+  const slicer = new Slicer();
   const known = new Map<string, readonly ClusterAnswer[]>();
-  return parts.map((part) => {
+  const answers: Answered[] = [];
+  for (const part of parts) {
     const key = JSON.stringify([part.resources, part.ofNodes]);
     let clusters = known.get(key);
-    if (clusters === undefined) known.set(key, (clusters = answerPart(part)));
-    return { name: part.name, clusters };
-  });
+    if (clusters === undefined) {
+      const { compiled } = graphRequest(part.resources, "resources");
+      yield* state.clusters.graphs.learn(compiled, total, { reasons: true, slicer });
+      clusters = yield* slicer.next(() => total.count(() => answerPart(part)));
+      known.set(key, clusters);
+    }
+    answers.push({ name: part.name, clusters });
+  }
+  return answers;
 }
 
 function inAll(

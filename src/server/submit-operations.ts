@@ -1,4 +1,5 @@
 import { readValues } from "../core/graph/cluster-state.ts";
+import { MatchTotal } from "../core/graph/match-total.ts";
 import { parametersOf } from "../core/jobspec/asked-parts.ts";
 import { type IsSplit, toSubmissions } from "../core/jobspec/to-submissions.ts";
 import type { ResourceChoice } from "../core/graph/request.ts";
@@ -12,7 +13,12 @@ import { isWaiting } from "../core/scheduler/request.ts";
 import { type Trial, tryOut } from "../core/scheduler/trial.ts";
 import type { CommandOf, Submission } from "../core/state/command.ts";
 import { decide } from "../core/state/decide.ts";
-import { isEverPossible, isNothingKnown } from "../core/state/decide/check-possible.ts";
+import {
+  isEverPossible,
+  isNothingKnown,
+  knownPossible,
+  learnPossible,
+} from "../core/state/decide/check-possible.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
@@ -40,17 +46,18 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     submissions: readonly Submission[],
     allowUnsatisfiable: boolean | undefined,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }> => {
+    const state = loop.peek(all);
+    const isAdvice = allowUnsatisfiable === true;
+    await inSlices(learnPossible(state, submissions, { isAdvice }));
     const answer = await loop.submit({
       kind: "submit-jobs",
       submissions,
       by: caller.name,
       nowMs: clock.nowMs(),
-      mustBePossible: allowUnsatisfiable !== true,
+      mustBePossible: !isAdvice,
     });
-    const jobs = loop.peek((state) =>
-      answer.map(({ id, existed }, at) => {
-        return showSubmitted(state, id, { existed, spec: submissions[at]?.spec });
-      }),
+    const jobs = answer.map(({ id, existed }, at) =>
+      showSubmitted(state, id, { existed, spec: submissions[at]?.spec }),
     );
     return { jobs, revision: loop.revision };
   };
@@ -82,12 +89,14 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
             : await readJobspec(ask.jobspec, context);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
-        const run = () =>
-          loop.read((state, revision) => ({ jobs: tryAll(state, command, context), revision }));
+        await inSlices(learnPossible(loop.peek(all), submissions));
+        const run = () => tryInSlices(command, context);
         return ask.kind === "jobs" ? run() : byTask(submissions, run);
       }),
   };
 }
+
+const all = (state: State): State => state;
 
 /** What is found wrong before the loop is asked is a rejection too. */
 const rejecting = async <T>(run: () => Promise<T>): Promise<T> => run();
@@ -160,8 +169,9 @@ async function readJobspec(
 ): Promise<readonly Submission[]> {
   const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
   const own = readValues(parametersOf(jobspec), "attributes.parameter");
+  const total = new MatchTotal(limits.submissionStepsMax);
   const isSplitNow: IsSplit = (forms) =>
-    loop.peek((state) => isSplit(state, forms, common?.placement));
+    total.count(() => loop.peek((state) => isSplit(state, forms, common?.placement)));
   const specs = await inSlices(toSubmissions(jobspec, isSplitNow, own));
   return inSlices(
     checkSubmissions(
@@ -217,26 +227,56 @@ function showSubmitted(
   return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
 }
 
-/** Only what waiting cannot change; the look at all nodes is done once per kind of request. */
+/** Only what waiting cannot change, and what was found out before the jobs were submitted. */
 function warningFor(state: State, spec: JobSpec): string | undefined {
   const request = state.queue.classOf(spec);
   if (request === undefined || !isWaiting(request)) return undefined;
   if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
-  if (isEverPossible(state, spec)) return undefined;
+  if (knownPossible(state, spec) !== false) return undefined;
   return "nothing there is now could ever run it; see busbar explain";
 }
+
+/** Tries all jobs in one slice, because they are placed together, and explains each in its own. */
+async function tryInSlices(
+  command: CommandOf<"submit-jobs">,
+  context: OperationContext,
+): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }> {
+  let jobs: TriedJobView[] | undefined;
+  let unexplained: number[] = [];
+  const revision = await context.loop.readSlices((state) => {
+    if (jobs === undefined) {
+      jobs = tryAll(state, command, context);
+      // Each looks at all nodes: a few tell what there is to know.
+      unexplained = toExplain(jobs).slice(0, limits.trialsExplainedMax);
+    } else {
+      const at = unexplained.shift() ?? 0;
+      const [view, spec] = [jobs[at], command.submissions[at]?.spec];
+      if (view !== undefined && spec !== undefined) {
+        jobs[at] = { ...view, ...explainPlaces(state, spec, context.policy).view };
+      }
+    }
+    return unexplained.length === 0;
+  });
+  return { jobs: jobs ?? [], revision };
+}
+
+const toExplain = (jobs: readonly TriedJobView[]): number[] =>
+  jobs.flatMap(({ isPossible, waiting, reason }, at) =>
+    isPossible && (waiting === 0 || reason !== undefined) ? [] : [at],
+  );
 
 /** Refuses what would be refused, and places what would be placed, and changes nothing. */
 function tryAll(
   state: State,
   command: CommandOf<"submit-jobs">,
   { policy }: OperationContext,
-): readonly TriedJobView[] {
+): TriedJobView[] {
   decide(state, command);
   const specs = command.submissions.map(({ spec }) => spec);
   const bounds = {
     candidatesMax: limits.candidatesPerPlacementMax,
     placementsMax: limits.trialPlacementsMax,
+    stepsMax: limits.stepsPerSliceMax,
   };
   // Those that depend on others do not start now: what they need is not taken from the rest.
   const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
@@ -245,18 +285,22 @@ function tryAll(
     const spec = free[at];
     if (spec !== undefined) trials.set(spec, trial);
   }
-  let explained = 0;
+  const total = new MatchTotal();
   return specs.map((spec) => {
-    const view = showTrial(state, spec, trials.get(spec));
-    if (view.isPossible && (view.waiting === 0 || view.reason !== undefined)) return view;
-    // Each looks at all nodes: a few tell what there is to know.
-    if (++explained > limits.trialsExplainedMax) return view;
-    return { ...view, ...explainPlaces(state, spec, policy).view };
+    const isPossible = total.count(() => isEverPossible(state, spec));
+    return showTrial(state, spec, { trial: trials.get(spec), isPossible });
   });
 }
 
-function showTrial(state: State, spec: JobSpec, trial: Trial | undefined): TriedJobView {
-  const isPossible = isEverPossible(state, spec) || isNothingKnown(state, spec);
+function showTrial(
+  state: State,
+  spec: JobSpec,
+  {
+    trial,
+    isPossible: isEver,
+  }: { readonly trial: Trial | undefined; readonly isPossible: boolean },
+): TriedJobView {
+  const isPossible = isEver || isNothingKnown(state, spec);
   const base = { name: spec.name, isPossible, reasons: [], clusters: [], hints: [] };
   if (trial === undefined) {
     const reason = "waits for the jobs it depends on";

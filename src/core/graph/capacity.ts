@@ -2,6 +2,7 @@ import { conversion, isAtLeast, timesIn } from "./amount.ts";
 import type { Alternative, CompiledRequirement, Need } from "./compile-request.ts";
 import { NO_PARENT } from "./graph.ts";
 import type { Layout, Shape } from "./layout.ts";
+import { matchWork } from "./match-work.ts";
 import { Memo } from "./memo.ts";
 import type { Use } from "./use.ts";
 
@@ -306,6 +307,7 @@ export class Capacity {
   }
 
   #spend(): void {
+    matchWork.steps++;
     this.#budget.stepsLeft -= 1;
     if (this.#budget.stepsLeft < 0) throw new TooComplex();
   }

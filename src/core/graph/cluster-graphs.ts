@@ -4,8 +4,9 @@ import type { CompiledRequest } from "./compile-request.ts";
 import { explainRefusal, type Refusal } from "./explain.ts";
 import type { Graph } from "./graph.ts";
 import { type Layout, layOut } from "./layout.ts";
-import { type Match, match, newBudgets, stepsTaken } from "./match.ts";
+import { allocate, type Allocated, type Match, match } from "./match.ts";
 import type { MatchTotal } from "./match-total.ts";
+import type { Slicer } from "./match-work.ts";
 import type { Subsystem } from "./subsystem.ts";
 import { Use } from "./use.ts";
 
@@ -24,20 +25,19 @@ interface Family {
   readonly layout: Layout;
   readonly names: Set<string>;
   readonly answers: WeakMap<CompiledRequest, Match>;
+  /** Why a request can never be met. */
+  readonly refusals: WeakMap<CompiledRequest, readonly Refusal[]>;
 }
 
-function sharedMatch(
-  { layout, answers }: Family,
-  request: CompiledRequest,
-  total?: MatchTotal,
-): Match {
-  const known = answers.get(request);
-  if (known !== undefined) return known;
-  const budgets = newBudgets();
-  total?.check();
-  const shared = match(layout, request, undefined, budgets);
-  total?.add(stepsTaken(budgets));
-  answers.set(request, shared);
+function sharedMatch({ layout, answers }: Family, request: CompiledRequest): Match {
+  let shared = answers.get(request);
+  if (shared === undefined) answers.set(request, (shared = match(layout, request)));
+  return shared;
+}
+
+function sharedRefusals({ layout, refusals }: Family, request: CompiledRequest) {
+  let shared = refusals.get(request);
+  if (shared === undefined) refusals.set(request, (shared = explainRefusal(layout, request)));
   return shared;
 }
 
@@ -48,6 +48,8 @@ interface Member {
   /** Made when it is first wanted: subsystems often come by the dozen. */
   layout: Layout | undefined;
   family: string | undefined;
+  /** What requests would get of the empty graph. */
+  readonly allocations: WeakMap<CompiledRequest, Allocated>;
 }
 
 /**
@@ -134,9 +136,49 @@ export class ClusterGraphs {
     return family === undefined ? match(own, request) : sharedMatch(family, request);
   }
 
-  /** Which clusters could ever meet a request, or could now with what is free. */
-  satisfy(request: CompiledRequest, when: "ever" | "now", total?: MatchTotal): Satisfied {
+  /** Makes what the first match would have to make: at a start, when nobody waits for an answer. */
+  layOutAll(): void {
     for (const cluster of this.#fresh) this.layout(cluster);
+  }
+
+  /** Whether any cluster could ever meet a request. */
+  isPossible(request: CompiledRequest): boolean {
+    this.layOutAll();
+    return this.#families.values().some((family) => sharedMatch(family, request).fits);
+  }
+
+  /** Which vertices of the empty graph a request would get: of many tasks the same. */
+  allocation(cluster: string, request: CompiledRequest): Allocated {
+    const { allocations } = this.#get(cluster);
+    let known = allocations.get(request);
+    if (known === undefined) {
+      allocations.set(request, (known = allocate(this.layout(cluster), request)));
+    }
+    return known;
+  }
+
+  /**
+   * Compares a request with every graph, and explains refusals when `reasons` says so: what is asked
+   * of this request afterwards is known already. Yields between slices.
+   */
+  *learn(
+    request: CompiledRequest,
+    total: MatchTotal,
+    { reasons, slicer }: { readonly reasons: boolean; readonly slicer: Slicer },
+  ): Generator<undefined, void> {
+    for (const cluster of this.#fresh) yield* slicer.next(() => void this.layout(cluster));
+    for (const family of this.#families.values()) {
+      if (!family.answers.has(request)) {
+        yield* slicer.next(() => total.count(() => sharedMatch(family, request)));
+      }
+      if (!reasons || family.refusals.has(request) || sharedMatch(family, request).fits) continue;
+      yield* slicer.next(() => total.count(() => sharedRefusals(family, request)));
+    }
+  }
+
+  /** Which clusters could ever meet a request, or could now with what is free. */
+  satisfy(request: CompiledRequest, when: "ever" | "now"): Satisfied {
+    this.layOutAll();
     const matches: ClusterMatch[] = [];
     const mismatches: string[] = [];
     const tell = (cluster: string, { fits, alternative, slots }: Match): void => {
@@ -144,7 +186,7 @@ export class ClusterGraphs {
       else mismatches.push(cluster);
     };
     for (const family of this.#families.values()) {
-      const shared = sharedMatch(family, request, total);
+      const shared = sharedMatch(family, request);
       for (const cluster of family.names) {
         const use = when === "now" ? this.#members.get(cluster)?.use : undefined;
         // What could never be met cannot be met now either.
@@ -157,17 +199,11 @@ export class ClusterGraphs {
   }
 
   /** Why a cluster cannot meet a request, for each of its alternatives. */
-  explain(
-    cluster: string,
-    request: CompiledRequest,
-    when: "ever" | "now",
-    total?: MatchTotal,
-  ): readonly Refusal[] {
-    const use = when === "now" ? this.use(cluster) : undefined;
-    const budgets = { ever: newBudgets(), now: newBudgets() };
-    const refusals = explainRefusal(this.layout(cluster), request, use, budgets);
-    total?.add(stepsTaken(budgets.ever) + stepsTaken(budgets.now));
-    return refusals;
+  explain(cluster: string, request: CompiledRequest, when: "ever" | "now"): readonly Refusal[] {
+    const layout = this.layout(cluster);
+    if (when === "now") return explainRefusal(layout, request, this.use(cluster));
+    const family = this.#families.get(this.#get(cluster).family ?? "");
+    return family === undefined ? explainRefusal(layout, request) : sharedRefusals(family, request);
   }
 
   #get(cluster: string): Member {
@@ -179,7 +215,8 @@ export class ClusterGraphs {
   #set(cluster: string, parts: Pick<Member, "graph" | "subsystems" | "use">): void {
     this.version++;
     this.#leaveFamily(cluster);
-    this.#members.set(cluster, { ...parts, layout: undefined, family: undefined });
+    const allocations: Member["allocations"] = new WeakMap();
+    this.#members.set(cluster, { ...parts, layout: undefined, family: undefined, allocations });
     this.#fresh.add(cluster);
   }
 
@@ -189,7 +226,9 @@ export class ClusterGraphs {
     const key = own.key ?? `only ${cluster}`;
     const family = this.#families.get(key);
     if (family === undefined) {
-      this.#families.set(key, { layout: own, names: new Set([cluster]), answers: new WeakMap() });
+      const answers: Family["answers"] = new WeakMap();
+      const refusals: Family["refusals"] = new WeakMap();
+      this.#families.set(key, { layout: own, names: new Set([cluster]), answers, refusals });
       member.layout = own;
     } else {
       family.names.add(cluster);

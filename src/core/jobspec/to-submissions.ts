@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { Slicer } from "../graph/match-work.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { StateValues } from "../graph/cluster-state.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
@@ -25,6 +26,7 @@ export function* toSubmissions(
   parameters: StateValues = {},
 ): Generator<undefined, readonly JobSpecInput[]> {
   const reasons: string[] = [];
+  const slicer = new Slicer();
   const select = Object.keys(parameters).length === 0 ? {} : { select: { parameters } };
   const jobs: JobSpecInput[] = [];
   for (const [at, flat] of flattenTasks(jobspec).entries()) {
@@ -33,7 +35,7 @@ export function* toSubmissions(
     const asksNothing = task.isLocal || task.resources.every((trees) => trees.length === 0);
     const placed = asksNothing
       ? { copies: task.replicas }
-      : { ...placedBy(task, isSplit), ...select };
+      : { ...(yield* slicer.next(() => placedBy(task, isSplit))), ...select };
     const refuse = (reason: string): unknown => reasons.push(`${task.path}: ${reason}`);
     // Others could not depend on it: they would be taken to mean a job by its id.
     if (/^\d+(?:\.\d+)?$/.test(task.path)) refuse("a name must not look like the id of a job");

@@ -1,4 +1,5 @@
 import { limits } from "../../limits.ts";
+import { matchWork } from "../graph/match-work.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { nodeStateName, stateReason } from "../model/node.ts";
 import type { NodeRecord } from "../state/node-record.ts";
@@ -40,6 +41,7 @@ export class NodeClasses {
     const keyOf = keyFor(request);
     const byKey = new Map<string, NodeClass>();
     this.records = [...nodes];
+    matchWork.steps += this.records.length * limits.nodeSteps;
     this.classes = this.records.map((record, at) => {
       const key = keyOf(record);
       let own = byKey.get(key);

@@ -47,7 +47,11 @@ const countsOf = (placed: readonly string[]): Map<string, number> => {
 /** What would be placed now, without placing it. */
 function foresee(world: World, count: number): string[] {
   const { policy, seed } = world;
-  const bounds = { candidatesMax: limits.candidatesPerPlacementMax, placementsMax: 1_000 };
+  const bounds = {
+    candidatesMax: limits.candidatesPerPlacementMax,
+    placementsMax: 1_000,
+    stepsMax: 1e6,
+  };
   const spec = aSpec({ array: `0-${count - 1}` });
   const [trial] = tryOut(
     world.state,

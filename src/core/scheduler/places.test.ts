@@ -13,7 +13,7 @@ import { cores, join, register, submit, tell } from "./testing/worlds.ts";
 import { tryOut } from "./trial.ts";
 
 const policy = createPolicy({ policy: "spread" }, () => 0);
-const bounds = { candidatesMax: 8, placementsMax: 100 };
+const bounds = { candidatesMax: 8, placementsMax: 100, stepsMax: 1e6 };
 
 const answers = (world: World, input: Partial<JobSpecInput>): readonly string[] =>
   clusterAnswers(world.state, aSpec(input), policy).map(({ cluster, verdict, reasons }) =>

@@ -150,8 +150,10 @@ export function isPossible({ nodes, clusters }: PlacesView, request: Request): b
     const classes = new NodeClasses(nodes.values(), request);
     if (classes.verdicts(request).some(({ kind }) => kind !== "never")) return true;
   }
-  return clusters.inOrder.some(
-    ({ id, kind }) =>
-      kind === "pulling" && pullingAnswer(clusters, id, request).verdict !== "never",
-  );
+  const { cluster: named } = request.where;
+  const asked = clusters.graphs.isEmpty ? undefined : askedOfClusters(request);
+  if (asked === undefined) return false;
+  const { graphs } = clusters;
+  if (named === undefined) return graphs.isPossible(asked.compiled);
+  return graphs.has(named) && graphs.match(named, asked.compiled).fits;
 }

@@ -1,7 +1,5 @@
-import { limits } from "../../limits.ts";
 import type { CompiledRequest } from "../graph/compile-request.ts";
 import { graphRequest } from "../graph/graph-request.ts";
-import { MatchTotal } from "../graph/match-total.ts";
 import type { ResourceChoice } from "../graph/request.ts";
 import type { Cluster } from "../model/cluster.ts";
 import { clusterId, type ClusterId } from "../model/ids.ts";
@@ -35,12 +33,8 @@ export function satisfyChoice(
   state: State,
   choice: ResourceChoice,
   ofNodes = choice,
-  total = new MatchTotal(),
 ): { readonly clusters: readonly ClusterAnswer[] } {
-  const clusters = [
-    ...pullingAnswers(state, choice, total),
-    ...managedAnswers(state, ofNodes, total),
-  ];
+  const clusters = [...pullingAnswers(state, choice), ...managedAnswers(state, ofNodes)];
   return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
 }
 
@@ -64,17 +58,13 @@ const pullingNamed = ({ clusters }: State, names: readonly string[]): readonly C
     return cluster?.kind === "pulling" ? [cluster] : [];
   });
 
-export function pullingAnswers(
-  state: State,
-  choice: ResourceChoice,
-  total: MatchTotal,
-): readonly ClusterAnswer[] {
+export function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
   const { graphs } = state.clusters;
   const request = graphRequest(choice, "resources").compiled;
   const fitting = new Map(
-    graphs.satisfy(request, "ever", total).matches.map((match) => [match.cluster, match]),
+    graphs.satisfy(request, "ever").matches.map((match) => [match.cluster, match]),
   );
-  const reasonsOf = explainerOf(state, request, total);
+  const reasonsOf = explainerOf(state, request);
   return pullingOf(state).map(({ id, kind }) => {
     const match = fitting.get(id);
     if (match === undefined) return refused(id, kind, reasonsOf(id));
@@ -87,14 +77,13 @@ export function pullingAnswers(
 function explainerOf(
   { clusters: { graphs } }: State,
   request: CompiledRequest,
-  total: MatchTotal,
 ): (cluster: ClusterId) => readonly string[] {
   const known = new Map<unknown, readonly string[]>();
   return (cluster) => {
     const { shapes } = graphs.layout(cluster);
     let reasons = known.get(shapes);
     if (reasons === undefined) {
-      const refusals = graphs.explain(cluster, request, "ever", total);
+      const refusals = graphs.explain(cluster, request, "ever");
       reasons = [...new Set(refusals.map(({ text }) => text))];
       known.set(shapes, reasons);
     }
@@ -102,13 +91,7 @@ function explainerOf(
   };
 }
 
-function managedAnswers(
-  state: State,
-  choice: ResourceChoice,
-  total: MatchTotal,
-): readonly ClusterAnswer[] {
-  total.check();
-  total.add(state.nodes.size * limits.nodeSteps);
+function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
   const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
   const nodes = new NodeClasses(state.nodes.values(), request);
   const classesOf = Map.groupBy(nodes.all, ({ cluster }) => cluster);

@@ -1,3 +1,4 @@
+import { matchWork } from "../graph/match-work.ts";
 import { indexAt } from "../model/array-range.ts";
 import type { JobSpec } from "../model/job.ts";
 import { rangesOf, taskTotalOf } from "../model/job.ts";
@@ -22,8 +23,10 @@ export interface Trial {
 
 export interface TrialLimits {
   readonly candidatesMax: number;
-  /** Of all jobs together. */
+  /** Of all jobs together; a job of which nothing can be placed counts as one. */
   readonly placementsMax: number;
+  /** Of matching, before another job is tried. */
+  readonly stepsMax: number;
 }
 
 /**
@@ -42,11 +45,14 @@ export function tryOut(
   const running = new Map<string, number>();
   const { turn } = state.clusters;
   try {
+    const firstStep = matchWork.steps;
     return specs.map((spec) => {
+      const isTried = left > 0 && matchWork.steps - firstStep < limits.stepsMax;
+      if (!isTried) return untried(spec);
       const trial = state.queue.withClass(spec, (request) =>
         placeAll({ state, spec, request, policy, undo, running }, limits.candidatesMax, left),
       );
-      left -= trial.placements.length;
+      left -= Math.max(1, trial.placements.length);
       return trial;
     });
   } finally {
@@ -54,6 +60,13 @@ export function tryOut(
     state.clusters.turn = turn;
   }
 }
+
+const untried = (spec: JobSpec): Trial => ({
+  tasks: taskTotalOf(spec),
+  placements: [],
+  isStuck: false,
+  isGroupFull: false,
+});
 
 interface Attempt {
   readonly state: State;

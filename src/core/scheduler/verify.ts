@@ -1,4 +1,3 @@
-import { match } from "../graph/match.ts";
 import { isSchedulable } from "../model/node.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
 import type { NodeRecord } from "../state/node-record.ts";
@@ -40,5 +39,5 @@ function verifyCluster(request: Request, id: string, { graphs }: ClusterTable): 
   if (asked === undefined) return "asks for nodes, not for clusters";
   const { cluster } = request.where;
   if (cluster !== undefined && cluster !== id) return `not in cluster ${cluster}`;
-  return match(graphs.layout(id), asked.compiled).fits ? undefined : `cluster ${id} cannot have it`;
+  return graphs.match(id, asked.compiled).fits ? undefined : `cluster ${id} cannot have it`;
 }

@@ -26,6 +26,7 @@ import { EndedJobs } from "./ended-jobs.ts";
 import { GroupRecord, moveTallies, noJobCounts } from "./group-record.ts";
 import { HandedTasks } from "./handed-tasks.ts";
 import { indexed, JobIndex } from "./job-index.ts";
+import { KnownAnswers } from "./known-answers.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { NodeRecord } from "./node-record.ts";
@@ -58,8 +59,8 @@ export class State {
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
   /** What nodes and clusters there are could ever run, by what is asked for. */
-  readonly possible = new Map<string, boolean>();
-  readonly whyNever = new Map<string, readonly string[]>(); // by the same keys
+  readonly possible = new KnownAnswers<boolean>();
+  readonly whyNever = new KnownAnswers<readonly string[]>(); // by the same keys
   readonly #nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
   readonly fleet = new Fleet();
   readonly queue = new Queue(this.fleet, this.jobs);

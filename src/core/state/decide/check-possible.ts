@@ -3,16 +3,29 @@ import { limits } from "../../../limits.ts";
 import type { JobSpec } from "../../model/job.ts";
 import { outlook } from "../../scheduler/explain.ts";
 import { NodeClasses } from "../../scheduler/node-classes.ts";
+import { MatchTotal } from "../../graph/match-total.ts";
+import { Slicer } from "../../graph/match-work.ts";
 import { isPossible, nodeReasons, pullingAnswer } from "../../scheduler/places.ts";
-import { mayGoToClusters, type Request, requestKey } from "../../scheduler/request.ts";
+import {
+  askedOfClusters,
+  mayGoToClusters,
+  type Request,
+  requestKey,
+} from "../../scheduler/request.ts";
+import type { Submission } from "../command.ts";
 import type { State } from "../state.ts";
 
 /**
- * Throws when no node or cluster there is could ever run a task of the job. Where there are none at
- * all nothing is known yet, and the job may wait for the first.
+ * Throws when no registered node or cluster could ever run a task of the job. Where there are none
+ * at all nothing is known yet, and the job may wait for the first.
  */
-export function checkPossible(state: State, spec: JobSpec, at: number): void {
-  if (isEverPossible(state, spec) || isNothingKnown(state, spec)) return;
+export function checkPossible(
+  state: State,
+  spec: JobSpec,
+  { at, total }: { readonly at: number; readonly total: MatchTotal },
+): void {
+  const isPossible = knownPossible(state, spec) ?? total.count(() => isEverPossible(state, spec));
+  if (isPossible || isNothingKnown(state, spec)) return;
   const field = `jobs[${at}]`;
   throw new AppError(
     "unschedulable",
@@ -22,16 +35,54 @@ export function checkPossible(state: State, spec: JobSpec, at: number): void {
   );
 }
 
+/**
+ * Finds out for the different requests of a submission what `checkPossible` asks, in slices: one
+ * command must not compare thousands of requests with thousands of graphs. Rejects when all of them
+ * together take too many steps; with `isAdvice` the rest stays unknown instead.
+ */
+export function* learnPossible(
+  state: State,
+  submissions: readonly Submission[],
+  { isAdvice = false }: { readonly isAdvice?: boolean } = {},
+): Generator<undefined, void> {
+  const total = new MatchTotal(limits.submissionStepsMax);
+  const slicer = new Slicer();
+  let last: JobSpec | undefined;
+  for (const { spec, idempotencyKey } of submissions) {
+    if (last !== undefined && isSameRequest(last, spec)) continue;
+    last = spec;
+    if (idempotencyKey !== undefined && state.jobsByIdempotencyKey.has(idempotencyKey)) continue;
+    if (knownPossible(state, spec) !== undefined) continue;
+    if (isAdvice && total.isSpent) return;
+    const asked = askedOfClusters(spec);
+    if (asked !== undefined && spec.where.cluster === undefined) {
+      // The planner asks all clusters in one go.
+      yield* state.clusters.graphs.learn(asked.compiled, total, { reasons: false, slicer });
+    }
+    yield* slicer.next(() => total.count(() => isEverPossible(state, spec)));
+  }
+}
+
 /** Asked for every job submitted: remembered until a node or a cluster changes. */
 export function isEverPossible(state: State, request: Request): boolean {
-  const key = requestKey(request);
-  let possible = state.possible.get(key);
+  let possible = knownPossible(state, request);
   if (possible === undefined) {
-    if (state.possible.size >= limits.possibleKnownMax) state.possible.clear();
-    state.possible.set(key, (possible = isPossible(state, request)));
+    possible = isPossible(state, request);
+    state.possible.set(requestKey(request), possible);
   }
   return possible;
 }
+
+/** Jobs that ask for the same usually share the objects that say so. */
+export const isSameRequest = (one: Request, other: Request): boolean =>
+  one.needs === other.needs &&
+  one.request === other.request &&
+  one.select === other.select &&
+  one.where === other.where;
+
+/** Undefined: nobody has asked since a node or a cluster changed. */
+export const knownPossible = (state: State, request: Request): boolean | undefined =>
+  state.possible.get(requestKey(request));
 
 /** No node has joined yet, and it would not go to a cluster that pulls, or there is none. */
 export const isNothingKnown = ({ nodes, clusters }: State, request: Request): boolean =>
@@ -43,10 +94,7 @@ const REASONS_MAX = 5;
 function whyNever(state: State, request: Request): readonly string[] {
   const key = requestKey(request);
   let why = state.whyNever.get(key);
-  if (why === undefined) {
-    if (state.whyNever.size >= limits.possibleKnownMax) state.whyNever.clear();
-    state.whyNever.set(key, (why = findWhyNever(state, request)));
-  }
+  if (why === undefined) state.whyNever.set(key, (why = findWhyNever(state, request)));
   return why;
 }
 

@@ -2,7 +2,6 @@ import { AppError } from "../../../lib/errors.ts";
 import { verticesOfType } from "../../graph/allocation.ts";
 import { countDown } from "../../graph/cluster-state.ts";
 import type { Alternative } from "../../graph/compile-request.ts";
-import { allocate } from "../../graph/match.ts";
 import type { ClusterStatus } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Task } from "../../model/task.ts";
@@ -62,7 +61,7 @@ export function countedDown(
   const asked = askedOfClusters(request);
   if (status.counters.length === 0 || asked === undefined) return undefined;
   const { graphs } = clusters;
-  const { allocation } = allocate(graphs.layout(id), asked.compiled);
+  const { allocation } = graphs.allocation(id, asked.compiled);
   const alternative = asked.compiled.alternatives[allocation?.alternative ?? 0];
   const given = {
     nodes: allocation === undefined ? 0 : verticesOfType(graphs.graph(id), allocation, "node"),

@@ -1,5 +1,6 @@
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
+import { MatchTotal } from "../../graph/match-total.ts";
 import type { GroupId, JobId } from "../../model/ids.ts";
 import { JOB_ID_MAX, jobId } from "../../model/ids.ts";
 import type { Job, JobSpec } from "../../model/job.ts";
@@ -11,7 +12,7 @@ import type { Change } from "../change.ts";
 import { resolveDependencies } from "../dependencies/resolve.ts";
 import type { CommandOf, Decision, Submission, Submitted } from "../command.ts";
 import type { State } from "../state.ts";
-import { checkPossible } from "./check-possible.ts";
+import { checkPossible, isSameRequest } from "./check-possible.ts";
 
 /** Takes all or none. A known idempotency key with the same spec answers with the job there is. */
 export function submitJobs(
@@ -21,8 +22,10 @@ export function submitJobs(
   const jobs: Job[] = [];
   const answer: Submitted[] = [];
   const keysHere = new Map<string, Job>();
-  let last = state.counter.lastJobId as number;
+  let lastId = state.counter.lastJobId as number;
+  let last: JobSpec | undefined;
   let isGraph = false;
+  const total = new MatchTotal();
   for (const [at, submission] of submissions.entries()) {
     const { spec, idempotencyKey } = submission;
     const existing = findExisting(state, keysHere, submission, at);
@@ -30,9 +33,11 @@ export function submitJobs(
       answer.push({ id: existing, existed: true });
       continue;
     }
-    if (mustBePossible) checkPossible(state, spec, at);
+    const isKnown = last !== undefined && isSameRequest(last, spec);
+    if (mustBePossible && !isKnown) checkPossible(state, spec, { at, total });
+    last = spec;
     const job: Job = {
-      id: jobId(++last),
+      id: jobId(++lastId),
       spec,
       submittedAtMs: nowMs,
       submittedBy: by,
@@ -46,14 +51,14 @@ export function submitJobs(
     answer.push({ id: job.id, existed: false });
   }
   if (jobs.length === 0) return { changes: [], answer };
-  if (last > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
+  if (lastId > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
   const waitsFor = isGraph ? resolve(state, submissions, answer) : NOBODY_WAITS;
   checkRoom(state, jobs);
   const changes: Change[] = jobs.map((job) => ({
     table: "job",
     row: withClauses(job, waitsFor),
   }));
-  changes.push({ table: "counter", row: { lastJobId: jobId(last) } });
+  changes.push({ table: "counter", row: { lastJobId: jobId(lastId) } });
   return { changes, answer };
 }
 

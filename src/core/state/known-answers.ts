@@ -1,0 +1,29 @@
+import { limits } from "../../limits.ts";
+
+/** Answers by the text of the question. Forgets all of them when there are too many, or too long ones. */
+export class KnownAnswers<Answer> {
+  readonly #answers = new Map<string, Answer>();
+  #chars = 0;
+
+  get(question: string): Answer | undefined {
+    return this.#answers.get(question);
+  }
+
+  has(question: string): boolean {
+    return this.#answers.has(question);
+  }
+
+  set(question: string, answer: Answer): void {
+    const isFull =
+      this.#answers.size >= limits.possibleKnownMax ||
+      this.#chars + question.length > limits.possibleKnownCharsMax;
+    if (isFull) this.clear();
+    this.#answers.set(question, answer);
+    this.#chars += question.length;
+  }
+
+  clear(): void {
+    this.#answers.clear();
+    this.#chars = 0;
+  }
+}
