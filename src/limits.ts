@@ -57,6 +57,7 @@ export const limits = {
   toldCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
+  metricGroupsMax: 100, // groups with series of their own in /metrics
   nodesMax: 20_000,
   dependenciesPerSubmissionMax: 200_000,
   nameSearchJobsMax: 1_000_000, // the newest, by the hashes of their names, for one that others name
@@ -80,6 +81,7 @@ export const limits = {
   returnBackoffMs: 250, // doubling
   returnBackoffMsMax: 60_000,
   pastAttemptsKept: 10,
+  usageMax: 2 ** 50, // of each number of one attempt (35 years in us); what is larger counts as unknown
 
   // Secrets that callers show.
   secretLengthMax: 1_024,

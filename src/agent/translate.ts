@@ -57,6 +57,7 @@ export function toRunEvent(id: RunId, report: RunReport): RunEvent {
     signal: "signal" in end ? (end.signal ?? "") : "",
     message: "message" in end ? end.message : "",
     isNodeFault: end.kind === "node-fault",
+    ...(report.usage && { usage: report.usage }),
   };
   return create(RunEventSchema, { id: wireId, event: { case: "ended", value } });
 }

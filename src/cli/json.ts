@@ -14,6 +14,7 @@ import type {
   Task,
   TaskCounts,
   TriedJob,
+  Usage,
   WatchEvent,
 } from "../client/messages.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
@@ -38,8 +39,20 @@ export function toJobRow(job: Job): Rows.JobRow {
     idempotencyKey: text(job.idempotencyKey),
     reason: text(job.reason),
     exitCode: isEnded(job.state) ? job.exitCode : undefined,
+    usage: toUsageRow(job.usage),
     revision: Number(job.revision),
   });
+}
+
+/** undefined: nothing was measured. */
+function toUsageRow(usage: Usage | undefined): Rows.UsageRow | undefined {
+  const row = compact<Rows.UsageRow>({
+    cpuMs: usage?.cpuMs,
+    wallMs: usage?.wallMs,
+    maxRssBytes: usage?.maxRssBytes === undefined ? undefined : Number(usage.maxRssBytes),
+    majorFaults: usage?.majorFaults === undefined ? undefined : Number(usage.majorFaults),
+  });
+  return Object.keys(row).length === 0 ? undefined : row;
 }
 
 export const toOfferedRow = (task: OfferedTask): Rows.OfferedRow => ({
@@ -133,6 +146,7 @@ export function toTaskRow(task: Task): Rows.TaskRow {
     reason: text(task.reason),
     notBeforeMs: time(task.notBeforeMs),
     past: task.past.length === 0 ? undefined : task.past.map(toPastRow),
+    usage: toUsageRow(task.usage),
   });
 }
 
@@ -146,6 +160,7 @@ const toPastRow = (past: PastAttempt): Rows.PastRow =>
     exitCode: past.startedAtMs === 0n ? undefined : past.exitCode,
     signal: text(past.signal),
     reason: text(past.reason),
+    usage: toUsageRow(past.usage),
   });
 
 export const toSubmittedRow = (job: SubmittedJob): Rows.SubmittedRow =>
@@ -246,6 +261,7 @@ export const toGroupRow = (group: Group): Rows.GroupRow =>
     queuedTasksMax: time(group.queuedTasksMax),
     tasks: toCounts(group.tasks),
     used: { ...group.used },
+    usage: toUsageRow(group.usage),
   });
 
 export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
@@ -266,6 +282,7 @@ export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
   commitMsMax: stats.commitMsMax,
   placements: Number(stats.placements),
   tasksEnded: Number(stats.tasksEnded),
+  usage: toUsageRow(stats.usage) ?? {},
 });
 
 /** Undefined for an event this version has not heard of. */

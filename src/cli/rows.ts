@@ -24,7 +24,20 @@ export interface JobRow {
   readonly idempotencyKey?: string;
   readonly reason?: string;
   readonly exitCode?: number;
+  /** Of all attempts at all of its tasks that have ended. */
+  readonly usage?: UsageRow;
   readonly revision: number;
+}
+
+/** What attempts used, as far as agents measured it. */
+export interface UsageRow {
+  /** User and system time. */
+  readonly cpuMs?: number;
+  readonly wallMs?: number;
+  /** Of the largest process; left out where many jobs are summed up. */
+  readonly maxRssBytes?: number;
+  /** Page faults that had to read from a disk. */
+  readonly majorFaults?: number;
 }
 
 export interface SpecRow {
@@ -94,6 +107,8 @@ export interface TaskRow {
   readonly reason?: string;
   readonly notBeforeMs?: number;
   readonly past?: readonly PastRow[];
+  /** Of the latest attempt, once it has ended. */
+  readonly usage?: UsageRow;
 }
 
 export interface PastRow {
@@ -106,6 +121,7 @@ export interface PastRow {
   readonly exitCode?: number;
   readonly signal?: string;
   readonly reason?: string;
+  readonly usage?: UsageRow;
 }
 
 export interface SubmittedRow {
@@ -294,6 +310,8 @@ export interface GroupRow {
   readonly queuedTasksMax?: number;
   readonly tasks: TaskCountsRow;
   readonly used: Amounts;
+  /** Of all attempts at tasks of its jobs, as long as the server retains them. */
+  readonly usage?: UsageRow;
 }
 
 export interface StatsRow {
@@ -314,6 +332,8 @@ export interface StatsRow {
   readonly commitMsMax: number;
   readonly placements: number;
   readonly tasksEnded: number;
+  /** Of attempts that have ended since the start. */
+  readonly usage: UsageRow;
 }
 
 export type EventRow =

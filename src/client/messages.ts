@@ -19,6 +19,7 @@ export type {
   TaskCounts,
   TriedJob,
   TryJobsResponse,
+  Usage,
   WatchEvent,
 } from "../gen/busbar/v1/busbar_pb.ts";
 export type {

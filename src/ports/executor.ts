@@ -1,4 +1,5 @@
 import type { ResourceChoice } from "../core/graph/request.ts";
+import type { Usage } from "../core/model/usage.ts";
 
 /** One attempt at one task: what an agent starts, reports and stops. */
 export interface RunId {
@@ -51,6 +52,8 @@ export type RunReport =
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
       readonly end: RunEnd;
+      /** undefined: the executor could not measure anything. */
+      readonly usage?: Usage | undefined;
     };
 
 export interface OutputPart {

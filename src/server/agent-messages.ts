@@ -5,6 +5,8 @@ import { checkLabels } from "../core/model/texts.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { ClusterAgentTerms } from "../core/model/node.ts";
 import { LOSS_POLICIES } from "../core/model/node.ts";
+import type { Usage } from "../core/model/usage.ts";
+import { makeUsage } from "../core/model/usage.ts";
 import type { NodeHello, Room, RunEvent, RunRef } from "../core/state/command.ts";
 import type {
   ClusterAgent,
@@ -13,6 +15,7 @@ import type {
   Hello,
   RunId,
   Reports,
+  RunUsage,
   Take,
 } from "../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
@@ -118,7 +121,17 @@ export function readReports({ events }: Reports): RunEvent[] {
 function readEnded(run: RunRef, ended: Ended): RunEvent {
   const startedAtMs = ended.startedAtMs === 0 ? undefined : time(ended.startedAtMs);
   const endedAtMs = time(ended.endedAtMs);
-  return { kind: "ended", run, startedAtMs, endedAtMs, outcome: readOutcome(ended) };
+  const usage = ended.usage && readUsage(ended.usage);
+  return { kind: "ended", run, startedAtMs, endedAtMs, outcome: readOutcome(ended), usage };
+}
+
+/** A number that cannot be counts as unknown: the end that it came with must not be lost for it. */
+const readUsage = ({ cpuUs, wallUs, maxRssKib, majorFaults }: RunUsage): Usage | undefined =>
+  makeUsage(measured(cpuUs), measured(wallUs), measured(maxRssKib), measured(majorFaults));
+
+function measured(amount: number | undefined): number | undefined {
+  const isPlausible = amount !== undefined && amount >= 0 && amount <= limits.usageMax;
+  return isPlausible ? Math.round(amount) : undefined;
 }
 
 function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {

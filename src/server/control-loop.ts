@@ -17,6 +17,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Store } from "../ports/store.ts";
 import { Folder } from "./folder.ts";
+import { LoopMetrics } from "./loop-metrics.ts";
 import { type Commit, GRAPH_TABLES, type OpenBatch, openBatch, toWrites } from "./open-batch.ts";
 
 interface Waiting {
@@ -65,7 +66,7 @@ export class ControlLoop {
   #stopping = false;
   #isStopped = false;
   #durable: Revision;
-  readonly metrics = { commits: 0, commitMsSum: 0, commitMsMax: 0, placements: 0, tasksEnded: 0 };
+  readonly metrics = new LoopMetrics();
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -280,7 +281,7 @@ export class ControlLoop {
   #apply(change: Change): void {
     if (change.table === "task") {
       checkMove(this.#state, change.row);
-      if ("endedAtMs" in change.row.state) this.metrics.tasksEnded++;
+      this.metrics.taskMoved(this.#state.task(change.row), change.row);
     }
     if (change.table === "job" && "removed" in change) this.#noteRemoval(change.removed);
     this.#state.apply(change);
@@ -363,10 +364,7 @@ export class ControlLoop {
     if (this.#broken !== undefined) return;
     invariant(this.#flushing.shift() === batch, "batches become durable in their order");
     this.#durable = batch.revision;
-    const tookMs = this.#options.clock.nowMs() - startedAtMs;
-    this.metrics.commits++;
-    this.metrics.commitMsSum += tookMs;
-    this.metrics.commitMsMax = Math.max(this.metrics.commitMsMax, tookMs);
+    this.metrics.committed(this.#options.clock.nowMs() - startedAtMs);
     this.#options.onCommit(batch);
     for (const done of batch.done) done();
     this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });

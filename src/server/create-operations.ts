@@ -19,6 +19,7 @@ import { createNodeOperations } from "./node-operations.ts";
 import type { Operations } from "./operations.ts";
 import { readOutput } from "./output.ts";
 import { createSatisfyOperation } from "./satisfy-operation.ts";
+import { showUsage } from "./show.ts";
 import type { StatsView } from "./views.ts";
 import { toWatchFilter, toWatchRevision } from "./watch-filter.ts";
 import type { WatchHub } from "./watch-hub.ts";
@@ -102,7 +103,7 @@ function serverStats(
   { loop, hub, sessions, clock, version, store }: OperationContext,
   startedAtMs: number,
 ): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
-  const { commits, commitMsSum, commitMsMax, placements, tasksEnded } = loop.metrics;
+  const { commits, commitMsSum, commitMsMax, placements, tasksEnded, usage } = loop.metrics;
   return {
     version,
     store,
@@ -115,5 +116,6 @@ function serverStats(
     commitMsMax,
     placements,
     tasksEnded,
+    usage: showUsage(usage) ?? {},
   };
 }

@@ -9,6 +9,7 @@ import type { NodeFacts } from "../core/model/node-facts.ts";
 import { fromResources } from "../core/model/resources.ts";
 import type { Failure, PastAttempt, Task } from "../core/model/task.ts";
 import { describeFailure } from "../core/model/task.ts";
+import type { Usage } from "../core/model/usage.ts";
 import type { GroupRecord } from "../core/state/group-record.ts";
 import type { Progress } from "../core/state/progress.ts";
 import { endOf, isJobEnded, taskStateName } from "../core/state/progress.ts";
@@ -21,6 +22,7 @@ import type {
   PastAttemptView,
   SelectView,
   TaskView,
+  UsageView,
 } from "./views.ts";
 
 /** Leaves out what is undefined or empty, so that answers say only what there is to say. */
@@ -94,8 +96,21 @@ export function showJob(
       idempotencyKey: job.idempotencyKey,
       reason,
       exitCode: ended ? exitCodeOf(job, progress, failure) : undefined,
+      usage: showUsage(progress.usage),
     }),
     revision: extra.revision,
+  };
+}
+
+/** undefined: nothing is known. */
+export function showUsage(usage: Usage | undefined): UsageView | undefined {
+  if (usage === undefined) return undefined;
+  const { cpuUs, wallUs, maxRssKib, majorFaults } = usage;
+  return {
+    ...(cpuUs === undefined ? {} : { cpuMs: cpuUs / 1_000 }),
+    ...(wallUs === undefined ? {} : { wallMs: wallUs / 1_000 }),
+    ...(maxRssKib === undefined ? {} : { maxRssBytes: maxRssKib * 1_024 }),
+    ...(majorFaults === undefined ? {} : { majorFaults }),
   };
 }
 
@@ -179,10 +194,11 @@ const showPast = ({
   startedAtMs,
   endedAtMs,
   failure,
+  usage,
 }: PastAttempt): PastAttemptView => ({
   attempt,
   endedAtMs,
-  ...present({ node: nodeId, cluster, startedAtMs }),
+  ...present({ node: nodeId, cluster, startedAtMs, usage: showUsage(usage) }),
   ...failureOutcome(failure),
 });
 
@@ -219,6 +235,7 @@ export function showTask(
       endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
       notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
       past: task.past.map(showPast),
+      usage: showUsage(task.usage),
     }),
     ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
   };
@@ -260,8 +277,8 @@ export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> =>
   ...present({ runningTasksMax: group.runningTasksMax, queuedTasksMax: group.queuedTasksMax }),
 });
 
-export const showGroup = (record: GroupRecord): GroupView => ({
-  ...showGroupRow(record.group),
-  tasks: { ...record.tasks },
-  used: fromResources(record.used),
-});
+export function showGroup({ group, tasks, used, usage }: GroupRecord): GroupView {
+  const view = { ...showGroupRow(group), tasks: { ...tasks }, used: fromResources(used) };
+  const wasMeasured = usage.cpuUs + usage.wallUs > 0;
+  return wasMeasured ? { ...view, ...present({ usage: showUsage(usage) }) } : view;
+}

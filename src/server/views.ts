@@ -77,7 +77,19 @@ export interface JobView {
   readonly reason?: string;
   /** Once ended: 0 when all succeeded, that of the task when there is one, else 1. */
   readonly exitCode?: number;
+  /** Of all attempts at all of its tasks that have ended. */
+  readonly usage?: UsageView;
   readonly revision: number;
+}
+
+/** What attempts used, as agents measured it. A number that is not known is absent. */
+export interface UsageView {
+  /** User and system time. */
+  readonly cpuMs?: number;
+  readonly wallMs?: number;
+  /** Of the largest process; of several attempts the most. Absent where many jobs are summed up. */
+  readonly maxRssBytes?: number;
+  readonly majorFaults?: number;
 }
 
 export interface PastAttemptView {
@@ -90,6 +102,7 @@ export interface PastAttemptView {
   readonly exitCode?: number;
   readonly signal?: string;
   readonly reason: string;
+  readonly usage?: UsageView;
 }
 
 export interface TaskView {
@@ -108,6 +121,8 @@ export interface TaskView {
   readonly reason?: string;
   readonly notBeforeMs?: number;
   readonly past?: readonly PastAttemptView[];
+  /** Of the latest attempt, once it has ended. */
+  readonly usage?: UsageView;
 }
 
 /** One task in a list of those of all jobs: only what such a list shows. */
@@ -240,6 +255,8 @@ export interface GroupView {
   readonly queuedTasksMax?: number;
   readonly tasks: TaskCounts;
   readonly used: Readonly<Record<string, number>>;
+  /** Of all attempts at tasks of its jobs, as long as the server retains them. */
+  readonly usage?: UsageView;
 }
 
 export interface CountsView {
@@ -332,6 +349,8 @@ export interface StatsView {
   readonly commitMsMax: number;
   readonly placements: number;
   readonly tasksEnded: number;
+  /** Of attempts that have ended since the start. */
+  readonly usage: UsageView;
 }
 
 export type WatchEventView = { readonly revision: number } & (

@@ -7,6 +7,7 @@ import type { Seams } from "./seams.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
+import { aUsage } from "../support/a-usage.ts";
 import type { Witness } from "./witness.ts";
 
 interface Entry {
@@ -132,8 +133,10 @@ export class Machine {
     this.#listener(id, entry.report);
   }
 
-  #ended({ report }: Entry, end: RunEnd): RunReport {
-    return { kind: "ended", startedAtMs: report.startedAtMs, endedAtMs: this.#clock.nowMs(), end };
+  #ended({ id, report }: Entry, end: RunEnd): RunReport {
+    const { startedAtMs } = report;
+    const usage = aUsage(id.jobId, id.index, id.attempt);
+    return { kind: "ended", startedAtMs, endedAtMs: this.#clock.nowMs(), end, usage };
   }
 
   #stop(id: RunId): void {

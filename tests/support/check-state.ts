@@ -4,7 +4,8 @@ import type { ClusterId } from "../../src/core/model/ids.ts";
 import { taskTotalOf } from "../../src/core/model/job.ts";
 import { isSchedulable, isTaking } from "../../src/core/model/node.ts";
 import { addInto, dominantShare } from "../../src/core/model/resources.ts";
-import { isActive } from "../../src/core/model/task.ts";
+import { isActive, usageOf } from "../../src/core/model/task.ts";
+import { addUsage, noUsage, tallyUsage } from "../../src/core/model/usage.ts";
 import { requestKey } from "../../src/core/scheduler/request.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import { encodeChange } from "../../src/core/state/codec.ts";
@@ -12,6 +13,7 @@ import { prepareQuery } from "../../src/core/state/job-index.ts";
 import { endOf, TASK_STATES, taskStateName } from "../../src/core/state/progress.ts";
 import { createRowLoader } from "../../src/core/state/row-loader.ts";
 import { State } from "../../src/core/state/state.ts";
+import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import { readJobs } from "./all-jobs.ts";
 import { checkHolds, isHeldBy } from "./check-holds.ts";
@@ -52,6 +54,12 @@ function checkJobs(all: readonly SeenJob[]): string[] {
       if (counts[name] !== progress.counts[name]) {
         wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
       }
+    }
+    const usage = record.rows.map(usageOf).reduce(addUsage, undefined);
+    if (!isDeepEqual(usage, progress.usage)) {
+      wrong.push(
+        `job ${job.id} used ${JSON.stringify(progress.usage)}, its tasks ${JSON.stringify(usage)}`,
+      );
     }
     const { lane } = record;
     const isHeld = isHeldBy(job, progress);
@@ -132,8 +140,12 @@ function checkFacts(state: State): string[] {
 function checkGroups(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const byGroup = Map.groupBy(all, ({ job }) => job.spec.group);
-  for (const { group, tasks } of state.groups.values()) {
+  for (const { group, tasks, usage } of state.groups.values()) {
     const own = byGroup.get(group.id) ?? [];
+    const used = noUsage();
+    for (const { rows } of own) for (const row of rows) tallyUsage(used, usageOf(row));
+    if (JSON.stringify(used) !== JSON.stringify(usage))
+      wrong.push(`group ${group.id} used ${JSON.stringify(usage)}, not ${JSON.stringify(used)}`);
     for (const name of TASK_STATES) {
       const sum = own.reduce((total, { progress }) => total + progress.counts[name], 0);
       if (sum !== tasks[name])

@@ -18,6 +18,7 @@ import type { Task } from "../../src/core/model/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
+import { aUsage } from "./a-usage.ts";
 import { readBack } from "./check-state.ts";
 
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
@@ -108,6 +109,7 @@ export class World {
             startedAtMs: typeof how === "number" ? nowMs : undefined,
             endedAtMs: nowMs,
             outcome: typeof how === "number" ? exitOf(how) : how,
+            usage: aUsage(job, index, attempt),
           };
     return this.do({ kind: "report-runs", nodeId: nodeId(node), session, events: [event], nowMs });
   }

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { groupMetrics } from "./http/metrics.ts";
 import { formatMetrics } from "./http/prometheus.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
-import { someStats } from "./testing/view-builders.ts";
+import { aGroup, someStats } from "./testing/view-builders.ts";
 import { createTraffic } from "../grpc/traffic.ts";
 
 let isReady = true;
@@ -53,6 +55,9 @@ test("metrics are the text of Prometheus, each family once and typed", async () 
     String.raw`busbar_capacity{resource="weird\"\\\nname"} 3`,
     "busbar_commits_total 9",
     "busbar_commit_mean_seconds 0.0005",
+    "busbar_task_cpu_seconds_total 1.5",
+    "busbar_task_wall_seconds_total 2.0005",
+    "busbar_task_major_faults_total 4",
     'busbar_requests_total{door="grpc",method="SubmitJobs",code="ok"} 1',
     'busbar_requests_total{door="http",method="GET /v1/jobs/:id",code="not_found"} 1',
     'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="0.001"} 0',
@@ -99,4 +104,16 @@ test("values that are no numbers have names, and help is one line", () => {
   expect(formatMetrics([family, { ...family, name: "y", samples: [] }])).toBe(
     "# HELP x a\\nb\\\\c\n# TYPE x gauge\nx NaN\nx +Inf\nx -Inf\n",
   );
+});
+
+test("groups have series of their own, a bounded number: those that used the most", () => {
+  const groups = Array.from({ length: limits.metricGroupsMax + 5 }, (_, at) =>
+    aGroup({ name: `g${at}`, usage: { cpuMs: at * 1_000, wallMs: 500, majorFaults: 2 } }),
+  );
+  const [cpu, wall, faults] = groupMetrics([aGroup({ name: "idle" }), ...groups]);
+  expect(cpu?.samples.length).toBe(limits.metricGroupsMax);
+  expect(cpu?.samples[0]).toEqual({ labels: { group: "g104" }, value: 104 });
+  expect(wall?.samples[0]?.value).toBe(0.5);
+  expect(faults?.samples[0]?.value).toBe(2);
+  expect(cpu?.samples.some(({ labels }) => labels?.["group"] === "idle")).toBe(false);
 });

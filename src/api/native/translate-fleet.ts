@@ -14,7 +14,7 @@ import {
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import type * as views from "../../server/views.ts";
-import { toCounts, toJob, toTask } from "./translate-jobs.ts";
+import { toCounts, toJob, toTask, toUsage } from "./translate-jobs.ts";
 import { message, wide, wideAll } from "../grpc/wire-message.ts";
 
 // What Operations answers about nodes, groups and everything, to messages of the wire.
@@ -56,6 +56,7 @@ export const toGroup = (
     queuedTasksMax: wide(view.queuedTasksMax),
     tasks: view.tasks === undefined ? undefined : toCounts(view.tasks),
     used: { ...view.used },
+    usage: toUsage(view.usage),
   });
 
 export const toStats = (view: views.StatsView): wire.Stats =>
@@ -77,6 +78,7 @@ export const toStats = (view: views.StatsView): wire.Stats =>
     commitMsMax: view.commitMsMax,
     placements: wide(view.placements),
     tasksEnded: wide(view.tasksEnded),
+    usage: toUsage(view.usage),
   });
 
 export const toWatchEvent = (view: views.WatchEventView): wire.WatchEvent =>

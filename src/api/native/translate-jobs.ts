@@ -21,6 +21,7 @@ import {
   TriedJobSchema,
   TriedTaskSchema,
   TryJobsResponseSchema,
+  UsageSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { Operations } from "../../server/operations.ts";
 import type * as views from "../../server/views.ts";
@@ -52,6 +53,7 @@ export const toJob = (view: views.JobView): wire.Job =>
     reason: view.reason ?? "",
     exitCode: view.exitCode ?? 0,
     revision: wide(view.revision),
+    usage: toUsage(view.usage),
   });
 
 export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
@@ -134,6 +136,17 @@ export const toTask = (view: views.TaskView): wire.Task =>
     reason: view.reason ?? "",
     notBeforeMs: wide(view.notBeforeMs),
     past: (view.past ?? []).map(toPastAttempt),
+    usage: toUsage(view.usage),
+  });
+
+/** Here 0 is not the same as absent. */
+export const toUsage = (view: views.UsageView | undefined): wire.Usage | undefined =>
+  view &&
+  message(UsageSchema, {
+    cpuMs: view.cpuMs,
+    wallMs: view.wallMs,
+    maxRssBytes: view.maxRssBytes === undefined ? undefined : wide(view.maxRssBytes),
+    majorFaults: view.majorFaults === undefined ? undefined : wide(view.majorFaults),
   });
 
 const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
@@ -146,6 +159,7 @@ const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
     exitCode: view.exitCode ?? 0,
     signal: view.signal ?? "",
     reason: view.reason,
+    usage: toUsage(view.usage),
   });
 
 export const toJobPage = (answer: Answer<"listJobs">): wire.ListJobsResponse =>

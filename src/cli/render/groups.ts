@@ -1,7 +1,7 @@
 import type { GroupRow } from "../rows.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
-import { resources } from "./values.ts";
+import { cpuTime, resources } from "./values.ts";
 
 export function renderGroups(groups: readonly GroupRow[], page: Page): string {
   return renderTable(columns, groups, page);
@@ -33,5 +33,6 @@ const columns: readonly Column<GroupRow>[] = [
     value: ({ tasks }) => String(tasks.failed + tasks.expired),
     style: ({ tasks }) => (tasks.failed + tasks.expired > 0 ? "red" : undefined),
   },
+  { title: "CPU TIME", align: "right", value: cpuTime },
   { title: "USES", value: (group) => resources(group.used) },
 ];

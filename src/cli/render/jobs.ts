@@ -11,7 +11,7 @@ import type {
 import { cut, type Page, paint } from "./page.ts";
 import { requestText } from "./request.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, moment, pairs, resources, stateStyle, took } from "./values.ts";
+import { ago, moment, pairs, resources, stateStyle, took, usageFields } from "./values.ts";
 
 export function renderJobs(jobs: readonly JobRow[], page: Page): string {
   const columns: readonly Column<JobRow>[] = [
@@ -74,6 +74,7 @@ export function renderJob(job: JobRow, page: Page): string {
       ["Started", at(job.startedAtMs)],
       ["Ended", at(job.endedAtMs)],
       ["Took", took(job, page.nowMs)],
+      ...usageFields(job),
       ["Group", spec.group],
       ...specFields(spec),
       ["Idempotency key", job.idempotencyKey ?? ""],

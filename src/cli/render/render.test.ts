@@ -201,6 +201,16 @@ describe("rows", () => {
     expect(show({ select: long })).toMatch(/constraint \(options .{91}…\)$/);
   });
 
+  test("what attempts used is shown where it is known", () => {
+    const usage = { cpuMs: 3_420.5, wallMs: 4_000, maxRssBytes: 50 * 2 ** 20, majorFaults: 0 };
+    const fields = /CPU time: +3\.4s\n.*Wall time: +4\.0s\n.*Max memory: +50MiB\n.*Page-ins: +0/s;
+    expect(renderTask(aTask({ usage }), page)).toMatch(fields);
+    expect(renderJob(aJob({ usage }), page)).toMatch(fields);
+    const table = renderTasks([aTask({ usage }), aTask({ usage: { cpuMs: 12 } })], page);
+    expect(table).toMatch(/CPU +MEMORY.*3\.4s +50MiB.*12ms/s);
+    expect(renderTask(aTask(), page)).not.toMatch(/CPU|memory|Page-ins/);
+    expect(renderTasks([aTask()], page)).not.toMatch(/CPU|MEMORY/);
+  });
   test("one task shows its earlier attempts", () => {
     const past = [{ attempt: 1, node: "rack2", reason: "node lost" }];
     expect(renderTask(aTask({ past }), page)).toMatch(

@@ -3,7 +3,7 @@ import type { StatsRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
 import type { Page } from "./page.ts";
 import { renderFields } from "./table.ts";
-import { elapsed, usage } from "./values.ts";
+import { cpuTime, elapsed, usage } from "./values.ts";
 
 export function renderStats(stats: StatsRow, server: string, page: Page): string {
   const resources = Object.keys(stats.capacity)
@@ -24,6 +24,7 @@ export function renderStats(stats: StatsRow, server: string, page: Page): string
       ],
       ["Placements", String(stats.placements)],
       ["Tasks ended", String(stats.tasksEnded)],
+      ["CPU of tasks", cpuTime(stats)],
       ["Agents", `${stats.agentSessions} connected`],
       ["Watches", String(stats.watches)],
       ["Memory", formatBytes(stats.memoryBytes)],

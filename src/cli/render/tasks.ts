@@ -1,7 +1,16 @@
 import type { PastRow, TaskRow } from "../rows.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, elapsed, moment, stateStyle, took } from "./values.ts";
+import {
+  ago,
+  cpuTime,
+  elapsed,
+  maxMemory,
+  moment,
+  stateStyle,
+  took,
+  usageFields,
+} from "./values.ts";
 
 export function renderTasks(tasks: readonly TaskRow[], page: Page): string {
   // A node is of one cluster, which it need not tell; what is offered to a cluster has no node.
@@ -14,6 +23,8 @@ export function renderTasks(tasks: readonly TaskRow[], page: Page): string {
     { title: "CLUSTER", value: (task) => (isOffered ? (task.cluster ?? "") : "") },
     { title: "STARTED", value: (task) => ago(task.startedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (task) => took(task, page.nowMs) },
+    { title: "CPU", align: "right", value: cpuTime },
+    { title: "MEMORY", align: "right", value: maxMemory },
     { title: "EXIT", align: "right", value: exit },
     { title: "REASON", value: (task) => task.reason ?? notBefore(task, page.nowMs) },
   ];
@@ -45,6 +56,7 @@ export function renderTask(task: TaskRow, page: Page): string {
       ["Started", at(task.startedAtMs)],
       ["Ended", at(task.endedAtMs)],
       ["Took", took(task, page.nowMs)],
+      ...usageFields(task),
     ],
     page,
   );
@@ -57,6 +69,8 @@ export function renderPast(past: readonly PastRow[], page: Page): string {
     { title: "NODE", value: (row) => row.node ?? "" },
     { title: "STARTED", value: (row) => ago(row.startedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (row) => took(row, page.nowMs) },
+    { title: "CPU", align: "right", value: cpuTime },
+    { title: "MEMORY", align: "right", value: maxMemory },
     { title: "EXIT", align: "right", value: exit },
     { title: "REASON", value: (row) => row.reason ?? "" },
   ];

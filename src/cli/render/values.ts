@@ -1,4 +1,5 @@
 import { formatBytes } from "../../lib/units.ts";
+import type { UsageRow } from "../rows.ts";
 import type { Style } from "./page.ts";
 
 /** How long ago, in the one unit that matters: "now", "42s ago", "3h ago". */
@@ -41,6 +42,21 @@ export function took(
   if (row.startedAtMs === undefined) return "";
   return elapsed((row.endedAtMs ?? nowMs) - row.startedAtMs);
 }
+
+/** CPU time of a row: "34ms", "1h02m". */
+export const cpuTime = ({ usage }: { readonly usage?: UsageRow }): string =>
+  usage?.cpuMs === undefined ? "" : elapsed(usage.cpuMs);
+
+export const maxMemory = ({ usage }: { readonly usage?: UsageRow }): string =>
+  usage?.maxRssBytes === undefined ? "" : formatBytes(usage.maxRssBytes);
+
+/** Fields of one row that has a usage. */
+export const usageFields = (row: { readonly usage?: UsageRow }): [string, string][] => [
+  ["CPU time", cpuTime(row)],
+  ["Wall time", row.usage?.wallMs === undefined ? "" : elapsed(row.usage.wallMs)],
+  ["Max memory", maxMemory(row)],
+  ["Page-ins", row.usage?.majorFaults === undefined ? "" : String(row.usage.majorFaults)],
+];
 
 /** A moment for people who compare it with a log: "2026-03-01 12:00:05Z". */
 export const moment = (ms: number): string =>

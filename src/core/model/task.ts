@@ -1,5 +1,7 @@
 import type { ClusterId, JobId, NodeId } from "./ids.ts";
 import type { Resources } from "./resources.ts";
+import type { Usage } from "./usage.ts";
+import { addUsage } from "./usage.ts";
 
 /** How an attempt ended that did not succeed. */
 export type Failure =
@@ -51,6 +53,10 @@ export interface Task {
   readonly takes?: Resources;
   /** What the cluster that ran it told of its output: the end of it, bounded. */
   readonly told?: ToldOutput;
+  /** Of the latest attempt, once it has ended and where its executor measured it. */
+  readonly usage?: Usage;
+  /** Of all attempts before the latest, also of those that are no longer in `past`. */
+  readonly earlierUsage?: Usage;
 }
 
 export interface ToldOutput {
@@ -115,6 +121,7 @@ export interface PastAttempt extends Ran {
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly failure: Failure;
+  readonly usage?: Usage;
 }
 
 export type TaskStateKind = TaskState["kind"];
@@ -149,6 +156,10 @@ export const ranBy = (state: ActiveState | AcceptedState): Ran =>
   state.kind === "accepted"
     ? { nodeId: undefined, cluster: state.cluster }
     : { nodeId: state.nodeId };
+
+/** What all attempts used that have ended, as far as it is known. */
+export const usageOf = (task: Task | undefined): Usage | undefined =>
+  addUsage(task?.earlierUsage, task?.usage);
 
 /** One clause that tells a person why an attempt failed. */
 export function describeFailure(failure: Failure): string {

@@ -17,7 +17,9 @@ import { SharedSpec } from "../model/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../model/job-spec.ts";
 import type { Node } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
-import type { Task } from "../model/task.ts";
+import type { PastAttempt, Task } from "../model/task.ts";
+import type { StoredUsage } from "../model/usage.ts";
+import { decodeUsage, encodeUsage } from "../model/usage.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { Change, Counter } from "./change.ts";
 
@@ -232,38 +234,68 @@ function decodeTerms(some: Partial<JobTerms>): JobTerms {
   };
 }
 
-type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> & Partial<Task>;
+type StoredPast = Omit<PastAttempt, "usage"> & { readonly usage?: StoredUsage };
+type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> &
+  Partial<Pick<Task, "failures" | "losses">> & {
+    readonly returns?: number | undefined;
+    readonly past?: readonly StoredPast[];
+    readonly takes?: Task["takes"] | undefined;
+    readonly told?: Task["told"] | undefined;
+    readonly usage?: StoredUsage | undefined;
+    readonly earlierUsage?: StoredUsage | undefined;
+  };
 
 export const NO_PAST: Task["past"] = Object.freeze([]);
 
 export function encodeTask(task: Task): string {
-  const { jobId, index, attempt, state, failures, losses, returns, past, takes, told } = task;
-  const base: StoredTask =
-    takes === undefined && told === undefined
-      ? { jobId, index, attempt, state }
-      : { jobId, index, attempt, state, ...(takes && { takes }), ...(told && { told }) };
+  const { jobId, index, attempt, state, failures, losses, returns, past, takes, told, usage } =
+    task;
+  // What is undefined is not written.
+  const used = usage && encodeUsage(usage);
+  const base: StoredTask = { jobId, index, attempt, state, takes, told, usage: used };
   const isFirst = failures === 0 && losses === 0 && returns === undefined && past.length === 0;
-  return JSON.stringify(isFirst ? base : { ...base, failures, losses, returns, past });
+  if (isFirst) return JSON.stringify(base);
+  const earlierUsage = task.earlierUsage && encodeUsage(task.earlierUsage);
+  const stored: StoredTask = {
+    ...base,
+    failures,
+    losses,
+    returns,
+    past: past.map(encodePast),
+    earlierUsage,
+  };
+  return JSON.stringify(stored);
+}
+
+const encodePast = ({ usage, ...past }: PastAttempt): StoredPast =>
+  usage === undefined ? past : { ...past, usage: encodeUsage(usage) };
+
+function decodePast({ usage: stored, ...past }: StoredPast): PastAttempt {
+  const usage = stored && decodeUsage(stored);
+  const read = { ...past, nodeId: past.nodeId, startedAtMs: past.startedAtMs };
+  return usage === undefined ? read : { ...read, usage };
 }
 
 export const decodeTask = (text: string): Task => readTask(JSON.parse(text) as StoredTask);
 
-const readTask = (stored: StoredTask): Task => ({
-  jobId: stored.jobId,
-  index: stored.index,
-  attempt: stored.attempt,
-  state: decodeState(stored.state),
-  failures: stored.failures ?? 0,
-  losses: stored.losses ?? 0,
-  past: (stored.past ?? NO_PAST).map((one) => ({
-    ...one,
-    nodeId: one.nodeId,
-    startedAtMs: one.startedAtMs,
-  })),
-  ...(stored.returns === undefined ? {} : { returns: stored.returns }),
-  ...(stored.takes === undefined ? {} : { takes: stored.takes }),
-  ...(stored.told === undefined ? {} : { told: stored.told }),
-});
+function readTask(stored: StoredTask): Task {
+  const usage = stored.usage && decodeUsage(stored.usage);
+  const earlierUsage = stored.earlierUsage && decodeUsage(stored.earlierUsage);
+  return {
+    jobId: stored.jobId,
+    index: stored.index,
+    attempt: stored.attempt,
+    state: decodeState(stored.state),
+    failures: stored.failures ?? 0,
+    losses: stored.losses ?? 0,
+    past: stored.past === undefined ? NO_PAST : stored.past.map(decodePast),
+    ...(stored.returns === undefined ? {} : { returns: stored.returns }),
+    ...(stored.takes === undefined ? {} : { takes: stored.takes }),
+    ...(stored.told === undefined ? {} : { told: stored.told }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(earlierUsage === undefined ? {} : { earlierUsage }),
+  };
+}
 
 /** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
 function decodeState(state: Task["state"]): Task["state"] {

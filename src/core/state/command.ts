@@ -10,6 +10,7 @@ import type { ClusterAgentTerms } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure, ToldOutput } from "../model/task.ts";
+import type { Usage } from "../model/usage.ts";
 import type { Change } from "./change.ts";
 
 /** One attempt at one task, as agents name it. */
@@ -39,6 +40,8 @@ export type RunEvent =
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
       readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | Failure;
+      /** Where the executor measured it. */
+      readonly usage?: Usage | undefined;
     };
 
 /** What a cluster says of a task that was handed over to it. */

@@ -1,5 +1,7 @@
 import { OrderedTree } from "../../lib/ordered-tree.ts";
 import type { Group } from "../model/group.ts";
+import type { UsageTally } from "../model/usage.ts";
+import { noUsage, tallyUsage } from "../model/usage.ts";
 import type { Standing } from "../scheduler/group-order.ts";
 import { type Lane, type LaneEntry, laneGoesFirst } from "../scheduler/lane.ts";
 import type { JobStateName, Progress, TaskStateName } from "./progress.ts";
@@ -16,7 +18,7 @@ export const noJobCounts = (): Record<JobStateName, number> => ({
   skipped: 0,
 });
 
-type Tally = Pick<GroupRecord, "jobs" | "tasks">;
+type Tally = Pick<GroupRecord, "jobs" | "tasks" | "usage">;
 
 /** A job has come from one progress to the other: its group and all groups together follow. */
 export function moveTallies(group: Tally, all: Tally, before: Progress, after: Progress): void {
@@ -28,6 +30,12 @@ export function moveTallies(group: Tally, all: Tally, before: Progress, after: P
     if (difference === 0) continue;
     group.tasks[name] += difference;
     all.tasks[name] += difference;
+  }
+  if (before.usage !== after.usage) {
+    for (const { usage } of [group, all]) {
+      tallyUsage(usage, before.usage, -1);
+      tallyUsage(usage, after.usage);
+    }
   }
   if (before.state === after.state) return;
   group.jobs[before.state]--;
@@ -41,6 +49,8 @@ export class GroupRecord {
   group: Group;
   readonly jobs: Record<JobStateName, number> = noJobCounts();
   readonly tasks: Record<TaskStateName, number> = noCounts();
+  /** What attempts at tasks of its jobs used. */
+  readonly usage: UsageTally = noUsage();
   /** What its tasks hold on nodes now. */
   readonly used: Record<string, number> = {};
   readonly lanes = new Map<string, Lane>();

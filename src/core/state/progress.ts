@@ -1,5 +1,8 @@
 import type { Job } from "../model/job.ts";
 import type { Task, TaskState, TaskStateKind } from "../model/task.ts";
+import { usageOf } from "../model/task.ts";
+import type { Usage } from "../model/usage.ts";
+import { addUsage } from "../model/usage.ts";
 
 export type JobStateName =
   | "pending"
@@ -39,6 +42,8 @@ export interface Progress {
   readonly startedAtMs: number | undefined;
   /** When the last task that had started ended, so far. */
   readonly lastEndAtMs: number | undefined;
+  /** What all attempts at all tasks used, as far as it is known. */
+  readonly usage: Usage | undefined;
 }
 
 const NONE: TaskCounts = Object.freeze({
@@ -64,6 +69,7 @@ const ONE_PENDING: Progress = Object.freeze({
   counts: Object.freeze({ ...NONE, pending: 1 }),
   startedAtMs: undefined,
   lastEndAtMs: undefined,
+  usage: undefined,
 });
 
 export const freshProgress = (taskTotal: number): Progress =>
@@ -99,7 +105,17 @@ export function afterTask(
     "endedAtMs" in after.state
       ? most(progress.lastEndAtMs, after.state.endedAtMs)
       : progress.lastEndAtMs;
-  return { state: stateOf(counts), counts, startedAtMs, lastEndAtMs };
+  const usage = addUsage(progress.usage, newUsage(before, after));
+  return { state: stateOf(counts), counts, startedAtMs, lastEndAtMs, usage };
+}
+
+/** What the attempt used that ended between two rows of a task; of its first row, all attempts. */
+export function newUsage(before: Task | undefined, after: Task): Usage | undefined {
+  if (before === undefined) return usageOf(after);
+  if (after.past.length > 0 && after.past.at(-1)?.attempt !== before.past.at(-1)?.attempt) {
+    return after.past.at(-1)?.usage;
+  }
+  return before.usage === undefined ? after.usage : undefined;
 }
 
 /** Closing a job ends all that is pending or waiting. */

@@ -12,7 +12,8 @@ import type { NodeFacts } from "../model/node-facts.ts";
 import { factsOfCapacity } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
-import { isActive } from "../model/task.ts";
+import { isActive, usageOf } from "../model/task.ts";
+import { noUsage, tallyUsage } from "../model/usage.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
@@ -57,7 +58,7 @@ export class State {
   readonly facts = new Map<NodeId, NodeFacts>();
   counter: Counter = { lastJobId: jobId(0) };
   /** Over all groups. */
-  readonly totals = { jobs: noJobCounts(), tasks: noCounts() };
+  readonly totals = { jobs: noJobCounts(), tasks: noCounts(), usage: noUsage() };
   /** What nodes and clusters there are could ever run, by what is asked for. */
   readonly possible = new KnownAnswers<boolean>();
   readonly whyNever = new KnownAnswers<readonly string[]>(); // by the same keys
@@ -254,6 +255,7 @@ export class State {
       tally.tasks.pending--;
       tally.jobs[state]++;
       tally.tasks[state]++;
+      tallyUsage(tally.usage, usageOf(row));
     }
     this.index.moved(row.jobId, "pending", state);
     this.handed.moved(undefined, row);
@@ -271,6 +273,7 @@ export class State {
     for (const tally of [group, this.totals]) {
       tally.jobs[progress.state]--;
       for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
+      tallyUsage(tally.usage, progress.usage, -1);
     }
     invariant(!this.holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
     for (const task of record.unlikeTaskRows()) this.handed.moved(task, undefined);

@@ -4,6 +4,7 @@ import type { ClusterId, JobId, NodeId } from "../model/ids.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Task, TaskState } from "../model/task.ts";
 import { decodeTask, encodeTask, NO_PAST } from "./codec.ts";
+import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
 type EndedState = Extract<TaskState, { kind: "succeeded" | "failed" | "cancelled" }>;
 
@@ -95,7 +96,8 @@ export class TaskTables {
 
 /**
  * Rows of ended tasks at places 0 to size - 1, 24 bytes each: when it started and ended, the number
- * of its node and that of its outcome. A row with more to say is kept as its stored text.
+ * of its node and that of its outcome; and 24 more once one of them has a usage. A row with more to
+ * say is kept as its stored text.
  */
 export class TaskColumns {
   readonly tables: TaskTables;
@@ -106,10 +108,13 @@ export class TaskColumns {
   readonly #times: Float64Array;
   /** Outcome and node, in turn. */
   readonly #codes: Uint32Array;
+  readonly #size: number;
+  #usages: UsageColumns | undefined = undefined;
   #texts: Map<number, string> | undefined = undefined;
 
   constructor(size: number, tables = new TaskTables()) {
     this.tables = tables;
+    this.#size = size;
     this.#times = new Float64Array(2 * size);
     this.#codes = new Uint32Array(2 * size);
   }
@@ -136,6 +141,9 @@ export class TaskColumns {
     this.#codes[2 * at + 1] = this.tables.codeOfNode(nodeId);
     this.#times[2 * at] = startedAtMs ?? Number.NaN;
     this.#times[2 * at + 1] = endedAtMs;
+    if (task.usage === undefined) return;
+    this.#usages ??= new UsageColumns(this.#size);
+    this.#usages.put(at, task.usage);
   }
 
   get(at: number, jobId: JobId, index: number): Task | undefined {
@@ -149,7 +157,9 @@ export class TaskColumns {
     const endedAtMs = this.#times[2 * at + 1] ?? 0;
     const state = { ...common, nodeId, startedAtMs, endedAtMs } as EndedState;
     const base = { jobId, index, attempt, state, failures, losses, past: NO_PAST };
-    return takes === undefined ? base : { ...base, takes };
+    const usage = this.#usages?.get(at);
+    if (takes === undefined && usage === undefined) return base;
+    return { ...base, ...(takes && { takes }), ...(usage && { usage }) };
   }
 
   /** Rows that are kept as text. */
@@ -171,6 +181,7 @@ export class TaskColumns {
     this.rows--;
     this.kinds[kind]--;
     this.#codes[2 * at] = NO_ROW;
+    this.#usages?.remove(at);
     this.#texts?.delete(at);
   }
 
@@ -182,8 +193,11 @@ export class TaskColumns {
 }
 
 /** Attempts before the last and output that a cluster told differ from task to task. */
-const isPlainRow = ({ past, told, returns }: Task, state: TaskState): state is EndedState =>
-  "endedAtMs" in state && past.length === 0 && told === undefined && returns === undefined;
+const isPlainRow = (task: Task, state: TaskState): state is EndedState => {
+  const { past, told, returns, usage = {} } = task;
+  const isUsual = past.length === 0 && told === undefined && returns === undefined;
+  return "endedAtMs" in state && isUsual && fitsColumns(usage);
+};
 
 const noKinds = (): Record<TaskState["kind"], number> => ({
   waiting: 0,

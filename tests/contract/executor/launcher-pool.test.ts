@@ -289,6 +289,7 @@ describe("directories that are used again", () => {
             isClean: true,
             hasFiles,
             endedAtMs,
+            usage: undefined,
           });
         });
       },

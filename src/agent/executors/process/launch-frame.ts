@@ -75,7 +75,8 @@ export type LauncherLine =
       readonly outputBytes: readonly [stdout: number, stderr: number];
       /** Nothing is left in the directory but empty files: it can serve another run. */
       readonly isClean: boolean;
-      /** As in the state file: see parseOutcomeLine. */
+      /** As in the state file: see parseUsage and parseOutcomeLine. */
+      readonly used: string;
       readonly outcome: string;
     };
 
@@ -88,13 +89,14 @@ export function parseLauncherLine(line: string): LauncherLine | undefined {
   if (kind === "taken") return { kind, lane, key };
   if (kind === "refused") return { kind, lane, key, errno: Number(rest[0]) };
   if (kind !== "ended") return undefined;
-  const [stdout, stderr, isClean, ...outcome] = rest;
+  const [stdout, stderr, isClean, used = "", ...outcome] = rest;
   return {
     kind,
     lane,
     key,
     outputBytes: [Number(stdout), Number(stderr)],
     isClean: isClean === "1",
+    used,
     outcome: outcome.join(" "),
   };
 }

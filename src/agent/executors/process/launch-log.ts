@@ -9,9 +9,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
+import type { Usage } from "../../../core/model/usage.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
-import type { RecordLine, Usage } from "./launch-record.ts";
+import type { RecordLine } from "./launch-record.ts";
 import { parseRecordLine } from "./launch-record.ts";
 
 /** One run in the record of a launcher. Its files lie in the slot. */

@@ -117,11 +117,11 @@ export class LaunchLogs {
   read(key: string): StateFile | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    const { session, outcome, startedAtMs, endedAtMs } = entry.run;
+    const { session, outcome, startedAtMs, endedAtMs, usage } = entry.run;
     if (session === undefined && outcome === undefined) return undefined;
     const writtenAtMs = endedAtMs ?? startedAtMs ?? 0;
     const [wrapper, keeper] = entry.log.wrappers;
-    return { wrapper, keeper, session, outcome, writtenAtMs, startedAtMs };
+    return { wrapper, keeper, session, outcome, writtenAtMs, startedAtMs, usage };
   }
 
   /** False: not a run of a native launcher. */

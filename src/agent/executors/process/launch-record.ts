@@ -1,15 +1,7 @@
+import type { Usage } from "../../../core/model/usage.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { parseOutcomeLine } from "./wrapper.ts";
-
-/** What a command used, by wait4(2). */
-export interface Usage {
-  readonly wallUs: number;
-  readonly userUs: number;
-  readonly systemUs: number;
-  readonly maxRssKib: number;
-  readonly majorFaults: number;
-}
 
 /** One line of a native launcher, in its record and on its standard output: see launcher.c. */
 export type RecordLine =
@@ -31,7 +23,8 @@ export type RecordLine =
       readonly key: string;
       readonly outcome: CommandOutcome;
       readonly atMs: number;
-      readonly usage: Usage;
+      /** undefined: no process was made. */
+      readonly usage: Usage | undefined;
       readonly outputBytes: readonly [stdout: number, stderr: number];
       readonly isClean: boolean;
     }
@@ -80,7 +73,10 @@ function parseEnd(key: string, rest: readonly string[]): RecordLine | undefined 
     key,
     outcome,
     atMs,
-    usage: { wallUs, userUs, systemUs, maxRssKib, majorFaults },
+    usage:
+      rest[1] === "unforked"
+        ? undefined
+        : { cpuUs: userUs + systemUs, wallUs, maxRssKib, majorFaults },
     outputBytes: [stdout, stderr],
     isClean: rest[11] === "1",
   };

@@ -50,6 +50,9 @@ open STDOUT, ">", "/dev/null" or exit 1;
 # By the ABI of this very perl. Elsewhere POSIX knows it, but makes every fork dearer.
 my ($abi) = $Config{archname} =~ /^(x86_64|aarch64|riscv64)-linux-gnu(?!x32)/;
 my $setsid = {x86_64 => 112, aarch64 => 157, riscv64 => 157}->{$abi // ""};
+my $wait4 = {x86_64 => 61, aarch64 => 260, riscv64 => 260}->{$abi // ""};
+my $clock_gettime = {x86_64 => 228, aarch64 => 113, riscv64 => 113}->{$abi // ""};
+my ($CLOCK_BOOTTIME, $status, $now, $rusage) = (7, "\0" x 4, "\0" x 16, "\0" x 144);
 require POSIX if !$setsid;
 
 sub lead_session {
@@ -160,7 +163,29 @@ sub refuse {
   exit 127;
 }
 
+sub boot_us {
+  return 0 if !$clock_gettime;
+  syscall $clock_gettime, $CLOCK_BOOTTIME, $now;
+  my ($seconds, $ns) = unpack "qq", $now;
+  return $seconds * 1_000_000 + int($ns / 1_000);
+}
+
+# The status of wait4(2), and what the command used: see parseUsage.
+sub wait_for {
+  my ($pid, $began_us) = @_;
+  if (!$wait4) {
+    waitpid $pid, 0;
+    return ($?, "-");
+  }
+  1 while syscall($wait4, $pid, $status, 0, $rusage) < 0 && $! == $EINTR;
+  my @used = unpack "q10", $rusage;
+  my $cpu_us = ($used[0] + $used[2]) * 1_000_000 + $used[1] + $used[3];
+  my $wall_us = boot_us() - $began_us;
+  return (unpack("i", $status), "$cpu_us,$wall_us,$used[4],$used[9]");
+}
+
 sub run_command {
+  my $began_us = boot_us();
   my $pid = fork;
   if (defined $pid && $pid == 0) {
     $SIG{TERM} = "DEFAULT";
@@ -170,18 +195,18 @@ sub run_command {
     exec { $argv[0] } @argv;
     refuse("unstarted " . ($! + 0));
   }
-  return (0, "unforked " . ($! + 0)) if !defined $pid;
-  waitpid $pid, 0;
-  return ($pid, "signal " . ($? & 127)) if $? & 127;
-  my $code = $? >> 8;
+  return (0, "unforked " . ($! + 0), "-") if !defined $pid;
+  my ($how, $used) = wait_for($pid, $began_us);
+  return ($pid, "signal " . ($how & 127), $used) if $how & 127;
+  my $code = $how >> 8;
   if ($code == 127) {
     my $at = sysseek $state, 0, 1;
     sysseek $state, 0, 0;
     sysread $state, my $text, 1024;
     sysseek $state, $at, 0;
-    return ($pid, $1) if $text =~ /^(unstarted \d+)$/m;
+    return ($pid, $1, "-") if $text =~ /^(unstarted \d+)$/m;
   }
-  return ($pid, "exit $code");
+  return ($pid, "exit $code", $used);
 }
 
 sub work {
@@ -196,13 +221,14 @@ sub work {
     return "$key taken" if $error == $EEXIST || $error == $ENOTEMPTY;
     return "$key refused $error";
   }
-  my ($pid, $outcome) = enter($cwd || "$dir/work") ? run_command() : (0, "nowhere " . ($! + 0));
-  syswrite $state, "$outcome\nend\n";
+  my ($pid, $outcome, $used) =
+    enter($cwd || "$dir/work") ? run_command() : (0, "nowhere " . ($! + 0), "-");
+  syswrite $state, "used $used\n$outcome\nend\n";
   my $is_stopping = -e $stopping;
   kill "KILL", -$pid if $pid && !$is_stopping;
   my $bytes = (-s STDOUT || 0) . " " . (-s STDERR || 0);
   my $is_clean = !$is_stopping && $script eq "" && ($cwd ne "" || is_untouched("$dir/work"));
-  return "$key ended $bytes " . ($is_clean ? 1 : 0) . " $outcome";
+  return "$key ended $bytes " . ($is_clean ? 1 : 0) . " $used $outcome";
 }
 
 sub be_lane {

@@ -47,6 +47,7 @@ const STOPPED: Gone = {
   isClean: true,
   hasFiles: false,
   endedAtMs: undefined,
+  usage: undefined,
 };
 
 /**
@@ -220,7 +221,7 @@ export class NativeStarter implements ProcessStarter {
     const { key } = pending.launch;
     const run = launcher.log.runs.get(key);
     const isStopMarked = run?.isStopMarked ?? false;
-    const { outcome, outputBytes, atMs } = line;
+    const { outcome, outputBytes, atMs: endedAtMs, usage } = line;
     if (!isStopMarked && outcome.kind === "not-executed" && outcome.why === "stopped") {
       // It was kept from beginning: its launcher was given up, or another agent took over.
       if (this.#retired.has(worker)) this.#handAgain(pending);
@@ -230,7 +231,7 @@ export class NativeStarter implements ProcessStarter {
     const hasFiles = run?.hasFiles ?? true;
     const isClean = line.isClean && !isStopMarked;
     // Only now: what a stop needs to know is read from the log.
-    pending.onGone({ kind: "ended", outcome, outputBytes, isClean, hasFiles, endedAtMs: atMs });
+    pending.onGone({ kind: "ended", outcome, outputBytes, isClean, hasFiles, endedAtMs, usage });
     if (hasFiles) return;
     this.#options.logs.drop(key);
     launcher.addSpare(pending.slot);

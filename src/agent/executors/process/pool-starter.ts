@@ -11,7 +11,7 @@ import { parseLauncherLine } from "./launch-frame.ts";
 import { Launcher } from "./launcher.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
-import { parseOutcomeLine } from "./wrapper.ts";
+import { parseOutcomeLine, parseUsage } from "./wrapper.ts";
 
 export interface PoolStarterOptions {
   readonly perl: string;
@@ -209,7 +209,9 @@ function goneOf(line: Extract<LauncherLine, { kind: "ended" | "taken" | "refused
   const { outputBytes, isClean } = line;
   const outcome = parseOutcomeLine(line.outcome);
   if (outcome === undefined) return { kind: "gone", how: line.outcome };
-  return { kind: "ended", outcome, outputBytes, isClean, hasFiles: true, endedAtMs: undefined };
+  const usage = parseUsage(line.used);
+  const how = { kind: "ended", outcome, outputBytes, isClean, usage } as const;
+  return { ...how, hasFiles: true, endedAtMs: undefined };
 }
 
 function least<T>(all: readonly T[], by: (one: T) => number): T | undefined {

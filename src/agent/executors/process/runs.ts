@@ -1,3 +1,4 @@
+import type { Usage } from "../../../core/model/usage.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
@@ -234,7 +235,7 @@ export class Runs {
     } else if (gone.kind === "gone") {
       this.#lookUp(run, gone.how);
     } else {
-      const { outcome } = gone;
+      const { outcome, usage } = gone;
       const { stop } = run.state;
       // A stop may have been marked after the lane had looked: the next run would find the mark.
       run.left = { ...gone, isClean: gone.isClean && stop === undefined };
@@ -242,7 +243,7 @@ export class Runs {
         this.#lookUp(run, "it ended");
       } else {
         const names = { program: run.terms.program, vanished: "" };
-        this.#end(run, endOf(outcome, stop, names), gone.endedAtMs);
+        this.#end(run, endOf(outcome, stop, names), gone.endedAtMs, usage);
       }
     }
   }
@@ -346,10 +347,10 @@ export class Runs {
     const names = { program: run.terms.program, vanished };
     const end = endOf(file.outcome, run.state.stop, names);
     const endedAtMs = file.outcome === undefined ? this.#options.clock.nowMs() : file.writtenAtMs;
-    this.#end(run, end, endedAtMs);
+    this.#end(run, end, endedAtMs, file.usage);
   }
 
-  #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs()): void {
+  #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs(), measured?: Usage): void {
     if (run.state.kind === "ended") return;
     const key = runKey(run.id);
     const { outputLimitBytes } = run.terms;
@@ -358,7 +359,8 @@ export class Runs {
     const isStarted = run.hasBegun && end.kind !== "could-not-start";
     const startedAtMs = isStarted ? run.terms.startedAtMs : undefined;
     const atMs = Math.max(endedAtMs, run.terms.startedAtMs); // clocks may be set back
-    const report = { kind: "ended", startedAtMs, endedAtMs: atMs, end } as const;
+    const usage = isStarted ? measured : undefined;
+    const report = { kind: "ended", startedAtMs, endedAtMs: atMs, end, usage } as const;
     this.#ledger.note({ kind: "ended", key, report });
     run.state = { kind: "ended", report };
     this.#active.delete(run);

@@ -1,3 +1,4 @@
+import type { Usage } from "../../../core/model/usage.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 
 /** One command to start, complete. Nothing in it is ever part of a command string. */
@@ -33,6 +34,8 @@ export type Gone =
       readonly hasFiles: boolean;
       /** By the wrapper's own clock; undefined: just now. */
       readonly endedAtMs: number | undefined;
+      /** What the command used; undefined: the wrapper could not measure it. */
+      readonly usage: Usage | undefined;
     }
   | { readonly kind: "gone"; readonly how: string } // what there is to know stands in the state file
   | { readonly kind: "could-not-start"; readonly message: string };

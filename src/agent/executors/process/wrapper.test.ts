@@ -28,9 +28,25 @@ describe("what a wrapper left", () => {
     ["Killed\nexit 137\nend\n", { kind: "signalled", signal: "SIGKILL" }],
     ["Segmentation fault (core dumped)\nexit 139\nend\n", { kind: "signalled", signal: "SIGSEGV" }],
     ["unstarted\nexit 127\nend\n", { kind: "not-executed", why: "not-found" }],
+    ["exit 137\n0m0.00s 0m0.01s\n1m0.25s 0m0.5s\nend\n", { kind: "exited", exitCode: 137 }],
   ] as const;
   for (const [rest, want] of cases) {
     test(JSON.stringify(rest), () => expect(outcome(rest)).toEqual(want));
+  }
+});
+
+describe("what a wrapper measured", () => {
+  const usage = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).usage;
+  const cases = [
+    ["exit 0\nend\n", undefined],
+    ["exit 0\n0m0.00s 0m0.01s\n1m0.25s 0m0.5s\n", undefined],
+    ["exit 0\n0m0.00s 0m0.01s\n1m0.25s 0m0.500s\nend\n", { cpuUs: 60_750_000 }],
+    ["used -\nexit 0\nend\n", undefined],
+    ["used 7,9,11,\nexit 0\nend\n", undefined],
+    ["used 7,9,11,0\nexit 0\nend\n", { cpuUs: 7, wallUs: 9, maxRssKib: 11, majorFaults: 0 }],
+  ] as const;
+  for (const [rest, want] of cases) {
+    test(JSON.stringify(rest), () => expect(usage(rest)).toEqual(want));
   }
 });
 

@@ -1,5 +1,7 @@
 import { constants } from "node:os";
 
+import type { Usage } from "../../../core/model/usage.ts";
+import { makeUsage } from "../../../core/model/usage.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import type { CommandOutcome, Obstacle } from "../../runs/command-outcome.ts";
 import { signalName } from "../../runs/command-outcome.ts";
@@ -21,6 +23,7 @@ import { parseProcessStat } from "../../proc.ts";
  * - When a child dies by a signal the shell says so on its own stderr, here the state file; for a
  *   child that merely exits with 137 it says nothing. That is how the two are told apart, exactly.
  *   dash and bash keep silent for INT and PIPE: those read as exits with 130 and 141.
+ * - `times` says what the shell and then what its children used; it knows nothing of memory.
  * - The exit code is durable before what the command left behind in its group is killed, this
  *   shell included. While the run is being stopped the agent does that: those left get their
  *   grace period too.
@@ -38,7 +41,9 @@ unset BUSBAR_WRAPPER_STAT
   trap 'printf "unstarted\\n" >>"$0/state"' EXIT
   [ -e "$0/stopping" ] || exec "$@" 9>&-
 ) </dev/null >>"$0/stdout" 2>>"$0/stderr"
-printf 'exit %s\\nend\\n' "$?" >&9
+printf 'exit %s\\n' "$?" >&9
+times >&9
+printf 'end\\n' >&9
 [ -e "$0/stopping" ] || kill -KILL 0
 `;
 
@@ -53,12 +58,15 @@ export interface WrapperState {
   readonly session: ProcessIdentity | undefined;
   /** undefined: the command has not ended, or the wrapper died before it could say. */
   readonly outcome: CommandOutcome | undefined;
+  /** undefined: the command has not ended, or the wrapper could not measure it. */
+  readonly usage?: Usage | undefined;
 }
 
 export function parseWrapperState(text: string): WrapperState {
   const lines = text.split("\n");
   lines.pop(); // what follows the last newline: nothing, or a line still being written
-  const said = lines.filter((line) => line !== ""); // lanes overwrite newlines
+  const written = lines.filter((line) => line !== ""); // lanes overwrite newlines
+  const said = written.filter((line) => !isUsage(line));
   const isLane = said[0]?.startsWith(LANE) === true;
   const wrapper = identityIn(isLane ? said[0]?.slice(LANE.length) : said[0]);
   const leader = said.find((line) => line.startsWith(SESSION))?.slice(SESSION.length);
@@ -67,7 +75,32 @@ export function parseWrapperState(text: string): WrapperState {
     wrapper,
     session: isLane ? identityIn(leader) : wrapper,
     outcome: hasEnded ? parseOutcome(said.slice(0, -1), isLane) : undefined,
+    usage: hasEnded ? usageIn(written.findLast(isUsage) ?? "") : undefined,
   };
+}
+
+const USED = "used ";
+/** What `times` prints of children in every shell, with two or more digits: "0m0.01s 1m02.340s". */
+const TIMES = /^(\d+)m(\d+\.\d+)s (\d+)m(\d+\.\d+)s$/;
+
+const isUsage = (line: string): boolean => line.startsWith(USED) || TIMES.test(line);
+
+function usageIn(line: string): Usage | undefined {
+  if (line.startsWith(USED)) return parseUsage(line.slice(USED.length));
+  const times = TIMES.exec(line)?.slice(1).map(Number) as
+    | [number, number, number, number]
+    | undefined;
+  if (times === undefined) return undefined;
+  const [userMinutes, user, systemMinutes, system] = times;
+  const seconds = (userMinutes + systemMinutes) * 60 + user + system;
+  return { cpuUs: Math.round(seconds * 1e6) };
+}
+
+/** What a lane measured: CPU and wall time in us, memory in KiB, major faults. "-": nothing. */
+export function parseUsage(text: string): Usage | undefined {
+  if (!/^\d+,\d+,\d+,\d+$/.test(text)) return undefined;
+  const [cpuUs, wallUs, maxRssKib, majorFaults] = text.split(",").map(Number);
+  return makeUsage(cpuUs, wallUs, maxRssKib, majorFaults);
 }
 
 const LANE = "lane ";

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { StatsView } from "../../../server/views.ts";
+import { limits } from "../../../limits.ts";
+import type { GroupView, StatsView } from "../../../server/views.ts";
 import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../../grpc/traffic.ts";
 import { counter, gauge, gauges, type MetricFamily, type Sample } from "./prometheus.ts";
 
@@ -25,7 +26,51 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   gauge("busbar_commit_max_seconds", "Longest time of a commit", stats.commitMsMax / 1_000),
   counter("busbar_placements_total", "Placements", stats.placements),
   counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
+  counter(
+    "busbar_task_cpu_seconds_total",
+    "User and system time of attempts that ended",
+    (stats.usage.cpuMs ?? 0) / 1_000,
+  ),
+  counter(
+    "busbar_task_wall_seconds_total",
+    "Time from start to end of attempts that ended",
+    (stats.usage.wallMs ?? 0) / 1_000,
+  ),
+  counter(
+    "busbar_task_major_faults_total",
+    "Page faults that had to read from a disk, of attempts that ended",
+    stats.usage.majorFaults ?? 0,
+  ),
 ];
+
+/** What groups used, for those that used the most CPU: the number of series stays bounded. */
+export function groupMetrics(groups: readonly GroupView[]): MetricFamily[] {
+  const cpuMs = ({ usage }: GroupView): number => usage?.cpuMs ?? 0;
+  const shown = groups
+    .filter(({ usage }) => usage !== undefined)
+    .sort((a, b) => cpuMs(b) - cpuMs(a))
+    .slice(0, limits.metricGroupsMax);
+  const family = (name: string, help: string, value: (group: GroupView) => number) =>
+    gauges(name, help, "group", Object.fromEntries(shown.map((one) => [one.name, value(one)])));
+  const whose = "of retained tasks, for the groups that used the most CPU";
+  return [
+    family(
+      "busbar_group_cpu_seconds",
+      `User and system time ${whose}`,
+      (one) => cpuMs(one) / 1_000,
+    ),
+    family(
+      "busbar_group_wall_seconds",
+      `Time from start to end ${whose}`,
+      ({ usage }) => (usage?.wallMs ?? 0) / 1_000,
+    ),
+    family(
+      "busbar_group_major_faults",
+      `Page faults that had to read from a disk ${whose}`,
+      ({ usage }) => usage?.majorFaults ?? 0,
+    ),
+  ];
+}
 
 export function trafficMetrics(traffic: Traffic): MetricFamily[] {
   const methods = [...traffic.methods()];

@@ -97,6 +97,19 @@ export const JobSpec = object(
   { $id: "JobSpec" },
 );
 
+const usage = (whose: string) =>
+  object(
+    {
+      cpuMs: optional(number("User and system time, descendants that were waited for included")),
+      wallMs: optional(number("From start to end, by a clock that nobody sets")),
+      maxRssBytes: optional(
+        whole("Resident memory of the largest process; the most of several attempts"),
+      ),
+      majorFaults: optional(whole("Page faults that had to read from a disk")),
+    },
+    { description: `${whose}; a number that is not known is absent` },
+  );
+
 export const Job = object(
   {
     id: text("Id, like 17"),
@@ -113,6 +126,7 @@ export const Job = object(
       text("Why it was cancelled, expired, skipped or failed, or why it is pending"),
     ),
     exitCode: optional(whole("Once ended: 0 when all tasks succeeded")),
+    usage: optional(usage("What all attempts at its tasks used that have ended")),
     revision: revision(),
   },
   { $id: "Job" },
@@ -127,6 +141,7 @@ const past = object({
   exitCode: optional(whole("Exit code")),
   signal: optional(text("Signal that ended it")),
   reason: text("Why it did not succeed"),
+  usage: optional(usage("What it used")),
 });
 
 export const Task = object(
@@ -146,6 +161,7 @@ export const Task = object(
     reason: optional(text("Why it is in this state")),
     notBeforeMs: optional(timeMs("Waiting: not placed before this")),
     past: optional(list(past, { description: "The latest attempts that did not succeed" })),
+    usage: optional(usage("What the latest attempt used, once it has ended")),
   },
   { $id: "Task" },
 );
@@ -210,7 +226,12 @@ const groupFields = {
   queuedTasksMax: optional(whole("Tasks pending or waiting; absent: no limit")),
 };
 export const Group = object(
-  { ...groupFields, tasks: taskCounts(), used: amounts("What its tasks use") },
+  {
+    ...groupFields,
+    tasks: taskCounts(),
+    used: amounts("What its tasks use"),
+    usage: optional(usage("What attempts at tasks of its jobs used")),
+  },
   { $id: "Group" },
 );
 
@@ -275,6 +296,7 @@ export const Stats = object(
     commitMsMax: number("Longest time of a commit"),
     placements: whole("Placements since the start"),
     tasksEnded: whole("Tasks ended since the start"),
+    usage: usage("What attempts used that have ended since the start"),
   },
   { $id: "Stats" },
 );

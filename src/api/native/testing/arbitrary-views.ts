@@ -23,6 +23,7 @@ import type {
   StatsView,
   TaskView,
   TriedJobView,
+  UsageView,
 } from "../../../server/views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 
@@ -127,6 +128,12 @@ export const specs = record<JobSpecView>(
   ],
 );
 
+const nonNegative = fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 });
+const usage = record<UsageView>(
+  { cpuMs: nonNegative, wallMs: nonNegative, maxRssBytes: wide, majorFaults: wide },
+  ["cpuMs", "wallMs", "maxRssBytes", "majorFaults"],
+);
+
 export const jobs = record<JobView>(
   {
     id: name,
@@ -141,9 +148,10 @@ export const jobs = record<JobView>(
     idempotencyKey: text,
     reason: text,
     exitCode: int32,
+    usage,
     revision: wide,
   },
-  ["startedAtMs", "endedAtMs", "idempotencyKey", "reason", "exitCode"],
+  ["startedAtMs", "endedAtMs", "idempotencyKey", "reason", "exitCode", "usage"],
 );
 
 const pasts = record<PastAttemptView>(
@@ -156,8 +164,9 @@ const pasts = record<PastAttemptView>(
     exitCode: int32,
     signal: text,
     reason: text,
+    usage,
   },
-  ["node", "cluster", "startedAtMs", "exitCode", "signal"],
+  ["node", "cluster", "startedAtMs", "exitCode", "signal", "usage"],
 );
 
 export const tasks = record<TaskView>(
@@ -177,6 +186,7 @@ export const tasks = record<TaskView>(
     reason: text,
     notBeforeMs: wide,
     past: fc.array(pasts, { maxLength: 3 }),
+    usage,
   },
   [
     "node",
@@ -189,6 +199,7 @@ export const tasks = record<TaskView>(
     "reason",
     "notBeforeMs",
     "past",
+    "usage",
   ],
 );
 
@@ -309,8 +320,9 @@ export const groups = record<GroupView>(
     queuedTasksMax: wide,
     tasks: counts(taskStateNames),
     used: amounts,
+    usage,
   },
-  ["runningTasksMax", "queuedTasksMax"],
+  ["runningTasksMax", "queuedTasksMax", "usage"],
 );
 
 const clusterReasons = record<ClusterReasonView>(
@@ -402,6 +414,7 @@ export const stats = record<StatsView>(
     commitMsMax: fc.double({ noNaN: true }),
     placements: wide,
     tasksEnded: wide,
+    usage,
   },
   [],
 );

@@ -131,5 +131,6 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   commitMsMax: 4,
   placements: 7,
   tasksEnded: 3,
+  usage: { cpuMs: 1_500, wallMs: 2_000.5, majorFaults: 4 },
   ...fields,
 });

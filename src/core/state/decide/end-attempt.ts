@@ -3,6 +3,8 @@ import type { Job } from "../../model/job.ts";
 import { backoffMs } from "../../model/job.ts";
 import type { AcceptedState, ActiveState, Failure, PastAttempt, Task } from "../../model/task.ts";
 import { ranBy } from "../../model/task.ts";
+import type { Usage } from "../../model/usage.ts";
+import { addUsage } from "../../model/usage.ts";
 
 type ActiveTask = Task & { readonly state: ActiveState };
 export type AcceptedTask = Task & { readonly state: AcceptedState };
@@ -20,24 +22,33 @@ export function failAttempt(
   job: Job,
   task: ActiveTask | AcceptedTask,
   failure: Failure,
-  at: { readonly startedAtMs: number | undefined; readonly endedAtMs: number; nowMs: number },
+  at: {
+    readonly startedAtMs: number | undefined;
+    readonly endedAtMs: number;
+    readonly nowMs: number;
+    readonly usage?: Usage | undefined;
+  },
 ): Task {
   const { state } = task;
   const ran = ranBy(state);
-  const { endedAtMs, nowMs } = at;
+  const { endedAtMs, nowMs, usage } = at;
   const startedAtMs = startOf(state) ?? at.startedAtMs;
   if (state.kind === "stopping") {
     const { reason } = state;
-    return { ...task, state: { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } };
+    const cancelled = { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } as const;
+    return withUsage({ ...task, state: cancelled }, usage);
   }
   const counts = counted(task, failure);
   if (!mayTryAgain(job, counts, failure) || job.closed !== undefined) {
     const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
-    return { ...task, ...counts, state: ended };
+    return withUsage({ ...task, ...counts, state: ended }, usage);
   }
-  const past: PastAttempt = { attempt: task.attempt, ...ran, startedAtMs, endedAtMs, failure };
+  const { attempt } = task;
+  const past = withUsage<PastAttempt>({ attempt, ...ran, startedAtMs, endedAtMs, failure }, usage);
+  const earlierUsage = addUsage(task.earlierUsage, usage);
   return {
     ...task,
+    ...(earlierUsage === undefined ? {} : { earlierUsage }),
     ...counts,
     past: keepSome([...task.past, past]),
     state: { kind: "waiting", notBeforeMs: nowMs + waitMs(job, counts, failure) },
@@ -75,6 +86,12 @@ function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: Failure):
   const doublings = Math.min(returns - limits.returnsAtOnceMax - 1, 20);
   return Math.min(limits.returnBackoffMsMax, limits.returnBackoffMs * 2 ** doublings);
 }
+
+/** A row in which nothing is known of an attempt's usage says nothing of it. */
+export const withUsage = <Row extends { readonly usage?: Usage }>(
+  row: Row,
+  usage: Usage | undefined,
+): Row => (usage === undefined ? row : { ...row, usage });
 
 /** The first attempt that started, because it tells when the task began, and the latest. */
 function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {

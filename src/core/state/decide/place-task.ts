@@ -33,6 +33,7 @@ export function placeTask(
     ...(before?.returns === undefined ? {} : { returns: before.returns }),
     past: before?.past ?? NO_PAST,
     state: toState(target, nowMs),
+    ...(before?.earlierUsage && { earlierUsage: before.earlierUsage }),
   };
   if (target.kind === "cluster") {
     const status = countedDown(clusters, target.cluster, spec);

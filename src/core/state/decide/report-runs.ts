@@ -7,7 +7,7 @@ import { visible } from "../../model/texts.ts";
 import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
 import type { State } from "../state.ts";
-import { failAttempt, isActiveTask, startOf } from "./end-attempt.ts";
+import { failAttempt, isActiveTask, startOf, withUsage } from "./end-attempt.ts";
 
 /**
  * An agent reports. Only the current attempt of a task that is bound to this very node may be
@@ -69,17 +69,18 @@ export function ended(
   event: RunEvent & { kind: "ended" },
   nowMs: number,
 ): Task {
-  const { outcome } = event;
+  const { outcome, usage } = event;
   const endedAtMs = Math.max(event.endedAtMs, startOf(task.state) ?? 0);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
     const { state } = task;
     if (state.kind === "accepted") {
       const at = { ...ranBy(state), startedAtMs, endedAtMs };
-      return { ...task, state: { kind: "succeeded", ...at } };
+      return withUsage({ ...task, state: { kind: "succeeded", ...at } }, usage);
     }
     const { nodeId } = state;
-    return { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
+    const row: Task = { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
+    return withUsage(row, usage);
   }
   // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
   const failure =
@@ -88,6 +89,7 @@ export function ended(
     startedAtMs: event.startedAtMs,
     endedAtMs,
     nowMs,
+    usage,
   });
 }
 

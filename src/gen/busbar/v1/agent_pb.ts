@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKhAgoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAQgkKB21lc3NhZ2UiogMKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIiAKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDSI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQiewoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIAEIHCgVldmVudCIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEiogEKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgi/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiVgoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIImwKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQilAMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIpsBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0iWwoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKhAgoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAQgkKB21lc3NhZ2UiogMKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIiAKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDSI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQiewoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIAEIHCgVldmVudCIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEixgEKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgSIgoFdXNhZ2UYByABKAsyEy5idXNiYXIudjEuUnVuVXNhZ2UiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiVgoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIImwKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQilAMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIpsBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0iWwoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -447,6 +447,13 @@ export type Ended = Message<"busbar.v1.Ended"> & {
    * @generated from field: bool is_node_fault = 8;
    */
   isNodeFault: boolean;
+
+  /**
+   * absent: the executor could not measure it
+   *
+   * @generated from field: busbar.v1.RunUsage usage = 7;
+   */
+  usage?: RunUsage | undefined;
 };
 
 /**
@@ -455,6 +462,48 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 11);
+
+/**
+ * What a run used. A number that the executor does not know is absent.
+ *
+ * @generated from message busbar.v1.RunUsage
+ */
+export type RunUsage = Message<"busbar.v1.RunUsage"> & {
+  /**
+   * user and system time, descendants that were waited for included
+   *
+   * @generated from field: optional double cpu_us = 1;
+   */
+  cpuUs?: number | undefined;
+
+  /**
+   * by a clock that nobody sets
+   *
+   * @generated from field: optional double wall_us = 2;
+   */
+  wallUs?: number | undefined;
+
+  /**
+   * of its largest process at its largest
+   *
+   * @generated from field: optional double max_rss_kib = 3;
+   */
+  maxRssKib?: number | undefined;
+
+  /**
+   * page faults that had to read from a disk
+   *
+   * @generated from field: optional double major_faults = 4;
+   */
+  majorFaults?: number | undefined;
+};
+
+/**
+ * Describes the message busbar.v1.RunUsage.
+ * Use `create(RunUsageSchema)` to create a new message.
+ */
+export const RunUsageSchema: GenMessage<RunUsage> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -509,7 +558,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -540,7 +589,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -573,7 +622,7 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 15);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -672,7 +721,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -691,7 +740,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -735,7 +784,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -778,7 +827,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -802,7 +851,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 19);
+  messageDesc(file_busbar_v1_agent, 20);
 
 /**
  * @generated from enum busbar.v1.EndCause

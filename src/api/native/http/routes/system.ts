@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../host.ts";
-import { createProcessMeter, statsMetrics, trafficMetrics } from "../metrics.ts";
+import { createProcessMeter, groupMetrics, statsMetrics, trafficMetrics } from "../metrics.ts";
 import { openOutput } from "../output-stream.ts";
 import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
 import { flag, named, object } from "../schema.ts";
@@ -84,7 +84,8 @@ function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
     async (_, reply) => {
       const families = [
         gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
-        ...(await statsOrNone(operations.stats())),
+        ...(await onceReady(operations.stats().then(statsMetrics))),
+        ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
         ...trafficMetrics(traffic),
         ...meter.metrics(),
       ];
@@ -94,8 +95,8 @@ function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
 }
 
 /** A server that is not ready is the one whose process one wants to see. */
-const statsOrNone = (stats: ReturnType<HttpHost["operations"]["stats"]>): Promise<MetricFamily[]> =>
-  stats.then(statsMetrics, (error: unknown) => {
+const onceReady = (families: Promise<MetricFamily[]>): Promise<MetricFamily[]> =>
+  families.catch((error: unknown) => {
     if (error instanceof AppError && error.code === "unavailable") return [];
     throw error;
   });

@@ -1,0 +1,20 @@
+import type { Usage } from "../../src/core/model/usage.ts";
+
+/** What a run is said to have used: some say nothing, some not everything, one more than fits a column. */
+export function aUsage(job: number, index: number, attempt: number): Usage | undefined {
+  const seed = job * 31 + index * 7 + attempt;
+  const all = {
+    cpuUs: seed * 1_001,
+    wallUs: seed * 2_003,
+    maxRssKib: 1_000 + seed,
+    majorFaults: seed % 3,
+  };
+  const variants: readonly (Usage | undefined)[] = [
+    all,
+    undefined,
+    { cpuUs: all.cpuUs },
+    job % 2 === 0 ? { ...all, majorFaults: 0xffff_ffff + seed } : all,
+    { wallUs: all.wallUs, maxRssKib: all.maxRssKib },
+  ];
+  return variants[seed % variants.length];
+}
