@@ -2,7 +2,7 @@ import manifest from "../package.json" with { type: "json" };
 import { agentService } from "./api/native/agent-service.ts";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
 import type { GrpcService } from "./api/grpc/service.ts";
-import { type CallMemory, createCallMemory } from "./api/grpc/memory.ts";
+import { type CallMemory, createCallMemory, releasedBytes } from "./api/grpc/memory.ts";
 import { createHttpServer } from "./api/native/http-server.ts";
 import { busbarService } from "./api/native/service.ts";
 import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
@@ -83,7 +83,7 @@ export async function runServer(
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-  const stopCollecting = collectWhenIdle(options.clock, () => memory.requests.counts.released);
+  const stopCollecting = collectWhenIdle(options.clock, () => releasedBytes(memory));
   const serve = async (): Promise<void> => {
     try {
       await Promise.race([stopped, broken.promise]);

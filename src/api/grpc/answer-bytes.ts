@@ -14,6 +14,8 @@ export class AnswerBytes {
   /** With unread bytes: the one without progress for the longest time first. */
   readonly #unread = new Set<AnswerHold>();
   #bytes = 0;
+  /** Ever given back. The bytes are array buffers: only a collection frees them. */
+  #released = 0;
   #dropped = 0;
 
   constructor({
@@ -24,7 +26,12 @@ export class AnswerBytes {
   }
 
   get counts() {
-    return { bytes: this.#bytes, unread: this.#unread.size, dropped: this.#dropped };
+    return {
+      bytes: this.#bytes,
+      released: this.#released,
+      unread: this.#unread.size,
+      dropped: this.#dropped,
+    };
   }
 
   /** `drop` cuts the stream off. */
@@ -39,6 +46,7 @@ export class AnswerBytes {
     this.#unread.delete(hold);
     if (hold.bytes > 0) this.#unread.add(hold);
     if (bytes > 0) this.#makeRoom(hold);
+    else this.#released -= bytes;
   }
 
   #makeRoom(newest: AnswerHold): void {

@@ -177,4 +177,6 @@ test("answers that nobody reads are bounded: the stream unread for longest is cu
   expect([log, answers.counts.bytes]).toEqual([["third", "second"], 35]);
   first.end();
   expect(answers.counts).toMatchObject({ bytes: 0, unread: 0, dropped: 2 });
+  // For the idle collector: only it frees what they held.
+  expect(answers.counts.released).toBe(50 + 5 + 40 + 35);
 });

@@ -83,7 +83,7 @@ export class GrpcCall implements CallContext {
       resume: () => this.#readOn(),
       drop: (error) => this.#drop(error),
     });
-    this.#answer = answers.open(answersHere, () => stream.close(constants.NGHTTP2_CANCEL));
+    this.#answer = answers.open(answersHere, () => this.cut());
     this.#unpacking = memory.unpacking;
   }
 

@@ -22,6 +22,10 @@ export const createCallMemory = (): CallMemory => ({
   unpacking: new Unpacking(),
 });
 
+/** Bytes that nobody holds any more, ever: what a collection could free grows with it. */
+export const releasedBytes = ({ requests, answers }: CallMemory): number =>
+  requests.counts.released + answers.counts.released;
+
 /** Finds what each connection holds. */
 export function memoryOf(memory: CallMemory): (connection: object) => ConnectionMemory {
   const known = new WeakMap<object, ConnectionMemory>();
