@@ -77,7 +77,7 @@ export function declareAgent(command: Command, shell: Shell): void {
 }
 
 /** It goes on trying when the server is away, so this says what it is, not that it is connected. */
-async function announceAgent({ context, format }: Session, flags: AgentFlags): Promise<void> {
+async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
   const { name, cluster, server, data, speaksFor } = flags;
   const who =
     speaksFor === undefined
@@ -85,8 +85,7 @@ async function announceAgent({ context, format }: Session, flags: AgentFlags): P
       : `agent ${name} of cluster ${cluster} (${speaksFor.executor})`;
   const text = `${who} works for ${server}; stop it with Ctrl-C.`;
   const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
-  const json = JSON.stringify({ name, cluster, server, data, ...executor });
-  await context.stdout.write(`${format === "json" ? json : text}\n`);
+  await session.print({ name, cluster, server, data, ...executor }, () => text);
 }
 
 async function toAgentFlags(

@@ -17,7 +17,7 @@ import { addGoScheduleFlags, type GoScheduleOptions, takeGoSchedule } from "./go
 import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
-import { pageOf, type Session, type Shell } from "./session.ts";
+import type { Session, Shell } from "./session.ts";
 
 export function declareUp(command: Command, shell: Shell): void {
   addServerFlags(command);
@@ -222,14 +222,10 @@ const hostName = (text: string, sofar: readonly string[] = []): readonly string[
 };
 
 const announce =
-  ({ context, format }: Session, isInsecure: boolean | undefined) =>
+  (session: Session, isInsecure: boolean | undefined) =>
   (at: Listening): Promise<void> => {
     const listening: Listening = isInsecure === true ? { ...at, isInsecure } : at;
-    return context.stdout.write(
-      format === "json"
-        ? `${JSON.stringify(listening)}\n`
-        : `${renderListening(listening, pageOf(context))}\n`,
-    );
+    return session.print(listening, (page) => renderListening(listening, page));
   };
 
 const atLeastASecond =

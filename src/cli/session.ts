@@ -20,6 +20,8 @@ export interface Session {
   readonly server: string;
   /** Loads the client on first use: commands without a server stay quick. */
   client(): Promise<BusbarClient>;
+  /** Prints before the answer: one JSON value or a text, with a line end. */
+  print(json: unknown, text: (page: Page) => string): Promise<void>;
   /** Says something to the person at the terminal that is not data. */
   note(message: string): Promise<void>;
 }
@@ -54,6 +56,7 @@ export function createShell(context: Context, outcome: Outcome): Shell {
           }
           return opened;
         },
+        print: (json, text) => context.stdout.write(`${show(session, { json, text })}\n`),
         note: (message) =>
           context.stderr.write(`busbar: ${printable(message, { colour: false })}\n`),
       };
@@ -68,16 +71,18 @@ export function createShell(context: Context, outcome: Outcome): Shell {
 
 async function finish(session: Session, result: Answer | number): Promise<number> {
   if (typeof result === "number") return result;
-  const { context, format } = session;
-  const page = pageOf(context);
-  const text =
-    format === "json"
-      ? printableJson(JSON.stringify(result.json))
-      : result.isRaw === true
-        ? result.text(page)
-        : printable(result.text(page), page);
+  const { context } = session;
+  const text = show(session, result);
   if (text !== "") await context.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
   return result.exitCode ?? 0;
+}
+
+/** Whatever is printed comes through here: texts of other people must not command the terminal. */
+function show({ context, format }: Session, answer: Answer): string {
+  const page = pageOf(context);
+  if (format === "json") return printableJson(JSON.stringify(answer.json));
+  const text = answer.text(page);
+  return answer.isRaw === true ? text : printable(text, page);
 }
 
 /** Tables are cut to a terminal's width; a file or a pipe gets all of it. */

@@ -74,8 +74,8 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
   }
   // People see the ids at once: the wait may be long.
   if (session.format === "table") {
-    const lines = rows.map((row) => `${flags.quiet === true ? row.id : describe(row)}\n`);
-    await session.context.stdout.write(lines.join(""));
+    const lines = rows.map((row) => (flags.quiet === true ? row.id : describe(row)));
+    await session.print(undefined, () => lines.join("\n"));
   }
   const { waitForJobs } = await import("./wait.ts");
   const mayHaveEnded = endedAtOnce(input, rows);

@@ -3,10 +3,9 @@ import { isEnded } from "../client/state.ts";
 import { jobOrTaskId, notEmpty, wholeNumber } from "./flags.ts";
 import { followEvents, type Following } from "./follow.ts";
 import { toEventRow } from "./json.ts";
-import { printableJson } from "./render/page.ts";
 import { renderEvent } from "./render/event.ts";
 import type { EventRow } from "./rows.ts";
-import { pageOf, type Session, type Shell } from "./session.ts";
+import type { Session, Shell } from "./session.ts";
 
 interface WatchFlags {
   readonly jobs?: true;
@@ -50,7 +49,6 @@ async function watch(
   jobId: string | undefined,
   flags: WatchFlags,
 ): Promise<number> {
-  const { context, format } = session;
   const { signal } = new AbortController();
   const shown = shownKinds(flags);
   const canAsk = jobId !== undefined;
@@ -69,11 +67,7 @@ async function watch(
     if (!("revision" in event)) continue;
     const row = toEventRow(event);
     if (row === undefined) continue;
-    if (shown(row.kind)) {
-      const text =
-        format === "json" ? printableJson(JSON.stringify(row)) : renderEvent(row, pageOf(context));
-      await context.stdout.write(`${text}\n`);
-    }
+    if (shown(row.kind)) await session.print(row, (page) => renderEvent(row, page));
     if (jobId === undefined) continue;
     if (row.kind === "removed") return 0;
     if (event.event.case === "job" && isEnded(event.event.value.state)) return 0;

@@ -225,6 +225,22 @@ describe("jobs", () => {
       code: "invalid_argument",
     },
     {
+      name: "an owner with a control character",
+      call: (plane) => plane.operations.putGroup(me, { name: "g", owner: "a\u001b[2J" }),
+      code: "invalid_argument",
+    },
+    {
+      name: "an owner that is too long",
+      call: (plane) => plane.operations.putGroup(me, { name: "g", owner: "x".repeat(129) }),
+      code: "invalid_argument",
+    },
+    {
+      name: "a key with a control character",
+      call: (plane) =>
+        plane.operations.submitJobs(me, [{ spec: { command: ["true"] }, idempotencyKey: "a\nb" }]),
+      code: "invalid_argument",
+    },
+    {
       name: "a group with jobs",
       call: (plane) => plane.operations.removeGroup(me, "busy"),
       code: "conflict",

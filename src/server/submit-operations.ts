@@ -8,6 +8,7 @@ import { type JobSpec, taskTotalOf } from "../core/model/job.ts";
 import { type JobSpecInput, toJobSpec } from "../core/model/job-spec.ts";
 import { SelectReader } from "../core/model/select-reader.ts";
 import { NO_RESOURCES } from "../core/model/resources.ts";
+import { checkValue } from "../core/model/texts.ts";
 import { isPossible } from "../core/scheduler/places.ts";
 import { isWaiting } from "../core/scheduler/request.ts";
 import { type Trial, tryOut } from "../core/scheduler/trial.ts";
@@ -153,10 +154,7 @@ function checkSubmission(
 
 function checkKey(key: string | undefined): string | undefined {
   if (key === undefined || key === "") return undefined;
-  if (key.length > limits.idempotencyKeyLengthMax) {
-    throw invalid("idempotencyKey", `at most ${limits.idempotencyKeyLengthMax} characters`);
-  }
-  return key;
+  return checkValue(key, "idempotencyKey", limits.idempotencyKeyLengthMax);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from "node:util";
 import { destination, pino } from "pino";
+import { clean } from "../cli/render/page.ts";
 import { describeChain } from "../lib/errors.ts";
 import type { Logger } from "../ports/logger.ts";
 
@@ -40,7 +40,7 @@ export function formatLogLine(line: string): string {
   const { time, level, part, msg, ...fields } = record;
   const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`);
   const head = `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${String(part)}`;
-  return `${stripVTControlCharacters(`${head}: ${String(msg)}${rest.join("")}`)}\n`;
+  return `${clean(`${head}: ${String(msg)}${rest.join("")}`)}\n`;
 }
 
 const fieldText = (value: unknown): string =>

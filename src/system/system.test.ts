@@ -62,6 +62,14 @@ test("a log line becomes text; what is not JSON stays as it is", () => {
   const line =
     '{"level":"warn","time":"2026-03-01T12:00:05.123Z","part":"agent","n":1,"why":"a b","msg":"lost"}\n';
   expect(formatLogLine(line)).toBe('12:00:05 warn  agent: lost n=1 why="a b"\n');
+  const wild = JSON.stringify({
+    time: "",
+    level: "info",
+    part: "a",
+    msg: "b\u001b[2J\r\nc",
+    n: "\u009b\u0008x",
+  });
+  expect(formatLogLine(wild)).toMatch(/^[^\p{Cc}]+\n$/u);
   expect(formatLogLine("oops\n")).toBe("oops\n");
 });
 

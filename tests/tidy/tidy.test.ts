@@ -136,6 +136,22 @@ describe("tidy", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("commands print through their session, which takes control characters out", () => {
+    const mayWrite: Readonly<Record<string, string>> = {
+      "session.ts": "is where texts are made printable",
+      "program.ts": "prints help and failures, which are printable",
+      "run.ts": "copies the output of tasks, byte for byte",
+      "logs.ts": "copies the output of tasks, byte for byte",
+      "wait.ts": "draws a line of numbers over itself",
+      "backup.ts": "draws a line of numbers over itself",
+    };
+    const writers = productFiles
+      .filter((path) => path.startsWith(join(src, "cli")))
+      .filter((path) => /\b(?:stdout|stderr)\.write\(/.test(readFileSync(path, "utf8")))
+      .map((path) => relative(join(src, "cli"), path));
+    expect(writers.filter((name) => mayWrite[name] === undefined)).toEqual([]);
+  });
+
   test("files stay readable: at most 400 lines", () => {
     const long = productFiles
       .filter((path) => !path.includes("/gen/"))

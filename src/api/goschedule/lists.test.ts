@@ -158,7 +158,7 @@ describe("GetTaskList", () => {
         state: "done",
         workerId: "w1",
         workerError: "exited with code 3",
-        stdout: "out\n",
+        stdout: "out",
         stderr: "\ufffd".repeat(6),
       },
     ]);

@@ -32,7 +32,7 @@ function someOutputs(chunksOf: (query: OutputQuery) => readonly string[]) {
 test("what was put in is known, cut as lists show it", () => {
   const previews = new Previews();
   previews.put(attempt(1), bytes("a".repeat(30), "err\n"));
-  expect(previews.get(attempt(1))).toEqual({ stdout: "a".repeat(20), stderr: "err\n" });
+  expect(previews.get(attempt(1))).toEqual({ stdout: "a".repeat(20), stderr: "err" });
   expect(previews.get({ ...attempt(1), attempt: 2 })).toBeUndefined();
   expect(previews.get({ ...attempt(1), index: 1 })).toBeUndefined();
 });

@@ -1,3 +1,5 @@
+import { visible } from "../../core/model/texts.ts";
+
 /** What schedctl shows of each output. */
 export const PREVIEW_BYTES = 20;
 /** So much of an output is looked at: the cut may be inside a character. */
@@ -12,10 +14,14 @@ export function cutText(text: string, bytesMax: number): string {
   return bytes.subarray(0, end).toString();
 }
 
-/** The beginning of an output, as text: what is none becomes U+FFFD. */
+/**
+ * The beginning of an output, for a cell of schedctl's table, which prints it as it is: line ends and
+ * tabs become blanks, other controls signs, and bytes that are no text U+FFFD.
+ */
 export function previewOf(output: Uint8Array): string {
-  const some = Buffer.from(output.subarray(0, START_BYTES));
-  return cutText(some.toString(), PREVIEW_BYTES);
+  const some = Buffer.from(output.subarray(0, START_BYTES)).toString();
+  const line = some.replaceAll(/\r?\n|[\t\v\f]/g, " ").trimEnd();
+  return cutText(visible(line, line.length), PREVIEW_BYTES);
 }
 
 /** For a cell of a table. */

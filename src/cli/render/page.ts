@@ -49,10 +49,10 @@ export function printable(text: string, { colour }: Pick<Page, "colour">): strin
     .join("");
 }
 
-/** JSON leaves these as they are, and some terminals heed them. */
+/** JSON leaves these as they are, and some terminals heed them: escaped they mean the same. */
 export const printableJson = (json: string): string =>
   json.replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 

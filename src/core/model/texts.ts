@@ -37,6 +37,13 @@ export function checkText(text: string, field: string, lengthMax: number): strin
   );
 }
 
+/** Values that callers chose freely and people read; they may be empty. Returns what it was given. */
+export function checkValue(text: string, field: string, lengthMax: number): string {
+  if (text.length > lengthMax) throw invalid(field, `at most ${lengthMax} characters`);
+  if (!isPrintable(text)) throw invalid(field, "must not have control characters");
+  return text;
+}
+
 /** `__proto__` cannot be the key of an ordinary object, as maps are once they are decoded. */
 export const isKey = (text: string): boolean =>
   text !== "" && text !== "__proto__" && isPrintable(text);
@@ -58,11 +65,7 @@ export function checkLabels(labels: Texts | undefined, field: string): Texts {
           '"=", "," and control characters',
       );
     }
-    const value = labels[name] ?? "";
-    if (value.length > limits.labelLengthMax) {
-      throw invalid(`${field}.${name}`, `at most ${limits.labelLengthMax} characters`);
-    }
-    if (!isPrintable(value)) throw invalid(`${field}.${name}`, "must not have control characters");
+    checkValue(labels[name] ?? "", `${field}.${name}`, limits.labelLengthMax);
   }
   return labels;
 }

@@ -1,6 +1,7 @@
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { DEFAULT_GROUP, freshGroup } from "../../model/group.ts";
+import { checkValue } from "../../model/texts.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 
@@ -16,9 +17,7 @@ export function putGroup(state: State, command: CommandOf<"put-group">): Decisio
   if (weight !== undefined && !(weight > 0 && weight <= WEIGHT_MAX)) {
     throw invalid("weight", `must be more than 0 and at most ${WEIGHT_MAX}, not ${weight}`);
   }
-  if (owner !== undefined && owner.length > limits.nameLengthMax) {
-    throw invalid("owner", `at most ${limits.nameLengthMax} characters`);
-  }
+  if (owner !== undefined) checkValue(owner, "owner", limits.nameLengthMax);
   const base = known?.group ?? freshGroup(id);
   const row = {
     ...base,
