@@ -278,6 +278,8 @@ export const limits = {
   storeWalIdleBytes: 4 * MIB, // moved into the database when nothing has happened for a while
   storeWalBytesMax: 64 * MIB, // moved into the database though others wait
   storeIdleMs: 50,
+  storeRestMs: 3_000, // without a message, until the store's thread gives memory back
+  storeGarbageBytes: 8 * MIB, // by which its heap has grown since it last did
   backupChunkBytes: 256 * KIB, // of one message
   backupPagesPerStep: 64, // copied while commits wait
   unknownJobsMax: 10_000_000, // ids left out where nobody knows how many were given out; of 2^31

@@ -4,7 +4,7 @@ import type { Task } from "../model/task.ts";
 import type { Lane } from "../scheduler/lane.ts";
 import type { JobStateName } from "./progress.ts";
 import { TaskColumns } from "./task-columns.ts";
-import { TextBlock } from "./text-block.ts";
+import { PagePool, TextBlock } from "./text-block.ts";
 
 export const IDS_PER_BLOCK = 4_096;
 
@@ -33,6 +33,7 @@ export interface EndedFold {
 export class FoldedJobs {
   readonly #idsPerBlock: number;
   readonly #blocks = new Map<number, Block>();
+  readonly #pages = new PagePool();
   #newest: Block | undefined = undefined;
   #size = 0;
 
@@ -134,11 +135,9 @@ export class FoldedJobs {
     if (newest?.first === first) return newest;
     const known = this.#blocks.get(first);
     if (known !== undefined) return known;
-    const block = new Block(first, this.#idsPerBlock);
+    const block = new Block(first, this.#idsPerBlock, this.#pages);
     this.#blocks.set(first, block);
     if (newest === undefined || newest.first < first) {
-      // Its texts stay as they are for long.
-      newest?.texts.join();
       if (newest?.left === 0) this.#blocks.delete(newest.first);
       this.#newest = block;
     }
@@ -160,10 +159,10 @@ class Block {
   /** Jobs of one group that ended alike share their mark. */
   readonly #ended = new Map<GroupId, EndedMark[]>();
 
-  constructor(first: number, size: number) {
+  constructor(first: number, size: number, pages: PagePool) {
     this.first = first;
     this.#size = size;
-    this.texts = new TextBlock(size);
+    this.texts = new TextBlock(size, pages);
   }
 
   add(at: number, text: string, mark: Mark): void {

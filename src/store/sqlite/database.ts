@@ -44,6 +44,8 @@ export interface Database {
   /** Bytes in the log (WAL) that a checkpoint would move into the database. */
   logBytes(): number;
   checkpoint(): void;
+  /** Frees pages that it holds in memory to have them at hand. */
+  shrink(): void;
   close(): void;
 }
 
@@ -224,6 +226,7 @@ function createDatabase(db: DatabaseSync, parts: Parts): Database {
       return (Number(log) - Number(checkpointed)) * pageBytes;
     },
     checkpoint: () => db.exec("PRAGMA wal_checkpoint(PASSIVE)"),
+    shrink: () => db.exec("PRAGMA shrink_memory"),
     close() {
       record.close();
       removeHolder(directory);

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import { receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
@@ -15,6 +16,8 @@ export class StoreThread {
   readonly #port: MessagePort;
   readonly #database: Database;
   readonly #idle: NodeJS.Timeout;
+  readonly #resting: NodeJS.Timeout;
+  #heapAtRest = 0;
   #isBroken = false;
   #sealed: Promise<void> = Promise.resolve(); // when all that is committed is also recorded
   #copied: Promise<void> = Promise.resolve();
@@ -27,6 +30,7 @@ export class StoreThread {
     this.#port = port;
     this.#database = database;
     this.#idle = setTimeout(() => this.#moveLog(limits.storeWalIdleBytes), limits.storeIdleMs);
+    this.#resting = setTimeout(() => this.#giveBack(), limits.storeRestMs);
   }
 
   start(): void {
@@ -49,7 +53,9 @@ export class StoreThread {
       message = next?.message;
     }
     this.#commitGroup();
-    if (!this.#isBroken) this.#idle.refresh(); // it would bring back a timer that was cleared
+    if (this.#isBroken) return; // it would bring back a timer that was cleared
+    this.#idle.refresh();
+    this.#resting.refresh();
   }
 
   #handle(message: ToThread): void {
@@ -111,6 +117,15 @@ export class StoreThread {
     });
   }
 
+  /** What a start or many commits left in this thread's heap and in SQLite's cache. */
+  #giveBack(): void {
+    const { gc } = globalThis;
+    if (getHeapStatistics().total_heap_size - this.#heapAtRest < limits.storeGarbageBytes) return;
+    this.#attempt(readError, () => this.#database.shrink());
+    gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
+    this.#heapAtRest = getHeapStatistics().total_heap_size;
+  }
+
   #sendChunks(): void {
     this.#attempt(readError, () => {
       while (this.#rows !== undefined && this.#chunksAllowed > 0) {
@@ -138,6 +153,7 @@ export class StoreThread {
 
   #close(): void {
     clearTimeout(this.#idle);
+    clearTimeout(this.#resting);
     this.#isBroken = true; // nothing may be asked for any more
     try {
       this.#database.close();

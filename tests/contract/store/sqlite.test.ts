@@ -183,6 +183,7 @@ describe("sqlite store: its thread", () => {
       commit,
       backup: commit,
       checkpoint: done,
+      shrink: done,
     };
     const close = (): void => void (isClosed = true);
     new StoreThread(port1, { ...rest, readRows, close }).start();
@@ -192,6 +193,28 @@ describe("sqlite store: its thread", () => {
     await expect.poll(() => chunks).toBe(limits.storeChunksInFlightMax + 1);
     port2.postMessage({ kind: "close" } satisfies ToThread, []);
     await expect.poll(() => isClosed).toBe(true);
+    port2.close();
+  });
+
+  test("gives memory back once when nothing is asked of it for a while", async () => {
+    let shrinks = 0;
+    const { port1, port2 } = new MessageChannel();
+    const done = (): void => undefined;
+    const commit = (): Promise<void> => Promise.resolve();
+    const numbers = { revision: () => 0, lastId: () => 0, logBytes: () => 0 };
+    new StoreThread(port1, {
+      file: "",
+      warning: undefined,
+      ...numbers,
+      readRows: function* () {},
+      commit,
+      backup: commit,
+      checkpoint: done,
+      shrink: () => void shrinks++,
+      close: done,
+    }).start();
+    await expect.poll(() => shrinks, { timeout: 5 * limits.storeRestMs }).toBe(1);
+    port2.postMessage({ kind: "close" } satisfies ToThread, []);
     port2.close();
   });
 });
