@@ -415,6 +415,27 @@ describe("a jobspec", () => {
     expect(reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":2}');
   });
 
+  test("a step that is rejected with its dependencies is submitted without them when they succeed", async () => {
+    scheduler.trouble = (call) =>
+      call === "submit" && scheduler.submitted.length === 1
+        ? new AppError("invalid_argument", "afterok: job 1 failed or was canceled")
+        : undefined;
+    startJobspec(run(1));
+    await clock.pass(2_000);
+    expect(scheduler.submitted.length).toBe(1);
+    const rejections = scheduler.calls.filter((call) => call === "submit").length;
+    await clock.pass(20_000);
+    expect(scheduler.calls.filter((call) => call === "submit").length).toBe(rejections);
+    scheduler.trouble = undefined;
+    scheduler.end("1");
+    await clock.pass(2_000);
+    expect(scheduler.submitted.map(({ name, after }) => [name, after])).toEqual([
+      ["job/a", []],
+      ["job/b", []],
+      ["job/c", ["2_0", "2_1"]],
+    ]);
+  });
+
   test("does not go on after a task of which the scheduler has no record", async () => {
     scheduler.trouble = (call) =>
       call === "submit" && scheduler.submitted.length === 1 ? away() : undefined;

@@ -36,6 +36,11 @@ export class Submitter {
   readonly #plans = new Map<string, Plan>();
   /** Parts of arrays that were more than the scheduler takes at once. */
   readonly #alone = new Set<string>();
+  /**
+   * Parts whose submission the scheduler rejected while their dependencies were jobs of its own, perhaps
+   * because one has failed since. They are submitted again when all dependencies have succeeded.
+   */
+  readonly #afterAll = new Set<string>();
 
   constructor(options: SubmitterOptions) {
     this.#options = options;
@@ -85,8 +90,13 @@ export class Submitter {
   async submit(): Promise<boolean> {
     const { book } = this.#options;
     this.endIdle();
-    for (const key of this.#plans.keys()) {
-      if (book.runs.get(key)?.ended !== undefined) this.#plans.delete(key);
+    const isOver = (key: string): boolean => {
+      const run = book.runs.get(key);
+      return run === undefined || run.ended !== undefined;
+    };
+    for (const key of this.#plans.keys()) if (isOver(key)) this.#plans.delete(key);
+    for (const parts of [this.#alone, this.#afterAll]) {
+      for (const key of parts) if (isOver(runKeyOf(key))) parts.delete(key);
     }
     const ready = this.#waiting().flatMap(({ part, run }) => this.#ready(part, run));
     const groups = gather(ready);
@@ -105,7 +115,9 @@ export class Submitter {
   }
 
   #ready(part: Part, run: Run): readonly Ready[] {
-    if (readinessOf(part).kind !== "ready") return [];
+    const readiness = readinessOf(part);
+    if (readiness.kind !== "ready") return [];
+    if (readiness.after.length > 0 && this.#afterAll.has(part.key)) return [];
     try {
       const plan = this.#planOf(run);
       const step = plan.steps[part.step];
@@ -133,36 +145,29 @@ export class Submitter {
   }
 
   async #submitOne(members: readonly Ready[]): Promise<void> {
-    const { book, scheduler, owner } = this.#options;
+    const { book, files, scheduler, owner } = this.#options;
     const submission = toSubmission(members, owner);
     const failure = book.beginSubmission(submission);
     if (failure !== undefined) throw failure;
+    const after = afterOf(members);
     try {
-      const ids = await scheduler.submit(this.#prepare(submission, members));
-      book.settleSubmission(submission, ids);
+      const job = prepare(submission, members, { files, scheduler, after });
+      book.settleSubmission(submission, await scheduler.submit(job));
     } catch (error) {
       if (error instanceof AppError && error.code === "unavailable") {
         book.doubtSubmission(submission);
         throw error;
       }
-      this.#refused(submission, error);
+      this.#refused(submission, error, after.length > 0);
     }
   }
 
-  #prepare(submission: Submission, members: readonly Ready[]) {
-    const { files, scheduler } = this.#options;
-    const after = members.flatMap(({ part }) => {
-      const readiness = readinessOf(part);
-      return readiness.kind === "ready" ? readiness.after : [];
-    });
-    return prepare(submission, members, { files, scheduler, after: [...new Set(after)] });
-  }
-
-  #refused(submission: Submission, error: unknown): void {
+  #refused(submission: Submission, error: unknown, hasDependencies: boolean): void {
     const { book } = this.#options;
     const { parts } = submission;
     const isTooMany = error instanceof AppError && error.code === "exhausted" && parts.length > 1;
     if (isTooMany) for (const { key } of parts) this.#alone.add(key);
+    else if (hasDependencies) for (const { key } of parts) this.#afterAll.add(key);
     else this.#refuse(parts, error);
     book.settleSubmission(submission, []);
   }
@@ -173,3 +178,15 @@ export class Submitter {
       this.#options.book.endPart(part, { kind: "could-not-start", message });
   }
 }
+
+/** Ids of the jobs that must have succeeded before these begin. */
+function afterOf(members: readonly Ready[]): readonly string[] {
+  const after = members.flatMap(({ part }) => {
+    const readiness = readinessOf(part);
+    return readiness.kind === "ready" ? readiness.after : [];
+  });
+  return [...new Set(after)];
+}
+
+/** "17.0.1" of the part "17.0.1/2/5". */
+const runKeyOf = (partKey: string): string => partKey.split("/", 1)[0] ?? "";

@@ -59,10 +59,11 @@ const isLocal = (item: JobspecItem): boolean => item.kind === "task" && item.isL
 /** A task with replicas is several jobs: all of their ids are in the variable. */
 export function idsOf(item: JobspecItem, variables: ReadonlyMap<string, string>) {
   const variable = `$${variables.get(item.path) ?? ""}`;
+  const quoted = `"${variable}"`;
   if (item.kind === "group" || item.replicas === 1) {
-    return { flag: `--dependency=afterok:"${variable}"`, value: `"${variable}"` };
+    return { flag: `--dependency=afterok:${quoted}`, value: quoted, quoted };
   }
-  return { flag: `$(printf -- '--dependency=afterok:%s ' ${variable})`, value: variable };
+  return { flag: `$(printf -- '--dependency=afterok:%s ' ${variable})`, value: variable, quoted };
 }
 
 export function submitLine(

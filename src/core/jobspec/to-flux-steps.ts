@@ -42,8 +42,10 @@ function groupStep(
 }
 
 /**
- * Submits all, then shows the output of each and learns its exit code, in the order in which they were
- * submitted. Those that wait for one that failed are ended by Flux.
+ * Submits all tasks, then shows the output of each and learns its exit code, in the order of submission.
+ * Flux ends a task whose dependency fails; when the dependency has failed already, Flux rejects the
+ * submission. The script then leaves that task out, and what depends on it, and goes on: the exit code
+ * is that of the first task that failed, or of the rejected submission when none did.
  */
 function scriptOf(jobspec: Jobspec, group: TaskGroup): string {
   const tasks = flattenTasks({ ...jobspec, items: [group] });
@@ -52,20 +54,27 @@ function scriptOf(jobspec: Jobspec, group: TaskGroup): string {
   const submits = tasks.map(({ task, attributes, dependsOn }) => {
     const before = dependsOn.flatMap((path) => byPath.get(path) ?? []);
     const flags = before.map((each) => idsOf(each, variables).flag);
-    return `${variables.get(task.path) ?? ""}=$(${submitLine(task, attributes, flags)}) || exit`;
+    const submitted = before.map((each) => `[ -n ${idsOf(each, variables).quoted} ] && `).join("");
+    const variable = variables.get(task.path) ?? "";
+    const line = submitLine(task, attributes, flags);
+    return `${submitted}${variable}=$(${line}) || busbar_rejected=$?`;
   });
   const shows = tasks.map(({ task }) => {
     const name = joinShell([task.path.replaceAll(/\s+/g, " ")]);
     return `busbar_show ${name} $${variables.get(task.path) ?? ""}`;
   });
-  return `${["#!/bin/sh", ...submits, SHOW, ...shows, 'exit "$busbar_code"'].join("\n")}\n`;
+  return `${["#!/bin/sh", BEGIN, ...submits, ...shows, END].join("\n")}\n`;
 }
 
-const SHOW = `busbar_code=0
+const BEGIN = `busbar_code=0 busbar_rejected=0
 busbar_show() {
   printf '== %s\\n' "$1"
   shift
+  [ $# -gt 0 ] || echo 'Flux rejected the submission, or that of a task it depends on' >&2
   for busbar_id in "$@"; do
     flux job attach "$busbar_id" || { busbar_last=$?; [ "$busbar_code" -ne 0 ] || busbar_code=$busbar_last; }
   done
 }`;
+
+const END = `[ "$busbar_code" -ne 0 ] || busbar_code=$busbar_rejected
+exit "$busbar_code"`;

@@ -165,6 +165,31 @@ groups:
     expect(standIn.calls().filter(([command]) => command === "batch")).toHaveLength(1);
   });
 
+  test("a group whose task has failed before its dependents are submitted runs the others", async () => {
+    writeFileSync(join(standIn.directory, "fast"), "");
+    const { end, stdout } = await run(`version: 1
+resources: {one: {type: core, count: 1}}
+groups:
+- name: g
+  resources: one
+  tasks:
+  - {name: a, command: [sh, -c, exit 7]}
+  - {name: b, depends_on: [a], command: [sh, -c, 'touch $TOOLS/b']}
+  - {name: c, depends_on: [b], command: [sh, -c, 'touch $TOOLS/c']}
+  - {name: d, command: [echo, d]}`);
+    expect(end).toEqual({ kind: "exited", exitCode: 7 });
+    expect(stdout).toContain("== g/d\nd\n");
+    expect(["b", "c"].filter((name) => existsSync(join(tools, name)))).toEqual([]);
+  });
+
+  test("a step whose dependency failed before its submission is skipped", async () => {
+    writeFileSync(join(standIn.directory, "fast"), "");
+    tool("spack", "exit 6");
+    tool("ior", "touch $TOOLS/ran");
+    expect((await run(SPACK_IOR)).end).toEqual({ kind: "exited", exitCode: 6 });
+    expect(existsSync(join(tools, "ran"))).toBe(false);
+  });
+
   test("copies are an array; processes are started in an instance", async () => {
     const { end } = await run(`version: 1
 resources: {one: {type: core, count: 1}, two: {type: core, replicas: 2}}
