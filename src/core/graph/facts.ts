@@ -19,18 +19,23 @@ export interface MachineFacts extends Pick<
 /** The id of a node's vertex in the graph of its cluster. */
 export const nodeVertexId = (cluster: string, node: string): string => `/${cluster}/${node}`;
 
+/** A node's name cannot end in a slash, so this is no node's id. */
+const rackVertexId = (cluster: string): string => `/${cluster}/rack/`;
+
 /**
  * A cluster put together from its nodes. Cores that differ in nothing are one vertex with a size,
- * so a node takes a handful of vertices, however large it is. Ids are paths: "/cluster/node/core".
+ * so a node takes a handful of vertices, however large it is. Ids are paths: "/cluster/node/core". All
+ * nodes are in one rack: which rack a machine stands in nobody knows, and jobspecs may name that level.
  */
 export function clusterGraph(cluster: string, nodes: readonly MachineFacts[]): Graph {
   const tree = new Tree();
   const root = tree.add(NO_PARENT, `/${cluster}`, { type: "cluster", size: 1, unit: "" });
+  const rack = tree.add(root, rackVertexId(cluster), { type: "rack", size: 1, unit: "" });
   const names = new Set<string>();
   for (const [at, facts] of nodes.entries()) {
     if (names.has(facts.name)) throw invalid(`nodes[${at}].name`, "is given twice");
     names.add(facts.name);
-    addNode(tree, root, nodeVertexId(cluster, facts.name), facts, `nodes[${at}]`);
+    addNode(tree, rack, nodeVertexId(cluster, facts.name), facts, `nodes[${at}]`);
   }
   return tree.toGraph();
 }
