@@ -26,6 +26,7 @@ import { makeDirectory } from "../../lib/make-directory.ts";
  *   runs/17.3.1/request.json    what was asked
  *   runs/17.3.1/work/           where it runs, when nothing else was said
  *   runs/17.3.1/                of a part: wrapper, script, claim, exit, stdout, stderr;
+ *   runs/17.3.1/scheduler.err   messages of the scheduler (see LowerScheduler.writesIntoOutput)
  *   runs/17.0.1/2/, …/2/5/      of several steps one each, of several copies of a step one each
  *   arrays/17.3.1/3             by the scheduler's index, a link to the part
  */
@@ -87,6 +88,7 @@ export class PartFiles {
       env: { ...step.env, ...copyVariables(part, step) },
       cwd,
       ownId: scheduler.inside.id,
+      writesOutput: scheduler.writesIntoOutput(step),
     });
     writeFileSync(join(directory, "wrapper"), text, { mode: 0o600 });
   }

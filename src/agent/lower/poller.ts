@@ -95,6 +95,7 @@ export class Poller {
       program: part.run.terms.steps[part.step]?.program ?? "",
       scheduler: scheduler.name,
     });
-    book.endPart(part, end, endedAtMs);
+    // The wrapper's exit file tells when the command ended; schedulers clean up before they say so.
+    book.endPart(part, end, Math.min(endedAtMs, left?.atMs ?? endedAtMs));
   }
 }

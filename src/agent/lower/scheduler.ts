@@ -21,8 +21,10 @@ export interface LowerJob {
   readonly script: string;
   /** Where the script begins; it exists. */
   readonly directory: string;
-  /** The scheduler may round it up, never down. */
+  /** The agent itself ends the job at this time. The scheduler may end it later, never earlier. */
   readonly timeLimitMs: number | undefined;
+  /** From TERM to KILL. */
+  readonly killGraceMs: number;
   readonly shape: LowerShape;
   /** Whether its script starts processes of its own kind, which some schedulers must be told. */
   readonly launch: "each-process" | "once";
@@ -91,6 +93,11 @@ export interface LowerScheduler {
     /** The index of an element. */
     readonly index: string;
   };
+  /**
+   * Whether messages of the scheduler itself go to `stdout` and `stderr` of such a job: its script then
+   * writes to files of its own.
+   */
+  writesIntoOutput(job: Pick<LowerJob, "launch" | "shape">): boolean;
   /** Before a command, inside a job: has it run once for each process of the shape. */
   launcher(shape: LowerShape): readonly string[];
   submit(job: LowerJob): Promise<LowerIds>;

@@ -92,12 +92,13 @@ export function prepare(
     script: jobScript(wrapper),
     directory: files.of(first.part.run.key),
     timeLimitMs: first.step.timeLimitMs,
+    killGraceMs: first.part.run.terms.killGraceMs,
     shape: first.step.shape,
     launch: first.step.launch,
     indexes,
     after,
-    stdout: join(base, "stdout"),
-    stderr: join(base, "stderr"),
+    stdout: join(base, scheduler.writesIntoOutput(first.step) ? "scheduler.out" : "stdout"),
+    stderr: join(base, scheduler.writesIntoOutput(first.step) ? "scheduler.err" : "stderr"),
   };
 }
 

@@ -21,7 +21,15 @@ afterEach(() => {
 /** As a scheduler would: the job's script, with its id in the environment. */
 function run(argv: readonly string[], over: Partial<WrappedWork> = {}, id = "7") {
   const ownId = "$FAKE_ID";
-  const text = wrapperOf({ directory, argv, env: {}, cwd: "/", ownId, ...over });
+  const text = wrapperOf({
+    directory,
+    argv,
+    env: {},
+    cwd: "/",
+    ownId,
+    writesOutput: false,
+    ...over,
+  });
   writeFileSync(join(directory, "wrapper"), text);
   const script = jobScript('"$WRAPPER"');
   const env = { PATH: process.env["PATH"], FAKE_ID: id, WRAPPER: join(directory, "wrapper") };
@@ -43,6 +51,8 @@ describe("how a command ends is told exactly", () => {
     ["exit 137", 137, { kind: "exited", exitCode: 137 }],
     ["kill -KILL $$", 137, { kind: "signalled", signal: "SIGKILL" }],
     ["kill -TERM $$", 143, { kind: "signalled", signal: "SIGTERM" }],
+    ["kill -INT $$", 130, { kind: "signalled", signal: "SIGINT" }],
+    ["kill -PIPE $$", 141, { kind: "signalled", signal: "SIGPIPE" }],
     ["echo unstarted; echo 'exit 0'; echo end; exit 5", 5, { kind: "exited", exitCode: 5 }],
   ];
   for (const [text, status, exit] of cases) {
@@ -57,6 +67,14 @@ describe("how a command ends is told exactly", () => {
     expect(run(["/etc/passwd"]).exit).toEqual(not("not-executable"));
     expect(run(["true"], { cwd: "/no/such" }).exit).toEqual(not("no-directory"));
   });
+});
+
+test("where the scheduler writes messages of its own, output goes past it", () => {
+  const { stdout, stderr } = run(["/bin/sh", "-c", "echo out; echo err >&2"], {
+    writesOutput: true,
+  });
+  const written = ["stdout", "stderr"].map((name) => readFileSync(join(directory, name), "utf8"));
+  expect([stdout, stderr, ...written]).toEqual(["", "", "out\n", "err\n"]);
 });
 
 test("arguments and variables reach the command byte by byte", () => {

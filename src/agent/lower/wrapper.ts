@@ -11,6 +11,8 @@ export interface WrappedWork {
   readonly cwd: string;
   /** What the scheduler says of itself inside a job; see LowerScheduler. */
   readonly ownId: string;
+  /** Whether it writes stdout and stderr into the directory itself; else the scheduler does. */
+  readonly writesOutput: boolean;
 }
 
 /** What the scheduler is given: it only finds the wrapper, in a shell that can tell of signals. */
@@ -36,7 +38,7 @@ export function jobScript(wrapperPath: string): string {
  *   the scheduler has forgotten the job.
  * - Only positional parameters are used: a variable would be seen by the command.
  */
-export function wrapperOf({ directory, argv, env, cwd, ownId }: WrappedWork): string {
+export function wrapperOf({ directory, argv, env, cwd, ownId, writesOutput }: WrappedWork): string {
   const variables = Object.entries(env);
   const plain = variables.filter(([name]) => !isKeptByShell(name));
   const odd = variables
@@ -48,7 +50,7 @@ if ! { printf '%s\\n' "$2" >"$1/claim.$2" && ln "$1/claim.$2" "$1/claim"; } 2>/d
   [ "$(cat "$1/claim" 2>/dev/null)" = "$2" ] || exit 0
 fi
 rm -f "$1/exit"
-printf '%s\\n' "$2" >"$1/exit.new"
+${writesOutput ? 'exec >>"$1/stdout" 2>>"$1/stderr"\n' : ""}printf '%s\\n' "$2" >"$1/exit.new"
 exec 8>&2 9>>"$1/exit.new" 2>&9
 trap : HUP INT QUIT ALRM TERM USR1 USR2
 (
@@ -63,6 +65,9 @@ exit "$3"
 `;
 }
 
+/** INT and PIPE: of children that die by these a shell says nothing. Programs that exit so mean the same. */
+const SILENT = new Set([2, 13]);
+
 /** What a wrapper left in the file `exit`; undefined: not what one leaves. */
 export function parseExit(text: string): CommandOutcome | undefined {
   const lines = text.split("\n");
@@ -74,7 +79,7 @@ export function parseExit(text: string): CommandOutcome | undefined {
   if (said.includes("unstarted")) {
     return { kind: "not-executed", why: exitCode === 127 ? "not-found" : "not-executable" };
   }
-  if (exitCode > 128 && said.length > 0) {
+  if (exitCode > 128 && (said.length > 0 || SILENT.has(exitCode - 128))) {
     return { kind: "signalled", signal: signalName(exitCode - 128) };
   }
   return { kind: "exited", exitCode };

@@ -31,6 +31,7 @@ function jobIn(directory: string, script: string, over: Partial<LowerJob> = {}):
     script: `#!/bin/sh\n${script}\n`,
     directory: own,
     timeLimitMs: undefined,
+    killGraceMs: 5_000,
     shape: ONE,
     launch: "each-process",
     indexes: undefined,
@@ -153,8 +154,9 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       await scheduler.cancel([id, done.id], "kill");
     });
 
-    test("a time limit is Flux's to keep", async () => {
-      const { id } = await only("exec sleep 1000", { timeLimitMs: 300 });
+    test("Flux's own time limit is a net behind the agent's", async () => {
+      // The agent would end the job after 0.3 s. A negative grace brings Flux's limit near.
+      const { id } = await only("exec sleep 1000", { timeLimitMs: 300, killGraceMs: -60_000 });
       expect((await endOf(scheduler, id)).end.kind).toBe("time-limit");
     });
 

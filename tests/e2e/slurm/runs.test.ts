@@ -27,7 +27,10 @@ describe("runs on a real Slurm", () => {
 
   beforeAll(async () => {
     // It forgets ended jobs after two seconds, and minds time limits to the minute.
-    slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=2"] });
+    slurm = await startSlurm({
+      // Slurm itself would wait ten minutes: our grace periods are what counts.
+      config: ["MinJobAge=2", "KillWait=600"],
+    });
   });
   afterAll(async () => {
     await slurm.stop();
@@ -63,6 +66,7 @@ describe("runs on a real Slurm", () => {
     ["exit 137", exited(137)],
     ["kill -KILL $$", { kind: "signalled", signal: "SIGKILL" }],
     ["kill -SEGV $$", { kind: "signalled", signal: "SIGSEGV" }],
+    ["kill -INT $$", { kind: "signalled", signal: "SIGINT" }],
   ];
   for (const [text, end] of ends) {
     test(`${text} is told as it is`, async () => {
@@ -127,6 +131,21 @@ describe("runs on a real Slurm", () => {
     expect((await endOfRun(executor, deaf)).end.kind).toBe("stopped");
     expect((await readAll(executor, heeding, "stdout")).text).toBe("hi\nbye\n");
     expect(jobId()).toBe("");
+  });
+
+  test("processes of srun that ignore TERM are killed after the grace period too", async () => {
+    const text = `version: 1
+resources: {two: {type: core, replicas: 2}}
+tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do sleep 1; done']}]`;
+    const id = start({ kind: "jobspec", text }, { killGraceMs: 500 });
+    await eventually(() => slurm.run("squeue", "--steps", "--noheader").includes(".0"), {
+      what: "the step of srun",
+    });
+    executor.stop(id);
+    expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
+    await eventually(() => slurm.run("squeue", "--me", "--noheader") === "", {
+      what: "the job to leave the queue",
+    });
   });
   const readNow = async (id: RunId): Promise<string> => {
     const part = await executor.readOutput(id, "stdout", { offset: 0, maxBytes: 99, waitMs: 0 });

@@ -22,6 +22,7 @@ export function createFluxScheduler(flux: FluxCommand, site: FluxSite = {}): Low
   return {
     name: "flux",
     inside: { id: OWN_ID, index: "$FLUX_JOB_CC" },
+    writesIntoOutput: needsInstance,
     launcher: (shape) => ["flux", "run", ...shapeArguments(shape, "task")],
     submit: (job) => submit(flux, job, site),
     find: (queries) => find(flux, queries),
@@ -37,7 +38,14 @@ async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise
   const path = join(job.directory, `flux-${encodeURIComponent(job.marker)}`);
   writeFileSync(path, job.script);
   chmodSync(path, 0o700);
-  const answer = await flux(submitArguments(job, path, site));
+  let answer = await flux(submitArguments(withNet(job), path, site));
+  // A queue may not allow more time than was asked for.
+  if (
+    answer.exitCode !== 0 &&
+    job.timeLimitMs !== undefined &&
+    /duration|limit/i.test(answer.stderr)
+  )
+    answer = await flux(submitArguments(job, path, site));
   const ids = linesOf(answer.stdout).map(asciiId);
   if (answer.exitCode !== 0) {
     const refusal = refusalOf(answer, "submitting");
@@ -51,6 +59,17 @@ async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise
   }
   return job.indexes === undefined ? ids : sortByIndex(flux, ids, job.indexes);
 }
+
+/**
+ * At its time limit Flux sends ALRM, which means nothing to most programs. The agent ends jobs at their
+ * time limit itself, with TERM; Flux's own limit is a net behind that.
+ */
+const withNet = (job: LowerJob): LowerJob =>
+  job.timeLimitMs === undefined
+    ? job
+    : { ...job, timeLimitMs: job.timeLimitMs + job.killGraceMs + TIME_LIMIT_NET_MS };
+
+const TIME_LIMIT_NET_MS = 60_000;
 
 /** Ids of an array come in the order in which Flux took them: their names tell which is which. */
 async function sortByIndex(

@@ -19,6 +19,7 @@ const job = (over: Partial<LowerJob> = {}): LowerJob => ({
   script: "#!/bin/sh\n",
   directory: "/runs/17.0.1",
   timeLimitMs: undefined,
+  killGraceMs: 5_000,
   shape,
   launch: "each-process",
   indexes: undefined,

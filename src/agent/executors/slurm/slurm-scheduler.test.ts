@@ -48,6 +48,7 @@ const job = {
   script: "#!/bin/sh\necho hi\n",
   directory: "/",
   timeLimitMs: undefined,
+  killGraceMs: 5_000,
   shape: SHAPE,
   launch: "each-process" as const,
   indexes: undefined,
@@ -170,10 +171,14 @@ describe("cancel", () => {
   test("asks, or kills", async () => {
     program("scancel", "exit 0");
     await slurm.cancel(["1", "2_3"], "ask");
-    expect(called("scancel")).toEqual(["--quiet", "1", "2_3"]);
+    const asked = "--quiet --state=PENDING 1 2_3 --quiet --signal=TERM --full 1 2_3".split(" ");
+    expect(called("scancel")).toEqual(asked);
+    program("squeue", "printf '1.batch\\n1.0\\n1.extern\\n'");
     await slurm.cancel(["1"], "kill");
-    expect(called("scancel").slice(3)).toEqual(
-      "--quiet --signal=KILL --full 1 --quiet 1".split(" "),
+    expect(called("scancel").slice(asked.length)).toEqual(
+      "--quiet --state=PENDING 1 --quiet --signal=KILL 1.0 --quiet --signal=KILL --batch 1 --quiet 1".split(
+        " ",
+      ),
     );
   });
 

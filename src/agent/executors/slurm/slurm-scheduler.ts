@@ -40,11 +40,20 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
   const accounting = createAccounting(run);
   const queue = async (): Promise<readonly QueuedJob[]> => parseSqueue(await run("squeue", SQUEUE));
 
-  /** Some of them may have ended: of that it complains. */
   const scancel = async (args: readonly string[]): Promise<void> => {
-    await run("scancel", ["--quiet", ...args]).catch((error: unknown) => {
-      if (!(error instanceof AppError) || error.code === "unavailable") throw error;
-    });
+    await run("scancel", ["--quiet", ...args]).catch(ifGone);
+  };
+
+  /**
+   * KILL for a whole job means "cancel" to Slurm: TERM, and KILL after its KillWait. Steps get the signal
+   * itself: those of srun, and the script, with whose end Slurm kills what is left of it.
+   */
+  const kill = async (ids: readonly string[]): Promise<void> => {
+    const listed = await run("squeue", [...SQUEUE_STEPS, `--jobs=${ids.join(",")}`]).catch(ifGone);
+    const steps = (listed ?? "").split(/\s+/).filter((step) => /^\d+(_\d+)?\.\d+$/.test(step));
+    if (steps.length > 0) await scancel(["--signal=KILL", ...steps]);
+    await scancel(["--signal=KILL", "--batch", ...ids]);
+    await scancel(ids);
   };
 
   return {
@@ -53,6 +62,8 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
       id: "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
       index: "$SLURM_ARRAY_TASK_ID",
     },
+
+    writesIntoOutput: () => false,
 
     // What one process gets is not handed on to srun by itself in every version.
     launcher: ({ processes, coresPerProcess }) => [
@@ -111,15 +122,22 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
     async cancel(ids, how) {
       for (let at = 0; at < ids.length; at += IDS_PER_CALL) {
         const some = ids.slice(at, at + IDS_PER_CALL);
-        // What is queued minds no signal; what is being cancelled minds the second.
-        if (how === "kill") await scancel(["--signal=KILL", "--full", ...some]);
-        await scancel(some);
+        await scancel(["--state=PENDING", ...some]);
+        if (how === "ask") await scancel(["--signal=TERM", "--full", ...some]);
+        else await kill(some);
       }
     },
   };
 }
 
 const IDS_PER_CALL = 500;
+
+const SQUEUE_STEPS = ["--steps", "--noheader", "--format=%i"];
+
+/** Slurm complains of jobs that have ended; only a controller that is away matters. */
+function ifGone(error: unknown): undefined {
+  if (!(error instanceof AppError) || error.code === "unavailable") throw error;
+}
 
 /**
  * Asks sacct. undefined: this Slurm keeps no accounting, or none for us, which is remembered. Where there

@@ -16,6 +16,7 @@ const aJob = (over: Partial<LowerJob> = {}): LowerJob => ({
   script: "#!/bin/sh\n",
   directory: "/d/runs/1.0.1",
   timeLimitMs: undefined,
+  killGraceMs: 5_000,
   shape: {
     nodes: undefined,
     processes: 1,

@@ -17,6 +17,10 @@ export class FakeScheduler implements LowerScheduler {
   readonly dropped = new Set<number>();
   readonly #idsOfMarker = new Map<string, Map<number | undefined, string>>();
 
+  writesIntoOutput(): boolean {
+    return false;
+  }
+
   launcher(): readonly string[] {
     return ["launch"];
   }
