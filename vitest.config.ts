@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 // Two projects: pure tests share one process (fast); tests with real processes get a file each
-// and more time. `npm test` runs both.
+// and more time. `npm test` runs both, `npm run test:quick` what needs neither long nor real processes.
 export default defineConfig({
   test: {
     projects: [
@@ -10,6 +10,7 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "tests/{tidy,scenarios,contract,simulation}/**/*.test.ts"],
           isolate: false,
+          maxWorkers: "100%", // the default leaves one processor idle: half of a machine with two
           testTimeout: 30_000,
         },
       },
