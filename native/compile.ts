@@ -11,6 +11,7 @@ import { launcherPath } from "../src/agent/executors/process/find-launcher.ts";
 const root = dirname(import.meta.dirname);
 const source = join(import.meta.dirname, "launcher.c");
 const FLAGS = ["-O2", "-Wall", "-Wextra", "-D_FORTIFY_SOURCE=2"];
+export const C_COMPILER = process.env["CC"] ?? "cc";
 const TARGETS = { x64: "x86_64-linux-musl", arm64: "aarch64-linux-musl" };
 
 /** Under another name first: a launcher that runs cannot be overwritten. */
@@ -27,19 +28,25 @@ const changedAtMs = (path: string): number =>
 export function compileHere(): void {
   const to = launcherPath(root);
   if (process.platform !== "linux" || changedAtMs(to) > changedAtMs(source)) return;
-  compile(to, process.env["CC"] ?? "cc", []);
+  compile(to, C_COMPILER, []);
+}
+
+/** Why this machine has no native launcher; undefined: it has one, compiled now if need be. */
+export function whyNoLauncher(): string | undefined {
+  if (process.platform !== "linux") return `this is ${process.platform}, not Linux`;
+  try {
+    compileHere();
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? String(error.code) : "it failed";
+    return `the C compiler ${C_COMPILER} could not be used (${why})`;
+  }
 }
 
 function tryToCompileHere(): void {
-  try {
-    compileHere();
-  } catch (error) {
-    const why = error instanceof Error && "code" in error ? String(error.code) : "it failed";
-    process.stderr.write(
-      `busbar: no native launcher, as the C compiler could not be used (${why}); ` +
-        "agents will use the one in Perl\n",
-    );
-  }
+  const why = process.platform === "linux" ? whyNoLauncher() : undefined;
+  if (why === undefined) return;
+  process.stderr.write(`busbar: no native launcher: ${why}; agents will use the one in Perl\n`);
 }
 
 function compileAll(): void {

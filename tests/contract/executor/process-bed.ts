@@ -1,13 +1,16 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { describe } from "vitest";
 
 import type {
   LauncherKind,
   ProcessExecutorOptions,
 } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
-import { compileHere } from "../../../native/compile.ts";
+import { C_COMPILER, whyNoLauncher } from "../../../native/compile.ts";
 import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
@@ -48,12 +51,37 @@ export interface ProcessBed extends ExecutorBed {
   helpers(kind: HelperKind): number[];
 }
 
-compileHere(); // these tests need a C compiler: without it "native" would mean Perl
+/** Without a native launcher "native" would mean Perl: nothing would be tested twice. */
+const noLauncher = whyNoLauncher();
+const noCompiler = isThere(C_COMPILER) ? undefined : `there is no C compiler ${C_COMPILER}`;
+
+function isThere(command: string): boolean {
+  return spawnSync(command, ["--version"], { stdio: "ignore" }).error === undefined;
+}
+
+/** Skips the block, and says why in its name, where something is missing. */
+function describeUnless(why: string | undefined, name: string, body: () => void): void {
+  if (why === undefined) describe(name, body);
+  else describe.skip(`${name} (skipped: ${why})`, body);
+}
+
+/** A block of tests of one kind of launcher; those of the native one need a C compiler. */
+export const describeLauncher = (launcher: LauncherKind, name: string, body: () => void): void =>
+  describeUnless(launcher === "native" ? noLauncher : undefined, name, body);
+
+/** The same block for each kind of launcher. */
+export function describeLaunchers(name: string, body: (launcher: LauncherKind) => void): void {
+  for (const launcher of ["native", "perl", "spawn"] as const) {
+    describeLauncher(launcher, `${name}, launcher ${launcher}`, () => body(launcher));
+  }
+}
+
+/** A block of tests that compile launchers of their own. */
+export const describeWithCompiler = (name: string, body: () => void): void =>
+  describeUnless(noLauncher ?? noCompiler, name, body);
 
 /** Launchers, the lanes of those in Perl, and the keepers of those in C. */
 export type HelperKind = "launcher" | "lane" | "keeper";
-
-export const launchers: readonly LauncherKind[] = ["native", "perl", "spawn"];
 
 /** A temporary directory of runs, and whatever runs from it. */
 export function makeProcessBed(launcher: LauncherKind): ProcessBed {

@@ -2,18 +2,18 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { SPACK_IOR } from "../../../src/core/jobspec/testing/documents.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
-import { launchers, makeProcessBed } from "./process-bed.ts";
+import { describeLaunchers, makeProcessBed } from "./process-bed.ts";
 
 const ID = { jobId: 1, index: 0, attempt: 1 };
 
-describe.each(launchers)("a whole jobspec as processes, launcher %s", (launcher) => {
+describeLaunchers("a whole jobspec as processes", (launcher) => {
   let bed: ProcessBed;
   let executor: Executor;
   let tools = "";

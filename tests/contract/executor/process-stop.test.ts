@@ -7,226 +7,225 @@ import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
-import { kill, launchers, makeProcessBed } from "./process-bed.ts";
+import { describeLaunchers, kill, makeProcessBed } from "./process-bed.ts";
 
 const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
 const shell = (text: string) => ({ kind: "command", argv: ["/bin/sh", "-c", text] }) as const;
 
-for (const launcher of launchers)
-  describe(`stop and output, launcher ${launcher}`, () => {
-    let bed: ProcessBed;
-    let executor: Executor;
-    beforeEach(async () => {
-      bed = makeProcessBed(launcher);
-      executor = await bed.open();
+describeLaunchers("stop and output", (launcher) => {
+  let bed: ProcessBed;
+  let executor: Executor;
+  beforeEach(async () => {
+    bed = makeProcessBed(launcher);
+    executor = await bed.open();
+  });
+  afterEach(async () => {
+    await executor.close();
+    await bed.dispose();
+  });
+
+  /** Starts work that says "ready" when it has set itself up. */
+  async function startReady(
+    work: RunRequest["work"],
+    over: Partial<RunRequest> = {},
+  ): Promise<void> {
+    executor.start(aRequest(work, over));
+    const part = await executor.readOutput(ID, "stdout", {
+      offset: 0,
+      maxBytes: 6,
+      waitMs: 10_000,
     });
-    afterEach(async () => {
-      await executor.close();
-      await bed.dispose();
-    });
+    expect(Buffer.from(part.data).toString()).toBe("ready\n");
+  }
 
-    /** Starts work that says "ready" when it has set itself up. */
-    async function startReady(
-      work: RunRequest["work"],
-      over: Partial<RunRequest> = {},
-    ): Promise<void> {
-      executor.start(aRequest(work, over));
-      const part = await executor.readOutput(ID, "stdout", {
-        offset: 0,
-        maxBytes: 6,
-        waitMs: 10_000,
-      });
-      expect(Buffer.from(part.data).toString()).toBe("ready\n");
-    }
-
-    describe("stop", () => {
-      test("TERM is enough for what heeds it, and its exit code does not count as its own", async () => {
-        await startReady(shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: undefined });
-      });
-
-      test("what dies by TERM says so", async () => {
-        await startReady(shell("echo ready; exec sleep 1000"));
-        executor.stop(ID);
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGTERM" });
-      });
-
-      test("children and grandchildren that ignore TERM are killed after the grace period", async () => {
-        const stubborn = "trap '' TERM; (sleep 1000 & sleep 1000) & sleep 1000 & echo ready; wait";
-        await startReady(shell(stubborn), { killGraceMs: 50 });
-        await eventually(() => bed.processes().length >= 4, { what: "all of them to run" });
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
-        expect(bed.processes()).toEqual([]);
-      });
-
-      test("what made a process group of its own is asked to end too", async () => {
-        const asked = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done";
-        const text = 'timeout 1000 sh -c "$0" & wait';
-        const work = { kind: "command", argv: ["/bin/sh", "-c", text, asked] } as const;
-        await startReady(work, { killGraceMs: 20_000 });
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
-        expect((await readAll(executor, ID, "stdout")).text).toBe("ready\nasked\n");
-        expect(bed.processes()).toEqual([]);
-      });
-
-      test("what made a process group of its own and ignores TERM is killed too", async () => {
-        const stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
-        const work = ["/bin/sh", "-c", 'timeout 1000 sh -c "$0" & wait', stubborn];
-        await startReady({ kind: "command", argv: work }, { killGraceMs: 50 });
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
-        expect(bed.processes()).toEqual([]);
-      });
-
-      test("those left when the command ends still get their grace period", async () => {
-        const careful =
-          "trap 'sleep 0.3; echo saved; exit' TERM; echo ready; while :; do sleep 0.05; done";
-        await startReady(shell(`sh -c '${careful.replaceAll("'", `'\\''`)}' & wait`), {
-          killGraceMs: 20_000,
-        });
-        executor.stop(ID);
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGTERM" });
-        expect((await readAll(executor, ID, "stdout")).text).toBe("ready\nsaved\n");
-      });
-
-      test("a stop right after the start ends it, whatever it had come to", async () => {
-        for (let jobId = 1; jobId <= 20; jobId += 1) {
-          const id = { jobId, index: 0, attempt: 1 };
-          executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
-          executor.stop(id);
-          expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
-        }
-        expect(bed.processes()).toEqual([]);
-      });
-
-      test("a time limit reads as such, and TERM comes before KILL", async () => {
-        const text = "trap 'echo asked' TERM; while :; do sleep 0.02; done";
-        executor.start(aRequest(shell(text), { timeLimitMs: 200, killGraceMs: 300 }));
-        const { end } = await endOfRun(executor, ID);
-        expect(end).toEqual({ kind: "time-limit", signal: "SIGKILL" });
-        expect((await readAll(executor, ID, "stdout")).text).toBe("asked\n");
-      });
+  describe("stop", () => {
+    test("TERM is enough for what heeds it, and its exit code does not count as its own", async () => {
+      await startReady(shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: undefined });
     });
 
-    describe("what a command leaves behind", () => {
-      test("its group is killed when it ends by itself", async () => {
-        executor.start(aRequest(shell("trap '' TERM; sleep 1000 & exit 7")));
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
-        await eventually(() => bed.processes().length === 0, { what: "the group to be gone" });
-      });
-
-      test("a wrapper killed by someone else: the run has vanished and nothing of it goes on", async () => {
-        await startReady(shell("echo ready; exec sleep 1000"));
-        for (const pid of bed.wrappersOf("1.0.1")) kill(pid);
-        expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
-        await eventually(() => bed.processes().length === 0, { what: "the command to be gone" });
-      });
-
-      test("TERM to the whole group from outside does not lose the exit code", async () => {
-        await startReady(shell("trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"));
-        process.kill(-Math.min(...bed.processes()), "SIGTERM");
-        expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 42 });
-      });
+    test("what dies by TERM says so", async () => {
+      await startReady(shell("echo ready; exec sleep 1000"));
+      executor.stop(ID);
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGTERM" });
     });
 
-    describe("output", () => {
-      test("a flood is cut while the command goes on, and nothing kept is lost", async () => {
-        const outputLimitBytes = 100_000;
-        executor.start(
-          aRequest({ kind: "command", argv: ["yes", "0123456789"] }, { outputLimitBytes }),
-        );
-        await eventually(() => bed.isTaken("1.0.1"), { what: "it to run" });
-        const file = join(bed.filesOf("1.0.1"), "stdout");
-        let largest = 0;
-        await eventually(
-          () => {
-            const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-            const wasCut = size < largest;
-            largest = Math.max(largest, size);
-            return wasCut;
-          },
-          { what: "the file to be cut" },
-        );
-        expect(reportFor(executor, ID)?.kind).toBe("running");
-        executor.stop(ID);
-        await endOfRun(executor, ID);
-        const { text, truncated } = await readAll(executor, ID, "stdout");
-        expect(text).toBe("0123456789\n".repeat(10_000).slice(0, outputLimitBytes));
-        expect(truncated).toBe(true);
-        expect(statSync(file).size).toBeLessThanOrEqual(outputLimitBytes + 1);
-      });
-
-      test("whoever waits is woken by more output and by the end", async () => {
-        const go = join(bed.directory, "go");
-        executor.start(
-          aRequest(shell(`echo one; until [ -e ${go} ]; do sleep 0.02; done; printf two`)),
-        );
-        const how = { maxBytes: 100, waitMs: 10_000 };
-        const one = await executor.readOutput(ID, "stdout", { offset: 0, ...how });
-        expect(Buffer.from(one.data).toString()).toBe("one\n");
-        const two = executor.readOutput(ID, "stdout", { offset: 4, ...how });
-        const none = executor.readOutput(ID, "stderr", { offset: 0, ...how });
-        writeFileSync(go, "");
-        expect(Buffer.from((await two).data).toString()).toBe("two");
-        expect(await none).toEqual({ data: new Uint8Array(), eof: true, truncated: false });
-      });
-
-      test("outputs of forgotten runs are bounded by count, bytes and age; the oldest go", async () => {
-        await executor.close();
-        let nowMs = Date.now();
-        const clock = {
-          nowMs: () => nowMs,
-          after: (delayMs: number, wake: () => void) => {
-            const timer = setTimeout(wake, Math.min(delayMs, 20));
-            return () => clearTimeout(timer);
-          },
-        };
-        const keptBounds = { runsMax: 3, bytesMax: 25, ageMsMax: 60_000 };
-        executor = await bed.open({ clock, keptBounds });
-        const kept = () =>
-          readdirSync(join(bed.directory, "runs")).map((key) => Number.parseInt(key, 10));
-        const runOnce = async (jobId: number, text: string) => {
-          const id = { jobId, index: 0, attempt: 1 };
-          executor.start(aRequest(shell(`printf ${text}`), { id }));
-          await endOfRun(executor, id);
-          executor.forget(id);
-        };
-        for (let jobId = 1; jobId <= 5; jobId += 1) await runOnce(jobId, "x");
-        expect(kept()).toEqual([3, 4, 5]);
-        await runOnce(6, "x".repeat(24));
-        expect(kept()).toEqual([5, 6]);
-        const gone = executor.readOutput({ jobId: 3, index: 0, attempt: 1 }, "stdout", {
-          offset: 0,
-          maxBytes: 1,
-          waitMs: 0,
-        });
-        await expect(gone).rejects.toMatchObject({ code: "not_found" });
-        nowMs += 60_000;
-        await eventually(() => kept().length === 0, { what: "old outputs to go" });
-        expect(existsSync(join(bed.directory, "runs"))).toBe(true);
-      });
-    });
-
-    test("hundreds at once end, and leave neither descriptors nor processes", async () => {
-      const descriptors = () => readdirSync("/proc/self/fd").length;
-      executor.start(aRequest({ kind: "command", argv: ["true"] }));
-      await endOfRun(executor, ID); // by now whatever stays open is open
-      executor.forget(ID);
-      const before = descriptors();
-      const ids = Array.from({ length: 300 }, (_, index) => ({ jobId: 5, index, attempt: 1 }));
-      for (const id of ids)
-        executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
-      expect(executor.known().length).toBe(300);
-      // A shell is in the session of its command, a lane is not.
-      const wanted = launcher === "spawn" ? 600 : 300;
-      await eventually(() => bed.processes().length === wanted, { what: "all to run" });
-      for (const id of ids) executor.stop(id);
-      for (const id of ids) expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
+    test("children and grandchildren that ignore TERM are killed after the grace period", async () => {
+      const stubborn = "trap '' TERM; (sleep 1000 & sleep 1000) & sleep 1000 & echo ready; wait";
+      await startReady(shell(stubborn), { killGraceMs: 50 });
+      await eventually(() => bed.processes().length >= 4, { what: "all of them to run" });
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
       expect(bed.processes()).toEqual([]);
-      expect(descriptors()).toBeLessThanOrEqual(before);
+    });
+
+    test("what made a process group of its own is asked to end too", async () => {
+      const asked = "trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done";
+      const text = 'timeout 1000 sh -c "$0" & wait';
+      const work = { kind: "command", argv: ["/bin/sh", "-c", text, asked] } as const;
+      await startReady(work, { killGraceMs: 20_000 });
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
+      expect((await readAll(executor, ID, "stdout")).text).toBe("ready\nasked\n");
+      expect(bed.processes()).toEqual([]);
+    });
+
+    test("what made a process group of its own and ignores TERM is killed too", async () => {
+      const stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
+      const work = ["/bin/sh", "-c", 'timeout 1000 sh -c "$0" & wait', stubborn];
+      await startReady({ kind: "command", argv: work }, { killGraceMs: 50 });
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
+      expect(bed.processes()).toEqual([]);
+    });
+
+    test("those left when the command ends still get their grace period", async () => {
+      const careful =
+        "trap 'sleep 0.3; echo saved; exit' TERM; echo ready; while :; do sleep 0.05; done";
+      await startReady(shell(`sh -c '${careful.replaceAll("'", `'\\''`)}' & wait`), {
+        killGraceMs: 20_000,
+      });
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGTERM" });
+      expect((await readAll(executor, ID, "stdout")).text).toBe("ready\nsaved\n");
+    });
+
+    test("a stop right after the start ends it, whatever it had come to", async () => {
+      for (let jobId = 1; jobId <= 20; jobId += 1) {
+        const id = { jobId, index: 0, attempt: 1 };
+        executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
+        executor.stop(id);
+        expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
+      }
+      expect(bed.processes()).toEqual([]);
+    });
+
+    test("a time limit reads as such, and TERM comes before KILL", async () => {
+      const text = "trap 'echo asked' TERM; while :; do sleep 0.02; done";
+      executor.start(aRequest(shell(text), { timeLimitMs: 200, killGraceMs: 300 }));
+      const { end } = await endOfRun(executor, ID);
+      expect(end).toEqual({ kind: "time-limit", signal: "SIGKILL" });
+      expect((await readAll(executor, ID, "stdout")).text).toBe("asked\n");
     });
   });
+
+  describe("what a command leaves behind", () => {
+    test("its group is killed when it ends by itself", async () => {
+      executor.start(aRequest(shell("trap '' TERM; sleep 1000 & exit 7")));
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 7 });
+      await eventually(() => bed.processes().length === 0, { what: "the group to be gone" });
+    });
+
+    test("a wrapper killed by someone else: the run has vanished and nothing of it goes on", async () => {
+      await startReady(shell("echo ready; exec sleep 1000"));
+      for (const pid of bed.wrappersOf("1.0.1")) kill(pid);
+      expect((await endOfRun(executor, ID)).end.kind).toBe("vanished");
+      await eventually(() => bed.processes().length === 0, { what: "the command to be gone" });
+    });
+
+    test("TERM to the whole group from outside does not lose the exit code", async () => {
+      await startReady(shell("trap 'exit 42' TERM; echo ready; while :; do sleep 0.05; done"));
+      process.kill(-Math.min(...bed.processes()), "SIGTERM");
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 42 });
+    });
+  });
+
+  describe("output", () => {
+    test("a flood is cut while the command goes on, and nothing kept is lost", async () => {
+      const outputLimitBytes = 100_000;
+      executor.start(
+        aRequest({ kind: "command", argv: ["yes", "0123456789"] }, { outputLimitBytes }),
+      );
+      await eventually(() => bed.isTaken("1.0.1"), { what: "it to run" });
+      const file = join(bed.filesOf("1.0.1"), "stdout");
+      let largest = 0;
+      await eventually(
+        () => {
+          const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+          const wasCut = size < largest;
+          largest = Math.max(largest, size);
+          return wasCut;
+        },
+        { what: "the file to be cut" },
+      );
+      expect(reportFor(executor, ID)?.kind).toBe("running");
+      executor.stop(ID);
+      await endOfRun(executor, ID);
+      const { text, truncated } = await readAll(executor, ID, "stdout");
+      expect(text).toBe("0123456789\n".repeat(10_000).slice(0, outputLimitBytes));
+      expect(truncated).toBe(true);
+      expect(statSync(file).size).toBeLessThanOrEqual(outputLimitBytes + 1);
+    });
+
+    test("whoever waits is woken by more output and by the end", async () => {
+      const go = join(bed.directory, "go");
+      executor.start(
+        aRequest(shell(`echo one; until [ -e ${go} ]; do sleep 0.02; done; printf two`)),
+      );
+      const how = { maxBytes: 100, waitMs: 10_000 };
+      const one = await executor.readOutput(ID, "stdout", { offset: 0, ...how });
+      expect(Buffer.from(one.data).toString()).toBe("one\n");
+      const two = executor.readOutput(ID, "stdout", { offset: 4, ...how });
+      const none = executor.readOutput(ID, "stderr", { offset: 0, ...how });
+      writeFileSync(go, "");
+      expect(Buffer.from((await two).data).toString()).toBe("two");
+      expect(await none).toEqual({ data: new Uint8Array(), eof: true, truncated: false });
+    });
+
+    test("outputs of forgotten runs are bounded by count, bytes and age; the oldest go", async () => {
+      await executor.close();
+      let nowMs = Date.now();
+      const clock = {
+        nowMs: () => nowMs,
+        after: (delayMs: number, wake: () => void) => {
+          const timer = setTimeout(wake, Math.min(delayMs, 20));
+          return () => clearTimeout(timer);
+        },
+      };
+      const keptBounds = { runsMax: 3, bytesMax: 25, ageMsMax: 60_000 };
+      executor = await bed.open({ clock, keptBounds });
+      const kept = () =>
+        readdirSync(join(bed.directory, "runs")).map((key) => Number.parseInt(key, 10));
+      const runOnce = async (jobId: number, text: string) => {
+        const id = { jobId, index: 0, attempt: 1 };
+        executor.start(aRequest(shell(`printf ${text}`), { id }));
+        await endOfRun(executor, id);
+        executor.forget(id);
+      };
+      for (let jobId = 1; jobId <= 5; jobId += 1) await runOnce(jobId, "x");
+      expect(kept()).toEqual([3, 4, 5]);
+      await runOnce(6, "x".repeat(24));
+      expect(kept()).toEqual([5, 6]);
+      const gone = executor.readOutput({ jobId: 3, index: 0, attempt: 1 }, "stdout", {
+        offset: 0,
+        maxBytes: 1,
+        waitMs: 0,
+      });
+      await expect(gone).rejects.toMatchObject({ code: "not_found" });
+      nowMs += 60_000;
+      await eventually(() => kept().length === 0, { what: "old outputs to go" });
+      expect(existsSync(join(bed.directory, "runs"))).toBe(true);
+    });
+  });
+
+  test("hundreds at once end, and leave neither descriptors nor processes", async () => {
+    const descriptors = () => readdirSync("/proc/self/fd").length;
+    executor.start(aRequest({ kind: "command", argv: ["true"] }));
+    await endOfRun(executor, ID); // by now whatever stays open is open
+    executor.forget(ID);
+    const before = descriptors();
+    const ids = Array.from({ length: 300 }, (_, index) => ({ jobId: 5, index, attempt: 1 }));
+    for (const id of ids)
+      executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
+    expect(executor.known().length).toBe(300);
+    // A shell is in the session of its command, a lane is not.
+    const wanted = launcher === "spawn" ? 600 : 300;
+    await eventually(() => bed.processes().length === wanted, { what: "all to run" });
+    for (const id of ids) executor.stop(id);
+    for (const id of ids) expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
+    expect(bed.processes()).toEqual([]);
+    expect(descriptors()).toBeLessThanOrEqual(before);
+  });
+});
