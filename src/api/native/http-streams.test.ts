@@ -142,7 +142,7 @@ test("a watch that fails later says why in its last event", async () => {
 
 /** Says nothing after its beginning until it is told to end. */
 function quiet() {
-  const source = { isClosed: false };
+  const source = { isOpen: false, isClosed: false };
   const wait = (signal: AbortSignal) =>
     new Promise((resolve) => signal.addEventListener("abort", resolve));
   const watch = fakeWatch(async function* (_, signal) {
@@ -154,6 +154,7 @@ function quiet() {
     }
   });
   const readOutput: Operations["readOutput"] = async function* (_, signal) {
+    source.isOpen = true;
     try {
       await wait(signal);
       yield { data: new Uint8Array(), truncated: false };
@@ -243,14 +244,16 @@ test("an output that is refused is an error, one without bytes is empty", async 
 });
 
 test("an output that breaks off is not taken for the whole", async () => {
+  const read = Promise.withResolvers<void>();
   const readOutput: Operations["readOutput"] = async function* () {
     yield { data: Buffer.from("half"), truncated: false };
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await read.promise;
     throw new AppError("unavailable", "the node is gone");
   };
   const { http } = await serve({ readOutput });
   const response = await fetch(`${http.url}/v1/tasks/1/output`);
   expect(response.status).toBe(200);
+  read.resolve();
   await expect(response.text()).rejects.toThrow();
 });
 
@@ -281,7 +284,7 @@ test("a reader that goes away before the first byte closes the source of its out
   const { http } = await serve({ readOutput });
   const gone = new AbortController();
   const asked = fetch(`${http.url}/v1/tasks/1/output?follow=true`, { signal: gone.signal });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(() => source.isOpen, "the source was opened");
   gone.abort();
   await expect(asked).rejects.toThrow();
   await until(() => source.isClosed, "the source was closed");
