@@ -16,6 +16,8 @@ beforeEach(async () => {
 });
 afterEach(() => plane.close());
 
+const ALLOWED = { allowUnsatisfiable: true };
+
 async function register(name: string, nodes: number, cores = 8): Promise<void> {
   const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
   await operations.registerCluster(me, { name, graph: documentOf({ type: "cluster", inside }) });
@@ -200,6 +202,23 @@ describe("trying", () => {
     await expect(tryJobs(jobs)).rejects.toThrow("jobs[0].dependsOn[0].on[0]");
     await expect(tryJobs([{ spec: {} }])).rejects.toThrow("jobs[0].command");
   });
+});
+
+test("the answer to a large submission does not hold up one that shares its commit", async () => {
+  const jobs = (count: number) =>
+    Array.from({ length: count }, () => ({ spec: { command: ["a"] } }));
+  const order: string[] = [];
+  const large = operations.submitJobs(me, jobs(limits.jobsPerSliceMax + 1), ALLOWED);
+  // The large one is checked in slices; this one comes when it is about to be decided.
+  await new Promise((resolve) => setImmediate(resolve));
+  const small = operations.submitJobs(me, jobs(1), ALLOWED);
+  const note =
+    (name: string) =>
+    ({ jobs: [first], revision }: Awaited<typeof small>): void =>
+      void order.push(`${name}: job ${first?.id}, revision ${revision}`);
+  await Promise.all([large.then(note("large")), small.then(note("small"))]);
+  const next = limits.jobsPerSliceMax + 2;
+  expect(order).toEqual([`small: job ${next}, revision 1`, "large: job 1, revision 1"]);
 });
 
 describe("explaining", () => {

@@ -57,10 +57,10 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
       nowMs: clock.nowMs(),
       mustBePossible: !isAdvice,
     });
-    const jobs = answer.map(({ id, existed }, at) =>
-      showSubmitted(state, id, { existed, spec: submissions[at]?.spec }),
-    );
-    return { jobs, revision: loop.revision };
+    const { revision } = loop;
+    const show = ({ id, existed }: (typeof answer)[number], at: number): SubmittedView =>
+      showSubmitted(state, id, { existed, spec: submissions[at]?.spec });
+    return { jobs: await inSlices(mapInSlices(answer, show)), revision };
   };
   return {
     readJobspec: (text) => context.reader.jobspec(text),
@@ -213,6 +213,20 @@ function withCommon(one: JobSpecInput, common: JobspecInput["common"] = {}): Job
     ...readValues(select.parameters ?? {}, "select.parameters"),
   };
   return { ...spec, ...rest, select: { ...select, parameters } };
+}
+
+/** Yields before the first of many, too: those who share its commit get their answers. */
+function* mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, at: number) => Result,
+): Generator<undefined, Result[]> {
+  const results: Result[] = [];
+  const isLong = items.length > limits.jobsPerSliceMax;
+  for (const [at, item] of items.entries()) {
+    if (isLong && at % limits.jobsPerSliceMax === 0) yield;
+    results.push(map(item, at));
+  }
+  return results;
 }
 
 function showSubmitted(

@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
@@ -16,7 +17,7 @@ import { createGrpcServer } from "./server.ts";
 import { defineService, type GrpcService } from "./service.ts";
 import { busbarService } from "../native/service.ts";
 import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
-import { fakeWatch } from "../native/testing/fake-watch.ts";
+import { endingWatch, fakeWatch } from "../native/testing/fake-watch.ts";
 import { collect, connect, failure, openBidi, openUnread, stream } from "./testing/grpc-client.ts";
 import { settle, until, whenSettled } from "./testing/until.ts";
 import { aJob } from "../native/testing/view-builders.ts";
@@ -203,6 +204,32 @@ test("an error in the middle of a stream comes after what was sent before it", a
   expect(error.code).toBe(status.RESOURCE_EXHAUSTED);
   expect(error.metadata.get("busbar-revision")).toEqual(["7"]);
   expect(seen).toEqual([1n]);
+});
+
+describe("a reader that was ended while it did not read", () => {
+  async function endUnread(isCut: boolean) {
+    const error = new AppError("exhausted", "too slow", { revision: 7 });
+    const operations = createFakeOperations({ watch: endingWatch(error, isCut) });
+    const { server } = await serve(busbarService(operations, silent));
+    const call = openUnread(server.address, Busbar.method.watch);
+    closers.push(call.close);
+    await settle();
+    call.read();
+    return call.end();
+  }
+
+  test("gets all that was sent, and why", async () => {
+    const { bytes, trailers } = await endUnread(false);
+    expect(bytes).toBeGreaterThan(20 * 64 * 1_024);
+    expect(trailers).toMatchObject({ "grpc-status": "8", "busbar-revision": "7" });
+  });
+
+  test("is not waited for when it is cut off", async () => {
+    const { bytes, trailers, code } = await endUnread(true);
+    expect(bytes).toBeLessThan(20 * 64 * 1_024);
+    expect(trailers).toEqual({});
+    expect(code).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
 });
 
 /** A two-way service whose stream is in the test's hands. */

@@ -4,9 +4,9 @@ import { AppError } from "../../lib/errors.ts";
 import type { Operations } from "../../server/operations.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 import { createFakeOperations, silent } from "./testing/fake-operations.ts";
-import { fakeWatch } from "./testing/fake-watch.ts";
+import { endingWatch, fakeWatch } from "./testing/fake-watch.ts";
 import { type Http, httpClient } from "./testing/http-client.ts";
-import { until, whenSettled } from "../grpc/testing/until.ts";
+import { settle, until, whenSettled } from "../grpc/testing/until.ts";
 import { aJob } from "./testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -138,6 +138,25 @@ test("a watch that fails later says why in its last event", async () => {
     id: "7",
     data: { error: { code: "exhausted", message: "too slow", revision: 7 } },
   });
+});
+
+const TOO_SLOW = new AppError("exhausted", "too slow", { revision: 7 });
+
+test("a reader that was ended while it did not read gets all that was sent, and why", async () => {
+  const { http } = await serve({ watch: endingWatch(TOO_SLOW, false) });
+  const response = await open(`${http.url}/v1/watch`);
+  await settle();
+  const events = parseEvents(await readUntil(response, /event: closed\n.*\n\n/));
+  expect(events).toHaveLength(21);
+  expect(events.at(-1)).toMatchObject({ id: "7", data: { error: { revision: 7 } } });
+});
+
+test("one that is cut off is not waited for", async () => {
+  const { http } = await serve({ watch: endingWatch(TOO_SLOW, true) });
+  const response = await open(`${http.url}/v1/watch`);
+  const isOver = new Promise((resolve) => response.once("error", resolve).once("end", resolve));
+  response.resume();
+  await isOver;
 });
 
 /** Says nothing after its beginning until it is told to end. */

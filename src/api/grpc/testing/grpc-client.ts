@@ -15,7 +15,7 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 
 interface Method<Input extends DescMessage, Output extends DescMessage> {
   readonly name: string;
@@ -102,8 +102,17 @@ export function openUnread(address: string, method: Method<DescMessage, DescMess
   session.on("error", () => undefined);
   request.on("error", () => undefined);
   request.end(Buffer.alloc(5)); // An empty message: not compressed, no bytes.
+  let bytes = 0;
+  let trailers: IncomingHttpHeaders = {};
+  request.on("trailers", (got: IncomingHttpHeaders) => (trailers = got));
+  const over = new Promise<void>((resolve) => request.once("close", resolve));
   return {
-    read: () => void request.resume(),
+    read: () => void request.on("data", (chunk: Buffer) => (bytes += chunk.length)),
+    /** How it ended, once it was read. */
+    end: async () => {
+      await over;
+      return { bytes, trailers, code: request.rstCode };
+    },
     close: () => session.destroy(),
   };
 }

@@ -1,6 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations, WatchQuery } from "../../../server/operations.ts";
 import type { WatchEventView } from "../../../server/views.ts";
+import { aJob } from "./view-builders.ts";
 
 type Events = (query: WatchQuery, signal: AbortSignal) => AsyncIterable<WatchEventView>;
 
@@ -24,4 +25,19 @@ export const fakeWatch =
       run().catch((error: unknown) => sink.end(AppError.from(error, "watch")));
     });
     return { close: () => stop.abort(), beat: () => false };
+  };
+
+/** A watch that sends much at once and ends, whether anybody reads or not. */
+export const endingWatch =
+  (error: AppError, isCut: boolean): Operations["watch"] =>
+  (_, { format, sink }) => {
+    const job = aJob({ reason: "x".repeat(64 * 1_024) });
+    setImmediate(() => {
+      for (let revision = 1; revision <= 20; revision++) {
+        sink.send([format.render({ kind: "job", revision, job })], () => undefined);
+      }
+      sink.end(error);
+      if (isCut) sink.cut();
+    });
+    return { close: () => undefined, beat: () => false };
   };
