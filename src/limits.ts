@@ -194,6 +194,8 @@ export const limits = {
   startReportDelayMs: 20, // a run that has ended by then is reported once
   reportCoalesceMs: 2, // while an earlier batch of reports is on its way
   startsPerSliceMax: 16, // runs an agent starts before it looks at the link again
+  stopsPerSliceMax: 128, // runs an agent stops before it does; before any start
+  watchRestMsMax: 1_000, // after a look at all runs: as long as the look took, and at most this
   processPollMs: 100, // processes that are not our children, or are being stopped
   claimTimeoutMs: 2_000, // from starting a wrapper to its having taken the run and said so
   journalEntriesMin: 4_096, // a journal shorter than this is not rewritten

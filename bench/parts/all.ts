@@ -10,6 +10,7 @@ import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
+import { cancels } from "./k-cancel.ts";
 import { ended } from "./k-ended.ts";
 import { lists } from "./k-lists.ts";
 import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
@@ -63,6 +64,7 @@ const cases: readonly Case[] = [
   explanations,
   lists,
   ended,
+  cancels,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

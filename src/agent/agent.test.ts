@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
+import { EndCause, OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { silenceMsMax } from "../core/model/heartbeat.ts";
 import { limits } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
@@ -232,16 +232,45 @@ describe("work", () => {
     expect(executor.started.length).toBe(3);
   });
 
-  test("many starts leave the link its turn, and a stop keeps its place behind them", async () => {
+  test("many starts leave the link its turn, and stops overtake them", async () => {
     await welcomed();
     const ids = Array.from({ length: 50 }, (_, index) => run(1, index));
     sendStarts(1, ids, 50);
-    server.last.send({ case: "work", value: { stops: [wire(run(1, 49)), wire(run(9))] } });
+    server.last.send({ case: "work", value: { stops: [run(1, 0), run(9), run(1, 49)].map(wire) } });
     expect(executor.started.length).toBe(limits.startsPerSliceMax);
     expect(executor.stopped).toEqual([]);
+    await clock.pass(0);
+    expect(executor.stopped).toEqual([run(1, 0), run(9)]);
+    await clock.pass(limits.startReportDelayMs);
+    expect(executor.started.map(({ id }) => id)).toEqual(ids.slice(0, 49));
+    const events = server.last.all("reports").flatMap((reports) => reports.events);
+    const ends = events.filter(({ event }) => event.case === "ended");
+    expect(ends.map(({ id, event }) => [id?.index, event.value])).toMatchObject([
+      [49, { cause: EndCause.STOPPED, startedAtMs: 0 }],
+    ]);
+  });
+
+  test("a withdrawn start gives its job's spec back when its end is acknowledged", async () => {
+    await welcomed();
+    const ids = Array.from({ length: 40 }, (_, index) => run(1, index));
+    sendStarts(1, ids, 40);
+    server.last.send({ case: "work", value: { stops: ids.slice(16).map(wire) } });
+    await clock.pass(limits.startReportDelayMs);
+    expect(executor.started.length).toBe(16);
+    for (const { id } of executor.started) executor.end(id);
+    await clock.pass(10);
+    server.last.send({ case: "ack", value: { seq: server.last.all("reports").at(-1)!.seq } });
+    server.last.send({ case: "work", value: { starts: [wire(run(1, 50))] } });
+    expect(server.last.isClosed).toBe(true); // it must bring its spec
+  });
+
+  test("a start that comes twice begins once", async () => {
+    await welcomed();
+    const ids = Array.from({ length: 20 }, (_, index) => run(1, index));
+    sendStarts(1, [...ids, run(1, 19)], 20);
+    server.last.send({ case: "work", value: { starts: [wire(run(1, 19))] } });
     await clock.pass(1);
-    expect(executor.started.length).toBe(50);
-    expect(executor.stopped).toEqual([run(1, 49), run(9)]);
+    expect(executor.started.length).toBe(20);
   });
 
   test("work still queued when the link is lost is not started", async () => {

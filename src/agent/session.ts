@@ -235,19 +235,22 @@ export class Session {
     for (const spec of work.specs) {
       this.#specs.set(spec.job, { spec, queued: this.#specs.get(spec.job)?.queued ?? 0 });
     }
-    const starts = work.starts.map((wireId) => {
+    const starts = new Map<string, () => void>();
+    for (const wireId of work.starts) {
       const id = fromWireId(wireId);
+      const key = runKey(id);
       const cached = this.#specs.get(id.jobId);
       if (cached === undefined)
         throw invalid("work.starts", `job ${id.jobId} came without its spec`);
+      if (starts.has(key) || this.#queue.has(key)) continue;
       cached.queued += 1;
-      return () => this.#start(cached, id);
-    });
+      starts.set(key, () => this.#start(cached, id));
+    }
     const stops = work.stops.map((wireId) => {
       const id = fromWireId(wireId);
-      return () => this.#options.executor.stop(id);
+      return () => this.#stop(id);
     });
-    this.#queue.push([...starts, ...stops]);
+    this.#queue.push(starts, stops);
     if (work.starts.length === 0) return;
     this.#startsSeen += work.starts.length;
     this.#room = undefined;
@@ -263,6 +266,26 @@ export class Session {
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it
     }
+  }
+
+  /** A start that has not begun ends here: the executor never hears of it. */
+  #stop(id: RunId): void {
+    const { executor, clock } = this.#options;
+    const key = runKey(id);
+    if (!this.#queue.withdraw(key)) {
+      executor.stop(id);
+      return;
+    }
+    const cached = this.#specs.get(id.jobId);
+    if (cached !== undefined) cached.queued -= 1;
+    const end = { kind: "stopped", signal: undefined } as const;
+    const report = {
+      kind: "ended",
+      startedAtMs: undefined,
+      endedAtMs: clock.nowMs(),
+      end,
+    } as const;
+    this.#outbox.push(key, { id, report });
   }
 
   #sendTake(room: Room): void {

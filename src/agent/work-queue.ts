@@ -2,36 +2,62 @@ import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /**
- * Work in the order it came. Starting a process takes about a millisecond of this one, so after a
- * few starts the link gets its turn: heartbeats and acknowledgements must not wait for thousands.
+ * Starts and stops of one session, in slices: heartbeats and acknowledgements must not wait for
+ * thousands of them. Stops overtake starts, and a start that still waits here can be withdrawn.
  */
 export class WorkQueue {
   readonly #clock: Clock;
-  #items: (() => void)[] = [];
+  readonly #starts = new Map<string, () => void>();
+  #stops: (() => void)[] = [];
   #resume: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  push(items: readonly (() => void)[]): void {
-    for (const item of items) this.#items.push(item);
+  push(
+    starts: Iterable<readonly [key: string, start: () => void]>,
+    stops: readonly (() => void)[],
+  ): void {
+    for (const [key, start] of starts) this.#starts.set(key, start);
+    for (const stop of stops) this.#stops.push(stop);
     if (this.#resume === undefined) this.#run();
   }
 
+  /** Removes a start that has not begun. False: there is none of that key. */
+  withdraw(key: string): boolean {
+    return this.#starts.delete(key);
+  }
+
+  has(key: string): boolean {
+    return this.#starts.has(key);
+  }
+
   get isEmpty(): boolean {
-    return this.#items.length === 0;
+    return this.#starts.size === 0 && this.#stops.length === 0;
   }
 
   clear(): void {
-    this.#items = [];
+    this.#starts.clear();
+    this.#stops = [];
     this.#resume?.();
     this.#resume = undefined;
   }
 
   #run(): void {
     this.#resume = undefined;
-    for (const item of this.#items.splice(0, limits.startsPerSliceMax)) item();
-    if (this.#items.length > 0) this.#resume = this.#clock.after(0, () => this.#run());
+    for (const stop of this.#stops.splice(0, limits.stopsPerSliceMax)) stop();
+    if (this.#stops.length === 0) this.#runStarts();
+    if (!this.isEmpty) this.#resume = this.#clock.after(0, () => this.#run());
+  }
+
+  #runStarts(): void {
+    let left: number = limits.startsPerSliceMax;
+    for (const [key, start] of this.#starts) {
+      if (left === 0) return;
+      left -= 1;
+      this.#starts.delete(key);
+      start();
+    }
   }
 }

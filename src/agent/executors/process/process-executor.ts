@@ -19,6 +19,8 @@ import { PoolStarter } from "./pool-starter.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { createRemover } from "../../runs/remover.ts";
 import { Runs } from "./runs.ts";
+import type { Sessions } from "./sessions.ts";
+import { linuxSessions } from "./sessions.ts";
 import { createSpawnStarter } from "./spawn-starter.ts";
 import type { ProcessStarter } from "./starter.ts";
 import { makeDirectory } from "../../../lib/make-directory.ts";
@@ -35,6 +37,8 @@ export interface ProcessExecutorOptions {
   readonly launcherProgram?: string | undefined;
   /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
+  /** Instead of those of this machine. */
+  readonly sessions?: Sessions;
   readonly keptBounds?: KeptBounds;
   /** The agent's own environment. */
   readonly env?: AgentEnv;
@@ -82,6 +86,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       bootId,
       starter,
       logs,
+      sessions: options.sessions ?? linuxSessions,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });

@@ -1,12 +1,16 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
+import { AppError } from "../../../lib/errors.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
+import type { KeptOutput } from "../../runs/kept-outputs.ts";
+import type { OutputSource } from "../../runs/output-reader.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { parseRunKey } from "../../runs/run-key.ts";
 import type { LaunchLogs } from "./launch-logs.ts";
+import type { Run } from "./run.ts";
 import type { ProcessStarter } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
 import {
@@ -43,6 +47,17 @@ export class RunFiles {
   /** The directory of a run's own. */
   pathOf(key: string): string {
     return join(this.#options.directory, "runs", key);
+  }
+
+  /** Throws `not_found` for a run that is neither there nor kept. */
+  outputOf(key: string, run: Run | undefined, kept: KeptOutput | undefined): OutputSource {
+    const directory = this.directoryOf(key);
+    if (run !== undefined) {
+      const hasEnded = run.state.kind === "ended";
+      return { directory, limitBytes: run.terms.outputLimitBytes, hasEnded };
+    }
+    if (kept !== undefined) return { directory, limitBytes: kept.outputLimitBytes, hasEnded: true };
+    throw new AppError("not_found", `no output of run ${key} on this node`);
   }
 
   /** undefined: no wrapper has taken the run. */

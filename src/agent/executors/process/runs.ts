@@ -13,7 +13,6 @@ import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import { launchOf, termsOf } from "./launch.ts";
 import type { LaunchLogs } from "./launch-logs.ts";
 import { Ledger } from "../../runs/ledger.ts";
-import type { OutputSource } from "../../runs/output-reader.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
 import { recall, summarise, unendedOf } from "./recover.ts";
@@ -22,7 +21,7 @@ import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
 import { bytesOf, reportOf, STRAY_TERMS } from "./run.ts";
 import { idOf, runKey } from "../../runs/run-key.ts";
 import { RunFiles, wrappersOf } from "./run-files.ts";
-import { linuxSessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
 import { Watch } from "./watch.ts";
@@ -39,6 +38,7 @@ export interface RunsOptions {
   readonly starter: ProcessStarter;
   /** Of native launchers. */
   readonly logs: LaunchLogs;
+  readonly sessions: Sessions;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
 }
@@ -65,11 +65,12 @@ export class Runs {
     this.#files = new RunFiles(options);
     this.#kept = new KeptOutputs(options.keptBounds);
     this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
-      readFrom(this.#sourceOf(key), stream, how),
+      readFrom(this.#files.outputOf(key, this.#runs.get(key), this.#kept.get(key)), stream, how),
     );
     this.#watch = new Watch({
       clock: options.clock,
       active: this.#active,
+      sessions: options.sessions,
       directoryOf: (key) => this.#files.directoryOf(key),
       readState: (key) => this.#files.read(key),
       refresh: () => options.logs.refresh(),
@@ -168,18 +169,6 @@ export class Runs {
     this.#watch.stop();
     this.#outputs.close();
     return true;
-  }
-
-  #sourceOf(key: string): OutputSource {
-    const run = this.#runs.get(key);
-    const directory = this.#files.directoryOf(key);
-    if (run !== undefined) {
-      const hasEnded = run.state.kind === "ended";
-      return { directory, limitBytes: run.terms.outputLimitBytes, hasEnded };
-    }
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return { directory, limitBytes: kept.outputLimitBytes, hasEnded: true };
-    throw new AppError("not_found", `no output of run ${key} on this node`);
   }
 
   #add(key: string, terms: RunTerms, wrapper: Wrapper, stop: Stop | undefined): Run {
@@ -319,13 +308,18 @@ export class Runs {
     const nowMs = this.#options.clock.nowMs();
     const killAtMs = nowMs + run.terms.killGraceMs;
     this.#ledger.note({ kind: "stopping", key, cause, killAtMs });
-    this.#ledger.write();
+    run.state = { ...run.state, stop: { cause, killAtMs, sent: undefined } };
+    this.#ledger.after(() => this.#markStop(run)); // stops of one go are written together
+  }
+
+  #markStop(run: Run): void {
+    if (run.state.kind === "ended") return;
+    const key = runKey(run.id);
     try {
       if (!this.#options.starter.cancel(key)) this.#files.markStopping(key);
     } catch (error) {
       this.#options.logger.warn({ run: key, error: describeChain(error) }, "could not mark a stop");
     }
-    run.state = { ...run.state, stop: { cause, killAtMs, sent: undefined } };
     this.#watch.lookSoon();
   }
 
@@ -338,7 +332,9 @@ export class Runs {
       this.#watch.lookSoon();
       return;
     }
-    if (file.outcome === undefined && session !== undefined) linuxSessions.killOrphans([session]);
+    if (file.outcome === undefined && session !== undefined) {
+      this.#options.sessions.killOrphans([session]);
+    }
     this.#endAsLeft(run, file, SHELL_DIED);
   }
 

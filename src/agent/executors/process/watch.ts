@@ -6,7 +6,7 @@ import { isAlive } from "../../proc.ts";
 import { cutOutput } from "../../runs/output.ts";
 import type { Run } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
-import { linuxSessions } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 import type { StateFile } from "./state-file.ts";
 import { lostStateFile } from "./state-file.ts";
 
@@ -14,6 +14,7 @@ export interface WatchOptions {
   readonly clock: Clock;
   /** Runs that have not ended. */
   readonly active: ReadonlySet<Run>;
+  readonly sessions: Sessions;
   directoryOf(key: string): string;
   readState(key: string): StateFile | undefined;
   /** Once per look, before any state is read. */
@@ -39,6 +40,8 @@ export class Watch {
   readonly #alarm: Alarm;
   readonly #alive = new Map<number, boolean>(); // of one look: thousands may share a wrapper
   #nextCutAtMs = 0;
+  #rest: (() => void) | undefined; // after a look, as long as it took
+  #isAskedMeanwhile = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -52,18 +55,37 @@ export class Watch {
     if (timeLimitMs !== undefined) this.#alarm.wakeBy(startedAtMs + timeLimitMs);
   }
 
-  /** Something has changed: looks soon, once for all changes of one go. */
+  /**
+   * Something has changed: looks soon, once for all changes of one go. A look costs as much as there
+   * are runs and processes, so looks take at most half of the time, however many changes come.
+   */
   lookSoon(): void {
-    this.#alarm.wakeBy(this.#options.clock.nowMs());
+    if (this.#rest === undefined) this.#alarm.wakeBy(this.#options.clock.nowMs());
+    else this.#isAskedMeanwhile = true;
   }
 
   stop(): void {
     this.#alarm.stop();
+    this.#rest?.();
   }
 
   look(): void {
-    const { active, clock } = this.#options;
-    const nowMs = clock.nowMs();
+    const { clock } = this.#options;
+    const beginMs = clock.nowMs();
+    this.#lookAt(beginMs);
+    const tookMs = Math.min(clock.nowMs() - beginMs, limits.watchRestMsMax);
+    if (tookMs <= 0) return;
+    this.#rest?.();
+    this.#rest = clock.after(tookMs, () => {
+      this.#rest = undefined;
+      if (!this.#isAskedMeanwhile) return;
+      this.#isAskedMeanwhile = false;
+      this.lookSoon();
+    });
+  }
+
+  #lookAt(nowMs: number): void {
+    const { active } = this.#options;
     this.#options.refresh();
     this.#alive.clear();
     for (const run of active) {
@@ -75,7 +97,8 @@ export class Watch {
     this.#sendSignals(nowMs);
     if (nowMs >= this.#nextCutAtMs) this.#cutOutputs(nowMs);
     const alsoAtMs = this.#options.alsoAt(nowMs);
-    this.#alarm.wakeBy(Math.min(this.#nextLookAtMs(nowMs), alsoAtMs ?? Number.POSITIVE_INFINITY));
+    const nextMs = this.#nextLookAtMs(this.#options.clock.nowMs());
+    this.#alarm.wakeBy(Math.min(nextMs, alsoAtMs ?? Number.POSITIVE_INFINITY));
   }
 
   checkWrapper(run: Run, nowMs: number): void {
@@ -126,7 +149,7 @@ export class Watch {
       if (run.state.kind === "lingering") lingering.set(run, run.state.session);
     }
     if (lingering.size === 0) return;
-    const inhabited = linuxSessions.inhabited([...lingering.values()]);
+    const inhabited = this.#options.sessions.inhabited([...lingering.values()]);
     for (const [run, { pid }] of lingering) {
       if (inhabited.has(pid)) continue;
       this.#options.onDeserted(run, this.#fileOf(run) ?? lostStateFile(undefined, nowMs));
@@ -149,9 +172,9 @@ export class Watch {
       if (kind === "lingering") orphans.push(session);
       else (isDue ? kill : term).push(session);
     }
-    if (term.length > 0) linuxSessions.signal(term, "SIGTERM");
-    if (kill.length > 0) linuxSessions.signal(kill, "SIGKILL");
-    if (orphans.length > 0) linuxSessions.killOrphans(orphans);
+    if (term.length > 0) this.#options.sessions.signal(term, "SIGTERM");
+    if (kill.length > 0) this.#options.sessions.signal(kill, "SIGKILL");
+    if (orphans.length > 0) this.#options.sessions.killOrphans(orphans);
   }
 
   #cutOutputs(nowMs: number): void {
