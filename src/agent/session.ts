@@ -219,6 +219,7 @@ export class Session {
     if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
     if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
     this.#phase = "open";
+    this.#options.logger.info({ node: this.#options.facts.name }, "connected");
     this.#cancelGreeting();
     this.#liveness.setInterval(heartbeatIntervalMs);
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);

@@ -27,7 +27,7 @@ describe("an agent of a whole cluster", () => {
       },
     ]);
     expect(stdout).toBe(
-      "agent blue-agent of cluster blue (process) works for c:1; stop it with Ctrl-C.\n",
+      "agent blue-agent of cluster blue (process) connects to c:1; stop it with Ctrl-C.\n",
     );
   });
 

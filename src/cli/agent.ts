@@ -76,14 +76,14 @@ export function declareAgent(command: Command, shell: Shell): void {
   );
 }
 
-/** It goes on trying when the server is away, so this says what it is, not that it is connected. */
+/** The server may be away, or refuse it: this says what it is, and its log when it is connected. */
 async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
   const { name, cluster, server, data, speaksFor } = flags;
   const who =
     speaksFor === undefined
       ? `node ${name} of cluster ${cluster}`
       : `agent ${name} of cluster ${cluster} (${speaksFor.executor})`;
-  const text = `${who} works for ${server}; stop it with Ctrl-C.`;
+  const text = `${who} connects to ${server}; stop it with Ctrl-C.`;
   const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
   await session.print({ name, cluster, server, data, ...executor }, () => text);
 }

@@ -64,5 +64,5 @@ async function cancel(session: Session, ids: readonly string[], reason: string):
 function describe(id: string, job: JobRow): string {
   const { name } = job.spec;
   if (id.includes(".")) return `task ${id} (${name}) is being cancelled, unless it has ended`;
-  return `job ${id} (${name}) is ${job.exitCode === undefined ? "being cancelled" : job.state}`;
+  return `job ${id} (${name}) is ${job.endedAtMs === undefined ? "being cancelled" : job.state}`;
 }

@@ -8,7 +8,7 @@ import {
   TaskSchema,
   WatchEventSchema,
 } from "../gen/busbar/v1/busbar_pb.ts";
-import { stateOf } from "../client/state.ts";
+import { type StateName, stateOf } from "../client/state.ts";
 import { toEventRow, toGroupRow, toJobRow, toNodeRow, toStatsRow, toTaskRow } from "./json.ts";
 
 const noTasks = {
@@ -123,12 +123,33 @@ test("a job with everything keeps everything, as plain numbers", () => {
   expect(() => JSON.stringify(row)).not.toThrow(); // no bigint slipped through
 });
 
-test("an exit code is told only of what has run and ended", () => {
-  const task = (state: "running" | "failed" | "cancelled", attempt: number) =>
-    toTaskRow(create(TaskSchema, { id: "1", state: stateOf(state), attempt })).exitCode;
-  expect(task("running", 1)).toBeUndefined();
-  expect(task("failed", 1)).toBe(0);
-  expect(task("cancelled", 0)).toBeUndefined();
+test("a task has the exit code that the server sends, and none when it sends none", () => {
+  const lost = { attempt: 1, startedAtMs: 1n, endedAtMs: 2n, reason: "lost: node b4 was lost" };
+  const row = (exitCode?: number) =>
+    toTaskRow(
+      create(TaskSchema, {
+        state: stateOf("failed"),
+        attempt: 2,
+        past: [lost],
+        ...(exitCode === undefined ? {} : { exitCode }),
+      }),
+    );
+  expect(row()).not.toHaveProperty("exitCode");
+  expect(row(0).exitCode).toBe(0);
+  expect(row(3).exitCode).toBe(3);
+  expect(row(3).past?.[0]).not.toHaveProperty("exitCode");
+});
+
+test("a job has an exit code only when its tasks exited", () => {
+  const row = (state: StateName, exitCode: number) =>
+    toJobRow(create(JobSchema, { state: stateOf(state), exitCode })).exitCode;
+  expect(row("running", 0)).toBeUndefined();
+  expect(row("succeeded", 0)).toBe(0);
+  expect(row("failed", 3)).toBe(3);
+  expect(row("cancelled", 1)).toBeUndefined();
+  expect(row("expired", 1)).toBeUndefined();
+  expect(row("skipped", 1)).toBeUndefined();
+  expect(row("skipped", 0)).toBe(0); // it was not needed
 });
 
 test("earlier attempts keep their ends", () => {

@@ -38,7 +38,7 @@ export function toJobRow(job: Job): Rows.JobRow {
     submittedBy: text(job.submittedBy),
     idempotencyKey: text(job.idempotencyKey),
     reason: text(job.reason),
-    exitCode: isEnded(job.state) ? job.exitCode : undefined,
+    exitCode: hasExitCode(job) ? job.exitCode : undefined,
     usage: toUsageRow(job.usage),
     revision: Number(job.revision),
   });
@@ -54,6 +54,10 @@ function toUsageRow(usage: Usage | undefined): Rows.UsageRow | undefined {
   });
   return Object.keys(row).length === 0 ? undefined : row;
 }
+
+/** Of a job that was cancelled, expired or skipped the wire says what `busbar run` exits with. */
+const hasExitCode = ({ state, exitCode }: Job): boolean =>
+  isEnded(state) && (stateName(state) === "failed" || exitCode === 0);
 
 export const toOfferedRow = (task: OfferedTask): Rows.OfferedRow => ({
   id: task.id,
@@ -129,7 +133,6 @@ function toRetriesRow(retries: JobSpec["retries"]): Rows.RetriesRow | undefined 
 }
 
 export function toTaskRow(task: Task): Rows.TaskRow {
-  const hasRun = task.attempt > 0 && isEnded(task.state);
   return compact<Rows.TaskRow>({
     id: task.id,
     jobId: task.jobId,
@@ -141,7 +144,7 @@ export function toTaskRow(task: Task): Rows.TaskRow {
     assignedAtMs: time(task.assignedAtMs),
     startedAtMs: time(task.startedAtMs),
     endedAtMs: time(task.endedAtMs),
-    exitCode: hasRun ? task.exitCode : undefined,
+    exitCode: task.exitCode,
     signal: text(task.signal),
     reason: text(task.reason),
     notBeforeMs: time(task.notBeforeMs),
@@ -157,7 +160,7 @@ const toPastRow = (past: PastAttempt): Rows.PastRow =>
     cluster: text(past.cluster),
     startedAtMs: time(past.startedAtMs),
     endedAtMs: time(past.endedAtMs),
-    exitCode: past.startedAtMs === 0n ? undefined : past.exitCode,
+    exitCode: past.exitCode,
     signal: text(past.signal),
     reason: text(past.reason),
     usage: toUsageRow(past.usage),

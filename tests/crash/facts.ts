@@ -9,7 +9,7 @@ export interface TaskFacts {
   readonly state: string;
   readonly attempt: number;
   readonly node: string;
-  readonly exitCode: number;
+  readonly exitCode: number | undefined;
   readonly signal: string;
   readonly reason: string;
   readonly startedAtMs: number;
@@ -19,7 +19,7 @@ export interface TaskFacts {
 
 export interface PastFacts {
   readonly attempt: number;
-  readonly exitCode: number;
+  readonly exitCode: number | undefined;
   readonly reason: string;
 }
 

@@ -30,7 +30,7 @@ const aboutJob = (job: JobRow): string =>
   joined([
     job.spec.name,
     job.taskTotal > 1 ? `(${countsText(job.tasks)})` : "",
-    job.state === "failed" ? `exit ${job.exitCode ?? 0}` : "",
+    job.state === "failed" ? exitText(job.exitCode) : "",
     job.reason ?? "",
   ]);
 
@@ -38,9 +38,12 @@ const aboutTask = (task: TaskRow): string =>
   joined([
     task.node === undefined ? offeredTo(task) : `on ${task.node}`,
     task.attempt > 1 ? `attempt ${task.attempt}` : "",
-    task.signal ?? (task.state === "failed" ? `exit ${task.exitCode ?? 0}` : ""),
+    task.signal ?? (task.state === "failed" ? exitText(task.exitCode) : ""),
     task.reason ?? "",
   ]);
+
+const exitText = (exitCode: number | undefined): string =>
+  exitCode === undefined ? "" : `exit ${exitCode}`;
 
 const offeredTo = ({ cluster }: TaskRow): string =>
   cluster === undefined ? "" : `to cluster ${cluster}`;

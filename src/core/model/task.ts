@@ -135,7 +135,8 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
   assigned: ["running", "stopping", "waiting", "succeeded", "failed"],
   running: ["stopping", "waiting", "succeeded", "failed"],
-  stopping: ["cancelled", "succeeded"], // succeeded: it finished before the stop reached it
+  // stopping: the word of its start came late; succeeded: it finished before the stop reached it
+  stopping: ["stopping", "cancelled", "succeeded"],
   succeeded: [],
   failed: [],
   cancelled: [],

@@ -30,7 +30,7 @@ export interface KnownTask {
   readonly state: string;
   readonly attempt: number;
   readonly node: string;
-  readonly exitCode: number;
+  readonly exitCode: number | undefined;
   readonly reason: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Usage } from "../../../core/model/usage.ts";
-import { AppError, describeChain } from "../../../lib/errors.ts";
+import { type AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";

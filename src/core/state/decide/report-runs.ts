@@ -58,8 +58,13 @@ function started(
   task: Task & { readonly state: ActiveState },
   { startedAtMs }: RunEvent & { kind: "started" },
 ): Task {
-  if (task.state.kind !== "assigned") return task;
-  const { nodeId, assignedAtMs } = task.state;
+  const { state } = task;
+  // A task that is cancelled before the word of its start arrives did run.
+  if (state.kind === "stopping" && state.startedAtMs === undefined) {
+    return { ...task, state: { ...state, startedAtMs } };
+  }
+  if (state.kind !== "assigned") return task;
+  const { nodeId, assignedAtMs } = state;
   return { ...task, state: { kind: "running", nodeId, assignedAtMs, startedAtMs } };
 }
 

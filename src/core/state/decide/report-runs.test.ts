@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+
+import { aHello, aSpec } from "../../../../tests/support/builders.ts";
+import { checkState } from "../../../../tests/support/check-state.ts";
+import { World } from "../../../../tests/support/world.ts";
+import { jobId } from "../../model/ids.ts";
+import type { TaskState } from "../../model/task.ts";
+
+const JOB = jobId(1);
+const stateOfTask = (world: World): TaskState | undefined =>
+  world.state.task({ jobId: JOB, index: 0 })?.state;
+
+/** A task that is being cancelled before the word of its start has arrived. */
+function aWorldThatCancels(): World {
+  const world = new World();
+  world.do({ kind: "connect-node", ...aHello("w1") });
+  const submissions = [{ spec: aSpec(), idempotencyKey: undefined }];
+  world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs });
+  world.plan();
+  world.nowMs += 1_000;
+  world.do({
+    kind: "cancel-job",
+    jobId: JOB,
+    index: undefined,
+    by: "me",
+    reason: "enough",
+    nowMs: world.nowMs,
+  });
+  return world;
+}
+
+test("a start that is reported after the cancel is the start of the cancelled task", () => {
+  const world = aWorldThatCancels();
+  world.nowMs += 1_000;
+  world.report("w1", [1, 0, 1]);
+  const startedAtMs = world.nowMs;
+  expect(stateOfTask(world)).toMatchObject({ kind: "stopping", startedAtMs });
+  checkState(world.state);
+  world.nowMs += 1_000;
+  world.report("w1", [1, 0, 1]); // once more: what was reported first stays
+  world.report("w1", [1, 0, 1], { kind: "stopped" });
+  expect(stateOfTask(world)).toMatchObject({ kind: "cancelled", startedAtMs });
+  checkState(world.state);
+});
+
+test("a task that is cancelled before it began has no start", () => {
+  const world = aWorldThatCancels();
+  world.report("w1", [1, 0, 1], { kind: "stopped" });
+  expect(stateOfTask(world)).toMatchObject({ kind: "cancelled", startedAtMs: undefined });
+  checkState(world.state);
+});
