@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
-import { limits } from "../src/limits.ts";
 import { percentile } from "./support/numbers.ts";
+import { irregularCluster, worstDocuments, worstJobspecs } from "./worst-documents.ts";
 
 /** What the bench asks of this process, as JSON in its first argument. */
 export interface DocumentOptions {
@@ -9,9 +9,13 @@ export interface DocumentOptions {
   readonly work:
     /** Asks for a sign of life and submits a small job, in turn, for so long. */
     | { readonly kind: "probe"; readonly forMs: number }
-    /** So many callers send the worst jobspecs in turn, until it is stopped. */
-    | { readonly kind: "flood"; readonly callers: number }
-    /** Registers a graph of so many bytes, about. */
+    /** So many callers send the worst jobspecs, or other documents, in turn, until it is stopped. */
+    | {
+        readonly kind: "flood";
+        readonly callers: number;
+        readonly documents: "jobspecs" | "others";
+      }
+    /** Registers a graph of so many bytes, about, and then again as an update until it is stopped. */
     | { readonly kind: "register"; readonly bytes: number };
 }
 
@@ -70,39 +74,28 @@ async function probe(forMs: number): Promise<ProbeResult> {
   };
 }
 
-/** Texts that take longest to read, each as long as is allowed. */
-function worstDocuments(): readonly string[] {
-  const fill = (line: (at: number) => string): string => {
-    const lines: string[] = [];
-    let left = limits.jobspecCharsMax - 100;
-    for (let at = 0; left > 0; at++) {
-      const next = line(at);
-      left -= next.length + 1;
-      if (left > 0) lines.push(next);
-    }
-    return lines.join("\n");
-  };
-  return [
-    fill((at) => `k${at}: 1`),
-    fill((at) => `k${at}: &a${at} 1\nb${at}: *a${at}`),
-    fill(() => "- - - - x"),
-    fill(() => "- !!str 1"),
-    `a: "${"\\q".repeat(limits.jobspecCharsMax / 2 - 100)}"`,
-    fill((at) => `? k${at}\n: |\n  x`),
-  ];
-}
-
-async function flood(callers: number): Promise<never> {
-  const bodies = worstDocuments().map((jobspec) => Buffer.from(JSON.stringify({ jobspec })));
+async function flood(callers: number, documents: "jobspecs" | "others"): Promise<never> {
+  if (documents === "others") {
+    const { method, path, body } = irregularCluster();
+    await send(method, path, body);
+  }
+  const all = documents === "jobspecs" ? worstJobspecs() : worstDocuments();
   const one = async (first: number): Promise<never> => {
     for (let at = first; ; at++) {
-      await send("POST", "/v1/jobspecs/try", bodies[at % bodies.length]).catch(() => pause());
+      const next = all[at % all.length];
+      if (next === undefined) throw new Error("nothing to send");
+      const { method, path, body } = next;
+      await send(method, path, body.length === 0 ? undefined : body).then(count, () => pause());
     }
   };
   process.stdout.write("flooding\n");
   await Promise.all(Array.from({ length: callers }, (_, at) => one(at)));
   throw new Error("a flood does not end by itself");
 }
+
+/** How often each status was answered. */
+const answered = new Map<number, number>();
+const count = (status: number): void => void answered.set(status, (answered.get(status) ?? 0) + 1);
 
 /** Nodes of 50 cores, written as other programs write them. */
 function graphOf(bytes: number): { readonly body: Buffer; readonly vertices: number } {
@@ -125,7 +118,10 @@ function graphOf(bytes: number): { readonly body: Buffer; readonly vertices: num
     for (let core = 0; core < 50; core++) put("core", node);
   }
   const graph = `{"graph":{"nodes":{${nodes.join()}},"edges":[${edges.join()}]}}`;
-  return { body: Buffer.from(`{"name":"large","graph":${graph}}`), vertices: nodes.length };
+  return {
+    body: Buffer.from(`{"name":"large","update":true,"graph":${graph}}`),
+    vertices: nodes.length,
+  };
 }
 
 switch (work.kind) {
@@ -133,13 +129,19 @@ switch (work.kind) {
     process.stdout.write(`probed ${JSON.stringify(await probe(work.forMs))}\n`);
     break;
   case "flood":
-    await flood(work.callers);
+    process.on("SIGTERM", () => {
+      process.stdout.write(`answered ${JSON.stringify(Object.fromEntries(answered))}\n`);
+      process.exit(0);
+    });
+    await flood(work.callers, work.documents);
     break;
   case "register": {
     const { body, vertices } = graphOf(work.bytes);
     process.stdout.write(`registering ${vertices}\n`);
-    const status = await send("POST", "/v1/clusters", body);
-    process.stdout.write(`registered ${status}\n`);
+    for (let times = 1; ; times++) {
+      const status = await send("POST", "/v1/clusters", body);
+      process.stdout.write(`registered ${times} times, answered ${status}\n`);
+    }
   }
 }
 process.exit(0);

@@ -10,7 +10,7 @@ export type Migration = (db: DatabaseSync) => void;
  * The ladder: the step at index n leads from version n to n + 1. Version 0 is an empty database,
  * so a new one climbs the same ladder as an old one. Steps that were released never change.
  */
-export const migrations: readonly Migration[] = [createTables];
+export const migrations: readonly Migration[] = [createTables, separateKeys];
 
 /** Brings the database to the newest version, wholly or not at all. */
 export function migrate(db: DatabaseSync, file: string, ladder = migrations): void {
@@ -54,4 +54,21 @@ function createTables(db: DatabaseSync): void {
     ) WITHOUT ROWID;
   `);
   for (const name of ["revision", "rows", "digest"] as const) writeMeta(db, name, 0);
+}
+
+/**
+ * Keys in an index of their own. Without a rowid the table is ordered by whole rows: SQLite read all
+ * of a long row whenever it compared its key, so that one graph of 30 MB made commits of single jobs
+ * take 100 to 500 ms.
+ */
+function separateKeys(db: DatabaseSync): void {
+  db.exec(`
+    CREATE TABLE rows_by_id (
+      key TEXT PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL, crc INTEGER NOT NULL
+    );
+    INSERT INTO rows_by_id (key, value, revision, crc)
+      SELECT key, value, revision, crc FROM rows ORDER BY key;
+    DROP TABLE rows;
+    ALTER TABLE rows_by_id RENAME TO rows;
+  `);
 }

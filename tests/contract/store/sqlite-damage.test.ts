@@ -207,6 +207,22 @@ describe("sqlite store: schema versions", () => {
       });
     }));
 
+  test("keys are compared without reading long rows, also in databases that were made before", () => {
+    const db = new DatabaseSync(":memory:");
+    const isByWholeRows = (): unknown =>
+      db.prepare("SELECT wr FROM pragma_table_list WHERE name = 'rows'").get()?.["wr"];
+    migrate(db, "test", migrations.slice(0, 1));
+    expect(isByWholeRows()).toBe(1);
+    db.exec("INSERT INTO rows VALUES ('b', '2', 1, 5), ('a', '1', 1, 4)");
+    const rows = () => db.prepare("SELECT key, value, revision, crc FROM rows ORDER BY key").all();
+    const before = rows();
+    migrate(db, "test");
+    expect(isByWholeRows()).toBe(0);
+    expect(rows()).toEqual(before);
+    expect(() => db.exec("INSERT INTO rows VALUES ('a', '1', 1, 4)")).toThrow("UNIQUE");
+    db.close();
+  });
+
   const addColumn = (db: DatabaseSync): void => {
     db.exec("ALTER TABLE notes ADD COLUMN author TEXT NOT NULL DEFAULT 'nobody'");
   };
