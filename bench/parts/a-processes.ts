@@ -29,7 +29,7 @@ export const processes: Case = {
     const runs = await interleave([limit, busbar, ...hq], { tasks, rounds }, bench);
     bench.worked(tasks * rounds);
     const cpuMsPerTask = stop(tasks * rounds);
-    return toMeasures(runs, { cpuMsPerTask, note: await describeCommits(server) });
+    return toMeasures(runs, { cpuMsPerTask, note: await describeCommits(server, tasks * rounds) });
   },
 };
 

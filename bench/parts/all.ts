@@ -11,6 +11,7 @@ import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
 import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
 import { cancels } from "./k-cancel.ts";
+import { commits } from "./k-commits.ts";
 import { ended } from "./k-ended.ts";
 import { lists } from "./k-lists.ts";
 import { bulkSchedule, manyTasks, oneTask } from "./j-go-schedule.ts";
@@ -63,6 +64,7 @@ const cases: readonly Case[] = [
   idleCpu,
   explanations,
   lists,
+  commits,
   ended,
   cancels,
 ];

@@ -64,7 +64,7 @@ async function through(bench: Bench, { tasks, jobs, requests }: Load): Promise<M
       unit: "tasks/s",
       must: atLeast(RATE_MUST),
       cpuMsPerTask,
-      note: `submitted in ${Math.round(submitMs)} ms; ${await describeCommits(server)}`,
+      note: `submitted in ${Math.round(submitMs)} ms; ${await describeCommits(server, tasks)}`,
     },
   ];
 }

@@ -32,7 +32,7 @@ export const bulk: Case = {
     const cpuMsPerTask = stop(jobs * BULK_ROUNDS);
     bench.worked(jobs * BULK_ROUNDS);
     wire.close();
-    const note = `rounds: ${rates.map(Math.round).join(", ")}; ${await describeCommits(server)}`;
+    const note = `rounds: ${rates.map(Math.round).join(", ")}; ${await describeCommits(server, jobs * BULK_ROUNDS)}`;
     const must = atLeast(150_000);
     return [
       {
@@ -68,7 +68,7 @@ const oneByOneThrough = (
     const { seconds, cpuMsPerJob, p50, p99 } = JSON.parse(output) as SubmitterResult;
     const cpuMsPerTask = { ...serverCpu, clients: cpuMsPerJob };
     const must = budget === undefined ? {} : { must: atLeast(budget) };
-    const note = await describeCommits(server);
+    const note = await describeCommits(server, jobs);
     return [
       { name: "32 clients", value: jobs / seconds, unit: "jobs/s", ...must, cpuMsPerTask, note },
       { name: "one call, p50", value: p50, unit: "ms" },

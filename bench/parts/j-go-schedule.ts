@@ -49,7 +49,7 @@ export const manyTasks: Case = {
       }
       const cpuMsPerTask = stop(tasks * rounds);
       bench.worked(tasks * rounds);
-      const note = `${rates.map(Math.round).join(", ")}/s; ${await describeCommits(server)}`;
+      const note = `${rates.map(Math.round).join(", ")}/s; ${await describeCommits(server, tasks * rounds)}`;
       const rate = { name: "busbar", value: median(rates), unit: "tasks/s", cpuMsPerTask, note };
       return [{ ...rate, must: atLeast(RATE_MUST) }];
     }),

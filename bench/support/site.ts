@@ -134,7 +134,10 @@ export class Site {
 }
 
 /** How the work fell into commits: few large ones are cheap, many small ones wait for the disk. */
-export async function describeCommits({ client }: Server): Promise<string> {
+/** `tasks`: how many have ended. */
+export async function describeCommits({ client }: Server, tasks: number): Promise<string> {
   const { commits, commitMsMean, commitMsMax } = await client.getStats({});
-  return `${commits} commits of ${commitMsMean.toFixed(1)} ms, worst ${commitMsMax}`;
+  const perTask = (Number(commits) / tasks).toFixed(tasks > Number(commits) * 10 ? 4 : 2);
+  const times = `${commitMsMean.toFixed(1)} ms, worst ${commitMsMax}`;
+  return `${perTask} commits per task (${commits}), each ${times}`;
 }
