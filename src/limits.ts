@@ -191,6 +191,11 @@ export const limits = {
   workItemsPerMessageMax: 2_000,
   unacknowledgedReportsMax: 64,
   runsPerAgentMax: 100_000,
+  probeDelayMsMin: 500, // after a probe of a node that cannot start processes failed; doubling
+  probeDelayMsMax: 15_000,
+  probeMsMax: 30_000, // for the process of one probe to end
+  diskFreeBytesMin: 4 * MIB, // where an agent keeps its runs; a small disk counts as full at a 64th of it
+  diskCheckMs: 5, // for so long one look at the free space serves all starts
   startReportDelayMs: 20, // a run that has ended by then is reported once
   reportCoalesceMs: 2, // while an earlier batch of reports is on its way
   startsPerSliceMax: 16, // runs an agent starts before it looks at the link again
@@ -358,6 +363,10 @@ invariant(limits.connectionsMax > limits.agentSessionsMax, "agents must not take
 invariant(
   limits.returnsAtOnceMax < limits.returnsMax && limits.returnBackoffMs < limits.returnBackoffMsMax,
   "a task that nodes give back must wait, and longer each time, before it fails",
+);
+invariant(
+  limits.diskFreeBytesMin > limits.workBytesMax,
+  "a disk that is not full must take the largest script",
 );
 invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

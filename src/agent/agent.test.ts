@@ -75,6 +75,73 @@ async function welcomed(): Promise<void> {
   await settle();
 }
 
+describe("an agent that cannot start anything", () => {
+  const fault = (message: string) =>
+    ({
+      kind: "ended",
+      startedAtMs: undefined,
+      endedAtMs: 2,
+      end: { kind: "node-fault", message },
+    }) as const;
+  const health = () => server.last.all("health").map(({ sickness }) => sickness);
+
+  test("says so before it gives the task back, and again when its probe worked", async () => {
+    await welcomed();
+    executor.sickness = "still full";
+    sendStarts(1, [run(1)]);
+    await clock.pass(limits.startReportDelayMs);
+    executor.report(run(1), fault("disk full"));
+    await clock.pass(limits.reportCoalesceMs);
+    const kinds = server.last.received.map((message) => message.case);
+    expect(kinds.slice(0, 3)).toEqual(["hello", "reports", "health"]);
+    expect(kinds.lastIndexOf("reports")).toBeGreaterThan(2);
+    const [ended] = server.last.all("reports").at(-1)?.events ?? [];
+    expect(ended?.event.value).toMatchObject({ isNodeFault: true, message: "disk full" });
+    executor.sickness = undefined;
+    await clock.pass(2 * limits.probeDelayMsMin);
+    expect(health()).toEqual(["disk full", "still full", ""]);
+  });
+
+  test("gives back at once what still comes, and its executor never hears of it", async () => {
+    await welcomed();
+    executor.sickness = "full";
+    executor.report(run(1), fault("full"));
+    await settle();
+    sendStarts(2, [run(2), run(2, 1)]);
+    await clock.pass(limits.reportCoalesceMs);
+    expect(executor.started).toEqual([]);
+    expect(server.last.events()).toEqual(["1.0.1 ended", "2.0.1 ended", "2.1.1 ended"]);
+    server.last.send({ case: "ack", value: { seq: 2 } });
+    executor.sickness = undefined;
+    await clock.pass(10 * limits.probeDelayMsMin);
+    sendStarts(3, [run(3)]);
+    await settle();
+    expect(executor.started.map(({ id }) => id.jobId)).toEqual([3]);
+  });
+
+  test("names it in the next hello", async () => {
+    await welcomed();
+    executor.sickness = "full";
+    executor.report(run(1), fault("full"));
+    await settle();
+    server.last.drop();
+    await clock.pass(limits.reconnectDelayMsMax);
+    expect(server.last.all("hello")[0]?.health?.sickness).toBe("full");
+    server.last.welcome();
+    expect(health()).toEqual([]);
+  });
+
+  test("does not tell servers that do not want to know", async () => {
+    startAgent();
+    server.last.welcome(false);
+    await settle();
+    executor.report(run(1), fault("full"));
+    await settle();
+    expect(health()).toEqual([]);
+    expect(server.last.events()).toEqual(["1.0.1 ended"]);
+  });
+});
+
 describe("hello", () => {
   test("names the agent, what it has and every run it knows; nothing else before Welcome", async () => {
     executor.report(run(1), { kind: "running", startedAtMs: 1 });

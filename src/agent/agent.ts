@@ -4,6 +4,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
+import { Health } from "./health.ts";
 import { KnownRuns } from "./known-runs.ts";
 import type { Connect } from "./link.ts";
 import type { AgentFacts, SessionEnd } from "./session.ts";
@@ -33,7 +34,16 @@ export interface Agent {
 export function createAgent(options: AgentOptions): Agent {
   const { clock, random, logger, executor, connect, ...facts } = options;
   let session: Session | undefined;
-  const runs = new KnownRuns(executor, (key, reported) => session?.report(key, reported));
+  const health = new Health({
+    clock,
+    logger,
+    probe: executor.probe && (async () => executor.probe?.()),
+    onChange: () => session?.tellHealth(),
+  });
+  const runs = new KnownRuns(executor, (key, reported) => {
+    health.heard(reported.report); // first: the server must not place it here again
+    session?.report(key, reported);
+  });
 
   async function runSession(signal: AbortSignal): Promise<SessionEnd | "aborted"> {
     return await new Promise((resolve) => {
@@ -46,7 +56,7 @@ export function createAgent(options: AgentOptions): Agent {
         resolve(end);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      session = new Session({ facts, connect, executor, runs, clock, logger, onEnd });
+      session = new Session({ facts, connect, executor, runs, health, clock, logger, onEnd });
     });
   }
 
@@ -55,17 +65,21 @@ export function createAgent(options: AgentOptions): Agent {
     roomChanged: () => session?.tellRoom(),
 
     async run(signal) {
-      for (let failures = 0; !signal.aborted; failures += 1) {
-        const end = await runSession(signal);
-        session = undefined;
-        if (end === "aborted") return;
-        if (end.kind === "refused") {
-          throw new AppError("permission_denied", `the server refused this agent: ${end.reason}`);
+      try {
+        for (let failures = 0; !signal.aborted; failures += 1) {
+          const end = await runSession(signal);
+          session = undefined;
+          if (end === "aborted") return;
+          if (end.kind === "refused") {
+            throw new AppError("permission_denied", `the server refused this agent: ${end.reason}`);
+          }
+          if (end.wasWelcomed) failures = 0;
+          const delayMs = reconnectDelayMs(failures, random);
+          logger.warn({ reason: end.reason, retryInMs: delayMs }, "lost the server");
+          await sleep(clock, delayMs, signal);
         }
-        if (end.wasWelcomed) failures = 0;
-        const delayMs = reconnectDelayMs(failures, random);
-        logger.warn({ reason: end.reason, retryInMs: delayMs }, "lost the server");
-        await sleep(clock, delayMs, signal);
+      } finally {
+        health.close();
       }
     },
   };

@@ -22,6 +22,12 @@ export function readAgentKey(directory: string, random: Random): string {
   }
 }
 
+/** Whoever made the directory anew did not have the key; without it the next start is a stranger. */
+export function restoreAgentKey(directory: string, key: string): void {
+  const path = join(directory, "agent.key");
+  if (read(path) === undefined) create(path, key);
+}
+
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();

@@ -6,6 +6,7 @@ export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attem
 /** The runs an agent knows, with their latest reports, across sessions. */
 export class KnownRuns {
   readonly #executor: Executor;
+  readonly #onChange: (key: string, reported: Reported) => void;
   readonly #runs = new Map<string, Reported>();
   /** Handed to the executor, of which nothing was heard yet: it may have a queue of its own. */
   readonly #waiting = new Map<string, RunId>();
@@ -14,9 +15,10 @@ export class KnownRuns {
   /** `onChange` hears each report after it was noted. */
   constructor(executor: Executor, onChange: (key: string, reported: Reported) => void) {
     this.#executor = executor;
+    this.#onChange = onChange;
     for (const run of executor.known()) this.#note(run);
     for (const id of executor.queued()) this.#wait(id);
-    executor.onReport((id, report) => onChange(this.#note({ id, report }), { id, report }));
+    executor.onReport((id, report) => this.#tell({ id, report }));
   }
 
   /** undefined: nothing was reported of it. */
@@ -40,6 +42,16 @@ export class KnownRuns {
   start(request: RunRequest): void {
     this.#wait(request.id);
     this.#executor.start(request);
+  }
+
+  /** Refuses a start: the executor never hears of it. */
+  giveBack(id: RunId, message: string, endedAtMs: number): void {
+    const end = { kind: "node-fault", message } as const;
+    this.#tell({ id, report: { kind: "ended", startedAtMs: undefined, endedAtMs, end } });
+  }
+
+  #tell(reported: Reported): void {
+    this.#onChange(this.#note(reported), reported);
   }
 
   /** The server has it for good. */

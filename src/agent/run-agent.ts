@@ -10,7 +10,7 @@ import type { Discovery } from "./discovery/discovery.ts";
 import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./grpc-link.ts";
-import { readAgentKey } from "./identity.ts";
+import { readAgentKey, restoreAgentKey } from "./identity.ts";
 import { readBootId } from "./proc.ts";
 
 export interface RunAgentOptions {
@@ -52,11 +52,18 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
   const { clock, random, logger } = rest;
   const executor = await openExecutor(directory, { clock, logger, launcher, taskEnv });
   try {
+    const agentKey = readAgentKey(directory, random);
     const agent = createAgent({
       ...rest,
       version,
-      executor,
-      agentKey: readAgentKey(directory, random),
+      executor: {
+        ...executor,
+        async probe() {
+          await executor.probe?.();
+          restoreAgentKey(directory, agentKey);
+        },
+      },
+      agentKey,
       bootId: readBootId(),
       connect: createGrpcConnect(server),
       ...(discovery === undefined ? {} : { machineFacts: () => discovery.json }),

@@ -1,4 +1,4 @@
-import type { RunSpec, ServerMessage, Work } from "../gen/busbar/v1/agent_pb.ts";
+import type { RunSpec, ServerMessage, Welcome, Work } from "../gen/busbar/v1/agent_pb.ts";
 import { describeChain, invalid } from "../lib/errors.ts";
 import { isDeepEqual } from "../lib/is-deep-equal.ts";
 import { limits } from "../limits.ts";
@@ -40,6 +40,11 @@ export interface ClusterAgentFacts {
   readonly room: () => Room;
 }
 
+/** Whether the agent can start anything. */
+export interface SessionHealth {
+  readonly sickness: string | undefined;
+}
+
 export type SessionEnd =
   | { readonly kind: "lost"; readonly reason: string; readonly wasWelcomed: boolean }
   | { readonly kind: "refused"; readonly reason: string }; // dialling again will not help
@@ -49,6 +54,7 @@ export interface SessionOptions {
   readonly connect: Connect;
   readonly executor: Executor;
   readonly runs: KnownRuns;
+  readonly health: SessionHealth;
   readonly clock: Clock;
   readonly logger: Logger;
   onEnd(end: SessionEnd): void;
@@ -80,6 +86,9 @@ export class Session {
   #cancelGreeting: () => void;
   /** What the server was told of the machine. */
   #factsJson = "";
+  /** What it was told of our health; older ones do not want to know. */
+  #sickness: string | undefined = undefined;
+  #wantsHealth = false;
   /** What it was told would be taken; undefined: it has used some of that since. */
   #room: Room | undefined = NO_ROOM;
   #cancelRoom: (() => void) | undefined;
@@ -125,6 +134,14 @@ export class Session {
     this.#send({ case: "facts", value: { json } });
   }
 
+  /** Says whether anything can be started, if the server knows otherwise; before Welcome it waits. */
+  tellHealth(): void {
+    const { sickness } = this.#options.health;
+    if (this.#phase !== "open" || !this.#wantsHealth || sickness === this.#sickness) return;
+    this.#sickness = sickness;
+    this.#send({ case: "health", value: { sickness: sickness ?? "" } });
+  }
+
   /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
   tellRoom(): void {
     const { clusterAgent } = this.#options.facts;
@@ -159,8 +176,9 @@ export class Session {
   }
 
   #sendHello(): void {
-    const { facts, runs } = this.#options;
+    const { facts, runs, health } = this.#options;
     this.#factsJson = facts.machineFacts?.() ?? "";
+    this.#sickness = health.sickness;
     const value = {
       node: facts.name,
       cluster: facts.cluster,
@@ -171,6 +189,7 @@ export class Session {
       labels: { ...facts.labels },
       runs: runs.ids().map(toWireId),
       factsJson: this.#factsJson,
+      ...(this.#sickness !== undefined && { health: { sickness: this.#sickness } }),
       ...(facts.clusterAgent && {
         clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
       }),
@@ -191,7 +210,7 @@ export class Session {
 
   #handle(message: ServerMessage["message"]): void {
     if (message.case === "goodbye") return this.#onGoodbye(message.value);
-    if (message.case === "welcome") return this.#onWelcome(message.value.heartbeatIntervalMs);
+    if (message.case === "welcome") return this.#onWelcome(message.value);
     if (this.#phase === "greeting")
       throw invalid("message", "the first must be Welcome or Goodbye");
     this.#liveness.heard();
@@ -215,13 +234,15 @@ export class Session {
     else this.#end({ kind: "refused", reason });
   }
 
-  #onWelcome(heartbeatIntervalMs: number): void {
+  #onWelcome({ heartbeatIntervalMs, wantsHealth }: Welcome): void {
     if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
     if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
     this.#phase = "open";
     this.#options.logger.info({ node: this.#options.facts.name }, "connected");
     this.#cancelGreeting();
     this.#liveness.setInterval(heartbeatIntervalMs);
+    this.#wantsHealth = wantsHealth;
+    this.tellHealth(); // before what it explains
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
     this.tellFacts();
     this.tellRoom();
@@ -259,10 +280,12 @@ export class Session {
   }
 
   #start(cached: CachedSpec, id: RunId): void {
-    const { runs, facts } = this.#options;
+    const { runs, facts, health, clock } = this.#options;
     cached.queued -= 1;
     const known = runs.get(id);
-    if (known === undefined) {
+    if (known === undefined && health.sickness !== undefined) {
+      runs.giveBack(id, health.sickness, clock.nowMs());
+    } else if (known === undefined) {
       runs.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it

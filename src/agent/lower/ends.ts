@@ -2,6 +2,7 @@ import { unreachable } from "../../lib/invariant.ts";
 import type { RunEnd } from "../../ports/executor.ts";
 import type { CommandOutcome } from "../runs/command-outcome.ts";
 import { REFUSALS } from "../runs/command-outcome.ts";
+import { describeMachineFault } from "../runs/machine-fault.ts";
 import type { Part, PartEnd, Run, Stop } from "./run.ts";
 import type { LowerEnd } from "./scheduler.ts";
 
@@ -48,6 +49,9 @@ export function endOfPart(
 }
 
 function endOfOutcome(outcome: CommandOutcome, program: string): RunEnd {
+  if (outcome.kind === "machine-fault") {
+    return { kind: "node-fault", message: describeMachineFault(outcome.errno) };
+  }
   if (outcome.kind !== "not-executed") return outcome;
   return { kind: "could-not-start", message: REFUSALS[outcome.why](program) };
 }

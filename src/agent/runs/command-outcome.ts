@@ -6,16 +6,12 @@ import type { RunRequest } from "../../ports/executor.ts";
 export type CommandOutcome =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
-  | { readonly kind: "not-executed"; readonly why: Obstacle };
+  | { readonly kind: "not-executed"; readonly why: Obstacle }
+  /** Not executed either, for reasons of the machine. */
+  | { readonly kind: "machine-fault"; readonly errno: number };
 
 /** Why a command was not executed. */
-export type Obstacle =
-  | "not-found"
-  | "not-executable"
-  | "too-long"
-  | "no-directory"
-  | "no-process"
-  | "stopped"; // before it began
+export type Obstacle = "not-found" | "not-executable" | "too-long" | "no-directory" | "stopped"; // before it began
 
 /** Total by type: a new obstacle does not compile until there are words for it. */
 export const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> = {
@@ -23,9 +19,12 @@ export const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> =
   "not-executable": (program) => `program cannot be executed: ${program}`,
   "too-long": () => "the arguments and the environment together are too long for this machine",
   "no-directory": () => "the working directory cannot be entered",
-  "no-process": () => "this machine allows no more processes",
   stopped: () => "it was stopped before it began",
 };
+
+/** Whether it was executed at all. */
+export const hasRun = ({ kind }: CommandOutcome): boolean =>
+  kind === "exited" || kind === "signalled";
 
 /** What is run, for messages. */
 export function programOf({ work }: Pick<RunRequest, "work">): string {

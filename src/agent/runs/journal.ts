@@ -52,8 +52,13 @@ export function createJournal<Entry>(directory: string, entries: Iterable<Entry>
   function replace(all: Iterable<Entry>): number {
     const text = Array.from(all, (entry) => `${JSON.stringify(entry)}\n`);
     const temporary = openSync(`${path}.new`, "w", 0o600);
-    writeWhole(temporary, text.join(""));
-    renameSync(`${path}.new`, path);
+    try {
+      writeWhole(temporary, text.join(""));
+      renameSync(`${path}.new`, path);
+    } catch (error) {
+      closeSync(temporary);
+      throw error;
+    }
     lines = text.length;
     return temporary;
   }

@@ -48,6 +48,11 @@ export class Ledger<Entry> {
     }
   }
 
+  /** Replaces the journal by `entries`. Throws when it cannot be written. */
+  rewrite(entries: Iterable<Entry>): void {
+    this.#journal?.rewrite(entries);
+  }
+
   /** Replaces the journal by `entries` when it has grown far beyond the `live` ones. */
   compact(live: number, entries: () => Iterable<Entry>): void {
     if (this.#journal?.isOvergrown(live) !== true) return;

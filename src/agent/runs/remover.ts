@@ -11,6 +11,8 @@ export interface Remover {
   remove(path: string): void;
   /** The script of a run and the working directory of its own; its output stays. */
   removeWork(directory: string): void;
+  /** Makes its own directory again, if it is gone. */
+  restore(): void;
   /** Resolves when nothing is left to delete. */
   idle(): Promise<void>;
 }
@@ -54,6 +56,7 @@ export function createRemover(trash: string, logger: Logger): Remover {
 
   return {
     remove,
+    restore: () => void mkdirSync(bin, { recursive: true }),
     removeWork(directory) {
       tail = Promise.all([tail, removeWork(directory)]).then(() => undefined, complain);
     },

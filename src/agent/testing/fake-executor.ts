@@ -8,6 +8,9 @@ export class FakeExecutor implements Executor {
   readonly started: RunRequest[] = [];
   readonly stopped: RunId[] = [];
   readonly forgotten: string[] = [];
+  /** Why probes fail; undefined: they do not. */
+  sickness: string | undefined = undefined;
+  probes = 0;
   /** What is started waits until a test reports it. */
   hasQueue = false;
   readonly inQueue: RunId[] = [];
@@ -53,6 +56,13 @@ export class FakeExecutor implements Executor {
 
   onReport(listener: (id: RunId, report: RunReport) => void): void {
     this.#listener = listener;
+  }
+
+  probe(): Promise<void> {
+    this.probes += 1;
+    return this.sickness === undefined
+      ? Promise.resolve()
+      : Promise.reject(new Error(this.sickness));
   }
 
   close(): Promise<void> {

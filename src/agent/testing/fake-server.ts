@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type {
   AgentMessage,
   Facts,
+  Health,
   Heartbeat,
   Hello,
   OutputChunk,
@@ -24,6 +25,7 @@ interface MessageByCase {
   readonly heartbeat: Heartbeat;
   readonly facts: Facts;
   readonly take: Take;
+  readonly health: Health;
 }
 
 /** One dialled link, seen from the other end. */
@@ -44,8 +46,9 @@ export class FakeLink {
     if (!this.isClosed) this.#events.onMessage(message);
   }
 
-  welcome(): void {
-    this.send({ case: "welcome", value: { heartbeatIntervalMs: 5_000, serverTimeMs: 0 } });
+  welcome(wantsHealth = true): void {
+    const value = { heartbeatIntervalMs: 5_000, serverTimeMs: 0, wantsHealth };
+    this.send({ case: "welcome", value });
   }
 
   drop(): void {

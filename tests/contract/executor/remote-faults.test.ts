@@ -161,7 +161,7 @@ describe("a far end that cannot be relied on", () => {
     bed.shell().env = { PATH: "/nowhere" };
     executor.start(aRequest({ kind: "command", argv: ["/bin/true"] }));
     const { end } = await endOfRun(executor, ID);
-    expect(end).toMatchObject({ kind: "could-not-start" });
+    expect(end).toMatchObject({ kind: "node-fault" });
   });
 
   test("what starts runs is put there again when somebody has cleared it away", async () => {

@@ -1,8 +1,23 @@
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+
 import { unreachable } from "../../../lib/invariant.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
-import type { Stop } from "./run.ts";
+import type { RunTerms, Stop } from "./run.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { REFUSALS } from "../../runs/command-outcome.ts";
+import { describeMachineFault } from "../../runs/machine-fault.ts";
+
+export const RESTARTED = "the machine was restarted";
+export const SHELL_DIED = "the shell over the process died and left no exit code";
+
+export interface EndNames {
+  readonly program: string;
+  readonly vanished: string;
+  /** Of this machine, not of the work: its directory, its shell. */
+  readonly ownDirectory?: string | undefined;
+  readonly ownShell?: true | undefined;
+}
 
 /**
  * How a run ended, from what its wrapper left (undefined: nothing) and what we intended. Once a
@@ -12,7 +27,7 @@ import { REFUSALS } from "../../runs/command-outcome.ts";
 export function endOf(
   outcome: CommandOutcome | undefined,
   stop: Stop | undefined,
-  names: { readonly program: string; readonly vanished: string },
+  names: EndNames,
 ): RunEnd {
   if (stop !== undefined) return { kind: stop.cause, signal: signalOf(outcome, stop) };
   if (outcome === undefined) return { kind: "vanished", message: names.vanished };
@@ -20,7 +35,18 @@ export function endOf(
     case "exited":
     case "signalled":
       return outcome;
+    case "machine-fault":
+      return { kind: "node-fault", message: describeMachineFault(outcome.errno) };
     case "not-executed":
+      if (outcome.why === "no-directory" && names.ownDirectory !== undefined) {
+        return {
+          kind: "node-fault",
+          message: describeMachineFault(constants.errno.ENOENT, names.ownDirectory),
+        };
+      }
+      if (outcome.why === "not-found" && names.ownShell === true) {
+        return { kind: "node-fault", message: "this machine has no /bin/sh" };
+      }
       return { kind: "could-not-start", message: REFUSALS[outcome.why](names.program) };
     default:
       return unreachable(outcome);
@@ -31,4 +57,35 @@ function signalOf(outcome: CommandOutcome | undefined, stop: Stop): string | und
   // Without a word of the wrapper: our signal reached it before its command, or killed it too.
   if (outcome === undefined) return stop.sent ?? "SIGTERM";
   return outcome.kind === "signalled" ? outcome.signal : undefined;
+}
+
+/** What is known of a run that has ended. */
+export interface Outcome {
+  readonly terms: Pick<RunTerms, "program" | "ownDirectory" | "ownShell">;
+  /** Of all runs. */
+  readonly directory: string;
+  readonly outcome: CommandOutcome | undefined;
+  readonly vanished: string;
+}
+
+export function endOfRun(
+  { terms, directory, outcome, vanished }: Outcome,
+  stop: Stop | undefined,
+): RunEnd {
+  const { program, ownShell } = terms;
+  const ownDirectory = terms.ownDirectory && directory;
+  const end = endOf(outcome, stop, { program, vanished, ownDirectory, ownShell });
+  // Without our directory there is no script to execute, and no output to write to.
+  if (end.kind !== "could-not-start" || existsSync(directory)) return end;
+  return {
+    kind: "node-fault",
+    message: describeMachineFault(constants.errno.ENOENT, directory),
+  };
+}
+
+/** Its wrapper left nothing. Where there is no directory any more, nobody knows whether it ran. */
+export function neverBegan(runDirectory: string, how: string): RunEnd {
+  return existsSync(runDirectory)
+    ? { kind: "node-fault", message: `the wrapper ended before it began: ${how}` }
+    : { kind: "vanished", message: "somebody deleted its directory" };
 }

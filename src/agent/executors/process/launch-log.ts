@@ -1,10 +1,12 @@
 import {
   closeSync,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
   readSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -43,6 +45,7 @@ export class LaunchLog {
   #keeper: ProcessIdentity | undefined;
   #offset = 0;
   #rest = "";
+  #inode: number | undefined = undefined;
 
   /** Of an earlier life: its runs are taken up as the record names them. */
   readonly isEarlier: boolean;
@@ -54,9 +57,16 @@ export class LaunchLog {
 
   /** Makes the directory for a new launcher. */
   static create(directory: string): LaunchLog {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    mkdirSync(directory, { mode: 0o700 }); // its parent is gone when the data directory is
     writeFileSync(join(directory, "open"), "");
-    return new LaunchLog(directory, false);
+    const log = new LaunchLog(directory, false);
+    log.#inode = inodeOf(directory);
+    return log;
+  }
+
+  /** False: the directory was deleted or replaced, and its launcher works in one that has no name. */
+  get isThere(): boolean {
+    return inodeOf(this.directory) === this.#inode;
   }
 
   directoryOf({ slot }: LoggedRun): string {
@@ -129,7 +139,7 @@ export class LaunchLog {
 
   markStopping(run: LoggedRun): void {
     run.isStopMarked = true;
-    mkdirSync(this.directoryOf(run), { recursive: true, mode: 0o700 });
+    if (!existsSync(this.directoryOf(run))) mkdirSync(this.directoryOf(run), { mode: 0o700 });
     writeFileSync(join(this.directoryOf(run), "stopping"), "");
   }
 
@@ -138,6 +148,9 @@ export class LaunchLog {
     return [this.#launcher, this.#keeper].filter((one) => one !== undefined);
   }
 }
+
+const inodeOf = (directory: string): number | undefined =>
+  statSync(directory, { throwIfNoEntry: false })?.ino;
 
 const sum = ([stdout, stderr]: readonly [number, number]): number => stdout + stderr;
 

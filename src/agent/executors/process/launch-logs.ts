@@ -57,6 +57,11 @@ export class LaunchLogs {
     }
   }
 
+  /** Makes its own directory again, if it is gone. */
+  restore(): void {
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+  }
+
   /** For a new launcher. No name is used twice: an old launcher may be slow to come up. */
   create(): LaunchLog {
     let directory: string;

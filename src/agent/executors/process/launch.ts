@@ -33,5 +33,21 @@ const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "
 export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
   const program = programOf(request);
-  return { program, startedAtMs, timeLimitMs, killGraceMs, outputLimitBytes };
+  return {
+    program,
+    startedAtMs,
+    timeLimitMs,
+    killGraceMs,
+    outputLimitBytes,
+    ...(request.cwd === undefined && { ownDirectory: true }),
+    ...(isByOwnShell(request.work) && { ownShell: true }),
+  };
+}
+
+/** Every machine has /bin/sh; where it is missing the work is not to blame. */
+function isByOwnShell(work: RunRequest["work"]): boolean {
+  if (work.kind === "command") return work.argv[0] === "/bin/sh";
+  return (
+    work.kind === "jobspec" || !work.text.startsWith("#!") || /^#! *\/bin\/sh\b/.test(work.text)
+  );
 }

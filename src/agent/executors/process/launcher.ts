@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 import { limits } from "../../../limits.ts";
@@ -27,6 +27,7 @@ const PERL_ENV = { LD_BIND_NOW: "1", PERL_DL_NONLAZY: "1" };
  */
 export class Launcher {
   readonly spareDirectory: string;
+  readonly #runsDirectory: string;
   readonly #child: ChildProcess;
   readonly #idle: number[] = []; // the last to become idle is the first to be used: it is warm
   readonly #spares: string[] = [];
@@ -39,7 +40,8 @@ export class Launcher {
 
   constructor(options: LauncherOptions) {
     this.spareDirectory = options.spareDirectory;
-    mkdirSync(options.spareDirectory, { recursive: true, mode: 0o700 });
+    this.#runsDirectory = options.runsDirectory;
+    makeSpareDirectory(options.spareDirectory, options.runsDirectory);
     this.#child = spawn(
       options.perl,
       ["-e", LAUNCHER, options.runsDirectory, options.spareDirectory],
@@ -118,6 +120,13 @@ export class Launcher {
     return true;
   }
 
+  /** The directories may have been made anew: spare ones are gone then. */
+  renew(): void {
+    if (this.#isGone || existsSync(this.spareDirectory)) return;
+    this.#spares.length = 0;
+    makeSpareDirectory(this.spareDirectory, this.#runsDirectory);
+  }
+
   /** For one that does not answer; `onGone` follows. */
   kill(): void {
     this.#child.kill("SIGKILL");
@@ -143,4 +152,10 @@ export class Launcher {
     this.#frames = [];
     this.#child.stdin?.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames));
   }
+}
+
+/** Only where there are runs: nothing is there when the data directory is gone, and it must show. */
+function makeSpareDirectory(path: string, runsDirectory: string): void {
+  statSync(runsDirectory);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
 }

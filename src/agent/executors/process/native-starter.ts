@@ -1,11 +1,11 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { getSystemErrorMessage } from "node:util";
 
 import { describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
+import { describeMachineFault } from "../../runs/machine-fault.ts";
 import { isOnTheWay, type LaunchLogs } from "./launch-logs.ts";
 import type { RecordLine } from "./launch-record.ts";
 import { NativeLauncher } from "./native-launcher.ts";
@@ -104,6 +104,13 @@ export class NativeStarter implements ProcessStarter {
     return true;
   }
 
+  /** Launchers hold their directories open; those of the old ones go on with what they have. */
+  renew(): void {
+    this.#failures = 0;
+    for (const worker of this.#workers) if (!worker.launcher.log.isThere) this.#retire(worker);
+    this.#options.fallback.renew?.();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#cancelCheck?.();
@@ -160,7 +167,13 @@ export class NativeStarter implements ProcessStarter {
 
   #fill(): void {
     const wanted = this.#failures < limits.launchAttemptsMax ? limits.launchersMax : 0;
-    while (this.#workers.length < wanted && !this.#isClosed) this.#addWorker();
+    try {
+      while (this.#workers.length < wanted && !this.#isClosed) this.#addWorker();
+    } catch (error) {
+      // The fallback tells what is wrong of each launch that it cannot start.
+      this.#options.logger.warn({ error: describeChain(error) }, "a launcher could not be made");
+      this.#failures += 1;
+    }
   }
 
   #addWorker(): void {
@@ -202,9 +215,8 @@ export class NativeStarter implements ProcessStarter {
     }
     worker.pending.delete(line.key);
     if (line.kind === "refused") {
-      const why = getSystemErrorMessage(-line.errno) ?? `error ${line.errno}`;
-      const message = `could not make the run's directory: ${why}`;
-      pending.onGone({ kind: "could-not-start", message });
+      const message = describeMachineFault(line.errno, launcher.log.directory);
+      pending.onGone({ kind: "node-fault", message });
     } else {
       this.#onEnd(worker, pending, line);
     }
@@ -225,7 +237,7 @@ export class NativeStarter implements ProcessStarter {
     if (!isStopMarked && outcome.kind === "not-executed" && outcome.why === "stopped") {
       // It was kept from beginning: its launcher was given up, or another agent took over.
       if (this.#retired.has(worker)) this.#handAgain(pending);
-      else pending.onGone({ kind: "could-not-start", message: "its launcher was closed" });
+      else pending.onGone({ kind: "node-fault", message: "its launcher was closed" });
       return;
     }
     const hasFiles = run?.hasFiles ?? true;

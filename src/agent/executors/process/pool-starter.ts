@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { getSystemErrorMessage } from "node:util";
 
 import { describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
@@ -11,6 +10,7 @@ import { parseLauncherLine } from "./launch-frame.ts";
 import { Launcher } from "./launcher.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import { describeMachineFault, describeOwnFault, errnoOf } from "../../runs/machine-fault.ts";
 import { parseOutcomeLine, parseUsage } from "./wrapper.ts";
 
 export interface PoolStarterOptions {
@@ -78,6 +78,12 @@ export class PoolStarter implements ProcessStarter {
     return poorest?.addSpare(directory) ?? false;
   }
 
+  renew(): void {
+    this.#failures = 0;
+    for (const launcher of this.#launchers) launcher.renew();
+    this.#options.fallback.renew?.();
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#cancelCheck?.();
@@ -101,7 +107,7 @@ export class PoolStarter implements ProcessStarter {
       this.#checkLater();
     } catch (error) {
       queueMicrotask(() => {
-        if (!this.#isClosed) onGone({ kind: "could-not-start", message: describeChain(error) });
+        if (!this.#isClosed) onGone(goneOfError(error, this.#options.spareDirectory));
       });
     }
   }
@@ -146,7 +152,7 @@ export class PoolStarter implements ProcessStarter {
     const pending = this.#pending.get(line.key);
     if (pending?.launcher !== launcher) return;
     this.#forget(pending);
-    pending.onGone(goneOf(line));
+    pending.onGone(goneOf(line, pending.directory));
   }
 
   #onLauncherGone(launcher: Launcher, how: string): void {
@@ -200,11 +206,21 @@ export class PoolStarter implements ProcessStarter {
 
 const isClaimed = ({ directory }: Pending): boolean => existsSync(join(directory, "state"));
 
-function goneOf(line: Extract<LauncherLine, { kind: "ended" | "taken" | "refused" }>): Gone {
+/** A launch that cannot be put into a frame is the work's fault, one without a launcher is not. */
+function goneOfError(error: unknown, directory: string): Gone {
+  if (errnoOf(error) === undefined) {
+    return { kind: "could-not-start", message: describeChain(error) };
+  }
+  return { kind: "node-fault", message: describeOwnFault(error, directory) };
+}
+
+function goneOf(
+  line: Extract<LauncherLine, { kind: "ended" | "taken" | "refused" }>,
+  directory: string,
+): Gone {
   if (line.kind === "taken") return { kind: "gone", how: "another had claimed the run" };
   if (line.kind === "refused") {
-    const why = getSystemErrorMessage(-line.errno) ?? `error ${line.errno}`;
-    return { kind: "could-not-start", message: `could not make the run's directory: ${why}` };
+    return { kind: "node-fault", message: describeMachineFault(line.errno, directory) };
   }
   const { outputBytes, isClean } = line;
   const outcome = parseOutcomeLine(line.outcome);

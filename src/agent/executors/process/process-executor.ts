@@ -16,6 +16,8 @@ import { PERLS } from "./launcher-script.ts";
 import { NativeStarter } from "./native-starter.ts";
 import type { PoolStarterOptions } from "./pool-starter.ts";
 import { PoolStarter } from "./pool-starter.ts";
+import { probe } from "./probe.ts";
+import { RunFiles } from "./run-files.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { createRemover } from "../../runs/remover.ts";
 import { Runs } from "./runs.ts";
@@ -72,12 +74,13 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
   const { directory, logger } = options;
   makeDirectory(join(directory, "runs"));
   const bootId = options.bootId ?? readBootId();
-  const unlock = lockDirectory(directory, bootId);
+  let unlock = lockDirectory(directory, bootId);
   try {
     const remover = createRemover(join(directory, "trash"), logger);
     const logs = new LaunchLogs(join(directory, "launchers"), remover);
     logs.recover();
     const starter = options.starter ?? createStarter(options, remover, logs);
+    const files = new RunFiles({ directory, starter, logs, remover });
     const runs = new Runs({
       directory,
       spareDirectory: join(directory, "spare"),
@@ -91,6 +94,14 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
     await runs.recover();
+    const restore = (): void => {
+      makeDirectory(join(directory, "runs"));
+      if (!existsSync(join(directory, "lock"))) unlock = lockDirectory(directory, bootId);
+      remover.restore();
+      logs.restore();
+      runs.rewriteJournal();
+    };
+    const { clock } = options;
     return {
       name: "process",
       start: (request) => runs.start(request),
@@ -100,6 +111,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       queued: () => [], // what is started begins at once
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
+      probe: () => probe({ directory, clock, starter, files, restore }),
       async close() {
         if (!runs.close()) return;
         starter.close();

@@ -90,6 +90,14 @@ export class RunFiles {
     if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
   }
 
+  /** Removes what a probe left: it is no run, and nobody will ask for it. */
+  dropProbe(key: string): void {
+    const { logs, remover } = this.#options;
+    const slot = logs.directoryOf(key);
+    logs.drop(key);
+    for (const path of [slot, this.pathOf(key)]) if (path !== undefined) remover.remove(path);
+  }
+
   /** Waits, with a bound, until wrappers that are on their way have taken these runs. */
   async awaitTaken(keys: readonly string[], clock: Clock): Promise<void> {
     const { logs } = this.#options;

@@ -9,6 +9,9 @@ export interface RunTerms {
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
   readonly outputLimitBytes: number;
+  /** It works in a directory that this agent makes, by a shell that this agent chose. */
+  readonly ownDirectory?: true;
+  readonly ownShell?: true;
 }
 
 export type StopCause = "stopped" | "time-limit";

@@ -5,17 +5,22 @@ import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import { endOf } from "./end.ts";
+import type { Outcome } from "./end.ts";
+import { endOfRun, neverBegan, RESTARTED, SHELL_DIED } from "./end.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { createJournal, readJournal } from "../../runs/journal.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KeptOutputs } from "../../runs/kept-outputs.ts";
+import { describeOwnFault } from "../../runs/machine-fault.ts";
+import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launch.ts";
 import type { LaunchLogs } from "./launch-logs.ts";
 import { Ledger } from "../../runs/ledger.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
 import { recall, summarise, unendedOf } from "./recover.ts";
+import type { CommandOutcome } from "../../runs/command-outcome.ts";
+import { hasRun } from "../../runs/command-outcome.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
 import { bytesOf, reportOf, STRAY_TERMS } from "./run.ts";
@@ -43,9 +48,6 @@ export interface RunsOptions {
   readonly keptBounds: KeptBounds;
 }
 
-const RESTARTED = "the machine was restarted";
-const SHELL_DIED = "the shell over the process died and left no exit code";
-
 /** The runs of one process executor: their states, and the steps between them. */
 export class Runs {
   readonly #options: RunsOptions;
@@ -57,10 +59,12 @@ export class Runs {
   readonly #watch: Watch;
   readonly #listeners: Listener[] = [];
   readonly #ledger: Ledger<JournalEntry>;
+  readonly #disk: DiskSpace;
   #closed = false;
 
   constructor(options: RunsOptions) {
     this.#options = options;
+    this.#disk = new DiskSpace(options.directory, options.clock);
     this.#ledger = new Ledger(options.logger);
     this.#files = new RunFiles(options);
     this.#kept = new KeptOutputs(options.keptBounds);
@@ -111,8 +115,10 @@ export class Runs {
     const terms = termsOf(request, this.#options.clock.nowMs());
     const run = this.#add(key, terms, { kind: "told" }, undefined);
     this.#ledger.note({ kind: "started", key, terms });
+    const isFull = this.#runs.size > limits.runsPerAgentMax;
+    const fault = isFull ? "the agent has too many runs" : this.#disk.fault();
+    if (fault !== undefined) return this.#end(run, { kind: "node-fault", message: fault });
     try {
-      if (this.#runs.size > limits.runsPerAgentMax) throw new Error("the agent has too many runs");
       const launch = launchOf(request, directory);
       this.#ledger.after((failure) => this.#launch(run, launch, failure));
     } catch (error) {
@@ -161,6 +167,9 @@ export class Runs {
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
+  /** Writes down anew all that is known: entries may have been lost with the disk. */
+  rewriteJournal = (): void => this.#ledger.rewrite(this.#summary());
+
   /** Stops watching. False when it had been called before. */
   close(): boolean {
     if (this.#closed) return false;
@@ -191,8 +200,8 @@ export class Runs {
 
   #launch(run: Run, launch: Launch, failure: AppError | undefined): void {
     if (failure !== undefined) {
-      this.#end(run, { kind: "could-not-start", message: describeChain(failure) });
-      return;
+      const message = describeOwnFault(failure, this.#options.directory);
+      return this.#end(run, { kind: "node-fault", message });
     }
     if (run.state.kind !== "running") return;
     if (run.state.stop !== undefined) {
@@ -219,8 +228,8 @@ export class Runs {
   /** The starter tells what became of a launch. */
   #onGone(run: Run, gone: Gone): void {
     if (run.state.kind !== "running") return;
-    if (gone.kind === "could-not-start") {
-      this.#end(run, { kind: "could-not-start", message: gone.message });
+    if (gone.kind === "could-not-start" || gone.kind === "node-fault") {
+      this.#end(run, gone);
     } else if (gone.kind === "gone") {
       this.#lookUp(run, gone.how);
     } else {
@@ -228,11 +237,10 @@ export class Runs {
       const { stop } = run.state;
       // A stop may have been marked after the lane had looked: the next run would find the mark.
       run.left = { ...gone, isClean: gone.isClean && stop === undefined };
-      if (stop !== undefined && outcome.kind !== "not-executed") {
+      if (stop !== undefined && hasRun(outcome)) {
         this.#lookUp(run, "it ended");
       } else {
-        const names = { program: run.terms.program, vanished: "" };
-        this.#end(run, endOf(outcome, stop, names), gone.endedAtMs, usage);
+        this.#end(run, endOfRun(this.#about(run, outcome), stop), gone.endedAtMs, usage);
       }
     }
   }
@@ -244,10 +252,8 @@ export class Runs {
     const file = this.#files.read(runKey(run.id));
     if (file?.startedAtMs !== undefined) this.#onStarted(run, file.startedAtMs);
     if (file === undefined) {
-      const message = `the wrapper ended before it began: ${how}`;
-      const names = { program: run.terms.program, vanished: message };
-      const never: RunEnd = { kind: "could-not-start", message };
-      this.#end(run, stop === undefined ? never : endOf(undefined, stop, names));
+      const end = neverBegan(this.#files.directoryOf(runKey(run.id)), how);
+      this.#end(run, stop === undefined ? end : endOfRun(this.#about(run, undefined), stop));
     } else if (file.outcome !== undefined) {
       this.#onWrapperGone(run, file);
     } else {
@@ -340,10 +346,13 @@ export class Runs {
 
   #endAsLeft(run: Run, file: StateFile, vanished: string): void {
     invariant(run.state.kind !== "ended", "a run ends once");
-    const names = { program: run.terms.program, vanished };
-    const end = endOf(file.outcome, run.state.stop, names);
+    const end = endOfRun(this.#about(run, file.outcome, vanished), run.state.stop);
     const endedAtMs = file.outcome === undefined ? this.#options.clock.nowMs() : file.writtenAtMs;
     this.#end(run, end, endedAtMs, file.usage);
+  }
+
+  #about({ terms }: Run, outcome: CommandOutcome | undefined, vanished = ""): Outcome {
+    return { terms, directory: this.#options.directory, outcome, vanished };
   }
 
   #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs(), measured?: Usage): void {
@@ -352,7 +361,7 @@ export class Runs {
     const { outputLimitBytes } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
-    const isStarted = run.hasBegun && end.kind !== "could-not-start";
+    const isStarted = run.hasBegun && end.kind !== "could-not-start" && end.kind !== "node-fault";
     const startedAtMs = isStarted ? run.terms.startedAtMs : undefined;
     const atMs = Math.max(endedAtMs, run.terms.startedAtMs); // clocks may be set back
     const usage = isStarted ? measured : undefined;

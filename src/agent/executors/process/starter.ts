@@ -38,7 +38,9 @@ export type Gone =
       readonly usage: Usage | undefined;
     }
   | { readonly kind: "gone"; readonly how: string } // what there is to know stands in the state file
-  | { readonly kind: "could-not-start"; readonly message: string };
+  | { readonly kind: "could-not-start"; readonly message: string }
+  /** For reasons of the machine. */
+  | { readonly kind: "node-fault"; readonly message: string };
 
 /**
  * Starts commands, each in a session of its own under a wrapper that claims the run, leaves the end
@@ -49,6 +51,8 @@ export type Gone =
  * - `onStarted` is called at most once, before `onGone`, when the process exists: with the time it
  *   began, if the wrapper says so.
  * - `cancel` removes a launch that was not handed to any wrapper yet: true, and `onGone` follows.
+ * - `renew`, where there is one, is called when the directories that it uses may have been made anew: from here on what it
+ *   starts uses the new ones.
  * - `recycle` takes the directory of a run that is no longer needed and was clean, to use it for
  *   another; false: it has no use for it, and the directory stays.
  */
@@ -60,5 +64,6 @@ export interface ProcessStarter {
   ): void;
   cancel(key: string): boolean;
   recycle(directory: string): boolean;
+  renew?(): void;
   close(): void;
 }

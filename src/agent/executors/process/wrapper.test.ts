@@ -1,8 +1,14 @@
+import { constants } from "node:os";
+
 import { describe, expect, test } from "vitest";
 
+import type { EndNames } from "./end.ts";
 import { endOf } from "./end.ts";
+import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { signalName } from "../../runs/command-outcome.ts";
-import { parseWrapperState } from "./wrapper.ts";
+import { parseOutcomeLine, parseWrapperState } from "./wrapper.ts";
+
+const { EAGAIN, ENOMEM, EMFILE, ENOSPC, EIO, ESTALE, ENOENT, EACCES, E2BIG } = constants.errno;
 
 const STAT = `42 (a) b\u0020(c) S 1 42 42 0 ${"0 ".repeat(14)}777 0 0`;
 const outcome = (rest: string) => parseWrapperState(`${STAT}\n${rest}`).outcome;
@@ -29,6 +35,8 @@ describe("what a wrapper left", () => {
     ["Segmentation fault (core dumped)\nexit 139\nend\n", { kind: "signalled", signal: "SIGSEGV" }],
     ["unstarted\nexit 127\nend\n", { kind: "not-executed", why: "not-found" }],
     ["exit 137\n0m0.00s 0m0.01s\n1m0.25s 0m0.5s\nend\n", { kind: "exited", exitCode: 137 }],
+    ["/x: 7: Cannot fork\n", { kind: "machine-fault", errno: EAGAIN }],
+    ["/x: fork: Resource temporarily unavailable\n", { kind: "machine-fault", errno: EAGAIN }],
   ] as const;
   for (const [rest, want] of cases) {
     test(JSON.stringify(rest), () => expect(outcome(rest)).toEqual(want));
@@ -50,6 +58,30 @@ describe("what a wrapper measured", () => {
   }
 });
 
+describe("what launchers say of a command that did not begin", () => {
+  const machine = (errno: number) => ({ kind: "machine-fault", errno });
+  const work = (why: string) => ({ kind: "not-executed", why });
+  const cases = [
+    [`unforked ${EAGAIN}`, machine(EAGAIN)],
+    [`unforked ${ENOMEM}`, machine(ENOMEM)],
+    [`unstarted ${EAGAIN}`, machine(EAGAIN)],
+    [`unstarted ${ENOMEM}`, machine(ENOMEM)],
+    [`unstarted ${EMFILE}`, machine(EMFILE)],
+    [`unstarted ${ENOSPC}`, machine(ENOSPC)],
+    [`unstarted ${EIO}`, machine(EIO)],
+    [`nowhere ${ESTALE}`, machine(ESTALE)],
+    [`nowhere ${ENOENT}`, work("no-directory")],
+    [`nowhere ${EACCES}`, work("no-directory")],
+    [`unstarted ${ENOENT}`, work("not-found")],
+    [`unstarted ${EACCES}`, work("not-executable")],
+    [`unstarted ${E2BIG}`, work("too-long")],
+    ["unstarted 0", work("stopped")],
+  ] as const;
+  for (const [line, want] of cases) {
+    test(line, () => expect(parseOutcomeLine(line)).toEqual(want));
+  }
+});
+
 test("signals without a name in Node keep their number", () => {
   expect([signalName(9), signalName(64)]).toEqual(["SIGKILL", "SIG64"]);
 });
@@ -66,6 +98,29 @@ describe("how a run ended", () => {
     });
     expect(endOf(signalled, stop("SIGTERM"), names)).toMatchObject({ signal: "SIGINT" });
     expect(endOf(undefined, stop("SIGKILL"), names)).toMatchObject({ signal: "SIGKILL" });
+  });
+  test("what this machine lacks is no fault of the work, what the work asked for is", () => {
+    const end = (outcome: CommandOutcome, own: Partial<EndNames> = {}) =>
+      endOf(outcome, undefined, { ...names, ...own });
+    const nowhere = { kind: "not-executed", why: "no-directory" } as const;
+    const missing = { kind: "not-executed", why: "not-found" } as const;
+    expect(end({ kind: "machine-fault", errno: ENOMEM })).toEqual({
+      kind: "node-fault",
+      message: "this machine has no memory left",
+    });
+    expect(end(nowhere)).toMatchObject({ kind: "could-not-start" });
+    expect(end(nowhere, { ownDirectory: "/data" })).toEqual({
+      kind: "node-fault",
+      message: "the data directory is gone: /data",
+    });
+    expect(end(missing)).toMatchObject({ kind: "could-not-start" });
+    expect(end(missing, { ownShell: true })).toEqual({
+      kind: "node-fault",
+      message: "this machine has no /bin/sh",
+    });
+    expect(endOf({ kind: "machine-fault", errno: ENOMEM }, stop(undefined), names)).toMatchObject({
+      kind: "time-limit",
+    });
   });
   test("without a stop and without a word it has vanished", () => {
     expect(endOf(undefined, undefined, names)).toEqual({ kind: "vanished", message: "gone" });

@@ -5,6 +5,7 @@ import { makeUsage } from "../../../core/model/usage.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import type { CommandOutcome, Obstacle } from "../../runs/command-outcome.ts";
 import { signalName } from "../../runs/command-outcome.ts";
+import { isMachineFault } from "../../runs/machine-fault.ts";
 import { parseProcessStat } from "../../proc.ts";
 
 /**
@@ -74,7 +75,7 @@ export function parseWrapperState(text: string): WrapperState {
   return {
     wrapper,
     session: isLane ? identityIn(leader) : wrapper,
-    outcome: hasEnded ? parseOutcome(said.slice(0, -1), isLane) : undefined,
+    outcome: hasEnded ? parseOutcome(said.slice(0, -1), isLane) : unforked(said),
     usage: hasEnded ? usageIn(written.findLast(isUsage) ?? "") : undefined,
   };
 }
@@ -111,6 +112,12 @@ function identityIn(line: string | undefined): ProcessIdentity | undefined {
   return stat && { pid: stat.pid, startTicks: stat.startTicks };
 }
 
+/** What dash and bash say before they give up: there is no process for the command. */
+const unforked = (said: readonly string[]): CommandOutcome | undefined =>
+  said.some((line) => /Cannot fork|fork: Resource temporarily unavailable/.test(line))
+    ? { kind: "machine-fault", errno: EAGAIN }
+    : undefined;
+
 function parseOutcome(lines: readonly string[], isLane: boolean): CommandOutcome | undefined {
   const outcome = parseOutcomeLine(lines.at(-1) ?? "");
   if (isLane || outcome?.kind !== "exited") return outcome;
@@ -131,9 +138,10 @@ export function parseOutcomeLine(line: string): CommandOutcome | undefined {
   const number = Number(digits);
   if (what === "exit") return { kind: "exited", exitCode: number };
   if (what === "signal") return { kind: "signalled", signal: signalName(number) };
+  if (what !== "nowhere" && what !== "unforked" && what !== "unstarted") return undefined;
+  if (what === "unforked" || isMachineFault(number))
+    return { kind: "machine-fault", errno: number };
   if (what === "nowhere") return { kind: "not-executed", why: "no-directory" };
-  if (what === "unforked") return { kind: "not-executed", why: "no-process" };
-  if (what !== "unstarted") return undefined;
   return { kind: "not-executed", why: OBSTACLES[number] ?? "not-executable" };
 }
 
@@ -150,5 +158,4 @@ const OBSTACLES: Readonly<Record<number, Obstacle>> = {
   [ELOOP]: "not-found",
   [ENAMETOOLONG]: "not-found",
   [E2BIG]: "too-long",
-  [EAGAIN]: "no-process",
 };

@@ -55,6 +55,7 @@ export async function createRemoteExecutor(options: RemoteExecutorOptions): Prom
       return readRemoteOutput({ shell, place }, runKey(id), query);
     },
     onReport: (listener) => runs.onReport(listener),
+    probe: () => runs.probe(),
     close: () => runs.close(),
   };
 }
@@ -112,6 +113,12 @@ class RemoteRuns {
 
   get #nowMs(): number {
     return this.#options.clock.nowMs();
+  }
+
+  /** Writes what starts runs there anew, and runs some of it. */
+  async probe(): Promise<void> {
+    await this.#far.install();
+    await this.#far.survey([], this.#nowMs);
   }
 
   start(request: RunRequest): void {
@@ -293,13 +300,15 @@ class RemoteRuns {
   /** Somebody may have cleared away what starts runs there. */
   async #sendOnceMore(run: Run): Promise<void> {
     const refusal = "its machine could not run it: nothing began there";
-    if (run.isSentOnceMore || run.command === undefined) return this.#refuse(run, refusal);
+    if (run.isSentOnceMore || run.command === undefined) {
+      return this.#refuse(run, refusal, "node-fault");
+    }
     run.isSentOnceMore = true;
     run.isAnswered = false;
     try {
       await this.#far.install();
     } catch (error) {
-      if (!this.#isOver) this.#refuse(run, `${refusal}: ${describeChain(error)}`);
+      if (!this.#isOver) this.#refuse(run, `${refusal}: ${describeChain(error)}`, "node-fault");
       return;
     }
     this.#send(run, run.command);
@@ -311,9 +320,13 @@ class RemoteRuns {
     this.#tell(run, { kind: "running", startedAtMs: run.terms.sentAtMs });
   }
 
-  #refuse(run: Run, message: string): void {
+  #refuse(
+    run: Run,
+    message: string,
+    kind: "could-not-start" | "node-fault" = "could-not-start",
+  ): void {
     const endedAtMs = this.#nowMs;
-    const end = { kind: "could-not-start", message } as const;
+    const end = { kind, message };
     this.#ended(run, { kind: "ended", startedAtMs: undefined, endedAtMs, end });
   }
 

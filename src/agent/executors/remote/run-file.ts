@@ -76,7 +76,8 @@ function headOf(lines: readonly string[], stream: string) {
 function reportOf(lines: readonly string[], terms: RunTerms = NO_TERMS, isStopped: boolean): Ended {
   const end = endOf(lines, terms, isStopped || lines.includes("stopping"));
   const endedAtMs = endedAt(lines, terms);
-  const hasBegun = end.kind !== "could-not-start" && !lines.includes("stopped");
+  const isUnstarted = end.kind === "could-not-start" || end.kind === "node-fault";
+  const hasBegun = !isUnstarted && !lines.includes("stopped");
   return { kind: "ended", startedAtMs: hasBegun ? terms.sentAtMs : undefined, endedAtMs, end };
 }
 
@@ -96,7 +97,7 @@ function numbersOf(lines: readonly string[], word: string): number[] | undefined
 }
 
 /** Once a stop was asked for, or the time was up, that is how it ended, whatever it made of it. */
-function endOf(lines: readonly string[], { program }: RunTerms, isStopped: boolean): RunEnd {
+function endOf(lines: readonly string[], { program, work }: RunTerms, isStopped: boolean): RunEnd {
   const exitCode = numbersOf(lines, "ended")?.[1];
   const signal =
     exitCode !== undefined && exitCode > 128 && lines.includes("said")
@@ -105,6 +106,9 @@ function endOf(lines: readonly string[], { program }: RunTerms, isStopped: boole
   if (lines.includes("overtime")) return { kind: "time-limit", signal };
   if (isStopped) return { kind: "stopped", signal };
   if (lines.includes("nowhere")) {
+    // Its own directory is the machine's to have, one that it named is not.
+    if (work !== undefined)
+      return { kind: "node-fault", message: "its machine cannot make a directory" };
     return { kind: "could-not-start", message: REFUSALS["no-directory"](program) };
   }
   if (lines.includes("unstarted")) {

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+
+import { FakeClock } from "../../tests/support/fake-clock.ts";
+import { silentLogger } from "../../tests/support/silent-logger.ts";
+import { limits } from "../limits.ts";
+import type { RunReport } from "../ports/executor.ts";
+import { Health } from "./health.ts";
+
+const RUNNING: RunReport = { kind: "running", startedAtMs: 1 };
+const fault = (message: string): RunReport => ({
+  kind: "ended",
+  startedAtMs: undefined,
+  endedAtMs: 2,
+  end: { kind: "node-fault", message },
+});
+
+function aHealth() {
+  const clock = new FakeClock();
+  const told: (string | undefined)[] = [];
+  const answers: (string | undefined)[] = []; // of the next probes; undefined: it worked
+  const probedAtMs: number[] = [];
+  const startMs = clock.nowMs();
+  const health: Health = new Health({
+    clock,
+    logger: silentLogger,
+    probe() {
+      probedAtMs.push(clock.nowMs() - startMs);
+      const answer = answers.shift();
+      return answer === undefined ? Promise.resolve() : Promise.reject(new Error(answer));
+    },
+    onChange: () => told.push(health.sickness),
+  });
+  const wait = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed <= ms; passed += 50) {
+      clock.advance(passed === 0 ? 0 : 50);
+      for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    }
+  };
+  return { health, told, answers, probedAtMs, wait };
+}
+
+describe("health of an agent", () => {
+  test("a start that the machine failed makes it sick, and a probe that works well again", async () => {
+    const { health, told, wait } = aHealth();
+    health.heard(RUNNING);
+    expect(health.sickness).toBeUndefined();
+    health.heard(fault("disk full"));
+    health.heard(fault("disk full")); // of those that were on their way
+    expect(told).toEqual(["disk full"]);
+    await wait(0);
+    expect(told).toEqual(["disk full", undefined]);
+  });
+
+  test("a probe that fails says why, and the next comes later and later", async () => {
+    const { health, told, answers, probedAtMs, wait } = aHealth();
+    answers.push("gone", "gone", "still gone", "still gone");
+    health.heard(fault("disk full"));
+    const min = limits.probeDelayMsMin;
+    await wait(16 * min);
+    expect(probedAtMs).toEqual([0, min, 3 * min, 7 * min, 15 * min]);
+    expect(told).toEqual(["disk full", "gone", "still gone", undefined]);
+  });
+
+  test("one that falls sick again before a start has worked waits longer", async () => {
+    const { health, probedAtMs, wait } = aHealth();
+    health.heard(fault("a"));
+    await wait(0);
+    health.heard(fault("b"));
+    await wait(limits.probeDelayMsMin - 100);
+    expect(probedAtMs).toHaveLength(1);
+    await wait(200);
+    expect(probedAtMs).toHaveLength(2);
+    health.heard(RUNNING);
+    health.heard(fault("c"));
+    await wait(0);
+    expect(probedAtMs).toHaveLength(3);
+  });
+
+  test("failures of the work say nothing of the machine", () => {
+    const { health } = aHealth();
+    const end = { kind: "could-not-start", message: "program not found" } as const;
+    health.heard({ kind: "ended", startedAtMs: undefined, endedAtMs: 2, end });
+    health.heard({
+      kind: "ended",
+      startedAtMs: 1,
+      endedAtMs: 2,
+      end: { kind: "exited", exitCode: 1 },
+    });
+    expect(health.sickness).toBeUndefined();
+  });
+
+  test("without a probe it is never sick: others look after the machines", () => {
+    const health = new Health({
+      clock: new FakeClock(),
+      logger: silentLogger,
+      probe: undefined,
+      onChange: () => expect.unreachable(),
+    });
+    health.heard(fault("one of many nodes"));
+    expect(health.sickness).toBeUndefined();
+  });
+});

@@ -1,0 +1,89 @@
+import { describeChain } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { RunReport } from "../ports/executor.ts";
+import type { Logger } from "../ports/logger.ts";
+
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Tries to start something; throws when it cannot. Absent: this agent is never sick. */
+  readonly probe: (() => Promise<void>) | undefined;
+  onChange(): void;
+}
+
+/**
+ * Whether this agent can start processes.
+ *
+ *   well --a start failed for the machine's own reasons--> sick --a probe succeeded--> well
+ *
+ * The first probe follows at once: many faults are over by then. Each one that fails, and each
+ * sickness that returns before a start has worked, doubles the wait for the next.
+ */
+export class Health {
+  readonly #options: HealthOptions;
+  #sickness: string | undefined = undefined;
+  #failures = 0; // since a start last worked
+  #cancel: (() => void) | undefined = undefined;
+  #isClosed = false;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing can be started; undefined: it can. */
+  get sickness(): string | undefined {
+    return this.#sickness;
+  }
+
+  /** What is reported of a run tells how its machine is. */
+  heard(report: RunReport): void {
+    if (report.kind === "running") this.#worked();
+    else if (report.end.kind === "node-fault") this.#fault(report.end.message);
+    else if (report.startedAtMs !== undefined) this.#worked();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  #worked(): void {
+    if (this.#sickness === undefined) this.#failures = 0;
+  }
+
+  #fault(reason: string): void {
+    if (this.#sickness !== undefined || this.#options.probe === undefined) return;
+    this.#options.logger.warn({ reason }, "this node cannot start processes");
+    this.#set(reason);
+    this.#probeLater();
+  }
+
+  #set(sickness: string | undefined): void {
+    if (sickness === this.#sickness) return;
+    this.#sickness = sickness;
+    this.#options.onChange();
+  }
+
+  #probeLater(): void {
+    const { probeDelayMsMin, probeDelayMsMax } = limits;
+    const fullMs = probeDelayMsMin * 2 ** Math.min(this.#failures - 1, 20);
+    const delayMs = this.#failures === 0 ? 0 : Math.min(probeDelayMsMax, fullMs);
+    this.#failures += 1;
+    this.#cancel = this.#options.clock.after(delayMs, () => void this.#probe());
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#options.probe?.();
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#set(describeChain(error));
+      this.#probeLater();
+      return;
+    }
+    if (this.#isClosed) return;
+    this.#options.logger.info({ was: this.#sickness }, "this node can start processes again");
+    this.#set(undefined);
+  }
+}
