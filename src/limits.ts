@@ -80,6 +80,13 @@ export const limits = {
   returnsAtOnceMax: 8, // then it waits before it is placed again:
   returnBackoffMs: 250, // doubling
   returnBackoffMsMax: 60_000,
+  quickFailureMs: 1_000, // a task that fails sooner after its start may have its node to blame
+  quarantineJobs: 5, // different ones that fail so, one after the other, quarantine a node
+  quarantineWindowMs: 10 * 60_000, // older failures do not count
+  quarantineMs: 30_000, // until a quarantined node gets one task; doubling when that fails, too
+  quarantineMsMax: 3_600_000,
+  suspectJobsPerNodeMax: 20, // that failed so since something last worked there
+  suspectJobsMax: 1_000, // in all: to tell jobs that fail everywhere from nodes where all fail
   pastAttemptsKept: 10,
   usageMax: 2 ** 50, // of each number of one attempt (35 years in us); what is larger counts as unknown
 
@@ -367,6 +374,12 @@ invariant(
 invariant(
   limits.diskFreeBytesMin > limits.workBytesMax,
   "a disk that is not full must take the largest script",
+);
+invariant(
+  limits.quarantineJobs <= limits.suspectJobsPerNodeMax &&
+    limits.suspectJobsPerNodeMax < limits.suspectJobsMax &&
+    limits.quarantineMs < limits.quarantineMsMax,
+  "what quarantines a node must be remembered, and waits must grow",
 );
 invariant(limits.listSliceLooks < limits.listPageLooksMax, "a page may take several slices");
 invariant(limits.pageSizeDefault <= limits.pageSizeMax, "the default page must be allowed");

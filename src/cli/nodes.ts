@@ -20,6 +20,7 @@ const nodeStates = [
   "drained",
   "lost",
   "unhealthy",
+  "quarantined",
 ] as const;
 
 export function declareNodes(command: Command, shell: Shell): void {
@@ -65,7 +66,7 @@ function declareOne(command: Command, shell: Shell): void {
       ),
     );
 
-  const undrain = add("undrain", "Use a drained node again.");
+  const undrain = add("undrain", "Use a drained or quarantined node again.");
   undrain.action((name: string) =>
     shell.run(undrain, async (session) =>
       changed(await (await session.client()).undrainNode({ name })),

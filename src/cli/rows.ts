@@ -208,6 +208,10 @@ export interface NodeRow {
   /** Why its agent cannot start processes, and since when. */
   readonly sickness?: string;
   readonly sickAtMs?: number;
+  /** Why it gets one task at a time, or none, since when, and when the next. */
+  readonly quarantine?: string;
+  readonly quarantinedAtMs?: number;
+  readonly probeAtMs?: number;
   readonly agentVersion?: string;
   /** Where its agent is, or was last. */
   readonly address?: string;

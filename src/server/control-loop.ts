@@ -4,6 +4,7 @@ import type { Change } from "../core/state/change.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "../core/state/command.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/place-task.ts";
+import { nextQuarantine } from "../core/state/decide/quarantine.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import { checkMove } from "../core/state/check-move.ts";
 import { isJobEnded } from "../core/state/progress.ts";
@@ -312,11 +313,14 @@ export class ControlLoop {
     this.#open.jobs.set(id, { job, progress, only });
   }
 
-  /** Releases and skips jobs whose dependencies are decided, up to a bound; whether that was all. */
+  /**
+   * Releases and skips jobs whose dependencies are decided, and judges nodes by what ended on them, up
+   * to a bound; whether that was all.
+   */
   #settleRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
     for (let count = 0; count < limits.settlementsPerRoundMax && !this.#isFull; count++) {
-      const change = nextSettlement(this.#state, nowMs);
+      const change = nextSettlement(this.#state, nowMs) ?? nextQuarantine(this.#state, nowMs);
       if (change === undefined) return true;
       this.#apply(change);
     }

@@ -81,6 +81,7 @@ function stateStats(
     drained: 0,
     lost: 0,
     unhealthy: 0,
+    quarantined: 0,
   };
   const capacity: Record<string, number> = {};
   const inUse: Record<string, number> = {};

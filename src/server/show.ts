@@ -262,12 +262,19 @@ export function showNode(
       drainReason: node.drain?.reason,
       sickness: node.sickness?.reason,
       sickAtMs: node.sickness?.sinceMs,
+      quarantine: node.quarantine?.reason,
+      quarantinedAtMs: node.quarantine?.sinceMs,
+      probeAtMs: probeAtMs(node),
       address: node.address,
       isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,
     }),
     revision,
   };
+}
+
+function probeAtMs({ quarantine }: Node): number | undefined {
+  return quarantine?.phase.kind === "closed" ? quarantine.phase.untilMs : undefined;
 }
 
 export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> => ({

@@ -159,6 +159,10 @@ export interface NodeView {
   /** Why its agent cannot start processes, and since when; absent: it can. */
   readonly sickness?: string;
   readonly sickAtMs?: number;
+  /** Why it gets one task at a time, or none, since when, and when the next; absent: it is not so. */
+  readonly quarantine?: string;
+  readonly quarantinedAtMs?: number;
+  readonly probeAtMs?: number;
   readonly agentVersion: string;
   /** Where its agent is, or was last; absent: not known. */
   readonly address?: string;

@@ -2,6 +2,7 @@ import { credentialKey } from "../../src/core/model/credential.ts";
 import type { DependencyInput } from "../../src/core/model/dependency.ts";
 import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
 import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import type { Quarantine } from "../../src/core/model/node.ts";
 import type { NodeFacts } from "../../src/core/model/node-facts.ts";
 import { NO_FACTS } from "../../src/core/model/node-facts.ts";
 import type { Change } from "../../src/core/state/change.ts";
@@ -169,6 +170,19 @@ const verbs: Readonly<
   exited(world, [run = "", node = "", code = "0"]) {
     return told(world.report(node, refOf(run), Number(code)));
   },
+  /** Jobs of one task each that are placed on the node and end there at once. */
+  all(world, [node = "", code = "0", ...names]) {
+    for (const name of names) {
+      const submissions = [
+        { spec: aSpec({ name, placement: { node } }), idempotencyKey: undefined },
+      ];
+      const [one] = world.do({ kind: "submit-jobs", submissions, by: "test", nowMs: world.nowMs });
+      world.plan();
+      world.report(node, [one?.id ?? 0, 0, 1], Number(code));
+      world.settle();
+    }
+    return undefined;
+  },
   /** The node could not start it. */
   returned(world, [run = "", node = "", why = "disk-full"]) {
     return told(world.report(node, refOf(run), { kind: "node-fault", message: why }));
@@ -287,6 +301,14 @@ const told = (answer: {
   ...answer.stops.map((run) => `agent: stop ${formatRun(run)}`),
 ];
 
+function describeQuarantine(quarantine: Quarantine | undefined): string {
+  if (quarantine === undefined) return "";
+  const { strikes, phase } = quarantine;
+  const until = phase.kind === "closed" ? ` until ${phase.untilMs}` : "";
+  const by = phase.kind === "trial" ? ` by ${formatRun(phase)}` : "";
+  return `, quarantined (${strikes}): ${phase.kind}${until}${by}`;
+}
+
 function describeChange(change: Change): string[] {
   if (change.table === "credential") {
     const id = "removed" in change ? change.removed : change.row.id;
@@ -311,9 +333,10 @@ function describeChange(change: Change): string[] {
       return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}`];
     }
     case "node": {
-      const { id, link, drain, sickness } = change.row;
+      const { id, link, drain, sickness, quarantine } = change.row;
       const sick = sickness && `, unhealthy since ${sickness.sinceMs}: ${sickness.reason}`;
-      return [`node ${id} ${link.kind}${drain === undefined ? "" : ", draining"}${sick ?? ""}`];
+      const drained = drain === undefined ? "" : ", draining";
+      return [`node ${id} ${link.kind}${drained}${sick ?? ""}${describeQuarantine(quarantine)}`];
     }
     case "group":
       return [`group ${change.row.id} weight ${change.row.weight}`];

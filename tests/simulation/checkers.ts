@@ -31,7 +31,9 @@ export type CheckerName =
   | "offers-have-clusters"
   | "counters-go-down"
   | "one-taker-each"
-  | "handed-ends-were-told";
+  | "handed-ends-were-told"
+  | "sick-nodes-cost-nothing"
+  | "quarantines-are-due";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;

@@ -33,6 +33,8 @@ export interface BatchMoves {
   readonly touched: ReadonlySet<string>;
   /** What clusters had said before. */
   readonly statusesBefore: ReadonlyMap<string, ClusterStatus>;
+  /** Nodes as they were. */
+  readonly nodesBefore: ReadonlyMap<string, Node>;
 }
 
 /**
@@ -67,6 +69,7 @@ export class Durable {
     const jobs: RowMove<Job>[] = [];
     const tasks: RowMove<Task>[] = [];
     const statusesBefore = new Map(this.clusters.statuses);
+    const nodesBefore = new Map(this.nodes);
     for (const write of writes) {
       const move = this.#write(write);
       if (move?.table === "job") jobs.push(move);
@@ -76,7 +79,7 @@ export class Durable {
     if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key)))
       this.visible.push(revision);
     const touched = new Set(writes.map(({ key }) => key));
-    return { revision, jobs, tasks, touched, statusesBefore };
+    return { revision, jobs, tasks, touched, statusesBefore, nodesBefore };
   }
 
   #write({
@@ -167,6 +170,10 @@ class Ever implements AllRows {
 
   jobs(): Iterable<Job> {
     return this.#jobs.values();
+  }
+
+  tasks(): Iterable<Task> {
+    return this.#tasks.values();
   }
 }
 

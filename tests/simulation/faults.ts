@@ -123,5 +123,15 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       });
   },
   reportsRepeat: ({ network, random, hosts }) => network.repeatReports(random.pick(hosts).name),
+  machineFallsSick: ({ timeline, random, hosts }) => {
+    const { machine } = random.pick(hosts);
+    machine.isSick = true;
+    timeline.after(random.int(100, 60_000), () => (machine.isSick = false));
+  },
+  machineBreaks: ({ timeline, random, hosts }) => {
+    const { machine } = random.pick(hosts);
+    machine.isBroken = true;
+    timeline.after(random.int(5_000, 90_000), () => (machine.isBroken = false));
+  },
   watchBreaks: ({ random, watchers }) => random.pick(watchers).interrupt(),
 };

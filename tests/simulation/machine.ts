@@ -45,6 +45,10 @@ export class Machine {
   #running = new Map<string, Run>();
   #journal = new Map<string, Entry>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
+  /** It starts nothing. */
+  isSick = false;
+  /** Whatever it starts fails at once. */
+  isBroken = false;
   /** Called once, when the next process starts: trouble is likeliest to matter then. */
   onNextStart: (() => void) | undefined = undefined;
 
@@ -89,6 +93,7 @@ export class Machine {
       onReport: (listener) => {
         this.#listener = listener;
       },
+      probe: () => (this.isSick ? Promise.reject(new Error("disk full")) : Promise.resolve()),
       close: () => Promise.resolve(),
     };
   }
@@ -100,11 +105,25 @@ export class Machine {
 
   #start({ id }: RunRequest): void {
     if (this.#journal.has(formatRun(id))) return;
+    if (this.isSick) {
+      this.#giveBack(id);
+      return;
+    }
     const report = { kind: "running", startedAtMs: this.#clock.nowMs() } as const;
     const writtenAtMs = this.#options.timeline.nowMs;
     this.#journal.set(formatRun(id), { id, report, isStopping: false, writtenAtMs });
     this.#execute(id);
     if (this.#options.seams.machineStartsTwice) this.#execute(id);
+    this.#listener(id, report);
+  }
+
+  #giveBack(id: RunId): void {
+    this.#options.trace.line(`${this.name}: gives back ${formatRun(id)}`);
+    const end = { kind: "node-fault", message: "disk full" } as const;
+    const endedAtMs = this.#clock.nowMs();
+    const report = { kind: "ended", startedAtMs: undefined, endedAtMs, end } as const;
+    const writtenAtMs = this.#options.timeline.nowMs;
+    this.#journal.set(formatRun(id), { id, report, isStopping: false, writtenAtMs });
     this.#listener(id, report);
   }
 
@@ -115,12 +134,12 @@ export class Machine {
     witness.executed(id, { name: this.name, capacity: this.capacity }, this.running);
     this.onNextStart?.();
     this.onNextStart = undefined;
-    const exitCode = random.chance(0.85) ? 0 : random.int(1, 3);
+    const exitCode = random.chance(0.85) && !this.isBroken ? 0 : random.int(1, 3);
     const end: RunEnd = random.chance(0.02)
       ? { kind: "signalled", signal: "SIGKILL" }
       : { kind: "exited", exitCode };
     const tookMs = random.chance(0.9) ? random.int(1, 20_000) : random.int(20_000, 180_000);
-    this.#processes.after(tookMs, () => this.#end(id, end));
+    this.#processes.after(this.isBroken ? 20 : tookMs, () => this.#end(id, end));
   }
 
   #end(id: RunId, end: RunEnd): void {

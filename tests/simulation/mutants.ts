@@ -336,4 +336,35 @@ export const MUTANTS: readonly Mutant[] = [
       "mayGoToClusters(asked);",
     ],
   ),
+  edit("returns-cost", "sick-nodes-cost-nothing", "a task that its node gives back uses a retry", [
+    "core/state/decide/end-attempt.ts",
+    "return { failures, losses, returns: returns + 1 };",
+    "return { failures: failures + 1, losses, returns: returns + 1 };",
+  ]),
+  edit("sick-takes", "sick-nodes-cost-nothing", "tasks are placed on nodes that are sick", [
+    "core/model/node.ts",
+    "node.sickness === undefined &&",
+    "",
+  ]),
+  edit(
+    "trials-at-will",
+    "quarantines-are-due",
+    "a node that is tried gets as much as it can take",
+    [
+      PLACE,
+      "if (node.quarantine === undefined) return [task];",
+      "if (node !== undefined) return [task];",
+    ],
+  ),
+  edit(
+    "one-job-is-enough",
+    "quarantines-are-due",
+    "one job that fails again and again quarantines a node",
+    [
+      "core/state/suspicions.ts",
+      "if (streak.jobs.size >= limits.quarantineJobs) this.#toJudge.add(id);",
+      "this.#toJudge.add(id);",
+    ],
+    ["core/state/decide/quarantine.ts", "jobs.length < limits.quarantineJobs", "jobs.length < 1"],
+  ),
 ];

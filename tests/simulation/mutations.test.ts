@@ -34,6 +34,8 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "offered-as-asked": true,
   "offers-have-clusters": true,
   "counters-go-down": true,
+  "sick-nodes-cost-nothing": true,
+  "quarantines-are-due": true,
 };
 
 /** `UPDATE_SEEDS=1` searches for every mutant from seed 1 and writes the file again. */

@@ -96,6 +96,8 @@ function heal({ trace, server, disk, hosts, timeline, clients }: World): void {
   server.start();
   for (const host of hosts) {
     host.machine.onNextStart = undefined;
+    host.machine.isSick = false;
+    host.machine.isBroken = false;
     host.start();
   }
   timeline.after(HEALED_AFTER_MS, () => clients.makeAmends());

@@ -24,6 +24,7 @@ import {
   placedAsAsked,
   wholeNodesAreAlone,
 } from "./placements.ts";
+import { quarantinesAreDue, sickNodesCostNothing } from "./sick-nodes.ts";
 import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
 import type { Trace } from "./trace.ts";
 
@@ -92,6 +93,8 @@ export class Witness {
     this.judge("dependents-wait", dependentsWait(durable, moves));
     this.judge("skips-are-due", skipsAreDue(durable, moves));
     this.judge("fates-are-written", fatesAreWritten(durable));
+    this.judge("sick-nodes-cost-nothing", sickNodesCostNothing(durable, moves));
+    this.judge("quarantines-are-due", quarantinesAreDue(durable, moves));
   }
 
   #judgePlacements(moves: BatchMoves): void {

@@ -32,6 +32,7 @@ export function checkState(state: State): string[] {
     ...checkFacts(state),
     ...checkGroups(state, all),
     ...checkHolds(state, all),
+    ...checkQuarantined(state),
     ...checkClusters(state, all),
     ...checkHanded(state, all),
     ...checkQueue(state),
@@ -152,6 +153,19 @@ function checkGroups(state: State, all: readonly SeenJob[]): string[] {
         wrong.push(`group ${group.id} counts ${tasks[name]} ${name}, has ${sum}`);
     }
   }
+  return wrong;
+}
+
+/** Quarantined nodes are known, and a trial is of a task that goes on there. */
+function checkQuarantined({ nodes, fleet }: State): string[] {
+  const { quarantined } = fleet.suspicions;
+  const wrong: string[] = [];
+  for (const record of nodes.values()) {
+    const { id, quarantine } = record.node;
+    if (quarantined.has(record) !== (quarantine !== undefined))
+      wrong.push(`node ${id} is ${quarantine === undefined ? "not " : ""}quarantined`);
+  }
+  if (quarantined.size > nodes.size) wrong.push("more nodes are quarantined than there are");
   return wrong;
 }
 

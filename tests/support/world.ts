@@ -10,6 +10,7 @@ import type {
 import { encodeChange } from "../../src/core/state/codec.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { placeTask } from "../../src/core/state/decide/place-task.ts";
+import { nextQuarantine } from "../../src/core/state/decide/quarantine.ts";
 import { nextSettlement } from "../../src/core/state/dependencies/settle.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
 import { isNewest } from "../../src/core/state/is-newest.ts";
@@ -62,7 +63,8 @@ export class World {
   /** Releases and skips all whose fate is known, or `max`; returns how many. */
   settle(max = Number.POSITIVE_INFINITY): number {
     for (let count = 0; count < max; count++) {
-      const change = nextSettlement(this.state, this.nowMs);
+      const change =
+        nextSettlement(this.state, this.nowMs) ?? nextQuarantine(this.state, this.nowMs);
       if (change === undefined) return count;
       this.apply(change);
     }

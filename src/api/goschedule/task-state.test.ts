@@ -42,6 +42,7 @@ test("a node that is drained or unhealthy is connected all the same", () => {
     draining: "connected",
     drained: "connected",
     unhealthy: "connected",
+    quarantined: "connected",
     disconnected: "disconnected",
     lost: "disconnected",
   });

@@ -50,6 +50,7 @@ export const workerStateOf: Readonly<Record<NodeStateName, WorkerState>> = {
   draining: "connected",
   drained: "connected",
   unhealthy: "connected",
+  quarantined: "connected",
   disconnected: "disconnected",
   lost: "disconnected",
 };

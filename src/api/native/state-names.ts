@@ -38,6 +38,7 @@ const NODE_STATES: Readonly<Record<NodeStateName, true>> = {
   drained: true,
   lost: true,
   unhealthy: true,
+  quarantined: true,
 };
 
 export const taskStateNames = Object.keys(stateOf) as readonly TaskStateName[];

@@ -42,8 +42,8 @@ export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
 }
 
 /** Why it takes no tasks. */
-export const nodeReason = ({ drainReason, sickness }: NodeRow): string =>
-  [drainReason, sickness].filter((reason) => reason !== undefined).join("; ");
+export const nodeReason = ({ drainReason, sickness, quarantine }: NodeRow): string =>
+  [drainReason, sickness, quarantine].filter((reason) => reason !== undefined).join("; ");
 
 const since = (node: NodeRow): number | undefined =>
   node.state === "disconnected" || node.state === "lost"
@@ -67,6 +67,9 @@ export function renderNode(node: NodeRow, page: Page): string {
       ["Drained because", node.drainReason ?? ""],
       ["Unhealthy because", node.sickness ?? ""],
       ["Unhealthy since", at(node.sickAtMs)],
+      ["Quarantined because", node.quarantine ?? ""],
+      ["Quarantined since", at(node.quarantinedAtMs)],
+      ["Gets a task at", node.probeAtMs === undefined ? "" : moment(node.probeAtMs)],
       ["Tasks", String(node.tasks)],
       ...resources,
       ...(node.facts === undefined ? [] : partFields(node.facts)),

@@ -108,6 +108,7 @@ const STYLES: Readonly<Record<string, Style>> = {
   disconnected: "red",
   lost: "red",
   unhealthy: "red",
+  quarantined: "red",
 };
 
 export const stateStyle = (state: string): Style | undefined => STYLES[state];

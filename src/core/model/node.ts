@@ -1,5 +1,5 @@
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
-import type { ClusterId, NodeId } from "./ids.ts";
+import type { ClusterId, JobId, NodeId } from "./ids.ts";
 import type { Texts } from "./job.ts";
 import type { Resources } from "./resources.ts";
 
@@ -21,6 +21,8 @@ export interface Node {
   readonly drain: { readonly by: string; readonly reason: string } | undefined;
   /** Why its agent cannot start processes; absent: it can. */
   readonly sickness?: Sickness;
+  /** Different jobs failed here at once, one after the other; absent: nothing speaks against it. */
+  readonly quarantine?: Quarantine;
   /** SHA-256 of the agent's key: the first agent to use a name owns it. */
   readonly agentKeyHash: string;
   readonly bootId: string;
@@ -35,6 +37,24 @@ export interface Node {
 export interface Sickness {
   readonly reason: string;
   readonly sinceMs: number;
+}
+
+export interface Quarantine {
+  readonly reason: string;
+  readonly sinceMs: number;
+  /** How often tasks failed here at once, in rows and in trials, from 1: each doubles the wait. */
+  readonly strikes: number;
+  readonly phase:
+    | { readonly kind: "closed"; readonly untilMs: number }
+    /** It takes one task. */
+    | { readonly kind: "open" }
+    /** This is the one: it shows how the node is. */
+    | {
+        readonly kind: "trial";
+        readonly jobId: JobId;
+        readonly index: number;
+        readonly attempt: number;
+      };
 }
 
 export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
@@ -62,17 +82,23 @@ export type NodeStateName =
   | "draining"
   | "drained"
   | "lost"
-  | "unhealthy";
+  | "unhealthy"
+  | "quarantined";
 
 export function nodeStateName(node: Node, activeTasks: number): NodeStateName {
   if (node.link.kind !== "connected") return node.link.kind;
   if (node.drain !== undefined) return activeTasks > 0 ? "draining" : "drained";
-  return node.sickness === undefined ? "connected" : "unhealthy";
+  if (node.sickness !== undefined) return "unhealthy";
+  return node.quarantine === undefined ? "connected" : "quarantined";
 }
 
 /** What the node's state is due to, for people; undefined: the state says it all. */
 export const stateReason = (node: Node, state: NodeStateName): string | undefined =>
-  state === "unhealthy" ? node.sickness?.reason : undefined;
+  state === "unhealthy"
+    ? node.sickness?.reason
+    : state === "quarantined"
+      ? node.quarantine?.reason
+      : undefined;
 
 /** Whether new tasks may be placed there. */
 export const isSchedulable = (node: Node): boolean =>
@@ -80,7 +106,10 @@ export const isSchedulable = (node: Node): boolean =>
 
 /** Whether it takes new work: what is placed on it, or, for an agent of a cluster, what it takes. */
 export const isTaking = (node: Node): boolean =>
-  node.link.kind === "connected" && node.drain === undefined && node.sickness === undefined;
+  node.link.kind === "connected" &&
+  node.drain === undefined &&
+  node.sickness === undefined &&
+  (node.quarantine === undefined || node.quarantine.phase.kind === "open");
 
 /** When a node that is away is lost; undefined: it is waited for, however long. */
 export function lostAtMs({ link, clusterAgent }: Node, nodeLostAfterMs: number) {

@@ -93,6 +93,9 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
   if (refused("unhealthy")) {
     hints.push("mend the machines of unhealthy nodes; they take tasks again by themselves");
   }
+  if (refused("quarantined")) {
+    hints.push("look why jobs fail on quarantined nodes; busbar nodes undrain NAME uses one again");
+  }
   if (refused("disconnected") || refused("lost")) {
     hints.push("bring back nodes that are disconnected or lost");
   }

@@ -4,6 +4,7 @@ import { isSchedulable } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
+import { Suspicions } from "../state/suspicions.ts";
 import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
 import { noWork, type PlannerWork } from "./planner-work.ts";
 import { Pool } from "./pool.ts";
@@ -36,6 +37,7 @@ export class Fleet {
   /** How often a node was given a task, since the server started. */
   turn = 0;
   readonly work: PlannerWork = noWork();
+  readonly suspicions = new Suspicions();
 
   /** What all nodes that take tasks have together. */
   get capacity(): Resources {
@@ -58,6 +60,7 @@ export class Fleet {
   /** The node's row changed: it may take tasks or no longer, be larger, have other labels. */
   nodeChanged(record: NodeRecord, before: Resources | undefined): void {
     this.nodeRemoved(record, before);
+    this.suspicions.nodeChanged(record);
     const keys = nodePlaceKeys(record.node);
     this.#keysByNode.set(record, keys);
     for (const key of keys) this.#nodesByKey.add(key, record);

@@ -315,6 +315,7 @@ export class State {
       this.queue.order.touch(group);
       if (node !== undefined) {
         node.release(before, takes);
+        this.fleet.suspicions.left(node.node, before, after);
         this.clusters.loads.released(node.node.cluster, takes);
         this.fleet.usageChanged(node, true);
       }
@@ -390,6 +391,7 @@ export class State {
     this.#forgetPossible();
     this.clusters.loads.nodeChanged(record.node, undefined, record.used);
     this.disconnected.delete(record);
+    this.fleet.suspicions.nodeRemoved(record);
     this.nodes.delete(id);
     this.nodesByName.changed();
   }

@@ -207,6 +207,9 @@ export const Node = object(
     drainReason: optional(text("Why it is drained")),
     sickness: optional(text("Why its agent cannot start processes")),
     sickAtMs: optional(timeMs("Unhealthy since")),
+    quarantine: optional(text("Why it gets one task at a time, or none")),
+    quarantinedAtMs: optional(timeMs("Quarantined since")),
+    probeAtMs: optional(timeMs("When a quarantined node gets a task again")),
     agentVersion: text("Version of its agent"),
     address: optional(text("Where its agent is, or was last, without the port")),
     isClusterAgent: optional(

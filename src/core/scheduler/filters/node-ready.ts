@@ -2,7 +2,7 @@ import { isSchedulable, nodeStateName, stateReason } from "../../model/node.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";
 
-/** Rejects nodes that take no tasks now: disconnected, lost, draining or unhealthy. */
+/** Rejects nodes that take no tasks now: disconnected, lost, draining, unhealthy or quarantined. */
 export const nodeReady: Filter = {
   name: "node-ready",
   check(_request, { node, tasks }) {

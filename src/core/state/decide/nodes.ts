@@ -12,6 +12,7 @@ import type { State } from "../state.ts";
 import { failForGood, isActiveTask, loseAttempt } from "./end-attempt.ts";
 import { changeFacts } from "./facts.ts";
 import { sicknessOf } from "./health.ts";
+import { released } from "./quarantine.ts";
 
 /** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
 export function connectNode(state: State, hello: NodeHello): Decision<Answers["connect-node"]> {
@@ -100,6 +101,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   agentVersion: visible(hello.agentVersion, limits.nameLengthMax),
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
   ...sicknessOf(hello.sickness, known, hello.nowMs),
+  ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
 });
@@ -164,9 +166,12 @@ export function drainNode(
   state: State,
   { nodeId, drain: given }: CommandOf<"drain-node">,
 ): Decision<undefined> {
-  const { node } = requireNode(state, nodeId);
+  const { node: before } = requireNode(state, nodeId);
+  // Whoever wants it used again has looked at it.
+  const node = given === undefined ? released(before) : before;
   const drain = given && { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
   if (
+    node.quarantine === before.quarantine &&
     (drain === undefined) === (node.drain === undefined) &&
     drain?.reason === node.drain?.reason
   ) {

@@ -42,7 +42,13 @@ export function placeTask(
   }
   const takes = takesNow(spec, target.node);
   const isOwn = takes === undefined || takes === spec.needs;
-  return [{ table: "task", row: isOwn ? row : { ...row, takes } }];
+  const task = { table: "task", row: isOwn ? row : { ...row, takes } } as const;
+  const { node } = target.node;
+  if (node.quarantine === undefined) return [task];
+  const { jobId, attempt } = row;
+  const phase = { kind: "trial", jobId, index, attempt } as const;
+  const quarantine = { ...node.quarantine, phase };
+  return [task, { table: "node", row: { ...node, quarantine } }];
 }
 
 const toState = (target: Target, nowMs: number): Task["state"] =>

@@ -11,6 +11,7 @@ import { withdrawn } from "./end-attempt.ts";
 import { withdrawForsaken } from "./forsaken.ts";
 import { failSilent, silentAtMs } from "./handed.ts";
 import { disconnected, loseNode } from "./nodes.ts";
+import { dueAtMs, tickQuarantines } from "./quarantine.ts";
 
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
 export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Decision<undefined> {
@@ -30,6 +31,11 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   for (const record of lost) changes.push(...loseNode(state, record, nowMs));
   changes.push(...withdrawForsaken(state, lost, expired, nowMs));
   changes.push(...failSilent(state, nowMs));
+  const gone = new Set(lost);
+  for (const change of tickQuarantines(state, nowMs)) {
+    const record = change.table === "node" && "row" in change && state.nodes.get(change.row.id);
+    if (record !== false && record !== undefined && !gone.has(record)) changes.push(change);
+  }
   const removal = new Removal(state, nowMs, new Set(expired.keys()));
   changes.push(...removal.removeEnded(settings));
   return { changes, answer: undefined };
@@ -40,6 +46,9 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   let next = state.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY;
   for (const { node } of state.disconnected) {
     next = Math.min(next, lostAtMs(node, settings.nodeLostAfterMs) ?? next);
+  }
+  for (const { node } of state.fleet.suspicions.quarantined) {
+    next = Math.min(next, (node.quarantine && dueAtMs(state, node.quarantine)) ?? next);
   }
   for (const task of state.handed.inOrder()) {
     next = Math.min(next, silentAtMs(task));
