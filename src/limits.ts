@@ -156,6 +156,7 @@ export const limits = {
   pathParameterCharsMax: 512, // of a URL
   errorMessageCharsMax: 1_000, // what is quoted in errors may be long
   connectionsMax: 25_000, // of one listener
+  listenBacklogMax: 16_384, // connections not accepted yet; the kernel allows net.core.somaxconn
   httpKeepAliveMs: 72_000, // for the next request on a connection; longer than proxies keep theirs
   headersReceiveMsMax: 10_000, // for the headers of an HTTP request to arrive
   requestReceiveMsMax: 60_000, // for a request to arrive completely

@@ -56,7 +56,7 @@ const bound = (
 ): Promise<void> =>
   new Promise((resolve, reject) => {
     listener.once("error", (error) => reject(toListenError(error, address, flag)));
-    listener.listen(at, () => {
+    listener.listen({ ...at, backlog: limits.listenBacklogMax }, () => {
       listener.removeAllListeners("error");
       // An accept that fails later (no more file descriptors) must not end the process.
       listener.on("error", () => undefined);

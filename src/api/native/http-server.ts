@@ -99,7 +99,7 @@ async function answer(
 const listen = (server: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog: limits.listenBacklogMax }, () => {
       server.off("error", reject);
       resolve();
     });
