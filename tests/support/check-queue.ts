@@ -68,7 +68,7 @@ function checkMissed({ fleet }: State, { request, candidates, ...asked }: Reques
   const { pool } = asked;
   return [...pool.nodes.all()]
     .filter((record) => takesNow({ request, ...asked }, record) !== undefined)
-    .filter((record) => !candidates.has(record) && !pool.freed.nodes.has(record))
+    .filter((record) => !candidates.has(record) && !pool.freed.has(record))
     .filter((record) => !fleet.isImproved(record))
     .map(({ node }) => `the class ${asked.key} does not know that ${node.id} has room for it`);
 }

@@ -1,4 +1,5 @@
 import { MultiMap } from "../../lib/multi-map.ts";
+import { SmallSet } from "../../lib/small-set.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
@@ -30,7 +31,7 @@ export class Fleet {
   readonly #nodesByKey = new MultiMap<string, NodeRecord>();
   readonly #keysByNode = new Map<NodeRecord, readonly string[]>();
   /** Nodes that got room since the planner last looked. */
-  readonly #improved = new Set<NodeRecord>();
+  readonly #improved = new SmallSet<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
   /** Another number whenever the capacity may have changed. */
   capacityVersion = 0;
@@ -119,14 +120,18 @@ export class Fleet {
   /** Lists nodes that got room in the pools where classes wait. Bounded; the rest stays for later. */
   offerImproved(checksMax: number, freed: (pool: Pool) => void): void {
     let checks = 0;
-    for (const record of this.#improved) {
-      if (checks >= checksMax) return;
-      this.#improved.delete(record);
-      for (const pool of this.#poolsByNode.get(record) ?? []) {
+    let offered = 0;
+    for (const record of this.#improved.items) {
+      if (checks >= checksMax) break;
+      offered++;
+      const pools = this.#poolsByNode.get(record);
+      if (pools === undefined) continue;
+      for (const pool of pools) {
         checks++;
         if (pool.gained(record)) freed(pool);
       }
     }
+    this.#improved.deleteFirst(offered);
   }
 
   poolFor(request: Request): Pool {

@@ -1,39 +1,47 @@
+import { SmallSet } from "../../lib/small-set.ts";
+import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import type { PlannerWork } from "./planner-work.ts";
 
 /** With more nodes than this, what they have free is added up only when a search was in vain. */
 const EXACT_MAX = 32;
 
-const NOTHING: readonly number[] = [];
-
 /**
  * The nodes of a pool that got free capacity since the planner last found nothing more to place.
  * Narrowed classes look at these nodes and at no others.
  */
 export class FreedNodes {
-  /** Replaced, not cleared: a set that lives long gets its next table among the old objects. */
-  #nodes = new Set<NodeRecord>();
+  readonly #nodes = new SmallSet<NodeRecord>();
   /** Another number whenever one of the nodes got more. */
   stamp = 0;
-  readonly #amountsOf: (record: NodeRecord) => readonly number[];
+  readonly #dimensions: readonly string[];
   readonly #work: PlannerWork;
   /** The most that one of them has free, by dimension; or more, when tasks were placed since. */
-  #most: readonly number[] = NOTHING;
+  readonly #most: number[];
   #isStale = false;
 
-  constructor(amountsOf: (record: NodeRecord) => readonly number[], work: PlannerWork) {
-    this.#amountsOf = amountsOf;
+  constructor(dimensions: readonly string[], work: PlannerWork) {
+    this.#dimensions = dimensions;
     this.#work = work;
+    this.#most = dimensions.map(() => 0);
   }
 
-  get nodes(): ReadonlySet<NodeRecord> {
-    return this.#nodes;
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  get nodes(): Iterable<NodeRecord> {
+    return this.#nodes.items;
+  }
+
+  has(record: NodeRecord): boolean {
+    return this.#nodes.has(record);
   }
 
   add(record: NodeRecord): void {
     this.#nodes.add(record);
     this.stamp++;
-    this.#include(record);
+    this.#include(record.free);
   }
 
   /** Less is free on the node than before, or it left the pool. */
@@ -43,7 +51,7 @@ export class FreedNodes {
     this.#isStale = true;
   }
 
-  /** No node has more than this free. */
+  /** No node has more than this free. Valid until the next change. */
   get most(): readonly number[] {
     if (this.#isStale && this.#nodes.size <= EXACT_MAX) this.tighten();
     return this.#most;
@@ -53,23 +61,24 @@ export class FreedNodes {
   tighten(): void {
     if (!this.#isStale) return;
     this.#isStale = false;
-    this.#most = NOTHING;
-    for (const record of this.#nodes) {
+    this.#most.fill(0);
+    for (const record of this.#nodes.items) {
       this.#work.nodesLookedAt++;
-      this.#include(record);
+      this.#include(record.free);
     }
   }
 
   clear(): void {
-    if (this.#nodes.size > 0) this.#nodes = new Set();
-    this.#most = NOTHING;
+    this.#nodes.clear();
+    this.#most.fill(0);
     this.#isStale = false;
   }
 
-  #include(record: NodeRecord): void {
-    const amounts = this.#amountsOf(record);
+  #include(free: Resources): void {
     const most = this.#most;
-    this.#most =
-      most === NOTHING ? amounts : amounts.map((amount, dim) => Math.max(amount, most[dim] ?? 0));
+    for (let dim = 0; dim < most.length; dim++) {
+      const amount = free[this.#dimensions[dim] ?? ""] ?? 0;
+      if (amount > (most[dim] ?? 0)) most[dim] = amount;
+    }
   }
 }

@@ -119,11 +119,15 @@ export class GroupOrder {
       this.#list(group, undefined);
       return;
     }
-    const standing = this.#standingOf(group);
-    const { share, pass, isLimited } = standing;
+    this.#fleet.work.groupsRanked++;
+    const { pass } = group;
+    const { weight, runningTasksMax } = group.group;
+    const share = dominantShare(group.used, this.#fleet.capacity) / weight;
+    const isLimited = runningTasksMax !== undefined && group.activeTasks >= runningTasksMax;
     const isSame =
       before?.share === share && before.pass === pass && before.isLimited === isLimited;
     if (!isSame) {
+      const standing = { group, share, pass, isLimited };
       const isForward = before === undefined || before.isLimited || goesBefore(standing, before);
       if (isForward) this.lowered++;
       group.standing = standing;
@@ -132,14 +136,6 @@ export class GroupOrder {
       else this.#limited.delete(group);
     } else if (isLimited) this.#limited.add(group);
     this.#list(group, isLimited || group.ready.size === 0 ? undefined : group.standing);
-  }
-
-  #standingOf(group: GroupRecord): Standing {
-    this.#fleet.work.groupsRanked++;
-    const { weight, runningTasksMax } = group.group;
-    const share = dominantShare(group.used, this.#fleet.capacity) / weight;
-    const isLimited = runningTasksMax !== undefined && group.activeTasks >= runningTasksMax;
-    return { group, share, pass: group.pass, isLimited };
   }
 
   #list(group: GroupRecord, standing: Standing | undefined): void {

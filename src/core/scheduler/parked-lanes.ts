@@ -1,4 +1,5 @@
 import { Heap } from "../../lib/heap.ts";
+import { SmallSet } from "../../lib/small-set.ts";
 import { goesBefore, type GroupOrder, type Standing } from "./group-order.ts";
 import { type Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import type { Pool } from "./pool.ts";
@@ -23,7 +24,7 @@ export class ParkedLanes {
   readonly #order: GroupOrder;
   /** Whether the lane stands where it belongs; otherwise it has been moved. */
   readonly #isCurrent: (lane: Lane) => boolean;
-  #pools = new Set<Pool>();
+  readonly #pools = new SmallSet<Pool>();
   #heap = new Heap(goesFirst);
   #lowered = -1;
 
@@ -37,7 +38,7 @@ export class ParkedLanes {
   }
 
   get pools(): Iterable<Pool> {
-    return this.#pools;
+    return this.#pools.items;
   }
 
   freed(pool: Pool): void {
@@ -46,16 +47,16 @@ export class ParkedLanes {
   }
 
   clear(): void {
-    if (this.#pools.size > 0) this.#pools = new Set();
+    this.#pools.clear();
     if (this.#heap.size > 0) this.#heap = new Heap(goesFirst);
     this.#lowered = -1;
   }
 
   /** The first lane of all. */
   first(): Lane | undefined {
-    if (this.#pools.size === 0) return undefined;
-    const [only] = this.#pools;
-    if (this.#pools.size === 1 && only !== undefined) return this.#firstOf(only)?.entry.lane;
+    const one = this.#pools.first;
+    if (one === undefined) return undefined;
+    if (this.#pools.size === 1) return this.#firstEntryOf(one)?.lane;
     let isNew = this.#lowered !== this.#order.lowered;
     if (isNew) this.#lookAtAll();
     for (;;) {
@@ -73,20 +74,24 @@ export class ParkedLanes {
   #lookAtAll(): void {
     this.#lowered = this.#order.lowered;
     this.#heap = new Heap(goesFirst);
-    for (const pool of this.#pools) {
+    for (const pool of this.#pools.items) {
       const first = this.#firstOf(pool);
       if (first !== undefined) this.#heap.push(first);
     }
   }
 
   #firstOf(pool: Pool): First | undefined {
+    const entry = this.#firstEntryOf(pool);
+    const standing = entry?.lane.group.standing;
+    return entry === undefined || standing === undefined ? undefined : { pool, entry, standing };
+  }
+
+  #firstEntryOf(pool: Pool): LaneEntry | undefined {
     for (;;) {
       if (!pool.mayHelp) return undefined;
       const { stamp, most } = pool.freed;
       const entry = pool.waiting.first(this.#order, most, stamp);
-      if (entry === undefined) return undefined;
-      const { standing } = entry.lane.group;
-      if (this.#isCurrent(entry.lane) && standing !== undefined) return { pool, entry, standing };
+      if (entry === undefined || this.#isCurrent(entry.lane)) return entry;
     }
   }
 }

@@ -216,7 +216,7 @@ function chooseNode(
 
 /** Whether few nodes are known to be the only ones that can fit. */
 const isNarrow = ({ pool, candidates }: RequestClass): boolean =>
-  candidates !== undefined && pool.freed.nodes.size <= CANDIDATES_KEPT_MAX;
+  candidates !== undefined && pool.freed.size <= CANDIDATES_KEPT_MAX;
 
 /** Of a narrowed class: offers the nodes with room while more are wanted; drops other candidates. */
 function offerFitting(

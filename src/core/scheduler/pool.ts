@@ -52,7 +52,7 @@ export class Pool {
     this.nodes = new NodeLevels(work);
     const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
     this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
-    this.freed = new FreedNodes(({ free }) => this.amountsOf(free), work);
+    this.freed = new FreedNodes(this.#dimensions, work);
     this.waiting = new WaitingLanes(({ amounts }) => amounts, work);
   }
 
@@ -148,6 +148,6 @@ export class Pool {
 
   /** Whether a freed node may still take a task of a class. */
   get mayHelp(): boolean {
-    return this.freed.nodes.size > 0 && this.#tried < this.narrowed.size;
+    return this.freed.size > 0 && this.#tried < this.narrowed.size;
   }
 }

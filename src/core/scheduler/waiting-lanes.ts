@@ -69,7 +69,12 @@ export class WaitingLanes {
   /** The first lane that requests at most `within` and whose class was not tried at `stamp`. */
   first(order: GroupOrder, within: readonly number[], stamp: number): LaneEntry | undefined {
     this.#sync(order);
-    return isWithin(this.#tree.least, within) ? this.#search(within, stamp) : undefined;
+    if (!isWithin(this.#tree.least, within)) return undefined;
+    const first = this.#tree.min?.lanes.min;
+    if (first === undefined) return undefined;
+    this.#work.classesAsked++;
+    const { amounts, triedAt } = first.lane.request;
+    return triedAt !== stamp && isWithin(amounts, within) ? first : this.#search(within, stamp);
   }
 
   #search(within: readonly number[], stamp: number): LaneEntry | undefined {
