@@ -70,6 +70,9 @@ export const limits = {
   chainExplainedMax: 100, // jobs that wait for each other
   classesExplainedMax: 300, // kinds of nodes whose graphs are compared with one request in words
   tasksExplainedMax: 50_000, // under way, of those whose end may let one request start
+  matchesPerSliceMax: 200, // of one request with graphs of nodes, before others have their turn
+  knownGraphRequestsMax: 256, // prepared last, that equal ones share
+  matchedRequestsMax: 16, // of one submission, matched with all graphs before it is decided
   changeChecksMax: 100_000, // of kinds of nodes, to find what would let one request start
   trialPlacementsMax: 1_000, // tasks that are tried at once
   trialsExplainedMax: 20, // jobs of one trial of which is told why they would wait

@@ -151,10 +151,7 @@ export class ControlLoop {
    * later slice has seen.
    */
   readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
-    if (this.#slices.length >= limits.listsAtOnceMax) {
-      const text = `${limits.listsAtOnceMax} lists are being read; try again later`;
-      return Promise.reject(new AppError("exhausted", text));
-    }
+    if (this.#slices.length >= limits.listsAtOnceMax) return Promise.reject(tooManySlices());
     return new Promise((resolve, reject) => {
       let first: Revision | undefined;
       const slice = (): void => {
@@ -166,6 +163,24 @@ export class ControlLoop {
         });
         if (isMore) this.#slices.push(slice);
         seen.then((revision) => (isMore ? undefined : resolve(revision)), reject);
+      };
+      if (this.#slices.length === 0) slice();
+      else this.#slices.push(slice);
+      this.#nextSlice();
+    });
+  }
+
+  /** The same without waiting for anything to become durable: for advice. */
+  peekSlices(look: (state: State) => boolean): Promise<void> {
+    if (this.#slices.length >= limits.listsAtOnceMax) return Promise.reject(tooManySlices());
+    return new Promise((resolve, reject) => {
+      const slice = (): void => {
+        try {
+          if (look(this.#state)) resolve();
+          else this.#slices.push(slice);
+        } catch (error) {
+          reject(AppError.from(error, "read"));
+        }
       };
       if (this.#slices.length === 0) slice();
       else this.#slices.push(slice);
@@ -397,3 +412,6 @@ export class ControlLoop {
 function* endedJobs({ jobs }: OpenBatch): Generator<JobId> {
   for (const [id, { progress }] of jobs) if (isJobEnded(progress)) yield id;
 }
+
+const tooManySlices = (): AppError =>
+  new AppError("exhausted", `${limits.listsAtOnceMax} lists are being read; try again later`);

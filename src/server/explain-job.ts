@@ -55,24 +55,42 @@ export function explainJob(
   return { ...base, ...places.view, ahead, summary: summaryOf(places, pending + waiting, waiting) };
 }
 
+/** The job whose places an explanation of this one looks at, if it looks at any. */
+export function queuedFor(state: State, record: JobRecord): JobRecord | undefined {
+  const isHeld = state.holds.get(record.job.id) !== undefined;
+  const first = isHeld ? firstOfChain(state, record) : record;
+  return first !== undefined && isQueued(first) ? first : undefined;
+}
+
+const isQueued = ({ progress: { counts } }: JobRecord): boolean =>
+  counts.pending + counts.waiting > 0;
+
+/** Of jobs that wait for each other, the one that waits for no other. */
+function firstOfChain(state: State, record: JobRecord): JobRecord | undefined {
+  let first = record;
+  for (let depth = 0; depth < limits.chainExplainedMax; depth++) {
+    const unmet = reasonsOf(state, first.job).find(({ met }) => !met);
+    const next = unmet && state.jobs.get(parseTaskId(unmet.jobId, "jobId").jobId);
+    if (next === undefined) return undefined;
+    first = next;
+    if (state.holds.get(first.job.id) === undefined) break;
+  }
+  return first;
+}
+
 /** What it waits for may itself wait: what helps the first of them helps all. */
 function changeForHeld(
   state: State,
   record: JobRecord,
   policy: ClusterPolicy,
 ): Pick<ExplanationView, "cheapestChange"> {
-  let first = record;
-  for (let depth = 0; depth < limits.chainExplainedMax; depth++) {
-    const unmet = reasonsOf(state, first.job).find(({ met }) => !met);
-    const next = unmet && state.jobs.get(parseTaskId(unmet.jobId, "jobId").jobId);
-    if (next === undefined) return {};
-    first = next;
-    if (state.holds.get(first.job.id) === undefined) break;
-  }
-  const { job, progress } = first;
+  const first = firstOfChain(state, record);
+  if (first === undefined) return {};
+  const { job } = first;
   const named = `job ${job.id} (${job.spec.name})`;
-  const isQueued = progress.counts.pending + progress.counts.waiting > 0;
-  const text = isQueued ? explainPlaces(state, job.spec, policy).view.cheapestChange : undefined;
+  const text = isQueued(first)
+    ? explainPlaces(state, job.spec, policy).view.cheapestChange
+    : undefined;
   return {
     cheapestChange:
       text === undefined || text.startsWith("none")

@@ -10,7 +10,8 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { describeTaken } from "./explain-taken.ts";
-import { explainJob } from "./explain-job.ts";
+import { explainJob, queuedFor } from "./explain-job.ts";
+import { matchInSlices } from "./match-in-slices.ts";
 import { JobList } from "./list-jobs.ts";
 import { TaskList } from "./list-tasks.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
@@ -89,7 +90,11 @@ export function createJobOperations({ loop, clock, policy }: OperationContext): 
       );
     },
 
-    explainJob: (id) => loop.read((state) => explainJob(state, requireJob(state, id), policy)),
+    async explainJob(id) {
+      const queued = loop.peek((state) => queuedFor(state, requireJob(state, id)));
+      if (queued !== undefined) await matchInSlices(loop, [queued.job.spec]);
+      return loop.read((state) => explainJob(state, requireJob(state, id), policy));
+    },
   };
 }
 

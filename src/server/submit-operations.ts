@@ -25,6 +25,7 @@ import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "./explain-job.ts";
+import { matchInSlices } from "./match-in-slices.ts";
 import { inSlices } from "./in-slices.ts";
 import type {
   JobspecInput,
@@ -47,6 +48,10 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     submissions: readonly Submission[],
     allowUnsatisfiable: boolean | undefined,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }> => {
+    await matchInSlices(
+      loop,
+      submissions.map(({ spec }) => spec),
+    );
     const state = loop.peek(all);
     const isAdvice = allowUnsatisfiable === true;
     await inSlices(learnPossible(state, submissions, { isAdvice }));
@@ -90,6 +95,10 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
             : await readJobspec(ask.jobspec, context);
         const nowMs = clock.nowMs();
         const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
+        await matchInSlices(
+          loop,
+          submissions.map(({ spec }) => spec),
+        );
         await inSlices(learnPossible(loop.peek(all), submissions));
         const run = () => tryInSlices(command, context);
         return ask.kind === "jobs" ? run() : byTask(submissions, run);

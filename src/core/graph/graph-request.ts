@@ -1,4 +1,5 @@
 import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 import type { Resources } from "../model/resources.ts";
 import { conversion } from "./amount.ts";
 import {
@@ -20,18 +21,25 @@ export interface GraphRequest {
 
 // Jobs that ask for the same thing share the object that says so.
 const prepared = new WeakMap<ResourceChoice, GraphRequest>();
+// Equal choices of jobs that came one by one share what graphs remember of their matches.
+const recent = new Map<string, GraphRequest>();
 
 /** Throws what is wrong with the choice, as part of `field`. */
 export function graphRequest(choice: ResourceChoice, field = "request"): GraphRequest {
   const known = prepared.get(choice);
   if (known !== undefined) return known;
   try {
-    const request = {
-      key: JSON.stringify(choice),
+    const key = JSON.stringify(choice);
+    const request = recent.get(key) ?? {
+      key,
       compiled: compileRequest(choice),
       alternatives: choice.map((trees) => compileRequest([trees])),
     };
     prepared.set(choice, request);
+    recent.delete(key);
+    recent.set(key, request);
+    const [oldest] = recent.keys();
+    if (recent.size > limits.knownGraphRequestsMax && oldest !== undefined) recent.delete(oldest);
     return request;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -2,7 +2,7 @@ import { limits } from "../../limits.ts";
 import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
 import { describeRequirement } from "../graph/requirement.ts";
 import { formatTaskId } from "../model/ids.ts";
-import { isSchedulable } from "../model/node.ts";
+import { isSchedulable, type Node } from "../model/node.ts";
 import { addInto, fits, formatAmount, type Resources } from "../model/resources.ts";
 import type { State } from "../state/state.ts";
 import type { NodeRecord } from "../state/node-record.ts";
@@ -10,9 +10,10 @@ import type { ClusterPolicy } from "./choose-cluster.ts";
 import { hasGraphFor } from "./filters/graph-matches.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import { type NodeClass, NodeClasses } from "./node-classes.ts";
+import type { NodeGraph } from "./node-graphs.ts";
 import { pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "./request.ts";
-import { takesNow } from "./takes.ts";
+import { type Room, takesNow } from "./takes.ts";
 
 /** One thing that, changed alone, would let a task start at once. */
 export interface SingleChange {
@@ -34,8 +35,9 @@ export function cheapestChange(
   const asked = requestOf(request);
   const trials = new Trials(state, policy, nodes);
   const startsNow = (other: Request): boolean => trials.startsNow(other);
+  const ends = taskEnd(state, asked, nodes);
   const all = [
-    ...taskEnds(state, asked, nodes),
+    ...(ends.change === undefined ? [] : [ends.change]),
     ...nodesBack(asked, nodes),
     ...clustersSay(state, request, policy, nodes),
     ...lessOfAmounts(asked, nodes),
@@ -46,9 +48,17 @@ export function cheapestChange(
     (best, each) => (best === undefined || each.cost < best.cost ? each : best),
     undefined,
   );
-  if (best === undefined || best.cost === 0 || !trials.isOver) return best;
-  return { ...best, text: `${best.text} (there are too many kinds of nodes to try every change)` };
+  if (best?.cost === 0) return best;
+  const limited = [
+    ...(trials.isOver ? ["there are too many kinds of nodes to try every change"] : []),
+    ...(ends.isLimited ? [`of tasks under way the ends of ${TASKS_MAX} were tried`] : []),
+  ];
+  if (limited.length === 0) return best;
+  const text = best?.text ?? "none was found";
+  return { cost: Number.POSITIVE_INFINITY, ...best, text: `${text} (${limited.join("; ")})` };
 }
+
+const TASKS_MAX = limits.tasksExplainedMax;
 
 /** Whether other requests would start now. Bounded: no more is tried once enough was looked at. */
 class Trials {
@@ -56,6 +66,7 @@ class Trials {
   readonly #policy: ClusterPolicy;
   readonly #nodes: NodeClasses;
   #left: number = limits.changeChecksMax;
+  #isOver = false;
 
   constructor(state: State, policy: ClusterPolicy, nodes: NodeClasses) {
     this.#state = state;
@@ -63,13 +74,18 @@ class Trials {
     this.#nodes = nodes;
   }
 
+  /** Whether a change was not tried. */
   get isOver(): boolean {
-    return this.#left <= 0;
+    return this.#isOver;
   }
 
   startsNow(request: Request): boolean {
-    if (this.isOver) return false;
-    this.#left -= this.#nodes.all.length * (request.request === undefined ? 1 : GRAPH_CHECK_COST);
+    const cost = this.#nodes.all.length * (request.request === undefined ? 1 : GRAPH_CHECK_COST);
+    if (this.#isOver || cost > this.#left) {
+      this.#isOver = true;
+      return false;
+    }
+    this.#left -= cost;
     this.#nodes.judged += this.#nodes.all.length;
     if (this.#nodes.all.some(({ record }) => isReadyFor(request, record))) return true;
     const answers = pullingAnswers(this.#state, request, this.#policy, NO_NODES);
@@ -96,8 +112,29 @@ const isReadyFor = (request: Request, record: NodeRecord): boolean =>
 const couldTake = (request: Request, record: NodeRecord): boolean =>
   whereMatches.check(request, record).kind === "yes" && hasGraphFor(request, record);
 
-/** A task whose end gives room. */
-function* taskEnds(state: State, request: Request, nodes: NodeClasses): Iterable<SingleChange> {
+/** A node with more free than it has. Its graph is made only when a request asks for it. */
+class Emptier implements Room {
+  readonly node: Node;
+  readonly free: Resources;
+  readonly #record: NodeRecord;
+
+  constructor(record: NodeRecord, free: Resources) {
+    this.node = record.node;
+    this.free = free;
+    this.#record = record;
+  }
+
+  get graph(): NodeGraph {
+    return this.#record.graph;
+  }
+}
+
+/** A task whose end gives room; whether there are too many to try them all. */
+function taskEnd(
+  state: State,
+  request: Request,
+  nodes: NodeClasses,
+): { readonly change?: SingleChange; readonly isLimited: boolean } {
   const hopeful = new Map<NodeClass, Set<Resources>>();
   for (const each of nodes.all) {
     const { record } = each;
@@ -110,22 +147,24 @@ function* taskEnds(state: State, request: Request, nodes: NodeClasses): Iterable
     const useless = hopeful.get(nodes.classes[at] as NodeClass);
     if (useless === undefined) continue;
     for (const task of record.tasks) {
-      if (++looked > limits.tasksExplainedMax) return;
+      if (++looked > TASKS_MAX) return { isLimited: true };
       const job = state.jobs.get(task.jobId)?.job;
       if (job === undefined) continue;
       const held = task.takes ?? job.spec.needs;
       if (useless.has(held)) continue;
       const free = { ...record.free };
       addInto(free, held);
-      if (takesNow(request, { node: record.node, graph: record.graph, free }) === undefined) {
+      const { node } = record;
+      if (takesNow(request, new Emptier(record, free)) === undefined) {
         useless.add(held);
         continue;
       }
       const id = formatTaskId(task.jobId, task.index, job.spec.array !== undefined);
-      yield { text: `none: it starts when task ${id} on node ${record.node.id} ends`, cost: 0 };
-      return;
+      const text = `none: it starts when task ${id} on node ${node.id} ends`;
+      return { change: { text, cost: 0 }, isLimited: false };
     }
   }
+  return { isLimited: false };
 }
 
 /** A node that has room and takes no tasks. */

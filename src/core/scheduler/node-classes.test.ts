@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { cheapestChange as slowChange } from "../../../tests/support/slow-explain/cheapest-change.ts";
 import { outlook as slowOutlook } from "../../../tests/support/slow-explain/explain.ts";
@@ -9,11 +9,13 @@ import {
 } from "../../../tests/support/slow-explain/places.ts";
 import { World } from "../../../tests/support/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
+import { limits } from "../../limits.ts";
 import { nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { cheapestChange } from "./cheapest-change.ts";
 import { outlook } from "./explain.ts";
-import { NodeClasses } from "./node-classes.ts";
+import { matchGraphs, NodeClasses } from "./node-classes.ts";
+import { NodeGraphs } from "./node-graphs.ts";
 import { clusterAnswers, isPossible } from "./places.ts";
 import { createPolicy } from "./policy.ts";
 import { cores, register, submit, tell } from "./testing/worlds.ts";
@@ -182,6 +184,47 @@ describe("the cost of an explanation", () => {
     );
     cheapestChange(world.state, spec, policy, classes);
     expect(classes.judged).toBeLessThanOrEqual(3 * 3_000);
+  });
+
+  test("of amounts makes no graph of a node", () => {
+    const made = vi.spyOn(NodeGraphs.prototype, "of");
+    const world = aFleet(30);
+    judgedFor(world, { resources: { cpu: 100 } });
+    judgedFor(world, { resources: { cpu: 4 } });
+    expect(made).not.toHaveBeenCalled();
+    judgedFor(world, { request: cores(1) });
+    expect(made).toHaveBeenCalledTimes(30);
+    made.mockRestore();
+  });
+
+  test("is paid in slices before it: graphs of nodes are made and matched one slice at a time", () => {
+    const nodes = 5 * limits.matchesPerSliceMax;
+    const { state } = aFleet(nodes);
+    const spec = aSpec({ request: cores(100) });
+    const made = vi.spyOn(NodeGraphs.prototype, "of");
+    const slices = matchGraphs(state.nodes, cores(100));
+    for (let slice = 1; slice <= 5; slice++) {
+      expect(slices.next().done).toBe(false);
+      expect(made).toHaveBeenCalledTimes(slice * limits.matchesPerSliceMax);
+    }
+    expect(slices.next().done).toBe(true);
+    outlook(spec, new NodeClasses(state.nodes.values(), spec));
+    expect(made).toHaveBeenCalledTimes(nodes);
+    made.mockRestore();
+  });
+
+  test("says when there are more tasks than it tries the ends of", () => {
+    const world = new World();
+    const tasks = limits.tasksExplainedMax + 1;
+    const capacity = { cpu: (tasks + 9) * 1_000 };
+    world.do({ kind: "connect-node", ...aHello("n", { capacity, session: 1 }) });
+    submit(world, { array: `1-${tasks}` });
+    expect(world.plan().length).toBe(tasks);
+    const change = cheapestChange(world.state, aSpec({ resources: { cpu: tasks } }), policy);
+    expect(change?.text).toContain("ask for 9 cpu instead of");
+    expect(change?.text).toContain("(of tasks under way the ends of 50000 were tried)");
+    const few = cheapestChange(world.state, aSpec({ resources: { cpu: 10 } }), policy);
+    expect(few?.text).toMatch(/^none: it starts when task 1.1 on node n ends$/);
   });
 
   test("an agent that comes back changes nothing of what is possible", () => {

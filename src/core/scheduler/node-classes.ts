@@ -1,6 +1,8 @@
 import { limits } from "../../limits.ts";
+import { graphRequest } from "../graph/graph-request.ts";
 import { matchWork } from "../graph/match-work.ts";
-import type { ClusterId } from "../model/ids.ts";
+import type { ResourceChoice } from "../graph/request.ts";
+import type { ClusterId, NodeId } from "../model/ids.ts";
 import { nodeStateName, stateReason } from "../model/node.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { filters } from "./filters/all.ts";
@@ -67,6 +69,31 @@ export class NodeClasses {
       this.#verdicts.set(request, verdicts);
     }
     return verdicts;
+  }
+}
+
+/**
+ * Matches the request with the graphs of all nodes, and yields between slices. Matches do not depend
+ * on what runs, and graphs remember them: the explanation that follows, which must see all nodes at
+ * one moment, only looks them up.
+ */
+export function* matchGraphs(
+  nodes: ReadonlyMap<NodeId, NodeRecord>,
+  request: ResourceChoice,
+): Generator<undefined, void> {
+  const asked = graphRequest(request);
+  const refusing = new Set<NodeGraph>();
+  let matched = 0;
+  let firstStep = matchWork.steps;
+  for (const { graph } of nodes.values()) {
+    if (graph.waysFor(asked).length === 0 && refusing.size < limits.classesExplainedMax) {
+      graph.refusals(asked);
+      refusing.add(graph);
+    }
+    const isFull = matchWork.steps - firstStep >= limits.stepsPerSliceMax;
+    if (!isFull && ++matched % limits.matchesPerSliceMax !== 0) continue;
+    yield;
+    firstStep = matchWork.steps;
   }
 }
 

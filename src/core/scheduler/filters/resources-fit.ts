@@ -25,10 +25,10 @@ export const resourcesFit: Filter = {
 };
 
 /** What must be free: of several ways the first that is preferred. */
-function leastOn({ needs, request }: Request, { node, graph }: NodeRecord): Resources | undefined {
+function leastOn({ needs, request }: Request, record: NodeRecord): Resources | undefined {
   if (request === undefined) return needs;
-  const [way] = graph.waysFor(graphRequest(request));
-  return way === undefined ? undefined : (way.takes ?? node.capacity);
+  const [way] = record.graph.waysFor(graphRequest(request));
+  return way === undefined ? undefined : (way.takes ?? record.node.capacity);
 }
 
 function compare(name: string, needs: Resources, there: Resources, word: "has" | "free"): string {
