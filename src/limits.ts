@@ -72,6 +72,8 @@ export const limits = {
   tasksExplainedMax: 50_000, // under way, of those whose end may let one request start
   matchesPerSliceMax: 200, // of one request with graphs of nodes, before others have their turn
   knownGraphRequestsMax: 256, // prepared last, that equal ones share
+  poolsPerPlaceMax: 16, // of requests that differ, for one cluster, label or all nodes; more share one
+  graphMatchesKnownMax: 250_000, // of graphs of nodes with requests, about 200 bytes each
   matchedRequestsMax: 16, // of one submission, matched with all graphs before it is decided
   changeChecksMax: 100_000, // of kinds of nodes, to find what would let one request start
   trialPlacementsMax: 1_000, // tasks that are tried at once

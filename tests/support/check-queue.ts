@@ -2,7 +2,6 @@ import { isSchedulable } from "../../src/core/model/node.ts";
 import { addInto, dominantShare } from "../../src/core/model/resources.ts";
 import type { Pool } from "../../src/core/scheduler/pool.ts";
 import type { RequestClass } from "../../src/core/scheduler/request.ts";
-import { takesNow } from "../../src/core/scheduler/takes.ts";
 import type { State } from "../../src/core/state/state.ts";
 
 /** Pools without classes that the fleet may retain. */
@@ -67,7 +66,7 @@ function checkMissed({ fleet }: State, { request, candidates, ...asked }: Reques
   if (candidates === undefined || request !== undefined) return [];
   const { pool } = asked;
   return [...pool.nodes.all()]
-    .filter((record) => takesNow({ request, ...asked }, record) !== undefined)
+    .filter((record) => pool.nodes.fits({ request, ...asked }, record))
     .filter((record) => !candidates.has(record) && !pool.freed.has(record))
     .filter((record) => !fleet.isImproved(record))
     .map(({ node }) => `the class ${asked.key} does not know that ${node.id} has room for it`);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { World } from "../../../tests/support/world.ts";
+import { limits } from "../../limits.ts";
 import { groupId, jobId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job-spec.ts";
 import { isActive, type Task } from "../model/task.ts";
@@ -201,6 +202,41 @@ describe("jobs that are submitted one by one", () => {
     const world = fleetOf(2_000);
     oneByOne(world, () => ({ request }));
     expect(oneByOne(world, () => ({ request })).nodesLookedAt).toBeLessThanOrEqual(3 * 32);
+  });
+});
+
+describe("requests of graphs that all differ", () => {
+  const NODES = 100;
+  const part = { unit: undefined, isSlot: false, isExclusive: false, label: undefined };
+  const cores = (count: number) => [[{ ...part, type: "core", count, requires: [], with: [] }]];
+
+  /** More than any node has. */
+  function greedy(requests: number): { world: World; perRequest: PlannerWork } {
+    const world = new World();
+    for (let at = 0; at < NODES; at++) join(world, `n${at}`);
+    const perRequest = workOf(world, requests, (at) => submit(world, { request: cores(9 + at) }));
+    world.plan();
+    return { world, perRequest };
+  }
+
+  const members = ({ state }: World): number =>
+    [...state.fleet.pools].reduce((sum, pool) => sum + pool.nodes.size, 0);
+
+  test("take memory for a bounded number of them, whatever is asked for", () => {
+    const { world, perRequest } = greedy(2_000);
+    expect(world.state.queue.classCount).toBe(2_000);
+    expect(world.state.fleet.poolCount).toBeLessThanOrEqual(limits.poolsPerPlaceMax + 1);
+    expect(members(world)).toBeLessThanOrEqual((limits.poolsPerPlaceMax + 1) * NODES);
+    // Filling the pools that there are, and no look at any node for the others.
+    expect(perRequest.nodesLookedAt * 2_000).toBe((limits.poolsPerPlaceMax + 1) * NODES);
+  });
+
+  test("a node that joins is asked about by as many pools, and takes their tasks", () => {
+    const { world } = greedy(300);
+    const joined = workOf(world, 1, () => join(world, "big", { capacity: { cpu: 60_000_000 } }));
+    expect(joined.poolsAsked).toBeLessThanOrEqual(limits.poolsPerPlaceMax + 1);
+    expect(world.plan().length).toBe(300);
+    expect(world.state.fleet.poolCount).toBeLessThanOrEqual(8); // that are retained
   });
 });
 

@@ -1,5 +1,6 @@
 import { MultiMap } from "../../lib/multi-map.ts";
 import { SmallSet } from "../../lib/small-set.ts";
+import { limits } from "../../limits.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { isSchedulable } from "../model/node.ts";
 import type { Resources } from "../model/resources.ts";
@@ -33,6 +34,8 @@ export class Fleet {
   /** Nodes that got room since the planner last looked. */
   readonly #improved = new SmallSet<NodeRecord>();
   readonly #capacity: Record<string, number> = {};
+  /** Pools of requests that differ, for one place: the same node, label, rare resource or cluster. */
+  poolsPerPlaceMax: number = limits.poolsPerPlaceMax;
   /** Another number whenever the capacity may have changed. */
   capacityVersion = 0;
   /** How often a node was given a task, since the server started. */
@@ -135,17 +138,39 @@ export class Fleet {
   }
 
   poolFor(request: Request): Pool {
-    const key = poolKey(request);
-    let pool = this.#pools.get(key);
-    if (pool === undefined) {
-      pool = new Pool(key, request, this.work);
-      this.#pools.set(key, pool);
-      this.#poolsByKey.add(poolPlaceKey(request), pool);
-      this.#fill(pool);
-    }
+    const pool = this.#pools.get(poolKey(request)) ?? this.#newPool(request);
     this.#idlePools.delete(pool);
     pool.classes++;
     return pool;
+  }
+
+  /**
+   * A pool of its own for the request while there are few for its place. Each takes memory and time
+   * for every node of the place, so that more requests share one with all nodes of the place, and
+   * compare themselves with the nodes that they try.
+   */
+  #newPool(request: Request): Pool {
+    const place = poolPlaceKey(request);
+    const shared = `all of ${place}`;
+    const known = this.#pools.get(shared);
+    const others = this.#poolsByKey.get(place).size - (known === undefined ? 0 : 1);
+    const hasRoom = others < this.poolsPerPlaceMax || this.#dropIdle(place);
+    if (!hasRoom && known !== undefined) return known;
+    const pool = new Pool(hasRoom ? poolKey(request) : shared, request, this.work, !hasRoom);
+    this.#pools.set(pool.key, pool);
+    this.#poolsByKey.add(place, pool);
+    this.#fill(pool);
+    return pool;
+  }
+
+  /** Drops a pool of the place that no class uses. */
+  #dropIdle(place: string): boolean {
+    for (const pool of this.#idlePools) {
+      if (pool.isShared || poolPlaceKey(pool.asked) !== place) continue;
+      this.#dropPool(pool);
+      return true;
+    }
+    return false;
   }
 
   #fill(pool: Pool): void {

@@ -216,7 +216,17 @@ const world = fc.array(
   { minLength: 5, maxLength: 60 },
 );
 
-test("what is placed next, and where, is what a search through everything finds", () => {
+for (const [name, poolsPerPlaceMax] of [
+  ["", limits.poolsPerPlaceMax],
+  [", also where all requests share pools", 0],
+  [", also where some requests share pools", 2],
+] as const) {
+  test(`what is placed next, and where, is what a search through everything finds${name}`, () => {
+    checkOrder(poolsPerPlaceMax);
+  });
+}
+
+function checkOrder(poolsPerPlaceMax: number): void {
   const policy = createPolicy({ policy: "spread" }, () => 0);
   const bounds = { candidatesMax: limits.candidatesPerPlacementMax, wakeChecksMax: 1_000 };
   const property = fc.property(world, (steps) => {
@@ -226,6 +236,7 @@ test("what is placed next, and where, is what a search through everything finds"
       run(it, { do: "join", cpus: 3, cluster, zone, gpu: 0 });
     }
     for (const { step: one, placements, later } of steps) {
+      it.state.fleet.poolsPerPlaceMax = poolsPerPlaceMax;
       run(it, one);
       if (one.do === "restart") passes = new Passes();
       if (later) it.nowMs += 60_000;
@@ -248,4 +259,4 @@ test("what is placed next, and where, is what a search through everything finds"
     }
   });
   fc.assert(property, { numRuns: 300 });
-});
+}

@@ -27,10 +27,14 @@ export interface Way {
 export class NodeGraph {
   readonly #layout: Layout;
   readonly #graph: Graph;
-  readonly #ways = new WeakMap<GraphRequest, readonly Way[]>();
-  readonly #refusals = new WeakMap<GraphRequest, readonly string[]>();
+  readonly #memory: MatchMemory;
+  #generation: number;
+  #ways = new WeakMap<GraphRequest, readonly Way[]>();
+  #refusals = new WeakMap<GraphRequest, readonly string[]>();
 
-  constructor(facts: NodeFacts) {
+  constructor(facts: NodeFacts, memory = new MatchMemory()) {
+    this.#memory = memory;
+    this.#generation = memory.generation;
     const machine = { ...facts, name: "node" };
     this.#graph = clusterGraph("cluster", [machine]);
     const subsystems = subsystemsOf("cluster", [machine], this.#graph);
@@ -39,8 +43,10 @@ export class NodeGraph {
 
   /** By preference; alternatives that it could never meet are left out. */
   waysFor(request: GraphRequest): readonly Way[] {
+    this.#forgetOld();
     let ways = this.#ways.get(request);
     if (ways === undefined) {
+      this.#memory.add();
       ways = request.alternatives.flatMap((each, alternative): Way[] => {
         const { allocation } = allocate(this.#layout, each);
         if (allocation === undefined) return [];
@@ -53,12 +59,34 @@ export class NodeGraph {
 
   /** Why no alternative can ever be met, in the order of preference. */
   refusals(request: GraphRequest): readonly string[] {
+    this.#forgetOld();
     let refusals = this.#refusals.get(request);
     if (refusals === undefined) {
+      this.#memory.add();
       const all = explainRefusal(this.#layout, request.compiled).map(({ text }) => text);
       this.#refusals.set(request, (refusals = [...new Set(all)]));
     }
     return refusals;
+  }
+
+  /** When all graphs together remember too much, each forgets what it has. */
+  #forgetOld(): void {
+    if (this.#generation === this.#memory.generation) return;
+    this.#generation = this.#memory.generation;
+    this.#ways = new WeakMap();
+    this.#refusals = new WeakMap();
+  }
+}
+
+/** Bounds the matches that graphs of nodes remember together: requests and graphs may all differ. */
+class MatchMemory {
+  generation = 0;
+  #count = 0;
+
+  add(): void {
+    if (++this.#count <= limits.graphMatchesKnownMax) return;
+    this.#count = 1;
+    this.generation++;
   }
 }
 
@@ -82,6 +110,7 @@ function takenBy({ kinds, kindOf, endOf }: Graph, { picks }: Allocation): Resour
 export class NodeGraphs {
   readonly #factsOf: (node: Node) => NodeFacts;
   readonly #byFacts = new Map<string, NodeGraph>();
+  readonly #memory = new MatchMemory();
   /** What was declared of a node is put together anew each time. */
   readonly #pool = new FactsPool();
   /** Equal lists of software are the same list. */
@@ -99,7 +128,7 @@ export class NodeGraphs {
     if (graph === undefined) {
       // Machines come and go and change: what is still in use is made again.
       if (this.#byFacts.size >= 2 * limits.nodesMax) this.#byFacts.clear();
-      this.#byFacts.set(key, (graph = new NodeGraph(facts)));
+      this.#byFacts.set(key, (graph = new NodeGraph(facts, this.#memory)));
     }
     return graph;
   }

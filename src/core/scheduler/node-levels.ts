@@ -1,6 +1,7 @@
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { Best } from "./choice.ts";
+import { whereMatches } from "./filters/where-matches.ts";
 import { NodeOrder } from "./node-order.ts";
 import type { PlannerWork } from "./planner-work.ts";
 import type { Request } from "./request.ts";
@@ -24,14 +25,17 @@ const NOBODY: ReadonlySet<NodeRecord> = new Set();
 /** Nodes by how much cpu they have free. */
 export class NodeLevels {
   readonly #work: PlannerWork;
+  readonly #isMixed: boolean;
   /** Made when a node first comes to the level: there are many small pools. */
   readonly #nodes: (Set<NodeRecord> | undefined)[] = [];
   readonly #levels = new Map<NodeRecord, number>();
   /** Made for the policy that asks for one. */
   readonly #orders: NodeOrder[] = [];
 
-  constructor(work: PlannerWork) {
+  /** `isMixed`: it also holds nodes that the `where` of a request does not allow. */
+  constructor(work: PlannerWork, isMixed: boolean) {
     this.#work = work;
+    this.#isMixed = isMixed;
   }
 
   get size(): number {
@@ -66,6 +70,7 @@ export class NodeLevels {
   /** Whether the node has room; counted as a look at it. */
   fits(request: Request, record: NodeRecord): boolean {
     this.#work.nodesLookedAt++;
+    if (this.#isMixed && whereMatches.check(request, record).kind !== "yes") return false;
     return takesNow(request, record) !== undefined;
   }
 

@@ -6,7 +6,6 @@ import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
 import type { Choice } from "./choice.ts";
-import { takesNow } from "./takes.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Lane } from "./lane.ts";
 import type { NodeLevels } from "./node-levels.ts";
@@ -182,7 +181,7 @@ function compareByCluster(
 ): ReadonlyMap<ClusterId, NodeRecord> {
   const best = new Map<ClusterId, Choice>();
   const offersMax = offersMaxOf(policy, candidatesMax);
-  offerFitting(request, fleet, (record) => {
+  offerFitting(request, (record) => {
     const { cluster } = record.node;
     const known = best.get(cluster) ?? choiceFor(policy, request, fleet);
     if (known.offered === 0) best.set(cluster, known);
@@ -207,7 +206,7 @@ function chooseNode(
   if (!isNarrow(request)) return searchPool(request, policy, candidatesMax, fleet);
   const offersMax = offersMaxOf(policy, candidatesMax);
   const choice = choiceFor(policy, request, fleet);
-  offerFitting(request, fleet, (record) => {
+  offerFitting(request, (record) => {
     choice.offer(record);
     return choice.offered < offersMax;
   });
@@ -219,15 +218,10 @@ const isNarrow = ({ pool, candidates }: RequestClass): boolean =>
   candidates !== undefined && pool.freed.size <= CANDIDATES_KEPT_MAX;
 
 /** Of a narrowed class: offers the nodes with room while more are wanted; drops other candidates. */
-function offerFitting(
-  request: RequestClass,
-  fleet: Fleet,
-  offer: (record: NodeRecord) => boolean,
-): void {
+function offerFitting(request: RequestClass, offer: (record: NodeRecord) => boolean): void {
   const { pool, candidates } = request;
   for (const record of candidates ?? []) {
-    fleet.work.nodesLookedAt++;
-    if (!pool.nodes.has(record) || takesNow(request, record) === undefined) {
+    if (!pool.nodes.has(record) || !pool.nodes.fits(request, record)) {
       candidates?.delete(record);
     } else if (!offer(record)) return;
   }

@@ -6,6 +6,7 @@ import { hasGraphFor } from "./filters/graph-matches.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import { FreedNodes } from "./freed-nodes.ts";
 import { NodeLevels } from "./node-levels.ts";
+import { nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
 import type { PlannerWork } from "./planner-work.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { rareNames } from "./request.ts";
@@ -25,6 +26,8 @@ interface ClusterNodes {
 export class Pool {
   readonly key: string;
   readonly asked: Request;
+  /** It holds all nodes of a place, for classes that ask for different ones of them. */
+  readonly isShared: boolean;
   classes = 0;
   readonly nodes: NodeLevels;
   /** Classes that look at no more nodes than their candidates and those that were freed. */
@@ -42,14 +45,15 @@ export class Pool {
   /** The resources by which requests and free capacity are compared before anything else. */
   readonly #dimensions: readonly string[];
 
-  constructor(key: string, request: Request, work: PlannerWork) {
+  constructor(key: string, request: Request, work: PlannerWork, isShared: boolean) {
     this.key = key;
     this.asked = request;
-    this.#rare = request.request === undefined ? rareNames(request.needs) : [];
-    // What is asked of a graph may come to less on one node than on another.
-    this.#dimensions = request.request === undefined ? ["cpu", "memory", ...this.#rare] : [];
+    this.isShared = isShared;
+    const isOfGraphs = request.request !== undefined && !isShared;
+    this.#rare = request.request !== undefined || isShared ? [] : rareNames(request.needs);
+    this.#dimensions = isOfGraphs ? [] : ["cpu", "memory", ...this.#rare];
     this.#work = work;
-    this.nodes = new NodeLevels(work);
+    this.nodes = new NodeLevels(work, isShared);
     const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
     this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
     this.freed = new FreedNodes(this.#dimensions, work);
@@ -58,9 +62,15 @@ export class Pool {
 
   allows(record: NodeRecord): boolean {
     const { capacity } = record.node;
+    if (this.isShared) return nodePlaceKeys(record.node).includes(poolPlaceKey(this.asked));
     if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
     if (whereMatches.check(this.asked, record).kind !== "yes") return false;
     return hasGraphFor(this.asked, record);
+  }
+
+  /** What a task takes at least. What is asked of a graph may come to less on one node than on another. */
+  leastOf({ needs, request }: Request): readonly number[] {
+    return request === undefined ? this.amountsOf(needs) : this.#dimensions.map(() => 0);
   }
 
   amountsOf(resources: Resources): readonly number[] {
@@ -94,14 +104,15 @@ export class Pool {
 
   /**
    * Of each cluster the best node with room. A placement changes one cluster, and only there is
-   * searched again. For pools of requests of graphs only: there all classes request the same.
+   * searched again, unless classes share the pool. For requests of graphs only: all classes of such a
+   * pool request the same.
    */
   *bestOfClusters(
     search: (levels: NodeLevels) => NodeRecord | undefined,
   ): Iterable<readonly [ClusterId, NodeRecord | undefined]> {
     for (const [cluster, nodes] of this.byCluster()) {
-      nodes.best ??= { record: search(nodes.levels) };
-      yield [cluster, nodes.best.record];
+      if (this.isShared) yield [cluster, search(nodes.levels)];
+      else yield [cluster, (nodes.best ??= { record: search(nodes.levels) }).record];
     }
   }
 
@@ -109,7 +120,7 @@ export class Pool {
     const { cluster } = record.node;
     let nodes = byCluster.get(cluster);
     if (nodes === undefined) {
-      nodes = { levels: new NodeLevels(this.#work), best: undefined };
+      nodes = { levels: new NodeLevels(this.#work, this.isShared), best: undefined };
       byCluster.set(cluster, nodes);
     }
     nodes.levels.put(record);

@@ -12,7 +12,6 @@ import { ParkedLanes } from "./parked-lanes.ts";
 import type { Pool } from "./pool.ts";
 import type { Request, RequestClass } from "./request.ts";
 import { isWaiting, looksAtClusters, requestKey, requestOf, selectOf } from "./request.ts";
-import { takesNow } from "./takes.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -159,7 +158,7 @@ export class Queue {
       key,
       number: ++this.#classNumber,
       pool,
-      amounts: pool.amountsOf(asked.needs),
+      amounts: pool.leastOf(asked),
       lanes: new Set(),
       parked: new Set(),
       candidates: undefined,
@@ -271,7 +270,7 @@ export class Queue {
       for (;;) {
         const found = pool.narrowed.first(within, (request) => {
           this.#fleet.work.classesAsked++;
-          return request.triedAt !== stamp && takesNow(request, record) !== undefined;
+          return request.triedAt !== stamp && pool.nodes.fits(request, record);
         });
         if (found === undefined) break;
         this.#widen(found);
