@@ -231,6 +231,22 @@ describe("requests of graphs that all differ", () => {
     expect(perRequest.nodesLookedAt * 2_000).toBe((limits.poolsPerPlaceMax + 1) * NODES);
   });
 
+  test("are compared with a freed node once each, and not searched for again and again", () => {
+    const perEnd = (requests: number): PlannerWork => {
+      const world = new World();
+      join(world, "a");
+      submit(world, { array: "0-999" });
+      const running = world.plan();
+      submit(world, ...times(requests, (at) => ({ request: cores(9 + at) })));
+      world.plan();
+      return workPerEnd(world, running);
+    };
+    const [few, many] = [perEnd(100), perEnd(1_000)];
+    expect(many.nodesLookedAt).toBeLessThanOrEqual(12 * few.nodesLookedAt);
+    expect(many.classesAsked).toBeLessThanOrEqual(12 * few.classesAsked);
+    expect(many.treeSteps).toBeLessThanOrEqual(12 * few.treeSteps);
+  });
+
   test("a node that joins is asked about by as many pools, and takes their tasks", () => {
     const { world } = greedy(300);
     const joined = workOf(world, 1, () => join(world, "big", { capacity: { cpu: 60_000_000 } }));

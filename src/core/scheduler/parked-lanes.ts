@@ -89,8 +89,7 @@ export class ParkedLanes {
   #firstEntryOf(pool: Pool): LaneEntry | undefined {
     for (;;) {
       if (!pool.mayHelp) return undefined;
-      const { stamp, most } = pool.freed;
-      const entry = pool.waiting.first(this.#order, most, stamp);
+      const entry = pool.waiting.first(this.#order, pool.freed.most, pool);
       if (entry === undefined || this.#isCurrent(entry.lane)) return entry;
     }
   }

@@ -12,6 +12,9 @@ import type { Request, RequestClass } from "./request.ts";
 import { rareNames } from "./request.ts";
 import { WaitingLanes } from "./waiting-lanes.ts";
 
+/** With more freed nodes than this, a class of graphs is tried by the planner only. */
+const TRIED_NODES_MAX = 32;
+
 /** The nodes of a pool that are in one cluster. */
 interface ClusterNodes {
   readonly levels: NodeLevels;
@@ -155,6 +158,19 @@ export class Pool {
     if (request.triedAt === this.freed.stamp) return;
     request.triedAt = this.freed.stamp;
     this.#tried++;
+  }
+
+  /**
+   * Whether a task of this narrowed class may fit on a freed node. What is asked of graphs cannot be
+   * compared by amounts: it is tried here, so that the search for a lane passes over it once.
+   */
+  mayFit(request: RequestClass): boolean {
+    if (request.triedAt === this.freed.stamp) return false;
+    if (request.request === undefined || this.freed.size > TRIED_NODES_MAX) return true;
+    if (request.clustersMayHelp || (request.candidates?.size ?? 1) > 0) return true;
+    for (const record of this.freed.nodes) if (this.nodes.fits(request, record)) return true;
+    this.triedInVain(request);
+    return false;
   }
 
   /** Whether a freed node may still take a task of a class. */

@@ -3,7 +3,11 @@ import type { GroupRecord } from "../state/group-record.ts";
 import { goesBefore, type GroupOrder, type Standing } from "./group-order.ts";
 import { type LaneEntry, laneGoesFirst } from "./lane.ts";
 import type { PlannerWork } from "./planner-work.ts";
+import type { Pool } from "./pool.ts";
 import type { RequestClass } from "./request.ts";
+
+/** What the freed nodes of the pool can do for a class. */
+type Freed = Pick<Pool, "mayFit" | "mayHelp">;
 
 /** The parked lanes of one group in one pool. */
 interface WaitingGroup {
@@ -66,25 +70,27 @@ export class WaitingLanes {
     lanes?.replace(before, after);
   }
 
-  /** The first lane that requests at most `within` and whose class was not tried at `stamp`. */
-  first(order: GroupOrder, within: readonly number[], stamp: number): LaneEntry | undefined {
+  /** The first lane that requests at most `within` and whose class may fit. */
+  first(order: GroupOrder, within: readonly number[], freed: Freed): LaneEntry | undefined {
     this.#sync(order);
     if (!isWithin(this.#tree.least, within)) return undefined;
     const first = this.#tree.min?.lanes.min;
     if (first === undefined) return undefined;
     this.#work.classesAsked++;
-    const { amounts, triedAt } = first.lane.request;
-    return triedAt !== stamp && isWithin(amounts, within) ? first : this.#search(within, stamp);
+    const { request } = first.lane;
+    if (isWithin(request.amounts, within) && freed.mayFit(request)) return first;
+    return freed.mayHelp ? this.#search(within, freed) : undefined;
   }
 
-  #search(within: readonly number[], stamp: number): LaneEntry | undefined {
+  #search(within: readonly number[], freed: Freed): LaneEntry | undefined {
     let found: LaneEntry | undefined;
     this.#tree.first(within, ({ lanes }) => {
-      found = lanes.first(within, ({ lane }) => {
+      lanes.first(within, (entry) => {
         this.#work.classesAsked++;
-        return lane.request.triedAt !== stamp;
+        if (freed.mayFit(entry.lane.request)) found = entry;
+        return found !== undefined || !freed.mayHelp;
       });
-      return found !== undefined;
+      return found !== undefined || !freed.mayHelp;
     });
     return found;
   }
