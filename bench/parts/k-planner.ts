@@ -12,105 +12,117 @@ const CPU_MS_MAX = 5_000;
 const CLUSTERS = 100;
 const MB = 1_000_000;
 
+const spec = (input: Partial<JobSpecInput>): JobSpec => toJobSpec({ command: ["true"], ...input });
+
+const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
+
+/** CPU of this thread since `before`, in milliseconds. */
+function cpuMs(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 /** CPU of this thread per task, in milliseconds. */
 function cpuPerTask(bench: Bench, step: (at: number) => void): { ms: number; tasks: number } {
   const before = process.cpuUsage();
-  const spentMs = (): number => {
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1_000;
-  };
   const steps = bench.count(STEPS);
   let tasks = 0;
-  while (tasks < steps && spentMs() < CPU_MS_MAX) step(tasks++);
+  while (tasks < steps && cpuMs(before) < CPU_MS_MAX) step(tasks++);
   bench.worked(tasks);
-  return { ms: spentMs() / tasks, tasks };
+  return { ms: cpuMs(before) / tasks, tasks };
 }
 
-/** Rows by size; all but the first must take at most `times` as long as the first one. */
-function rows(
-  bench: Bench,
-  { sizes, unit, times }: { sizes: readonly number[]; unit: string; times: number },
-  measure: (size: number) => { ms: number; tasks: number },
-): readonly Measure[] {
-  let base: number | undefined;
-  return sizes.map((size) => {
-    bench.progress(`${size} ${unit}`);
-    const { ms, tasks } = measure(size);
-    const must = base === undefined ? {} : { must: atMost(times * base) };
-    base ??= ms;
-    return {
-      name: `${size.toLocaleString("en")} ${unit}`,
-      value: ms,
-      unit: "ms CPU",
-      ...must,
-      note: `${tasks} tasks`,
-    };
-  });
+/** A world of so many of something, and what happens in it again and again. */
+interface Rows {
+  readonly id: string;
+  readonly what: string;
+  /** All but the first must take at most `times` as long as the first one. */
+  readonly sizes: readonly number[];
+  readonly unit: string;
+  readonly times?: number;
+  readonly world: (core: Core, size: number) => (at: number) => void;
 }
 
-const spec = (input: Partial<JobSpecInput>): JobSpec => toJobSpec({ command: ["true"], ...input });
+const rows = ({ id, what, sizes, unit, times: most = 2, world }: Rows): Case => ({
+  id,
+  what: `the planner alone: ${what}`,
+  async run(bench) {
+    let base: number | undefined;
+    return sizes.map((size): Measure => {
+      bench.progress(`${size} ${unit}`);
+      const { ms, tasks } = cpuPerTask(bench, world(new Core("spread"), size));
+      const must = base === undefined ? {} : { must: atMost(most * base) };
+      base ??= ms;
+      const name = `${size.toLocaleString("en")} ${unit}`;
+      return { name, value: ms, unit: "ms CPU", ...must, note: `${tasks} tasks` };
+    });
+  },
+});
 
 /** Enough for all steps, of each of so many. */
 const backlog = (count: number): string => `0-${Math.ceil((4 * STEPS) / count) + 10}`;
 
-/** One task ends, and what can be placed then is. */
-function endAndPlace(core: Core, running: Task[]): void {
-  const ended = running.shift();
-  if (ended !== undefined) core.end(ended);
-  running.push(...core.place());
+/** Again and again one task ends, and what can be placed then is. */
+function endAndPlace(core: Core): () => void {
+  const running = core.place();
+  return () => {
+    const ended = running.shift();
+    if (ended !== undefined) core.end(ended);
+    running.push(...core.place());
+  };
 }
 
-export const groups: Case = {
+/** One full node of 8 cpus with a backlog of these. */
+function oneFullNode(core: Core, specs: readonly JobSpec[]): () => void {
+  core.connect(0, { cluster: "c", cpus: 8 });
+  core.submit(specs);
+  return endAndPlace(core);
+}
+
+function connectAll(core: Core, nodes: number, clusters: number): void {
+  for (let at = 0; at < nodes; at++) core.connect(at, { cluster: `c${at % clusters}`, cpus: 8 });
+}
+
+export const groups = rows({
   id: "k.groups",
-  what: "the planner alone: one full node of 8 cpus, every group with a backlog of one class",
-  async run(bench) {
-    const sizes = [10, 1, 300, 1_000, 3_000, 10_000];
-    return rows(bench, { sizes, unit: "groups", times: 2 }, (count) => {
-      const core = new Core("spread");
-      core.connect(0, { cluster: "c", cpus: 8 });
-      core.submit(
-        Array.from({ length: count }, (_, at) => spec({ group: `g${at}`, array: backlog(count) })),
-      );
-      const running = core.place();
-      return cpuPerTask(bench, () => endAndPlace(core, running));
-    });
-  },
-};
+  what: "one full node of 8 cpus, every group with a backlog of one class",
+  sizes: [10, 1, 300, 1_000, 3_000, 10_000],
+  unit: "groups",
+  world: (core, count) =>
+    oneFullNode(
+      core,
+      times(count, (at) => spec({ group: `g${at}`, array: backlog(count) })),
+    ),
+});
 
-export const classes: Case = {
+export const classes = rows({
   id: "k.classes",
-  what: "the planner alone: one full node of 8 cpus, classes that all fit what one task leaves",
-  async run(bench) {
-    const sizes = [1, 100, 1_000, 4_000];
-    return rows(bench, { sizes, unit: "classes", times: 2 }, (count) => {
-      const core = new Core("spread");
-      core.connect(0, { cluster: "c", cpus: 8 });
-      core.submit(
-        Array.from({ length: count }, (_, at) =>
-          spec({ resources: { cpu: 1, memory: 1_000 + at }, array: backlog(count) }),
-        ),
-      );
-      const running = core.place();
-      return cpuPerTask(bench, () => endAndPlace(core, running));
-    });
-  },
-};
+  what: "one full node of 8 cpus, classes that all fit what one task leaves",
+  sizes: [1, 100, 1_000, 4_000],
+  unit: "classes",
+  world: (core, count) =>
+    oneFullNode(
+      core,
+      times(count, (at) =>
+        spec({ resources: { cpu: 1, memory: 1_000 + at }, array: backlog(count) }),
+      ),
+    ),
+});
 
-export const pinned: Case = {
+export const pinned = rows({
   id: "k.pinned",
-  what: "the planner alone: one job after the other, each pinned to a node, submitted to ended",
-  async run(bench) {
-    const sizes = [100, 1_000, 10_000];
-    return rows(bench, { sizes, unit: "nodes", times: 2 }, (count) => {
-      const core = new Core("spread");
-      for (let at = 0; at < count; at++) core.connect(at, { cluster: "c", cpus: 8 });
-      return cpuPerTask(bench, (at) => {
-        core.submit([spec({ placement: { node: `n${(at * 7_919) % count}` } })]);
-        for (const task of core.place()) core.end(task);
-      });
-    });
+  what: "one job after the other, each pinned to a node, submitted to ended",
+  sizes: [100, 1_000, 10_000],
+  unit: "nodes",
+  world: (core, count) => {
+    connectAll(core, count, 1);
+    return (at) => {
+      core.submit([spec({ placement: { node: `n${(at * 7_919) % count}` } })]);
+      for (const task of core.place()) core.end(task);
+    };
   },
-};
+});
 
 const cores = (count: number): JobSpecInput["request"] => [
   [
@@ -127,44 +139,51 @@ const cores = (count: number): JobSpecInput["request"] => [
   ],
 ];
 
-export const graphClusters: Case = {
+export const graphClusters = rows({
   id: "k.graph-clusters",
-  what: `the planner alone: jobs by a request of graphs over ${CLUSTERS} managed clusters`,
-  async run(bench) {
-    const sizes = [300, 1_000, 3_000];
-    return rows(bench, { sizes, unit: "nodes", times: 2 }, (count) => {
-      const core = new Core("spread");
-      for (let at = 0; at < count; at++) {
-        core.connect(at, { cluster: `c${at % CLUSTERS}`, cpus: 8 });
-      }
-      core.submit([spec({ request: cores(1), array: "0-99999" })]);
-      const running = core.place();
-      return cpuPerTask(bench, () => endAndPlace(core, running));
-    });
+  what: `jobs by a request of graphs over ${CLUSTERS} managed clusters`,
+  sizes: [300, 1_000, 3_000],
+  unit: "nodes",
+  world: (core, count) => {
+    connectAll(core, count, CLUSTERS);
+    core.submit([spec({ request: cores(1), array: "0-99999" })]);
+    return endAndPlace(core);
   },
-};
+});
 
-export const graphClustersIdle: Case = {
+export const graphClustersIdle = rows({
   id: "k.graph-clusters-idle",
-  what: `the same with nodes that are idle: each job is submitted, placed and ended`,
-  async run(bench) {
-    const sizes = [300, 1_000, 3_000];
-    return rows(bench, { sizes, unit: "nodes", times: 2 }, (count) => {
-      const core = new Core("spread");
-      for (let at = 0; at < count; at++) {
-        core.connect(at, { cluster: `c${at % CLUSTERS}`, cpus: 8 });
-      }
-      const request = cores(1);
-      const running: Task[] = [];
-      return cpuPerTask(bench, () => {
-        core.submit([spec({ request })]);
-        running.push(...core.place());
-        const ended = running.length > count ? running.shift() : undefined;
-        if (ended !== undefined) core.end(ended);
-      });
-    });
+  what: "the same with nodes that are idle: each job is submitted, placed and ended",
+  sizes: [300, 1_000, 3_000],
+  unit: "nodes",
+  world: (core, count) => {
+    connectAll(core, count, CLUSTERS);
+    const request = cores(1);
+    const running: Task[] = [];
+    return () => {
+      core.submit([spec({ request })]);
+      running.push(...core.place());
+      const ended = running.length > count ? running.shift() : undefined;
+      if (ended !== undefined) core.end(ended);
+    };
   },
-};
+});
+
+export const graphRequests = rows({
+  id: "k.graph-requests",
+  what: "1,000 full nodes, so many requests of graphs that differ and fit nowhere; one task ends",
+  sizes: [1, 16, 100, 1_000],
+  unit: "requests",
+  times: 20,
+  world: (core, count) => {
+    connectAll(core, 1_000, 1);
+    core.submit([spec({ array: "0-99999" })]);
+    const step = endAndPlace(core);
+    core.submit(times(count, (at) => spec({ request: cores(9 + at) })));
+    core.place();
+    return step;
+  },
+});
 
 export const limitedGroups: Case = {
   id: "k.limited-groups",
@@ -173,25 +192,25 @@ export const limitedGroups: Case = {
     const core = new Core("spread");
     core.connect(0, { cluster: "c", cpus: 1_004 });
     for (let at = 0; at < 1_000; at++) core.limitGroup(`g${at}`, 1);
-    core.submit(Array.from({ length: 1_000 }, (_, at) => spec({ group: `g${at}`, array: "0-99" })));
+    core.submit(times(1_000, (at) => spec({ group: `g${at}`, array: "0-99" })));
     core.place();
     core.submit([spec({ group: "working", array: "0-99999" })]);
-    const running = core.place();
+    const step = endAndPlace(core);
     setFlagsFromString("--expose-gc");
     const gc = runInNewContext("gc") as () => void;
     gc();
     const before = process.memoryUsage().heapUsed;
     const tasks = bench.count(15_000);
     const from = process.cpuUsage();
-    for (let at = 0; at < tasks; at++) endAndPlace(core, running);
-    const { user, system } = process.cpuUsage(from);
+    for (let at = 0; at < tasks; at++) step();
+    const perTask = cpuMs(from) / tasks;
     gc();
     bench.worked(tasks);
     const grown = (process.memoryUsage().heapUsed - before) / MB;
     core.place(); // which is thereby still in memory
     return [
       { name: "memory for 15,000 tasks", value: grown, unit: "MB", must: atMost(30) },
-      { name: "per task", value: (user + system) / 1_000 / tasks, unit: "ms CPU" },
+      { name: "per task", value: perTask, unit: "ms CPU" },
     ];
   },
 };
