@@ -20,6 +20,7 @@ import type { Store } from "../ports/store.ts";
 import { Folder } from "./folder.ts";
 import { LoopMetrics } from "./loop-metrics.ts";
 import { type Commit, GRAPH_TABLES, type OpenBatch, openBatch, toWrites } from "./open-batch.ts";
+import { SliceTurns } from "./slice-turns.ts";
 
 interface Waiting {
   readonly command: Command;
@@ -60,9 +61,8 @@ export class ControlLoop {
   /** On their way to the disk, oldest first: the store begins the next without waiting for us. */
   readonly #flushing: OpenBatch[] = [];
   #scheduled = false;
-  /** Lists that are not complete, in the order of their turns. */
-  readonly #slices: (() => void)[] = [];
-  #isSlicing = false;
+  /** Of lists that are not complete. */
+  readonly #turns: SliceTurns;
   #broken: AppError | undefined = undefined;
   #stopping = false;
   #isStopped = false;
@@ -73,6 +73,7 @@ export class ControlLoop {
     this.#options = options;
     this.#state = options.state;
     this.#folder = new Folder(options.state.jobs, options.clock);
+    this.#turns = new SliceTurns((run) => options.soon(run));
     this.#durable = toRevision(options.store.revision());
     this.#open = openBatch(toRevision(this.#durable + 1));
   }
@@ -151,51 +152,25 @@ export class ControlLoop {
    * later slice has seen.
    */
   readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
-    if (this.#slices.length >= limits.listsAtOnceMax) return Promise.reject(tooManySlices());
-    return new Promise((resolve, reject) => {
-      let first: Revision | undefined;
-      const slice = (): void => {
-        let isMore = false;
-        const seen = this.read((state, revision) => {
-          first ??= revision;
-          isMore = !look(state, revision);
-          return first;
-        });
-        if (isMore) this.#slices.push(slice);
-        seen.then((revision) => (isMore ? undefined : resolve(revision)), reject);
-      };
-      if (this.#slices.length === 0) slice();
-      else this.#slices.push(slice);
-      this.#nextSlice();
+    let first: Revision | undefined;
+    return this.#turns.run((resolve, reject) => {
+      let isMore = false;
+      const seen = this.read((state, revision) => {
+        first ??= revision;
+        isMore = !look(state, revision);
+        return first;
+      });
+      seen.then((revision) => (isMore ? undefined : resolve(revision)), reject);
+      return isMore;
     });
   }
 
   /** The same without waiting for anything to become durable: for advice. */
   peekSlices(look: (state: State) => boolean): Promise<void> {
-    if (this.#slices.length >= limits.listsAtOnceMax) return Promise.reject(tooManySlices());
-    return new Promise((resolve, reject) => {
-      const slice = (): void => {
-        try {
-          if (look(this.#state)) resolve();
-          else this.#slices.push(slice);
-        } catch (error) {
-          reject(AppError.from(error, "read"));
-        }
-      };
-      if (this.#slices.length === 0) slice();
-      else this.#slices.push(slice);
-      this.#nextSlice();
-    });
-  }
-
-  /** One slice in each turn, whoever it is for. */
-  #nextSlice(): void {
-    if (this.#isSlicing || this.#slices.length === 0) return;
-    this.#isSlicing = true;
-    this.#options.soon(() => {
-      this.#isSlicing = false;
-      this.#slices.shift()?.();
-      this.#nextSlice();
+    return this.#turns.run<void>((resolve) => {
+      const isMore = !look(this.#state);
+      if (!isMore) resolve();
+      return isMore;
     });
   }
 
@@ -412,6 +387,3 @@ export class ControlLoop {
 function* endedJobs({ jobs }: OpenBatch): Generator<JobId> {
   for (const [id, { progress }] of jobs) if (isJobEnded(progress)) yield id;
 }
-
-const tooManySlices = (): AppError =>
-  new AppError("exhausted", `${limits.listsAtOnceMax} lists are being read; try again later`);
