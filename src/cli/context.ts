@@ -1,3 +1,4 @@
+import type { Recovery, Restored } from "../core/model/recovery.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 
 /** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
@@ -138,38 +139,6 @@ export interface Listening {
   readonly rainbowSecretFile?: string;
   /** Whoever can reach it may run commands. */
   readonly isInsecure?: true;
-}
-
-/** What is there of a data directory, and what is lost. */
-export interface Recovery {
-  readonly directory: string;
-  /** Undefined when nothing is wrong. */
-  readonly wrong: string | undefined;
-  readonly problems: readonly string[];
-  readonly source: string;
-  readonly revision: number;
-  readonly rows: number;
-  readonly lostRevisions: { readonly from: number; readonly to: number } | undefined;
-  readonly lostJobs: { readonly from: number; readonly to: number } | undefined;
-  readonly damagedRows: number;
-  readonly orphanTasks: number;
-  readonly keptIn: string | undefined;
-  readonly goesOnAfter: GoesOnAfter;
-}
-
-/** What the next job and the next revision are larger than. */
-export interface GoesOnAfter {
-  readonly lastId: number;
-  readonly revision: number;
-}
-
-export interface Restored {
-  readonly directory: string;
-  readonly revision: number;
-  readonly rows: number;
-  readonly goesOnAfter: GoesOnAfter;
-  /** Whether it is known what was given out after the backup. */
-  readonly isExact: boolean;
 }
 
 /** A backup that was written and read back. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Recovery } from "./context.ts";
+import type { Recovery } from "../core/model/recovery.ts";
 import { notEmpty } from "./flags.ts";
 import type { Answer, Shell } from "./session.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Restored } from "./context.ts";
+import type { Restored } from "../core/model/recovery.ts";
 import { notEmpty } from "./flags.ts";
 import type { Answer, Shell } from "./session.ts";
 

@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { decodeRow, jobIdOfKey } from "../../core/state/codec.ts";
+import type { LastGiven } from "../../core/model/recovery.ts";
 import { createRowLoader } from "../../core/state/row-loader.ts";
 import { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -12,12 +13,6 @@ import { readVersion } from "./migrations.ts";
 import type { RecordState } from "./record-slot.ts";
 import { sumChecksums } from "./row-checksum.ts";
 import { type Salvage, salvageRows } from "./salvage.ts";
-
-/** Where a new database goes on: beyond all that may have been given out. */
-export interface Beyond {
-  readonly revision: number;
-  readonly lastId: number;
-}
 
 export interface Rebuilt extends Salvage {
   readonly record: RecordState;
@@ -34,7 +29,7 @@ export interface Rebuilt extends Salvage {
 export function rebuildDatabase(
   source: DatabaseSync,
   target: string,
-  beyond: (found: Totals, knownId: number) => Beyond,
+  beyond: (found: Totals, knownId: number) => LastGiven,
 ): Rebuilt {
   writeFileSync(target, createImage(target), { mode: 0o600 });
   const db = new DatabaseSync(target);

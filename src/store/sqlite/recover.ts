@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import type { LastGiven, Recovery } from "../../core/model/recovery.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { checkRecord, refusal } from "./check-record.ts";
@@ -11,28 +12,8 @@ import { bootId, readRecord, writeNewRecord, type ReadRecord } from "./durable-r
 import { isBusy, readError } from "./failures.ts";
 import { checksumFirstPage } from "./first-page.ts";
 import type { Totals } from "./meta.ts";
-import { type Beyond, rebuildDatabase, type Rebuilt } from "./rebuild.ts";
+import { rebuildDatabase, type Rebuilt } from "./rebuild.ts";
 import { salvageRows } from "./salvage.ts";
-
-/** What is there of a data directory, and what is lost. */
-export interface Recovery {
-  readonly directory: string;
-  /** Undefined when nothing is wrong: there is nothing to accept then. */
-  readonly wrong: string | undefined;
-  readonly problems: readonly string[];
-  readonly source: "database and log" | "database alone";
-  readonly revision: number; // up to which all is there
-  readonly rows: number;
-  readonly lostRevisions: { readonly from: number; readonly to: number } | undefined;
-  /** Ids that were given out and of whose jobs nothing is known. */
-  readonly lostJobs: { readonly from: number; readonly to: number } | undefined;
-  readonly damagedRows: number;
-  readonly orphanTasks: number;
-  /** Where the old files are, once the loss was accepted. */
-  readonly keptIn: string | undefined;
-  /** What the next job and the next revision are larger than. */
-  readonly goesOnAfter: Beyond;
-}
 
 export interface RecoverOptions {
   readonly directory: string;
@@ -136,7 +117,7 @@ function work(db: DatabaseSync, options: Work): Recovery {
 }
 
 /** Without a record nobody knows how much was given out: far enough, then. */
-export function beyond(record: ReadRecord, found: Totals, knownId: number): Beyond {
+export function beyond(record: ReadRecord, found: Totals, knownId: number): LastGiven {
   if (record.kind !== "read") {
     return {
       revision: found.revision + limits.unknownRevisionsMax,

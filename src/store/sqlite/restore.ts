@@ -1,3 +1,4 @@
+import type { Restored } from "../../core/model/recovery.ts";
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -8,18 +9,9 @@ import { checkProgram } from "./database.ts";
 import { readRecord, type ReadRecord, writeNewRecord } from "./durable-record.ts";
 import { damaged, readError } from "./failures.ts";
 import { migrations, readVersion } from "./migrations.ts";
-import { type Beyond, rebuildDatabase } from "./rebuild.ts";
+import { rebuildDatabase } from "./rebuild.ts";
 import { beyond } from "./recover.ts";
 import { type Salvage, salvageRows } from "./salvage.ts";
-
-export interface Restored {
-  readonly directory: string;
-  readonly revision: number; // of the backup
-  readonly rows: number;
-  readonly goesOnAfter: Beyond;
-  /** Whether it is known what was given out after the backup. */
-  readonly isExact: boolean;
-}
 
 export interface RestoreOptions {
   readonly file: string;
