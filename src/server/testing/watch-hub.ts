@@ -1,0 +1,101 @@
+import { aSpec } from "../../../tests/support/builders.ts";
+import { JSON_LINES, parseLines } from "../../../tests/support/read-watch.ts";
+import { jobId, revision } from "../../core/model/ids.ts";
+import type { Job } from "../../core/model/job.ts";
+import { freshProgress } from "../../core/state/progress.ts";
+import type { AppError } from "../../lib/errors.ts";
+import type { Commit, JobSnapshot } from "../open-batch.ts";
+import type { WatchQuery } from "../operations.ts";
+import type { WatchEventView } from "../views.ts";
+import { toWatchFilter, toWatchRevision } from "../watch-filter.ts";
+import { WatchHub } from "../watch-hub.ts";
+
+export const aJob = (id = 1, group = "default"): Job => ({
+  id: jobId(id),
+  spec: aSpec({ group }),
+  submittedAtMs: 0,
+  submittedBy: "",
+  idempotencyKey: undefined,
+  closed: undefined,
+  waitsFor: undefined,
+});
+
+export const submitted = (job: Job): JobSnapshot => ({
+  job,
+  progress: freshProgress(1),
+  only: undefined,
+});
+
+export const aCommit = (at: number, jobs: readonly Job[] = [aJob()]): Commit => ({
+  revision: revision(at),
+  changes: jobs.map((row) => ({ table: "job", row })),
+  jobs: new Map(jobs.map((job) => [job.id, submitted(job)])),
+  loads: new Map(),
+  removedFrom: new Map(),
+});
+
+export const jobs = (count: number): Job[] =>
+  Array.from({ length: count }, (_, at) => aJob(at + 1));
+
+/** A hub whose slices run when the test says so. */
+export function aHub(at = 0, jobOf: (id: number) => Job | undefined = (id) => aJob(id)) {
+  const waiting: (() => void)[] = [];
+  const hub = new WatchHub(revision(at), {
+    source: { jobOf, clusterOf: () => "local" },
+    soon: (run) => waiting.push(run),
+  });
+  const slice = (): boolean => {
+    const run = waiting.shift();
+    run?.();
+    return run !== undefined;
+  };
+  const settle = (): number => {
+    let slices = 0;
+    while (slice()) if (slices++ > 100_000) throw new Error("it never settles");
+    return slices;
+  };
+  return { hub, slice, settle };
+}
+
+/** `isRead` false: the network takes nothing until `take` is called. */
+export function aReader(isRead = true) {
+  const events: WatchEventView[] = [];
+  const untaken: (() => void)[] = [];
+  const ends: AppError[] = [];
+  const cuts: true[] = [];
+  return {
+    events,
+    ends,
+    cuts,
+    take: () => untaken.splice(0).forEach((taken) => taken()),
+    revisions: () => events.map((event) => event.revision),
+    kinds: () => events.map((event) => event.kind),
+    sink: {
+      send(parts: readonly Buffer[], taken: () => void) {
+        events.push(...parseLines(parts));
+        if (isRead) taken();
+        else untaken.push(taken);
+      },
+      end: (error: AppError) => void ends.push(error),
+      cut: () => void cuts.push(true),
+    },
+  };
+}
+
+export const here = { connection: {}, address: undefined };
+
+export function watch(
+  hub: WatchHub,
+  query: WatchQuery = {},
+  reader = aReader(),
+  caller: object = here,
+) {
+  const open = hub.open({
+    after: toWatchRevision(query.afterRevision),
+    filter: toWatchFilter(query),
+    format: JSON_LINES,
+    sink: reader.sink,
+    caller: caller as typeof here,
+  });
+  return { ...reader, ...open };
+}
