@@ -338,6 +338,8 @@ function describeChange(change: Change): string[] {
       const drained = drain === undefined ? "" : ", draining";
       return [`node ${id} ${link.kind}${drained}${sick ?? ""}${describeQuarantine(quarantine)}`];
     }
+    case "leftover":
+      return [`rows of job ${change.row.id} go later`];
     case "group":
       return [`group ${change.row.id} weight ${change.row.weight}`];
     case "facts": {

@@ -76,7 +76,13 @@ export class Durable {
       if (move?.table === "task") tasks.push(move);
     }
     this.revision = revision;
-    if (writes.some(({ key }) => /^(?:job|task|node|group)\//.test(key)))
+    // Rows of tasks go with their job, which watchers see, or after it, which they do not.
+    if (
+      writes.some(
+        ({ key, value }) =>
+          /^(?:job|node|group)\//.test(key) || (value !== undefined && key.startsWith("task/")),
+      )
+    )
       this.visible.push(revision);
     const touched = new Set(writes.map(({ key }) => key));
     return { revision, jobs, tasks, touched, statusesBefore, nodesBefore };

@@ -94,6 +94,7 @@ export class Server {
         nodeLostAfterMs: NODE_LOST_AFTER_MS,
         finishedTasksMax: this.#options.finishedTasksMax,
         finishedAgeMsMax: 3_600_000,
+        removedRowsMax: 2, // so that most arrays go in several batches
       },
       soon: (run) => void clock.after(random.int(0, 1), run),
       onBroken: (error) => this.#broke(life, error),

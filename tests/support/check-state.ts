@@ -253,6 +253,11 @@ function graphDigest({ clusters: { graphs } }: State, id: ClusterId): unknown {
   };
 }
 
+function leftoversOf({ leftovers }: State): unknown {
+  const next = leftovers.next(Number.MAX_SAFE_INTEGER);
+  return next && { ...next, indexes: next.indexes.toSorted((a, b) => a - b) };
+}
+
 /** All that must be equal in two states that hold the same rows. */
 export const digest = (state: State): unknown => ({
   jobs: readJobs(state).map(({ job, progress, rows }) => ({
@@ -276,6 +281,7 @@ export const digest = (state: State): unknown => ({
     graph: state.clusters.graphs.has(cluster.id) ? graphDigest(state, cluster.id) : undefined,
   })),
   credentials: state.credentials.inOrder,
+  leftovers: leftoversOf(state),
   facts: [...state.facts].sort(([a], [b]) => (a < b ? -1 : 1)),
   totals: state.totals,
   counter: state.counter,

@@ -12,7 +12,7 @@ import type { Task } from "../model/task.ts";
  * One row written or removed. Changes are the only way state moves: the same list is stored,
  * applied in memory, and sent to watchers and agents, so the four cannot disagree.
  *
- * config: group, job, counter, credential. desired: task (a task row holds its assignment: node, attempt and
+ * config: group, job, leftover, counter, credential. desired: task (a task row holds its assignment: node, attempt and
  * their state). inventory: cluster, graph, subsystem, declared, status (all of clusters), node, facts (what a
  * node's agent says its machine has; those of one that says nothing follow from its capacity:
  * `State.factsOf`).
@@ -23,6 +23,14 @@ export type Change =
   | { readonly table: "job"; readonly row: Job }
   /** Takes the rows of its tasks with it: those at `indexes`. */
   | { readonly table: "job"; readonly removed: JobId; readonly indexes: readonly number[] }
+  /** Rows of the job's tasks stay when it is removed, and go in later batches. */
+  | { readonly table: "leftover"; readonly row: { readonly id: JobId } }
+  | {
+      readonly table: "leftover";
+      readonly removed: JobId;
+      readonly indexes: readonly number[];
+      readonly isLast: boolean;
+    }
   | { readonly table: "task"; readonly row: Task }
   | { readonly table: "cluster"; readonly row: Cluster }
   | { readonly table: "cluster"; readonly removed: ClusterId }

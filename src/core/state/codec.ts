@@ -10,7 +10,7 @@ import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import { type Credential, credentialKey } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
-import type { ClusterId, JobId } from "../model/ids.ts";
+import type { ClusterId, JobId, TaskRef } from "../model/ids.ts";
 import { clusterId, jobId, nodeId } from "../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../model/job.ts";
 import { SharedSpec } from "../model/job.ts";
@@ -25,6 +25,7 @@ import type { Change, Counter } from "./change.ts";
 
 // Numbers in keys have a fixed width, so that rows come back in their order.
 const jobKey = (id: number): string => `job/${String(id).padStart(10, "0")}`;
+const leftoverKey = (id: number): string => `leftover/${String(id).padStart(10, "0")}`;
 const taskKey = (id: number, index: number): string =>
   `task/${String(id).padStart(10, "0")}/${String(index).padStart(9, "0")}`;
 
@@ -43,6 +44,13 @@ export function encodeChange(
         for (const index of change.indexes) write(taskKey(change.removed, index), undefined);
       } else {
         write(jobKey(change.row.id), encodeJob(change.row));
+      }
+      return;
+    case "leftover":
+      if ("row" in change) write(leftoverKey(change.row.id), JSON.stringify(change.row));
+      else {
+        for (const index of change.indexes) write(taskKey(change.removed, index), undefined);
+        if (change.isLast) write(leftoverKey(change.removed), undefined);
       }
       return;
     case "task":
@@ -88,6 +96,12 @@ export function encodeChange(
 export const jobIdOfKey = (key: string): JobId | undefined =>
   key.startsWith("job/") ? jobId(Number(key.slice("job/".length))) : undefined;
 
+/** The job and the index in a task's key; undefined for other keys. */
+export function taskOfKey(key: string): TaskRef | undefined {
+  const [table, id, index] = key.split("/");
+  return table === "task" ? { jobId: jobId(Number(id)), index: Number(index) } : undefined;
+}
+
 /** One stored row back as the change that would write it. */
 export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Change {
   const table = key.slice(0, key.indexOf("/"));
@@ -96,6 +110,8 @@ export function decodeRow(key: string, value: string, like = DEFAULT_TERMS): Cha
       return { table, row: decodeJob(value, like) };
     case "task":
       return { table, row: decodeTask(value) };
+    case "leftover":
+      return { table, row: JSON.parse(value) as { id: JobId } };
     case "counter":
       return { table, row: JSON.parse(value) as Counter };
     case "group":

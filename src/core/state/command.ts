@@ -223,6 +223,8 @@ export interface TickSettings {
   readonly nodeLostAfterMs: number;
   readonly finishedTasksMax: number;
   readonly finishedAgeMsMax: number;
+  /** Rows of tasks that one tick removes, about; absent: as many as one batch should have. */
+  readonly removedRowsMax?: number;
 }
 
 /** What the caller of each command is told, once the changes are durable. */

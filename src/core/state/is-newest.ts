@@ -9,6 +9,8 @@ export function isNewest(state: State, change: Change): boolean {
     case "job":
       if ("removed" in change) return !state.jobs.has(change.removed);
       return state.jobs.getOpen(change.row.id)?.job === change.row;
+    case "leftover":
+      return "removed" in change || state.leftovers.has(change.row.id);
     case "task":
       // Nothing follows the end of a task but the removal of its job.
       if (isEnded(change.row.state)) return state.jobs.has(change.row.jobId);

@@ -18,7 +18,7 @@ import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
-import { searchedTexts } from "./codec.ts";
+import { searchedTexts, taskOfKey } from "./codec.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { isHeld } from "./dependencies/verdict.ts";
 import { CredentialTable } from "./credential-table.ts";
@@ -30,6 +30,7 @@ import { indexed, JobIndex } from "./job-index.ts";
 import { KnownAnswers } from "./known-answers.ts";
 import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
+import { LeftoverRows } from "./leftover-rows.ts";
 import { NodeRecord } from "./node-record.ts";
 import { NodesByName } from "./nodes-by-name.ts";
 import type { Progress } from "./progress.ts";
@@ -74,6 +75,8 @@ export class State {
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
   readonly ended = new EndedJobs(this.jobs);
+  /** Of jobs that were removed: nobody but the next tick looks at them. */
+  readonly leftovers = new LeftoverRows();
   readonly handed = new HandedTasks();
   #loading = false;
 
@@ -106,6 +109,11 @@ export class State {
       case "job":
         if ("removed" in change) this.#removeJob(change.removed);
         else this.#putJob(change.row);
+        return;
+      case "leftover":
+        if ("row" in change) {
+          this.leftovers.add(change.row.id, this.jobs.get(change.row.id)?.taskRowIndexes() ?? []);
+        } else this.leftovers.removed(change.removed, change.indexes.length, change.isLast);
         return;
       case "task":
         this.#putTask(change.row);
@@ -237,6 +245,15 @@ export class State {
     this.#count(group, id, 1);
     this.index.add(id, { ...searchedTexts(text), terms });
     this.queue.addFolded(group, id, { text, terms });
+  }
+
+  /** Whether the stored row is of a task whose job was removed: it waits to be deleted, too. */
+  passesOver(key: string): boolean {
+    if (!this.leftovers.isAny) return false;
+    const ref = taskOfKey(key);
+    if (ref === undefined || !this.leftovers.has(ref.jobId)) return false;
+    this.leftovers.note(ref.jobId, ref.index);
+    return true;
   }
 
   /**

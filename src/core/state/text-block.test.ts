@@ -48,6 +48,13 @@ describe("texts in pages", () => {
     );
   });
 
+  test("that are shorter than what their neighbours share stay what they are", () => {
+    const block = new TextBlock(SIZE);
+    const all = ["abcba", "abxba", "a", "ab", "aba", "abba", "", "abcba"];
+    for (const [at, text] of all.entries()) block.put(at, text);
+    expect(all.map((_, at) => block.get(at))).toEqual(all);
+  });
+
   test("that differ in a few characters take little more than those", () => {
     const block = new TextBlock(10_000);
     for (let at = 0; at < 10_000; at++) block.put(at, `{"a":"${"x".repeat(200)}","id":${at}}`);

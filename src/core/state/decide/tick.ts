@@ -43,6 +43,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
 
 /** When `tick` has something to do next, as far as is known now. */
 export function nextTickMs(state: State, settings: TickSettings): number | undefined {
+  if (state.leftovers.isAny) return 0;
   let next = state.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY;
   for (const { node } of state.disconnected) {
     next = Math.min(next, lostAtMs(node, settings.nodeLostAfterMs) ?? next);
@@ -108,20 +109,33 @@ class Removal {
   removeEnded(settings: TickSettings): readonly Change[] {
     const state = this.#state;
     let surplus = state.ended.tasks - settings.finishedTasksMax;
-    let rows = 0;
+    const rowsMax = settings.removedRowsMax ?? limits.changesPerBatchMax;
+    let rows = this.#removeLeftovers(rowsMax);
     // A thousand arrays are too much for one batch: the next tick, which is due at once, goes on.
-    for (let at = 0; at < limits.removalsPerTickMax && rows < limits.changesPerBatchMax; at++) {
+    for (let at = 0; at < limits.removalsPerTickMax && rows < rowsMax; at++) {
       const id = state.ended.oldest(at);
       if (id === undefined) break;
       if (removalMs(state.jobs.endOf(id), settings, surplus > 0) > this.#nowMs) break;
       if (!this.#release(id)) break;
       const record = state.jobs.get(id);
-      const indexes = Array.from(record?.taskRowIndexes() ?? []);
-      surplus -= indexes.length;
-      rows += 1 + indexes.length;
+      const count = record?.taskRowCount ?? 0;
+      surplus -= count;
+      rows += 1 + count;
+      const goesLater = count > rowsMax;
+      if (goesLater) this.#changes.push({ table: "leftover", row: { id } });
+      const indexes = goesLater ? [] : Array.from(record?.taskRowIndexes() ?? []);
       this.#changes.push({ table: "job", removed: id, indexes });
     }
     return this.#changes;
+  }
+
+  /** Rows of a job that is removed already and had too many; returns how many go. */
+  #removeLeftovers(rowsMax: number): number {
+    const next = this.#state.leftovers.next(rowsMax);
+    if (next === undefined) return 0;
+    const { id, indexes, isLast } = next;
+    this.#changes.push({ table: "leftover", removed: id, indexes, isLast });
+    return indexes.length;
   }
 
   /** Whether nobody needs it any more; if many do, the rest is for the next tick. */
