@@ -1,6 +1,4 @@
-import type { NodeStateName } from "../core/model/node.ts";
-import { nodeStateName } from "../core/model/node.ts";
-import { addInto, fromResources } from "../core/model/resources.ts";
+import { fromResources } from "../core/model/resources.ts";
 import type { State } from "../core/state/state.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
@@ -74,29 +72,13 @@ export function createOperations(context: OperationContext): Operations {
 function stateStats(
   state: State,
 ): Pick<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used"> {
-  const nodes: Record<NodeStateName, number> = {
-    connected: 0,
-    disconnected: 0,
-    draining: 0,
-    drained: 0,
-    lost: 0,
-    unhealthy: 0,
-    quarantined: 0,
-  };
-  const capacity: Record<string, number> = {};
-  const inUse: Record<string, number> = {};
-  for (const { node, tasks, used } of state.nodes.values()) {
-    nodes[nodeStateName(node, tasks.size)]++;
-    if (node.link.kind !== "connected") continue;
-    addInto(capacity, node.capacity);
-    addInto(inUse, used);
-  }
+  const { states, capacity, used } = state.nodeTotals;
   return {
     jobs: { ...state.totals.jobs },
     tasks: { ...state.totals.tasks },
-    nodes,
+    nodes: { ...states },
     capacity: fromResources(capacity),
-    used: fromResources(inUse),
+    used: fromResources(used),
   };
 }
 

@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aSpec } from "../../tests/support/builders.ts";
 import { eventually } from "../../tests/support/eventually.ts";
 import { anObedientAgent, FakeAgent } from "../../tests/support/fake-agent.ts";
 import { aPlane } from "../../tests/support/plane.ts";
+import { World } from "../../tests/support/world.ts";
 import type { JobSpecInput } from "../core/model/job-spec.ts";
 import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../limits.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { NewestTasks } from "./newest-tasks.ts";
 import type { TaskPlace } from "./operations.ts";
 import type { NewestTaskView } from "./views.ts";
 
@@ -114,5 +117,25 @@ describe("the newest tasks", () => {
     const { tasks, pages } = await all(true);
     expect(ids({ tasks })).toEqual([`1.${last}`]);
     expect(pages).toBe(2);
+  });
+
+  test("are looked at in bounded slices", () => {
+    const world = new World();
+    const submissions = Array.from({ length: 500 }, () => ({
+      spec: aSpec({}),
+      idempotencyKey: undefined,
+    }));
+    world.do({ kind: "submit-jobs", submissions, by: "t", nowMs: 0 });
+    world.flush();
+    const page = new NewestTasks({ isOpenOnly: false });
+    let slices = 1;
+    for (; !page.slice(world.state); slices++) {
+      expect(page.looks).toBeLessThanOrEqual(slices * (limits.listSliceLooks + 10));
+    }
+    expect(slices).toBe(3); // reading a folded job counts as several looks
+    expect(page.tasks.map(({ id }) => id)).toEqual(
+      Array.from({ length: 500 }, (_, at) => String(500 - at)),
+    );
+    expect(page.next).toBeUndefined();
   });
 });

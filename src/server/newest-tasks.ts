@@ -18,17 +18,21 @@ import type { NewestTaskView } from "./views.ts";
 
 /**
  * Tasks of all jobs, for doors that know no jobs. Views of whole jobs, with the tasks of each asked
- * for, would take ten times as long.
+ * for, would take ten times as long. Read in slices: each task is shown as it was in its slice.
  */
 export const createNewestTasksOperation = ({
   loop,
 }: OperationContext): Pick<Operations, "listNewestTasks"> => ({
-  listNewestTasks: (query) =>
-    loop.read((state) => {
-      const { tasks, next } = scan(state, query);
-      const openTotal = openIn(state.totals.tasks);
-      return { tasks, openTotal, ...(next === undefined ? {} : { next }) };
-    }),
+  async listNewestTasks(query) {
+    const page = new NewestTasks(query);
+    let openTotal = 0;
+    await loop.readSlices((state) => {
+      openTotal = openIn(state.totals.tasks);
+      return page.slice(state);
+    });
+    const { tasks, next } = page;
+    return { tasks, openTotal, ...(next === undefined ? {} : { next }) };
+  },
 });
 
 /** Total by type: whether a task in this state is over. */
@@ -55,57 +59,68 @@ const openIn = (counts: TaskCounts): number => {
   return open;
 };
 
-interface Scanned {
-  readonly tasks: readonly NewestTaskView[];
-  readonly next: TaskPlace | undefined;
-}
-
-/** From the newest job down. Looks at a bounded number of jobs and tasks. */
-function scan(state: State, { from, isOpenOnly }: NewestTasksQuery): Scanned {
-  const order = state.jobOrder;
-  const page = new Page(isOpenOnly);
-  // A job of which something is left, and those before it.
-  let at = from === undefined ? order.length : lowerBound(order, from.job + 1);
-  let position = from !== undefined && order[at - 1] === from.job ? from.position : 0;
-  for (; at > 0; at--) {
-    const id = order[at - 1] as JobId;
-    if (page.isFull) return { tasks: page.tasks, next: { job: id, position } };
-    if (isOpenOnly && state.jobs.foldedEnd(id) !== undefined) {
-      page.looks++;
-      position = 0;
-      continue;
-    }
-    if (state.jobs.getOpen(id) === undefined) page.looks += UNFOLDING_LOOKS;
-    const record = state.jobs.get(id);
-    const left = record === undefined ? undefined : page.add(record, position);
-    if (left !== undefined) return { tasks: page.tasks, next: { job: id, position: left } };
-    position = 0;
-  }
-  return { tasks: page.tasks, next: undefined };
-}
-
-class Page {
+/** One page from the newest job down. Looks at a bounded number of jobs and tasks. */
+export class NewestTasks {
   readonly tasks: NewestTaskView[] = [];
+  /** How much was looked at: for tests. */
   looks = 0;
   readonly #isOpenOnly: boolean;
+  /** Where the next slice begins: undefined at first, and when all was looked at. */
+  #next: TaskPlace | undefined;
+  #until = 0;
 
-  constructor(isOpenOnly: boolean) {
+  constructor({ from, isOpenOnly }: NewestTasksQuery) {
+    this.#next = from;
     this.#isOpenOnly = isOpenOnly;
   }
 
-  get isFull(): boolean {
-    const { newestTasksPageMax, newestTasksScanMax } = limits;
-    return this.tasks.length >= newestTasksPageMax || this.looks >= newestTasksScanMax;
+  /** Where the next page begins; undefined: there is none. */
+  get next(): TaskPlace | undefined {
+    return this.#next;
+  }
+
+  /** Looks at some; whether the page is complete. */
+  slice(state: State): boolean {
+    this.#until = Math.min(this.looks + limits.listSliceLooks, limits.newestTasksScanMax);
+    this.#next = this.#scan(state);
+    return this.#next === undefined || this.#hasNoRoom || this.looks >= limits.newestTasksScanMax;
+  }
+
+  get #hasNoRoom(): boolean {
+    return this.tasks.length >= limits.newestTasksPageMax;
+  }
+
+  get #isOver(): boolean {
+    return this.#hasNoRoom || this.looks >= this.#until;
+  }
+
+  #scan(state: State): TaskPlace | undefined {
+    const order = state.jobOrder;
+    const from = this.#next;
+    // A job of which something is left, and those before it.
+    let at = from === undefined ? order.length : lowerBound(order, from.job + 1);
+    let position = from !== undefined && order[at - 1] === from.job ? from.position : 0;
+    for (; at > 0; at--) {
+      const id = order[at - 1] as JobId;
+      if (this.#isOver) return { job: id, position };
+      const left = this.#addJob(state, id, position);
+      if (left !== undefined) return { job: id, position: left };
+      position = 0;
+    }
+    return undefined;
   }
 
   /** Returns the position of the first task that finds no room. */
-  add(record: JobRecord, from: number): number | undefined {
+  #addJob(state: State, id: JobId, from: number): number | undefined {
     this.looks++;
-    if (this.#isOpenOnly && isJobEnded(record.progress)) return undefined;
+    if (this.#isOpenOnly && state.jobs.foldedEnd(id) !== undefined) return undefined;
+    if (state.jobs.getOpen(id) === undefined) this.looks += UNFOLDING_LOOKS;
+    const record = state.jobs.get(id);
+    if (record === undefined || (this.#isOpenOnly && isJobEnded(record.progress))) return undefined;
     for (let position = from; ; position++) {
       const index = indexAt(record.ranges, position);
       if (index === undefined) return undefined;
-      if (this.isFull) return position;
+      if (this.#isOver && position > from) return position;
       this.looks++;
       const task = show(record, index);
       if (!this.#isOpenOnly || !task.isOver) this.tasks.push(task);

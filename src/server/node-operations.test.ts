@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { aHello } from "../../tests/support/builders.ts";
+import { aHello, aSpec } from "../../tests/support/builders.ts";
+import { anObedientAgent } from "../../tests/support/fake-agent.ts";
+import { aPlane } from "../../tests/support/plane.ts";
+import { checkState } from "../../tests/support/check-state.ts";
 import { World } from "../../tests/support/world.ts";
 import { nodeId } from "../core/model/ids.ts";
 import type { NodeRecord } from "../core/state/node-record.ts";
@@ -49,14 +52,48 @@ test("pages together are all nodes of a filter, in order", () => {
   expect(seen).toEqual(even.map(({ node }) => node.id).sort());
 });
 
-test("the order is kept until a node comes or goes", () => {
-  const world = aWorld(3);
-  const before = world.state.nodesByName.all;
+test("the order is kept: a node that comes or goes is searched for, and others are not", () => {
+  const world = aWorld(2_000);
+  const { nodesByName } = world.state;
+  const names = (): string[] => nodesByName.all.map(({ node }) => node.id);
+  const before = names();
+  const { comparisons } = nodesByName;
   world.do({ kind: "drain-node", nodeId: nodeId("n00001"), drain: { by: "t", reason: "" } });
-  expect(world.state.nodesByName.all).toBe(before);
-  world.do({ kind: "connect-node", ...aHello("a-first", { session: 9 }) });
-  expect(world.state.nodesByName.all.map(({ node }) => node.id)[0]).toBe("a-first");
-  world.do({ kind: "disconnect-node", nodeId: nodeId("a-first"), session: 9, nowMs: 1 });
-  world.do({ kind: "remove-node", nodeId: nodeId("a-first"), nowMs: 2 });
-  expect(world.state.nodesByName.all).toEqual(before);
+  expect(nodesByName.comparisons).toBe(comparisons);
+  world.do({ kind: "connect-node", ...aHello("n01000-b", { session: 9_999 }) });
+  expect(names().indexOf("n01000-b")).toBe(1_000);
+  world.do({ kind: "disconnect-node", nodeId: nodeId("n01000-b"), session: 9_999, nowMs: 1 });
+  world.do({ kind: "remove-node", nodeId: nodeId("n01000-b"), nowMs: 2 });
+  expect(names()).toEqual(before);
+  expect(nodesByName.comparisons - comparisons).toBeLessThanOrEqual(2 * 13);
+});
+
+test("what is counted of nodes follows them through drains, tasks and lost links", () => {
+  const world = aWorld(3);
+  const spec = aSpec({ resources: { cpu: 1 }, placement: { node: "n00002" } });
+  const submissions = [{ spec, idempotencyKey: undefined }];
+  world.do({ kind: "submit-jobs", submissions, by: "t", nowMs: 0 });
+  const [task] = world.plan();
+  const { nodeTotals } = world.state;
+  expect(nodeTotals.used).toMatchObject({ cpu: 1_000 });
+  world.do({ kind: "drain-node", nodeId: nodeId("n00002"), drain: { by: "t", reason: "" } });
+  expect(nodeTotals.states).toMatchObject({ connected: 2, draining: 1, drained: 0 });
+  world.report("n00002", [task?.jobId ?? 0, 0, 1], 0);
+  expect(nodeTotals.states).toMatchObject({ connected: 2, draining: 0, drained: 1 });
+  expect(nodeTotals.used).toEqual({});
+  world.do({ kind: "disconnect-node", nodeId: nodeId("n00001"), session: 1, nowMs: 1 });
+  expect(nodeTotals.states).toMatchObject({ connected: 1, disconnected: 1, drained: 1 });
+  expect(checkState(world.state)).toEqual([]);
+});
+
+test("stats look at no node", async () => {
+  const { plane } = await aPlane();
+  await anObedientAgent(plane, 3);
+  plane.state.nodes.values = () => {
+    throw new Error("stats walk over all nodes");
+  };
+  const { nodes, capacity } = await plane.operations.stats();
+  expect(nodes.connected).toBe(1);
+  expect(capacity["cpu"]).toBeGreaterThan(0);
+  await plane.close();
 });

@@ -17,6 +17,7 @@ import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import { readJobs } from "./all-jobs.ts";
 import { checkHolds, isHeldBy } from "./check-holds.ts";
+import { checkNodeTotals } from "./check-node-totals.ts";
 import { checkQueue } from "./check-queue.ts";
 
 /**
@@ -29,6 +30,7 @@ export function checkState(state: State): string[] {
     ...checkJobs(all),
     ...checkFolded(state, all),
     ...checkNodes(state, all),
+    ...checkNodeTotals(state),
     ...checkFacts(state),
     ...checkGroups(state, all),
     ...checkHolds(state, all),

@@ -1,20 +1,31 @@
 import type { NodeRecord } from "./node-record.ts";
 
-/** All nodes by name. Sorted again only after nodes came or went. */
+/** All nodes by name. A node that comes or goes costs a search, not a sort of all. */
 export class NodesByName {
-  readonly #nodes: ReadonlyMap<unknown, NodeRecord>;
-  #sorted: readonly NodeRecord[] | undefined;
-
-  constructor(nodes: ReadonlyMap<unknown, NodeRecord>) {
-    this.#nodes = nodes;
-  }
-
-  changed(): void {
-    this.#sorted = undefined;
-  }
+  readonly #inOrder: NodeRecord[] = [];
+  /** How many names were compared: for tests. */
+  comparisons = 0;
 
   get all(): readonly NodeRecord[] {
-    this.#sorted ??= [...this.#nodes.values()].sort((a, b) => (a.node.id < b.node.id ? -1 : 1));
-    return this.#sorted;
+    return this.#inOrder;
+  }
+
+  add(record: NodeRecord): void {
+    this.#inOrder.splice(this.#placeOf(record), 0, record);
+  }
+
+  remove(record: NodeRecord): void {
+    this.#inOrder.splice(this.#placeOf(record), 1);
+  }
+
+  /** Where the node stands or would stand. Rows come back in order: the last is looked at first. */
+  #placeOf({ node: { id } }: NodeRecord): number {
+    let [low, high] = [0, this.#inOrder.length];
+    for (let middle = high - 1; low < high; middle = (low + high) >> 1) {
+      this.comparisons++;
+      if ((this.#inOrder[middle]?.node.id ?? "") < id) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }

@@ -32,6 +32,7 @@ import { JobRecord } from "./job-record.ts";
 import { JobTable } from "./job-table.ts";
 import { LeftoverRows } from "./leftover-rows.ts";
 import { NodeRecord } from "./node-record.ts";
+import { NodeTotals } from "./node-totals.ts";
 import { NodesByName } from "./nodes-by-name.ts";
 import type { Progress } from "./progress.ts";
 import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
@@ -52,7 +53,8 @@ export class State {
   readonly index = new JobIndex();
   readonly groups = new Map<GroupId, GroupRecord>();
   readonly nodes = new Map<NodeId, NodeRecord>();
-  readonly nodesByName = new NodesByName(this.nodes);
+  readonly nodesByName = new NodesByName();
+  readonly nodeTotals = new NodeTotals();
   readonly clusters = new ClusterTable();
   readonly credentials = new CredentialTable();
   /** Of nodes whose agents told them; ask `factsOf`. */
@@ -331,7 +333,7 @@ export class State {
       subtractFrom(group.used, takes);
       this.queue.order.touch(group);
       if (node !== undefined) {
-        node.release(before, takes);
+        this.nodeTotals.release(node, before, takes);
         this.fleet.suspicions.left(node.node, before, after);
         this.clusters.loads.released(node.node.cluster, takes);
         this.fleet.usageChanged(node, true);
@@ -343,7 +345,7 @@ export class State {
     const takes = after.takes ?? needs;
     addInto(group.used, takes);
     this.queue.order.touch(group);
-    node.bind(after, takes);
+    this.nodeTotals.bind(node, after, takes);
     this.clusters.loads.bound(node.node.cluster, takes);
     this.fleet.given(node);
   }
@@ -373,10 +375,12 @@ export class State {
     if (record === undefined) {
       record = new NodeRecord(row, this.#nodeGraphs);
       this.nodes.set(row.id, record);
-      this.nodesByName.changed();
+      this.nodesByName.add(record);
     } else {
+      this.nodeTotals.leave(record);
       record.replace(row);
     }
+    this.nodeTotals.join(record);
     this.fleet.nodeChanged(record, before);
     if (row.link.kind === "disconnected") this.disconnected.add(record);
     else this.disconnected.delete(record);
@@ -410,6 +414,7 @@ export class State {
     this.disconnected.delete(record);
     this.fleet.suspicions.nodeRemoved(record);
     this.nodes.delete(id);
-    this.nodesByName.changed();
+    this.nodeTotals.leave(record);
+    this.nodesByName.remove(record);
   }
 }
