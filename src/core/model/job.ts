@@ -170,6 +170,12 @@ export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
 export const taskTotalOf = (spec: JobSpec): number =>
   spec.array === undefined ? 1 : countIndexes(spec.array);
 
+/** When tasks of a job that have not started expire. */
+export interface Deadline {
+  readonly atMs: number;
+  readonly id: JobId;
+}
+
 /** When tasks that have not started expire; undefined: never. */
 export const deadlineOf = (job: Job): number | undefined =>
   job.spec.queueDeadlineMs === undefined ? undefined : job.submittedAtMs + job.spec.queueDeadlineMs;

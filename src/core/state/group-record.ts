@@ -78,3 +78,18 @@ export class GroupRecord {
     return total;
   }
 }
+
+/** A job with one task, which was pending, has ended. */
+export function tallyEnd(
+  tallies: readonly Tally[],
+  state: "succeeded" | "failed" | "cancelled",
+  used: Parameters<typeof tallyUsage>[1],
+): void {
+  for (const { jobs, tasks, usage } of tallies) {
+    jobs.pending--;
+    tasks.pending--;
+    jobs[state]++;
+    tasks[state]++;
+    tallyUsage(usage, used);
+  }
+}

@@ -1,4 +1,7 @@
 import type { JobId } from "../model/ids.ts";
+import type { Change } from "./change.ts";
+import { taskOfKey } from "./codec.ts";
+import type { JobTable } from "./job-table.ts";
 
 /**
  * Rows of tasks of jobs that were removed, too many for one batch: they are deleted in several. The
@@ -20,9 +23,22 @@ export class LeftoverRows {
     this.#jobs.set(id, new Leftover(indexes));
   }
 
-  /** A row of such a job, while rows are read back. */
-  note(id: JobId, index: number): void {
-    this.#jobs.get(id)?.note(index);
+  apply(change: Change & { readonly table: "leftover" }, jobs: JobTable): void {
+    if ("row" in change) {
+      const { id } = change.row;
+      this.add(id, jobs.get(id)?.taskRowIndexes() ?? []);
+    } else if (change.isLast) this.#jobs.delete(change.removed);
+    else this.#jobs.get(change.removed)?.drop(change.indexes.length);
+  }
+
+  /** Whether the stored row is of a task whose job was removed: then it waits to be deleted, too. */
+  passesOver(key: string): boolean {
+    if (!this.isAny) return false;
+    const ref = taskOfKey(key);
+    const rows = ref === undefined ? undefined : this.#jobs.get(ref.jobId);
+    if (ref === undefined || rows === undefined) return false;
+    rows.note(ref.index);
+    return true;
   }
 
   /** The next job whose rows go: some of their indexes, and whether that is all. */
@@ -32,11 +48,6 @@ export class LeftoverRows {
       return { id, indexes: indexes.slice(0, max), isLast: indexes.length <= max };
     }
     return undefined;
-  }
-
-  removed(id: JobId, count: number, isLast: boolean): void {
-    if (isLast) this.#jobs.delete(id);
-    else this.#jobs.get(id)?.drop(count);
   }
 }
 

@@ -40,7 +40,7 @@ export function createRowLoader(state: State): (key: string, value: string) => v
       state.loadFolded(id, value, terms);
       return;
     }
-    if (state.passesOver(key)) return;
+    if (state.leftovers.passesOver(key)) return;
     const change = decodeRow(key, value, like);
     if (change.table === "task") {
       state.loadTask(change.row);

@@ -5,7 +5,7 @@ import { freshGroup } from "../model/group.ts";
 import type { GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import { jobId } from "../model/ids.ts";
 import { withDeclared } from "../model/declared-software.ts";
-import type { Job, JobTerms } from "../model/job.ts";
+import type { Deadline, Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import { type Node, offersTheSame } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
@@ -18,13 +18,13 @@ import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
 import type { Change, Counter } from "./change.ts";
-import { searchedTexts, taskOfKey } from "./codec.ts";
+import { searchedTexts } from "./codec.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { isHeld } from "./dependencies/verdict.ts";
 import { CredentialTable } from "./credential-table.ts";
 import { ClusterTable } from "./cluster-table.ts";
 import { EndedJobs } from "./ended-jobs.ts";
-import { GroupRecord, moveTallies, noJobCounts } from "./group-record.ts";
+import { GroupRecord, moveTallies, noJobCounts, tallyEnd } from "./group-record.ts";
 import { HandedTasks } from "./handed-tasks.ts";
 import { indexed, JobIndex } from "./job-index.ts";
 import { KnownAnswers } from "./known-answers.ts";
@@ -36,11 +36,6 @@ import { NodeTotals } from "./node-totals.ts";
 import { NodesByName } from "./nodes-by-name.ts";
 import type { Progress } from "./progress.ts";
 import { afterClosing, afterTask, isJobEnded, noCounts, TASK_STATES } from "./progress.ts";
-
-interface Deadline {
-  readonly atMs: number;
-  readonly id: JobId;
-}
 
 /**
  * Everything the control plane knows: rows by table, and indexes that follow from them. Rows are
@@ -113,9 +108,7 @@ export class State {
         else this.#putJob(change.row);
         return;
       case "leftover":
-        if ("row" in change) {
-          this.leftovers.add(change.row.id, this.jobs.get(change.row.id)?.taskRowIndexes() ?? []);
-        } else this.leftovers.removed(change.removed, change.indexes.length, change.isLast);
+        this.leftovers.apply(change, this.jobs);
         return;
       case "task":
         this.#putTask(change.row);
@@ -249,15 +242,6 @@ export class State {
     this.queue.addFolded(group, id, { text, terms });
   }
 
-  /** Whether the stored row is of a task whose job was removed: it waits to be deleted, too. */
-  passesOver(key: string): boolean {
-    if (!this.leftovers.isAny) return false;
-    const ref = taskOfKey(key);
-    if (ref === undefined || !this.leftovers.has(ref.jobId)) return false;
-    this.leftovers.note(ref.jobId, ref.index);
-    return true;
-  }
-
   /**
    * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
    * and has ended, the job is not read.
@@ -269,13 +253,7 @@ export class State {
       return;
     }
     const state = row.state.kind; // of its only task: the job's, too
-    for (const tally of [group, this.totals]) {
-      tally.jobs.pending--;
-      tally.tasks.pending--;
-      tally.jobs[state]++;
-      tally.tasks[state]++;
-      tallyUsage(tally.usage, usageOf(row));
-    }
+    tallyEnd([group, this.totals], state, usageOf(row));
     this.index.moved(row.jobId, "pending", state);
     this.handed.moved(undefined, row);
     this.jobs.endFolded(row.jobId, row, { group: group.group.id, state });
