@@ -219,7 +219,7 @@ groups: [{name: g, resources: r, tasks: [{name: t, command: [echo, no]}]}]`);
   });
 
   test("TERM to all of it ends all of it, and nothing more begins", async () => {
-    const wait = `echo started; touch $HERE/$0; trap 'echo stopped; exit 3' TERM; while :; do sleep 0.05; done`;
+    const wait = `trap 'echo stopped; exit 3' TERM; echo started; touch $HERE/$0; while :; do sleep 0.05; done`;
     const { pid, ended } = begin(
       `${HEAD}tasks:
 - {name: a, local: true, command: ["sh", "-c", ${JSON.stringify(wait)}, a]}
