@@ -11,7 +11,7 @@ import { PoolStarter } from "../src/agent/executors/process/pool-starter.ts";
 import type { LauncherKind } from "../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../src/agent/executors/process/process-executor.ts";
 import { createRemover } from "../src/agent/runs/remover.ts";
-import { createSpawnStarter } from "../src/agent/executors/process/spawn-starter.ts";
+import { SpawnStarter } from "../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../src/agent/executors/process/starter.ts";
 import { createSystemClock } from "../src/system/clock.ts";
 
@@ -114,7 +114,7 @@ function createPool(name: string): ProcessStarter {
   mkdirSync(runsDirectory, { recursive: true });
   const remover = createRemover(join(own, "trash"), logger);
   const spareDirectory = join(own, "spare");
-  const fallback = createSpawnStarter(env);
+  const fallback = new SpawnStarter(env, clock);
   const rest = { env, clock, logger, remover, fallback };
   return new PoolStarter({ perl: PERLS[0], runsDirectory, spareDirectory, ...rest });
 }
@@ -164,7 +164,7 @@ try {
       spawn("/bin/true", { stdio: "ignore", detached: true }).once("exit", ended);
     }),
   );
-  await throughStarter("spawn starter", createSpawnStarter(env));
+  await throughStarter("spawn starter", new SpawnStarter(env, clock));
   await throughStarter("pool starter", createPool("pool starter"));
   await throughExecutor("spawn");
   await throughExecutor("perl");

@@ -197,6 +197,7 @@ export const limits = {
   heartbeatsPerSecondMax: 500, // of all agents, unless their intervals would become too long
   helloTimeoutMs: 10_000,
   silenceSlackMs: 10_000, // on top of two missed heartbeats
+  silenceConfirmMs: 1_000, // on top of that, to read what arrived while this process did not run
   nodeLostAfterMs: 60_000,
   reconnectDelayMsMin: 200,
   reconnectDelayMsMax: 10_000,
@@ -221,6 +222,9 @@ export const limits = {
   launchesUnacknowledgedMax: 16, // of one native launcher; the machine sets the pace
   launchesPerLauncherMax: 20_000, // then a new one begins a new record
   launcherStallMs: 60_000, // without a word from a launcher that owes one, until it is given up
+  spawnsOnTheWayMax: 4, // shells, where there is no launcher, that have not begun their commands
+  survivorsRestFactor: 20, // how much longer than a pass over all processes until the next, for ended runs
+  survivorKillsMax: 50, // of one process that does not go
   launcherIdleLanesMax: 16, // of one launcher, kept for the next run
   launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
   spareBytesMax: 64 * KIB, // of output in one that is kept

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { limits } from "../limits.ts";
 import { Liveness } from "./liveness.ts";
 import { FakeClock } from "./testing/fake-clock.ts";
 
@@ -59,6 +60,13 @@ test("the longest silence follows the interval", async () => {
   liveness.setInterval(2 * INTERVAL);
   await clock.pass(silenceMsMax(2 * INTERVAL) - 1);
   expect(silences).toBe(0);
-  await clock.pass(1);
+  await clock.pass(1 + limits.silenceConfirmMs);
   expect(silences).toBe(1);
+});
+
+test("what arrived while the agent itself did not run keeps the link", async () => {
+  await clock.pass(silenceMsMax(INTERVAL)); // timers come first when it runs again
+  liveness.heard(); // then what was read
+  await clock.pass(limits.silenceConfirmMs);
+  expect(silences).toBe(0);
 });

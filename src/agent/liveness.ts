@@ -37,7 +37,10 @@ export class Liveness {
   heard(): void {
     this.#heardMs = this.#clock.nowMs();
     this.#cancelSilence?.();
-    this.#cancelSilence = this.#clock.after(silenceMsMax(this.#intervalMs), this.#silent);
+    this.#cancelSilence = this.#clock.after(silenceMsMax(this.#intervalMs), () => {
+      // This process may have been the one that did not run: what has arrived meanwhile is read first.
+      this.#cancelSilence = this.#clock.after(limits.silenceConfirmMs, this.#silent);
+    });
   }
 
   stop(): void {

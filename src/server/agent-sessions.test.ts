@@ -285,6 +285,18 @@ describe("agent sessions", () => {
     expect(alive.told.filter((line) => line === "heartbeat").length).toBe(6);
   });
 
+  test("time in which the server itself did not run is no silence of its agents", async () => {
+    const { plane, clock } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    clock.stall(10 * silenceMsMax(limits.heartbeatIntervalMs));
+    clock.advance(0);
+    expect(agent.goodbye).toBe("");
+    clock.advance(2 * silenceMsMax(limits.heartbeatIntervalMs));
+    expect(agent.goodbye).toContain("nothing was heard");
+  });
+
   test("with many heartbeats each agent sends fewer, and may be silent for longer", async () => {
     const { plane, clock } = await openPlane();
     const [many, rare] = [new FakeAgent(plane), new FakeAgent(plane)];

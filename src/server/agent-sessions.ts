@@ -311,11 +311,17 @@ export class AgentSessions {
     return session;
   }
 
-  /** One timer for all closes sessions that have gone silent. */
+  /**
+   * One timer for all closes sessions that have gone silent. Time in which this process did not run
+   * does not count, for it heard nobody then; nor does a clock that was set.
+   */
   #closeSilent(): void {
+    const dueMs = this.#clock.nowMs() + limits.heartbeatIntervalMs;
     this.#cancelTimer = this.#clock.after(limits.heartbeatIntervalMs, () => {
       const nowMs = this.#clock.nowMs();
+      const lateMs = nowMs - dueMs;
       for (const session of this.#byNumber.values()) {
+        session.lastHeardMs = Math.min(session.lastHeardMs + lateMs, nowMs);
         if (session.lastHeardMs + session.silenceMs >= nowMs) continue;
         session.goodbye("nothing was heard", true);
       }

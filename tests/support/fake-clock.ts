@@ -25,6 +25,11 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
+  /** Time passes in which this process does not run; what is due fires with the next `advance`. */
+  stall(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   advance(ms: number): void {
     const until = this.#nowMs + ms;
     for (;;) {

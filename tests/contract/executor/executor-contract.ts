@@ -143,7 +143,7 @@ export function describeExecutorContract(
       const first = await open();
       first.start(aRequest(work.counting("once")));
       await firstOutput(first);
-      const before = reportFor(first, ID);
+      const before = await eventually(() => reportFor(first, ID), { what: "its start" });
       await bed?.abandon(first);
       const second = await open();
       const reports: RunReport[] = [];

@@ -81,8 +81,8 @@ async function echo(
   count += 1;
   const perl = [PERLS[0], "-e", PRINT_ALL, "--"].map((part) => Buffer.from(part));
   talk.send(frameOf(`${count}.0.1`, [...perl, ...argv], env));
-  const line = await talk.line();
-  expect(line).toMatch(/ exit 0$/);
+  expect(await talk.line()).toMatch(/ started \d+$/);
+  expect(await talk.line()).toMatch(/ exit 0$/);
   const output = readFileSync(join(directory, "runs", `${count}.0.1`, "stdout"));
   const parts = splitAtNul(output);
   return { argv: parts.slice(0, argv.length), env: parts.slice(argv.length + 1) };

@@ -8,11 +8,11 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 
 import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
-import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
 import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -84,8 +84,29 @@ describe("a launcher killed by someone else", () => {
   });
 });
 
-describe("a launcher that does not answer", () => {
-  test("is noticed and replaced, and what it was asked is done once", async () => {
+test("a slow launcher is waited for: none is replaced, nothing reads as running, all run once", async () => {
+  await setup.warmUp();
+  const pids = [...setup.bed.helpers("launcher"), ...setup.bed.helpers("lane")];
+  for (const pid of pids) kill(pid, "SIGSTOP");
+  const jobs = Array.from({ length: 50 }, (_, at) => at + 1);
+  for (const jobId of jobs) setup.start(jobId, `echo ${jobId} >>${setup.path("executed")}`);
+  await new Promise((resolve) => setTimeout(resolve, limits.claimTimeoutMs + 500));
+  expect(jobs.filter((jobId) => reportFor(setup.executor, idOf(jobId)) !== undefined)).toEqual([]);
+  setup.executor.stop(idOf(50)); // it was not handed to any lane
+  expect((await endOfRun(setup.executor, idOf(50))).end.kind).toBe("stopped");
+  for (const pid of pids) kill(pid, "SIGCONT");
+  for (const jobId of jobs.slice(0, 49)) await endOfRun(setup.executor, idOf(jobId));
+  expect(setup.bed.helpers("launcher").filter((pid) => pids.includes(pid)).length).toBe(2);
+  expect(linesOf(setup.path("executed")).length).toBe(49);
+});
+
+describe("a launcher that does not answer for very long", () => {
+  beforeEach(async () => {
+    await setup.executor.close();
+    setup.executor = await setup.bed.open({ launcherStallMs: 500 });
+  });
+
+  test("is given up, not killed, and what it was asked is done once", async () => {
     await setup.warmUp();
     const stopped = [...setup.bed.helpers("launcher"), ...setup.bed.helpers("lane")];
     for (const pid of stopped) kill(pid, "SIGSTOP");
@@ -98,6 +119,7 @@ describe("a launcher that does not answer", () => {
       expect(end).toEqual(exited(jobId));
       setup.executor.forget(idOf(jobId));
     }
+    expect(stopped.every((pid) => existsSync(`/proc/${pid}`))).toBe(true);
     // Those that wake up too late find that they can claim nothing any more.
     for (const pid of stopped) kill(pid, "SIGCONT");
     await eventually(() => stopped.every((pid) => !existsSync(`/proc/${pid}`)), {
@@ -270,7 +292,7 @@ test("where launchers do not come up, processes are spawned", async () => {
     clock: realClock,
     logger: silentLogger,
     remover: createRemover(setup.path("trash"), silentLogger),
-    fallback: createSpawnStarter(env),
+    fallback: new SpawnStarter(env, realClock),
   });
   setup.executor = await setup.bed.open({ starter });
   expect((await setup.runOnce(1, "exit 6")).end).toEqual(exited(6));

@@ -77,6 +77,8 @@ export function setUpLauncher(kind: LauncherKind): LauncherSetup {
 /** Daemons of ended runs write late: nothing of it is in the output of later runs. */
 export async function expectStraysApart(setup: LauncherSetup): Promise<void> {
   const { path } = setup;
+  await setup.executor.close();
+  setup.executor = await setup.bed.open({ endsSurvivors: false });
   const strays = [1, 2, 3, 4];
   for (const jobId of strays) {
     const out = path(`out-${jobId}`);

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { findLauncher } from "../../../src/agent/executors/process/find-launcher.ts";
 import { LaunchLogs } from "../../../src/agent/executors/process/launch-logs.ts";
 import { NativeStarter } from "../../../src/agent/executors/process/native-starter.ts";
-import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -164,7 +164,7 @@ describeLauncher("native", "launchers in C", () => {
       const logs = new LaunchLogs(setup.path("launchers"), remover);
       const env = { PATH: "/bin:/usr/bin" };
       const common = { env, clock: realClock, logger: silentLogger };
-      const fallback = createSpawnStarter(env);
+      const fallback = new SpawnStarter(env, realClock);
       const program = findLauncher()!;
       const starter = new NativeStarter({ ...common, logs, program, fallback, stallMs: 300 });
       const gone = new Map<string, unknown>();

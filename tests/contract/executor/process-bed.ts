@@ -12,6 +12,7 @@ import type {
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import { C_COMPILER, whyNoLauncher } from "../../../native/compile.ts";
 import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
+import { RUN_VARIABLE, runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
@@ -181,6 +182,21 @@ export function helpersOf(directory: string, kind: HelperKind): number[] {
       try {
         const title = readFileSync(`/proc/${pid}/cmdline`, "latin1");
         return title.startsWith(`busbar ${kind} ${directory}/`);
+      } catch {
+        return false; // gone while we looked
+      }
+    });
+}
+
+/** Processes of the runs of this directory, wherever they went. */
+export function taggedBy(directory: string): number[] {
+  const tag = `${RUN_VARIABLE}=${runTagOf(directory)}.`;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "latin1").includes(tag);
       } catch {
         return false; // gone while we looked
       }

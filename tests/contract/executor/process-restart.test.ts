@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PERLS } from "../../../src/agent/executors/process/launcher-script.ts";
 import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
 import { createRemover } from "../../../src/agent/runs/remover.ts";
-import { createSpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
 import { findLauncher } from "../../../src/agent/executors/process/find-launcher.ts";
 import { LaunchLogs } from "../../../src/agent/executors/process/launch-logs.ts";
@@ -88,7 +88,7 @@ describeLaunchers("agents come and go", (launcher) => {
   /** As the executor makes them. */
   function makeStarter(): ProcessStarter {
     const env = { PATH: "/bin:/usr/bin" };
-    const fallback = createSpawnStarter(env);
+    const fallback = new SpawnStarter(env, realClock);
     if (launcher === "spawn") return fallback;
     if (launcher === "native") {
       const remover = createRemover(join(bed.directory, "trash"), silentLogger);

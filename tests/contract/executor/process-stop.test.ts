@@ -1,13 +1,15 @@
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts";
+import { isAlive } from "../../support/busbar.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
-import { describeLaunchers, kill, makeProcessBed } from "./process-bed.ts";
+import { describeLaunchers, kill, makeProcessBed, taggedBy } from "./process-bed.ts";
 
 const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
 const shell = (text: string) => ({ kind: "command", argv: ["/bin/sh", "-c", text] }) as const;
@@ -210,6 +212,48 @@ describeLaunchers("stop and output", (launcher) => {
     });
   });
 
+  describe("a child that called setsid", () => {
+    const file = (): string => join(bed.directory, "pid");
+    const left = async (): Promise<number> => {
+      await eventually(() => existsSync(file()) && readFileSync(file(), "utf8") !== "", {
+        what: "the child to say who it is",
+      });
+      return Number(readFileSync(file(), "utf8"));
+    };
+    /** A child in a session of its own, and one more in another below it. */
+    const apart = (then: string): string =>
+      `setsid sh -c 'trap "" TERM; setsid sleep 1000 & echo $$ >${file()}.new; ` +
+      `mv ${file()}.new ${file()}; sleep 1000' & until [ -e ${file()} ]; do sleep 0.01; done; ${then}`;
+    const tagged = (): number[] => taggedBy(bed.directory);
+
+    test("does not survive the end of its run", async () => {
+      executor.start(aRequest(shell(apart("exit 3"))));
+      expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 3 });
+      const pid = await left();
+      await eventually(() => !isAlive(pid), { what: "the child to be gone" });
+      await eventually(() => tagged().length === 0, { what: "what it started to be gone" });
+    });
+
+    test("is stopped with its run, which has not ended before", async () => {
+      executor.start(aRequest(shell(apart("sleep 1000")), { killGraceMs: 300 }));
+      const pid = await left();
+      executor.stop(ID);
+      expect((await endOfRun(executor, ID)).end.kind).toBe("stopped");
+      expect(isAlive(pid)).toBe(false);
+      expect(tagged()).toEqual([]);
+    });
+
+    test("of another agent's run of the same name is left alone", async () => {
+      const env = { ...process.env, BUSBAR_RUN: "1-2.1.0.1", BUSBAR_TASK_ID: "1" };
+      const other = spawn("sleep", ["1000"], { env, stdio: "ignore" });
+      executor.start(aRequest(shell(apart("exit 0"))));
+      await endOfRun(executor, ID);
+      await eventually(() => tagged().length === 0, { what: "ours to be gone" });
+      expect(other.exitCode ?? other.signalCode).toBeNull();
+      other.kill("SIGKILL");
+    });
+  });
+
   test("hundreds at once end, and leave neither descriptors nor processes", async () => {
     const descriptors = () => readdirSync("/proc/self/fd").length;
     executor.start(aRequest({ kind: "command", argv: ["true"] }));
@@ -219,7 +263,7 @@ describeLaunchers("stop and output", (launcher) => {
     const ids = Array.from({ length: 300 }, (_, index) => ({ jobId: 5, index, attempt: 1 }));
     for (const id of ids)
       executor.start(aRequest({ kind: "command", argv: ["sleep", "1000"] }, { id }));
-    expect(executor.known().length).toBe(300);
+    expect(executor.known().length + executor.queued().length).toBe(300);
     // A shell is in the session of its command, a lane is not.
     const wanted = launcher === "spawn" ? 600 : 300;
     await eventually(() => bed.processes().length === wanted, { what: "all to run" });

@@ -8,6 +8,7 @@ import type { RunTerms, StopCause } from "./run.ts";
 export type JournalEntry =
   | { readonly kind: "boot"; readonly bootId: string }
   | { readonly kind: "started"; readonly key: string; readonly terms: RunTerms }
+  | { readonly kind: "begun"; readonly key: string; readonly atMs: number }
   | {
       readonly kind: "stopping";
       readonly key: string;

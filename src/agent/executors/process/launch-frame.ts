@@ -67,6 +67,7 @@ export type LauncherLine =
   | { readonly kind: "ready" }
   | { readonly kind: "gone"; readonly lane: number } // the lane died
   | { readonly kind: "taken"; readonly lane: number; readonly key: string }
+  | { readonly kind: "started"; readonly lane: number; readonly key: string; atMs: number }
   | { readonly kind: "refused"; readonly lane: number; readonly key: string; errno: number }
   | {
       readonly kind: "ended";
@@ -87,6 +88,7 @@ export function parseLauncherLine(line: string): LauncherLine | undefined {
   const lane = Number(first);
   if (key === "gone") return { kind: "gone", lane };
   if (kind === "taken") return { kind, lane, key };
+  if (kind === "started") return { kind, lane, key, atMs: Number(rest[0]) };
   if (kind === "refused") return { kind, lane, key, errno: Number(rest[0]) };
   if (kind !== "ended") return undefined;
   const [stdout, stderr, isClean, used = "", ...outcome] = rest;

@@ -6,6 +6,7 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { LoggedRun } from "./launch-log.ts";
 import { LaunchLog } from "./launch-log.ts";
+import { childrenOf } from "./survivors.ts";
 import type { StateFile } from "./state-file.ts";
 
 let made = 0; // launchers, by this process
@@ -23,6 +24,7 @@ export class LaunchLogs {
   readonly #directory: string;
   readonly #remover: Remover;
   readonly #entries = new Map<string, Entry>();
+  readonly #logs = new Set<LaunchLog>(); // all whose directories are there
   readonly #unheard = new Set<LaunchLog>(); // no pipe leads from them to this agent
 
   constructor(directory: string, remover: Remover) {
@@ -34,7 +36,9 @@ export class LaunchLogs {
   recover(): void {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(this.#directory)) {
-      this.#unheard.add(new LaunchLog(join(this.#directory, name), true));
+      const log = new LaunchLog(join(this.#directory, name), true);
+      this.#unheard.add(log);
+      this.#logs.add(log);
     }
     this.refresh();
   }
@@ -69,7 +73,21 @@ export class LaunchLogs {
       made += 1;
       directory = join(this.#directory, `${process.pid}-${made}`);
     } while (existsSync(directory));
-    return LaunchLog.create(directory);
+    const log = LaunchLog.create(directory);
+    this.#logs.add(log);
+    return log;
+  }
+
+  /** Processes that keepers inherited from commands; undefined: the kernel does not say. */
+  orphans(): readonly number[] | undefined {
+    const pids: number[] = [];
+    for (const { wrappers } of this.#logs) {
+      const [launcher, keeper] = wrappers;
+      const children = keeper === undefined ? [] : childrenOf(keeper.pid);
+      if (children === undefined) return undefined;
+      for (const pid of children) if (pid !== launcher?.pid) pids.push(pid);
+    }
+    return pids;
   }
 
   /** A run that is about to be handed to the launcher of `log`. */
@@ -82,7 +100,7 @@ export class LaunchLogs {
   unhear(log: LaunchLog): void {
     log.read();
     if (log.runs.size > 0) this.#unheard.add(log);
-    else this.#remover.remove(log.directory);
+    else this.#remove(log);
   }
 
   /** Reads what launchers recorded that this agent does not hear. */
@@ -157,13 +175,18 @@ export class LaunchLogs {
     this.#entries.delete(key);
     entry.log.runs.delete(key);
     if (entry.log.runs.size === 0 && this.#unheard.delete(entry.log)) {
-      this.#remover.remove(entry.log.directory);
+      this.#remove(entry.log);
     }
   }
 
   /** The agent closes: a launcher that has nothing to do leaves nothing. */
   leave(log: LaunchLog): void {
-    if (log.runs.size === 0) this.#remover.remove(log.directory);
+    if (log.runs.size === 0) this.#remove(log);
+  }
+
+  #remove(log: LaunchLog): void {
+    this.#logs.delete(log);
+    this.#remover.remove(log.directory);
   }
 
   /** Removes what is left of launchers of earlier lives that nobody needs. */
@@ -171,7 +194,7 @@ export class LaunchLogs {
     for (const log of this.#unheard) {
       if (log.runs.size > 0) continue;
       this.#unheard.delete(log);
-      this.#remover.remove(log.directory);
+      this.#remove(log);
     }
   }
 }

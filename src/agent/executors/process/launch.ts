@@ -8,12 +8,15 @@ import { checkWorkingDirectory } from "../../runs/surroundings.ts";
 import type { RunTerms } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
 import type { Launch } from "./starter.ts";
+import { RUN_VARIABLE } from "./survivors.ts";
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
-export function launchOf(request: RunRequest, directory: string): Launch {
-  const { id, env, cwd } = request;
+export function launchOf(request: RunRequest, directory: string, tag: string): Launch {
+  const { cwd } = request;
   if (cwd !== undefined) checkWorkingDirectory(cwd);
-  const common = { key: runKey(id), directory, env, cwd };
+  const key = runKey(request.id);
+  const env = { ...request.env, [RUN_VARIABLE]: `${tag}.${key}` };
+  const common = { key, directory, env, cwd };
   const work = hereOf(request.work);
   if (work.kind === "script") {
     const path = join(directory, "script");

@@ -184,7 +184,15 @@ sub wait_for {
   return (unpack("i", $status), "$cpu_us,$wall_us,$used[4],$used[9]");
 }
 
+sub epoch_ms {
+  return time * 1_000 if !$clock_gettime;
+  syscall $clock_gettime, 0, $now;
+  my ($seconds, $ns) = unpack "qq", $now;
+  return $seconds * 1_000 + int($ns / 1_000_000);
+}
+
 sub run_command {
+  my ($name) = @_; # of the lane and its run
   my $began_us = boot_us();
   my $pid = fork;
   if (defined $pid && $pid == 0) {
@@ -196,6 +204,7 @@ sub run_command {
     refuse("unstarted " . ($! + 0));
   }
   return (0, "unforked " . ($! + 0), "-") if !defined $pid;
+  tell_agent("$name started " . epoch_ms());
   my ($how, $used) = wait_for($pid, $began_us);
   return ($pid, "signal " . ($how & 127), $used) if $how & 127;
   my $code = $how >> 8;
@@ -210,7 +219,7 @@ sub run_command {
 }
 
 sub work {
-  my ($self, $frame) = @_;
+  my ($number, $self, $frame) = @_;
   my ($spare, $key, $cwd, $env, $arguments, $rest) = split /\0/, $frame, 6;
   @argv = split /\0/, $rest, $env + $arguments + 1;
   $script = pop @argv;
@@ -222,7 +231,7 @@ sub work {
     return "$key refused $error";
   }
   my ($pid, $outcome, $used) =
-    enter($cwd || "$dir/work") ? run_command() : (0, "nowhere " . ($! + 0), "-");
+    enter($cwd || "$dir/work") ? run_command("$number $key") : (0, "nowhere " . ($! + 0), "-");
   syswrite $state, "used $used\n$outcome\nend\n";
   my $is_stopping = -e $stopping;
   kill "KILL", -$pid if $pid && !$is_stopping;
@@ -240,7 +249,7 @@ sub be_lane {
   while (defined(my $head = take($from, 8))) {
     my $frame = take($from, (unpack "NN", $head)[1]);
     last if !defined $frame;
-    my $said = work($self, $frame);
+    my $said = work($number, $self, $frame);
     chdir "/";
     open STDOUT, ">", "/dev/null";
     open STDERR, ">", "/dev/null";

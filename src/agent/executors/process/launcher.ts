@@ -37,6 +37,9 @@ export class Launcher {
   #frames: Buffer[] = [];
   #isGone = false;
   isReady = false;
+  /** Launches of which it has said nothing yet. */
+  unclaimed = 0;
+  heardAtMs = 0;
 
   constructor(options: LauncherOptions) {
     this.spareDirectory = options.spareDirectory;
@@ -125,11 +128,6 @@ export class Launcher {
     if (this.#isGone || existsSync(this.spareDirectory)) return;
     this.#spares.length = 0;
     makeSpareDirectory(this.spareDirectory, this.#runsDirectory);
-  }
-
-  /** For one that does not answer; `onGone` follows. */
-  kill(): void {
-    this.#child.kill("SIGKILL");
   }
 
   /** Ends it: its lanes finish what they have, then end too. */

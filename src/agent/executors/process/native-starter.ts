@@ -9,7 +9,7 @@ import { describeMachineFault } from "../../runs/machine-fault.ts";
 import { isOnTheWay, type LaunchLogs } from "./launch-logs.ts";
 import type { RecordLine } from "./launch-record.ts";
 import { NativeLauncher } from "./native-launcher.ts";
-import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import { type Gone, type Launch, type ProcessStarter, STOPPED } from "./starter.ts";
 
 export interface NativeStarterOptions {
   /** The compiled launcher.c. */
@@ -20,7 +20,7 @@ export interface NativeStarterOptions {
   readonly logger: Logger;
   /** Takes over when launchers do not come up, or lose the same launch again and again. */
   readonly fallback: ProcessStarter;
-  readonly stallMs?: number;
+  readonly stallMs?: number | undefined;
 }
 
 interface Pending {
@@ -39,16 +39,6 @@ interface Worker {
   unacknowledged: number;
   heardAtMs: number;
 }
-
-const STOPPED: Gone = {
-  kind: "ended",
-  outcome: { kind: "not-executed", why: "stopped" },
-  outputBytes: [0, 0],
-  isClean: true,
-  hasFiles: false,
-  endedAtMs: undefined,
-  usage: undefined,
-};
 
 /**
  * Starts commands by a few native launchers (launcher.c).

@@ -9,7 +9,7 @@ import type { LauncherLine } from "./launch-frame.ts";
 import { parseLauncherLine } from "./launch-frame.ts";
 import { Launcher } from "./launcher.ts";
 import type { Remover } from "../../runs/remover.ts";
-import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import { type Gone, type Launch, type ProcessStarter, STOPPED } from "./starter.ts";
 import { describeMachineFault, describeOwnFault, errnoOf } from "../../runs/machine-fault.ts";
 import { parseOutcomeLine, parseUsage } from "./wrapper.ts";
 
@@ -24,31 +24,37 @@ export interface PoolStarterOptions {
   readonly remover: Remover;
   /** Takes over when launchers do not come up, or lose the same launch again and again. */
   readonly fallback: ProcessStarter;
+  readonly stallMs?: number | undefined;
+}
+
+interface Asked {
+  readonly launch: Launch;
+  readonly onGone: (gone: Gone) => void;
+  readonly onStarted: (atMs: number | undefined) => void;
+  readonly attempt: number;
 }
 
 /** A launch that was handed to a lane, until the lane tells what became of it. */
-interface Pending {
-  readonly key: string;
-  readonly directory: string;
-  readonly onGone: (gone: Gone) => void;
-  readonly attempt: number;
+interface Pending extends Asked {
   readonly launcher: Launcher;
   readonly lane: number;
-  readonly sentAtMs: number;
-  launch: Launch | undefined; // undefined: it was claimed, and need not be handed over again
+  isClaimed: boolean;
 }
 
 /**
  * Starts commands by a few launchers (see LAUNCHER).
  *
- * A launcher that dies, or by which a launch is not claimed in time, is replaced. First what it
- * prepared is moved away, so that its lanes can claim nothing any more; then each of its launches
- * either was claimed, and is looked after by its state file, or is handed to another launcher.
+ * - A launcher has a bounded number of launches that no lane has begun. The rest waits here, where a
+ *   stop removes it at once. So the machine sets the pace.
+ * - A launcher that dies, or that owes an answer and has said nothing for a long time, is replaced; it
+ *   is not killed, for it may be merely slow. First what it prepared is moved away, so that its lanes
+ *   can claim nothing any more; then each of its launches either was claimed, and is looked after by
+ *   its state file, or is handed to another launcher.
  */
 export class PoolStarter implements ProcessStarter {
   readonly #options: PoolStarterOptions;
+  readonly #queue = new Map<string, Asked>();
   readonly #pending = new Map<string, Pending>();
-  readonly #unclaimed = new Set<Pending>(); // those of #pending with a launch, oldest first
   #launchers: Launcher[] = [];
   #launchersMade = 0;
   #failures = 0; // launchers in a row that never said "ready"
@@ -59,18 +65,17 @@ export class PoolStarter implements ProcessStarter {
     this.#options = options;
   }
 
-  /** A lane is at hand or made at once: what it was given counts as started. */
-  start(
-    launch: Launch,
-    onGone: (gone: Gone) => void,
-    onStarted: (atMs: number | undefined) => void,
-  ): void {
-    this.#hand(launch, onGone, 1);
-    onStarted(undefined);
+  start(launch: Launch, onGone: Asked["onGone"], onStarted: Asked["onStarted"]): void {
+    this.#queue.set(launch.key, { launch, onGone, onStarted, attempt: 1 });
+    this.#pump();
   }
 
-  cancel(): boolean {
-    return false;
+  cancel(key: string): boolean {
+    const asked = this.#queue.get(key);
+    if (asked === undefined) return this.#options.fallback.cancel(key);
+    this.#queue.delete(key);
+    this.#tell(asked, STOPPED);
+    return true;
   }
 
   recycle(directory: string): boolean {
@@ -91,33 +96,54 @@ export class PoolStarter implements ProcessStarter {
     this.#options.fallback.close();
   }
 
-  #hand(launch: Launch, onGone: (gone: Gone) => void, attempt: number): void {
-    const { key, directory } = launch;
-    try {
-      const launcher = attempt > limits.launchAttemptsMax ? undefined : this.#pick();
-      if (launcher === undefined) {
-        this.#options.fallback.start(launch, onGone, () => undefined);
-        return;
+  /** Hands over what launchers have room for. */
+  #pump(): void {
+    for (const [key, asked] of this.#queue) {
+      this.#fill();
+      if (this.#launchers.length === 0 || asked.attempt > limits.launchAttemptsMax) {
+        this.#queue.delete(key);
+        this.#options.fallback.start(asked.launch, asked.onGone, asked.onStarted);
+        continue;
       }
-      const lane = launcher.launch(launch);
-      const sentAtMs = this.#options.clock.nowMs();
-      const pending = { key, directory, onGone, attempt, launcher, lane, sentAtMs, launch };
-      this.#pending.set(key, pending);
-      this.#unclaimed.add(pending);
-      this.#checkLater();
-    } catch (error) {
-      queueMicrotask(() => {
-        if (!this.#isClosed) onGone(goneOfError(error, this.#options.spareDirectory));
-      });
+      const launcher = this.#pick();
+      if (launcher === undefined) return;
+      this.#queue.delete(key);
+      this.#hand(launcher, asked);
     }
   }
 
-  /** The launcher with the most lanes at hand; undefined when there are none on this machine. */
-  #pick(): Launcher | undefined {
+  #hand(launcher: Launcher, asked: Asked): void {
+    try {
+      const lane = launcher.launch(asked.launch);
+      this.#pending.set(asked.launch.key, { ...asked, launcher, lane, isClaimed: false });
+    } catch (error) {
+      this.#tell(asked, goneOfError(error, this.#options.spareDirectory));
+      return;
+    }
+    if (launcher.unclaimed === 0) launcher.heardAtMs = this.#options.clock.nowMs();
+    launcher.unclaimed += 1;
+    this.#checkLater();
+  }
+
+  /** Never from within `start`. */
+  #tell({ onGone }: Asked, gone: Gone): void {
+    queueMicrotask(() => {
+      if (!this.#isClosed) onGone(gone);
+    });
+  }
+
+  #fill(): void {
     const wanted = this.#failures < limits.launchAttemptsMax ? limits.launchersMax : 0;
-    while (this.#launchers.length < wanted) this.#addLauncher();
-    const idle = this.#launchers.filter(({ idleLanes }) => idleLanes > 0);
-    return least(idle.length > 0 ? idle : this.#launchers, ({ busyLanes }) => busyLanes);
+    while (this.#launchers.length < wanted && !this.#isClosed) this.#addLauncher();
+  }
+
+  /** The launcher with the most lanes at hand; undefined when each has enough to do. */
+  #pick(): Launcher | undefined {
+    const ready = this.#launchers.filter(
+      ({ unclaimed }) => unclaimed < limits.launchesUnacknowledgedMax,
+    );
+    const idle = ready.filter(({ idleLanes }) => idleLanes > 0);
+    return least(idle.length > 0 ? idle : ready, ({ busyLanes }) => busyLanes);
   }
 
   #addLauncher(): void {
@@ -136,6 +162,12 @@ export class PoolStarter implements ProcessStarter {
 
   #onLine(launcher: Launcher, line: LauncherLine | undefined): void {
     if (this.#isClosed || line === undefined) return;
+    launcher.heardAtMs = this.#options.clock.nowMs();
+    this.#handle(launcher, line);
+    this.#pump();
+  }
+
+  #handle(launcher: Launcher, line: LauncherLine): void {
     if (line.kind === "ready") {
       launcher.isReady = true;
       this.#failures = 0;
@@ -148,63 +180,78 @@ export class PoolStarter implements ProcessStarter {
       }
       return;
     }
-    launcher.releaseLane(line.lane);
     const pending = this.#pending.get(line.key);
-    if (pending?.launcher !== launcher) return;
+    const isOurs = pending?.launcher === launcher;
+    if (line.kind === "started") {
+      if (!isOurs) return;
+      this.#claimed(pending);
+      pending.onStarted(line.atMs);
+      return;
+    }
+    launcher.releaseLane(line.lane);
+    if (!isOurs) return;
     this.#forget(pending);
-    pending.onGone(goneOf(line, pending.directory));
+    pending.onGone(goneOf(line, pending.launch.directory));
   }
 
   #onLauncherGone(launcher: Launcher, how: string): void {
     if (this.#isClosed) return;
     this.#options.logger.warn({ how }, "a launcher is gone and will be replaced");
     if (!launcher.isReady) this.#failures += 1;
+    this.#replace(launcher);
+  }
+
+  #replace(launcher: Launcher): void {
     this.#launchers = this.#launchers.filter((other) => other !== launcher);
     this.#options.remover.remove(launcher.spareDirectory);
     for (const pending of this.#pending.values()) {
       if (pending.launcher === launcher) this.#settle(pending);
     }
+    this.#pump();
   }
 
   /** Its lane is gone, or can claim nothing any more. */
   #settle(pending: Pending): void {
-    const { launch, onGone, attempt } = pending;
+    const { launch, onGone, onStarted, attempt } = pending;
     this.#forget(pending);
-    if (launch === undefined || isClaimed(pending)) onGone({ kind: "gone", how: "lane lost" });
-    else this.#hand(launch, onGone, attempt + 1);
+    if (pending.isClaimed || existsSync(join(launch.directory, "state"))) {
+      onGone({ kind: "gone", how: "lane lost" });
+    } else {
+      this.#queue.set(launch.key, { launch, onGone, onStarted, attempt: attempt + 1 });
+    }
+  }
+
+  #claimed(pending: Pending): void {
+    if (pending.isClaimed) return;
+    pending.isClaimed = true;
+    pending.launcher.unclaimed -= 1;
   }
 
   #forget(pending: Pending): void {
-    this.#pending.delete(pending.key);
-    this.#unclaimed.delete(pending);
+    if (!pending.isClaimed) pending.launcher.unclaimed -= 1;
+    this.#pending.delete(pending.launch.key);
   }
 
-  /** One timer for all: most launches have ended long before it fires. */
+  /** One timer for all, as long as a launcher owes an answer. */
   #checkLater(): void {
-    this.#cancelCheck ??= this.#options.clock.after(limits.claimTimeoutMs, () => {
+    const stallMs = this.#options.stallMs ?? limits.launcherStallMs;
+    this.#cancelCheck ??= this.#options.clock.after(stallMs, () => {
       this.#cancelCheck = undefined;
-      this.#checkClaims();
-      if (this.#unclaimed.size > 0) this.#checkLater();
+      const beforeMs = this.#options.clock.nowMs() - stallMs;
+      for (const launcher of this.#launchers) {
+        if (launcher.unclaimed > 0 && launcher.heardAtMs <= beforeMs) this.#giveUp(launcher);
+      }
+      if (this.#launchers.some(({ unclaimed }) => unclaimed > 0)) this.#checkLater();
     });
   }
 
-  #checkClaims(): void {
-    const beforeMs = this.#options.clock.nowMs() - limits.claimTimeoutMs;
-    const hung = new Set<Launcher>();
-    for (const pending of this.#unclaimed) {
-      if (pending.sentAtMs > beforeMs) break;
-      if (isClaimed(pending)) {
-        pending.launch = undefined;
-        this.#unclaimed.delete(pending);
-      } else {
-        hung.add(pending.launcher);
-      }
-    }
-    for (const launcher of hung) launcher.kill(); // what follows is told by its end
+  #giveUp(launcher: Launcher): void {
+    const { spareDirectory } = launcher;
+    this.#options.logger.warn({ launcher: spareDirectory }, "a launcher makes no progress");
+    launcher.close();
+    this.#replace(launcher);
   }
 }
-
-const isClaimed = ({ directory }: Pending): boolean => existsSync(join(directory, "state"));
 
 /** A launch that cannot be put into a frame is the work's fault, one without a launcher is not. */
 function goneOfError(error: unknown, directory: string): Gone {

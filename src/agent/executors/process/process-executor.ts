@@ -23,8 +23,9 @@ import { createRemover } from "../../runs/remover.ts";
 import { Runs } from "./runs.ts";
 import type { Sessions } from "./sessions.ts";
 import { linuxSessions } from "./sessions.ts";
-import { createSpawnStarter } from "./spawn-starter.ts";
+import { SpawnStarter } from "./spawn-starter.ts";
 import type { ProcessStarter } from "./starter.ts";
+import { runTagOf } from "./survivors.ts";
 import { makeDirectory } from "../../../lib/make-directory.ts";
 
 export interface ProcessExecutorOptions {
@@ -39,6 +40,10 @@ export interface ProcessExecutorOptions {
   readonly launcherProgram?: string | undefined;
   /** Instead of what `launcher` says. */
   readonly starter?: ProcessStarter;
+  /** Whether processes that left the session of their run are ended with it; default: yes. */
+  readonly endsSurvivors?: boolean;
+  /** Without a word from a launcher that owes one, until it is given up. */
+  readonly launcherStallMs?: number;
   /** Instead of those of this machine. */
   readonly sessions?: Sessions;
   readonly keptBounds?: KeptBounds;
@@ -67,8 +72,8 @@ export type LauncherKind = "native" | "perl" | "spawn";
  *   directory/spare/           of launchers in Perl: prepared to become one of runs/
  *   directory/trash/           on its way out
  *
- * When a command ends, what it left behind in its process group is killed; work that is meant to
- * stay must call setsid. Throws `conflict` when another living agent uses the directory.
+ * When a command ends, what it left behind is killed: its process group at once, what called setsid
+ * a moment later (see Survivors). Throws `conflict` when another living agent uses the directory.
  */
 export async function createProcessExecutor(options: ProcessExecutorOptions): Promise<Executor> {
   const { directory, logger } = options;
@@ -90,6 +95,8 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       starter,
       logs,
       sessions: options.sessions ?? linuxSessions,
+      tag: runTagOf(directory),
+      endsSurvivors: options.endsSurvivors ?? true,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
@@ -108,7 +115,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       stop: (id) => runs.stop(id),
       forget: (id) => runs.forget(id),
       known: () => runs.known(),
-      queued: () => [], // what is started begins at once
+      queued: () => runs.queued(),
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
       probe: () => probe({ directory, clock, starter, files, restore }),
@@ -132,13 +139,14 @@ function createStarter(
 ): ProcessStarter {
   const { clock, logger, launcher = "native" } = options;
   const env = taskEnvOf({ agentEnv: options.env ?? process.env, added: options.taskEnv });
-  const spawning = createSpawnStarter(env);
+  const spawning = new SpawnStarter(env, clock);
   if (launcher === "spawn") return spawning;
   const program = launcher === "native" ? (options.launcherProgram ?? findLauncher()) : undefined;
   const fallback = createPool(options, { env, remover, fallback: spawning }, program === undefined);
   if (program === undefined) return fallback;
   logger.info({ program }, "processes are started by the native launcher");
-  return new NativeStarter({ program, logs, env, clock, logger, fallback });
+  const stallMs = options.launcherStallMs;
+  return new NativeStarter({ program, logs, env, clock, logger, fallback, stallMs });
 }
 
 /** Launchers in Perl, if there is one. */
@@ -158,5 +166,6 @@ function createPool(
   if (isFirst) logger.info({ perl }, "processes are started by launchers in Perl");
   const runsDirectory = join(directory, "runs");
   const spareDirectory = join(directory, "spare");
-  return new PoolStarter({ perl, runsDirectory, spareDirectory, clock, logger, ...parts });
+  const own = { perl, runsDirectory, spareDirectory, stallMs: options.launcherStallMs };
+  return new PoolStarter({ ...own, clock, logger, ...parts });
 }

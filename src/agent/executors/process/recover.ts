@@ -28,6 +28,9 @@ export function recall(entries: readonly JournalEntry[], kept: KeptOutputs): Mem
         kept.remove(entry.key);
         runs.set(entry.key, { terms: entry.terms, stop: undefined, ended: undefined });
         break;
+      case "begun":
+        begin(runs, entry.key, entry.atMs);
+        break;
       case "stopping":
         change(runs, entry.key, {
           // TERM may or may not have been sent: a second one does less harm than none.
@@ -57,6 +60,11 @@ export function unendedOf({ runs }: Memory): string[] {
   const keys: string[] = [];
   for (const [key, { ended }] of runs) if (ended === undefined) keys.push(key);
   return keys;
+}
+
+function begin(runs: Map<string, Remembered>, key: string, startedAtMs: number): void {
+  const run = runs.get(key);
+  if (run !== undefined) runs.set(key, { ...run, terms: { ...run.terms, startedAtMs } });
 }
 
 function change(runs: Map<string, Remembered>, key: string, to: Partial<Remembered>): void {

@@ -1,5 +1,6 @@
+import type { Usage } from "../../../core/model/usage.ts";
 import { limits } from "../../../limits.ts";
-import type { RunId, RunReport } from "../../../ports/executor.ts";
+import type { RunEnd, RunId, RunReport } from "../../../ports/executor.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 
 /** What must be known to look after a run, also for an agent that did not start it. */
@@ -48,7 +49,11 @@ export interface Run {
   terms: RunTerms;
   /** False: handed to the starter, which has not said yet that the process exists. */
   hasBegun: boolean;
+  /** By a clock that nobody sets; undefined: in an earlier life, or not yet. */
+  begunAt?: number;
   state: RunState;
+  /** Processes that left its session and were sent TERM. */
+  warned?: Set<number>;
   /** As its wrapper told when it ended; undefined: to be looked up. */
   left: Left | undefined;
 }
@@ -68,10 +73,39 @@ export const STRAY_TERMS: Omit<RunTerms, "startedAtMs"> = {
   outputLimitBytes: limits.outputBytesDefault,
 };
 
+export const isActive = (run: Run | undefined): boolean =>
+  run !== undefined && run.state.kind !== "ended";
+
+/** No wrapper has said yet that its process exists. */
+const isQueued = ({ hasBegun, state }: Run): boolean => !hasBegun && state.kind !== "ended";
+
+export const queuedOf = (runs: Iterable<Run>): RunId[] =>
+  [...runs].filter(isQueued).map(({ id }) => id);
+
+export const knownOf = (runs: Iterable<Run>): { id: RunId; report: RunReport }[] =>
+  [...runs].filter((run) => !isQueued(run)).map((run) => ({ id: run.id, report: reportOf(run) }));
+
 export function reportOf(run: Run): RunReport {
   return run.state.kind === "ended"
     ? run.state.report
     : { kind: "running", startedAtMs: run.terms.startedAtMs };
+}
+
+/** The clock may have been set since it began: how long it took is known better than when it ended. */
+export function endReportOf(
+  { hasBegun, begunAt, terms }: Run,
+  end: RunEnd,
+  endedAtMs: number,
+  measured: Usage | undefined,
+): Extract<RunReport, { kind: "ended" }> {
+  if (!hasBegun || end.kind === "could-not-start" || end.kind === "node-fault") {
+    return { kind: "ended", startedAtMs: undefined, endedAtMs, end };
+  }
+  const { startedAtMs } = terms;
+  const heardMs = begunAt === undefined ? undefined : performance.now() - begunAt;
+  const tookMs = measured?.wallUs === undefined ? heardMs : measured.wallUs / 1_000;
+  const atMs = tookMs === undefined ? Math.max(endedAtMs, startedAtMs) : startedAtMs + tookMs;
+  return { kind: "ended", startedAtMs, endedAtMs: Math.round(atMs), end, usage: measured };
 }
 
 /** What is kept of its output; undefined: to be looked up. */

@@ -2,51 +2,32 @@ import type { Usage } from "../../../core/model/usage.ts";
 import { type AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
-import type { Clock } from "../../../ports/clock.ts";
 import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
-import type { Logger } from "../../../ports/logger.ts";
 import type { Outcome } from "./end.ts";
 import { endOfRun, neverBegan, RESTARTED, SHELL_DIED } from "./end.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { createJournal, readJournal } from "../../runs/journal.ts";
-import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KeptOutputs } from "../../runs/kept-outputs.ts";
 import { describeOwnFault } from "../../runs/machine-fault.ts";
 import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launch.ts";
-import type { LaunchLogs } from "./launch-logs.ts";
 import { Ledger } from "../../runs/ledger.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
 import { recall, summarise, unendedOf } from "./recover.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { hasRun } from "../../runs/command-outcome.ts";
-import type { Remover } from "../../runs/remover.ts";
 import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
-import { bytesOf, reportOf, STRAY_TERMS } from "./run.ts";
+import { bytesOf, endReportOf, isActive, knownOf, queuedOf, reportOf, STRAY_TERMS } from "./run.ts";
 import { idOf, runKey } from "../../runs/run-key.ts";
 import { RunFiles, wrappersOf } from "./run-files.ts";
-import type { Sessions } from "./sessions.ts";
-import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import type { Gone, Launch } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
+import type { RunsOptions } from "./runs-options.ts";
+import { Survivors } from "./survivors.ts";
 import { Watch } from "./watch.ts";
 
 type Listener = Parameters<Executor["onReport"]>[0];
-
-export interface RunsOptions {
-  readonly directory: string;
-  /** What lanes prepare: see PoolStarter. */
-  readonly spareDirectory: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly bootId: string;
-  readonly starter: ProcessStarter;
-  /** Of native launchers. */
-  readonly logs: LaunchLogs;
-  readonly sessions: Sessions;
-  readonly remover: Remover;
-  readonly keptBounds: KeptBounds;
-}
 
 /** The runs of one process executor: their states, and the steps between them. */
 export class Runs {
@@ -56,6 +37,7 @@ export class Runs {
   readonly #files: RunFiles;
   readonly #kept: KeptOutputs;
   readonly #outputs: OutputReader;
+  readonly #survivors: Survivors;
   readonly #watch: Watch;
   readonly #listeners: Listener[] = [];
   readonly #ledger: Ledger<JournalEntry>;
@@ -71,10 +53,17 @@ export class Runs {
     this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
       readFrom(this.#files.outputOf(key, this.#runs.get(key), this.#kept.get(key)), stream, how),
     );
+    this.#survivors = new Survivors({
+      ...options,
+      orphans: () => options.logs.orphans(),
+      isActive: (key) => !options.endsSurvivors || isActive(this.#runs.get(key)),
+    });
     this.#watch = new Watch({
       clock: options.clock,
       active: this.#active,
       sessions: options.sessions,
+      survivors: this.#survivors,
+      isNative: (key) => options.logs.has(key),
       directoryOf: (key) => this.#files.directoryOf(key),
       readState: (key) => this.#files.read(key),
       refresh: () => options.logs.refresh(),
@@ -105,6 +94,7 @@ export class Runs {
     this.#recoverStrays();
     this.#ledger.open(createJournal(directory, this.#summary()));
     this.#watch.look();
+    this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
   start(request: RunRequest): void {
@@ -119,7 +109,7 @@ export class Runs {
     const fault = isFull ? "the agent has too many runs" : this.#disk.fault();
     if (fault !== undefined) return this.#end(run, { kind: "node-fault", message: fault });
     try {
-      const launch = launchOf(request, directory);
+      const launch = launchOf(request, directory, this.#options.tag);
       this.#ledger.after((failure) => this.#launch(run, launch, failure));
     } catch (error) {
       this.#end(run, { kind: "could-not-start", message: describeChain(error) });
@@ -157,7 +147,11 @@ export class Runs {
   }
 
   known(): ReturnType<Executor["known"]> {
-    return Array.from(this.#runs.values(), (run) => ({ id: run.id, report: reportOf(run) }));
+    return knownOf(this.#runs.values());
+  }
+
+  queued(): readonly RunId[] {
+    return queuedOf(this.#runs.values());
   }
 
   onReport(listener: Listener): void {
@@ -176,6 +170,7 @@ export class Runs {
     this.#ledger.close();
     this.#closed = true;
     this.#watch.stop();
+    this.#survivors.close();
     this.#outputs.close();
     return true;
   }
@@ -221,6 +216,11 @@ export class Runs {
     if (atMs !== undefined) run.terms = { ...run.terms, startedAtMs: atMs };
     if (run.hasBegun) return;
     run.hasBegun = true;
+    run.begunAt = performance.now();
+    const key = runKey(run.id);
+    // Native launchers have it in their records.
+    if (!this.#options.logs.has(key))
+      this.#ledger.note({ kind: "begun", key, atMs: run.terms.startedAtMs });
     this.#tell(run);
     this.#watch.begin(run);
   }
@@ -250,7 +250,7 @@ export class Runs {
     invariant(run.state.kind === "running", "only a running run is looked up");
     const { stop } = run.state;
     const file = this.#files.read(runKey(run.id));
-    if (file?.startedAtMs !== undefined) this.#onStarted(run, file.startedAtMs);
+    if (file?.session !== undefined) this.#onStarted(run, file.startedAtMs);
     if (file === undefined) {
       const end = neverBegan(this.#files.directoryOf(runKey(run.id)), how);
       this.#end(run, stop === undefined ? end : endOfRun(this.#about(run, undefined), stop));
@@ -270,7 +270,7 @@ export class Runs {
         ? ({ kind: "unknown", sinceMs: file.writtenAtMs } as const)
         : ({ kind: "adopted", identities: wrappersOf(file) } as const);
     run.state = { ...run.state, wrapper };
-    if (file.startedAtMs !== undefined) this.#onStarted(run, file.startedAtMs);
+    if (file.session !== undefined) this.#onStarted(run, file.startedAtMs);
     this.#watch.lookSoon();
   }
 
@@ -361,15 +361,12 @@ export class Runs {
     const { outputLimitBytes } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
-    const isStarted = run.hasBegun && end.kind !== "could-not-start" && end.kind !== "node-fault";
-    const startedAtMs = isStarted ? run.terms.startedAtMs : undefined;
-    const atMs = Math.max(endedAtMs, run.terms.startedAtMs); // clocks may be set back
-    const usage = isStarted ? measured : undefined;
-    const report = { kind: "ended", startedAtMs, endedAtMs: atMs, end, usage } as const;
+    const report = endReportOf(run, end, endedAtMs, measured);
     this.#ledger.note({ kind: "ended", key, report });
     run.state = { kind: "ended", report };
     this.#active.delete(run);
     this.#outputs.ended(key);
+    if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));
     this.#ledger.after(() => this.#tell(run));
   }
 

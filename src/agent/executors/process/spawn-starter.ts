@@ -6,10 +6,13 @@ import {
   mkdirSync,
   writeFileSync,
 } from "node:fs";
+import type { Socket } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 
 import { describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
 import { REFUSALS } from "../../runs/command-outcome.ts";
 import {
   describeMachineFault,
@@ -17,52 +20,114 @@ import {
   errnoOf,
   isMachineFault,
 } from "../../runs/machine-fault.ts";
-import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import { type Gone, type Launch, type ProcessStarter, STOPPED } from "./starter.ts";
 import { isKeptByShell, SHELLS } from "../../runs/shells.ts";
 import { WRAPPER } from "./wrapper.ts";
 
-/**
- * One shell per run by Node's own spawn: it needs nothing but a shell, and costs this process a
- * fork for each, which blocks it and grows with its memory.
- */
-export function createSpawnStarter(baseEnv: Readonly<Record<string, string>>): ProcessStarter {
-  const shell = SHELLS.find((path) => existsSync(path)) ?? "/bin/sh";
-  let closed = false;
+interface Asked {
+  readonly launch: Launch;
+  readonly onGone: (gone: Gone) => void;
+  readonly onStarted: (atMs: number | undefined) => void;
+}
 
-  return {
-    start(launch, onGone, onStarted) {
-      const tell = (gone: Gone): void => {
-        if (!closed) onGone(gone);
-      };
-      let cwd: string;
-      try {
-        cwd = makeDirectories(launch);
-      } catch (error) {
-        const message = describeOwnFault(error, launch.directory);
-        queueMicrotask(() => tell({ kind: "node-fault", message }));
-        return;
-      }
-      try {
-        const child = spawn(shell, ["-c", WRAPPER, launch.directory, ...argvOf(launch)], {
-          cwd,
-          env: envOf(launch, baseEnv),
-          stdio: "ignore",
-          detached: true,
-        });
-        child.unref(); // a run does not keep an agent alive that wants to end
-        child.once("error", (error) => tell(couldNotStart(error, cwd)));
-        child.once("exit", (code, signal) => tell({ kind: "gone", how: signal ?? `exit ${code}` }));
-        onStarted(undefined);
-      } catch (error) {
-        queueMicrotask(() => tell(couldNotStart(error, cwd)));
-      }
-    },
-    cancel: () => false,
-    recycle: () => false,
-    close() {
-      closed = true;
-    },
-  };
+/**
+ * One shell per run by Node's own spawn: it needs nothing but a shell, and costs this process a fork
+ * for each, which blocks it and grows with its memory. So a turn of the event loop has at most one,
+ * and few shells are on their way at once; the other launches wait here, where a stop removes them.
+ */
+export class SpawnStarter implements ProcessStarter {
+  readonly #shell = SHELLS.find((path) => existsSync(path)) ?? "/bin/sh";
+  readonly #baseEnv: Readonly<Record<string, string>>;
+  readonly #clock: Clock;
+  readonly #queue = new Map<string, Asked>();
+  #onTheWay = 0;
+  #rest: (() => void) | undefined; // until the next turn
+  #isClosed = false;
+
+  constructor(baseEnv: Readonly<Record<string, string>>, clock: Clock) {
+    this.#baseEnv = baseEnv;
+    this.#clock = clock;
+  }
+
+  start(launch: Launch, onGone: Asked["onGone"], onStarted: Asked["onStarted"]): void {
+    this.#queue.set(launch.key, { launch, onGone, onStarted });
+    this.#pump();
+  }
+
+  cancel(key: string): boolean {
+    const asked = this.#queue.get(key);
+    if (asked === undefined) return false;
+    this.#queue.delete(key);
+    queueMicrotask(() => {
+      if (!this.#isClosed) asked.onGone(STOPPED);
+    });
+    return true;
+  }
+
+  recycle(): boolean {
+    return false;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#rest?.();
+  }
+
+  #pump(): void {
+    if (this.#rest !== undefined || this.#onTheWay >= limits.spawnsOnTheWayMax) return;
+    const [first] = this.#queue.values();
+    if (first === undefined || this.#isClosed) return;
+    this.#queue.delete(first.launch.key);
+    this.#rest = this.#clock.after(0, () => {
+      this.#rest = undefined;
+      this.#pump();
+    });
+    this.#spawn(first);
+  }
+
+  #spawn({ launch, onGone, onStarted }: Asked): void {
+    let isOnTheWay = true;
+    this.#onTheWay += 1;
+    const arrive = (): void => {
+      if (!isOnTheWay) return;
+      isOnTheWay = false;
+      this.#onTheWay -= 1;
+      this.#pump();
+    };
+    const tell = (gone: Gone): void => {
+      arrive();
+      if (!this.#isClosed) onGone(gone);
+    };
+    let cwd: string;
+    try {
+      cwd = makeDirectories(launch);
+    } catch (error) {
+      const message = describeOwnFault(error, launch.directory);
+      queueMicrotask(() => tell({ kind: "node-fault", message }));
+      return;
+    }
+    try {
+      const child = spawn(this.#shell, ["-c", WRAPPER, launch.directory, ...argvOf(launch)], {
+        cwd,
+        env: envOf(launch, this.#baseEnv),
+        stdio: ["ignore", "ignore", "ignore", "pipe"], // see WRAPPER: it says when it begins
+        detached: true,
+      });
+      child.unref(); // a run does not keep an agent alive that wants to end
+      const word = child.stdio[3] as Socket;
+      word.unref();
+      word.on("error", () => undefined); // "close" follows
+      word.once("data", () => {
+        word.destroy();
+        if (!this.#isClosed) onStarted(this.#clock.nowMs());
+        arrive();
+      });
+      child.once("error", (error) => tell(couldNotStart(error, cwd)));
+      child.once("close", (code, signal) => tell({ kind: "gone", how: signal ?? `exit ${code}` }));
+    } catch (error) {
+      queueMicrotask(() => tell(couldNotStart(error, cwd)));
+    }
+  }
 }
 
 /** Returns the working directory. What is there already is another wrapper's: it has the claim. */

@@ -50,6 +50,7 @@ export type Gone =
  *   with "gone" too when another wrapper had claimed the run.
  * - `onStarted` is called at most once, before `onGone`, when the process exists: with the time it
  *   began, if the wrapper says so.
+ * - Launches are handed over as fast as wrappers begin them; the others wait, however long.
  * - `cancel` removes a launch that was not handed to any wrapper yet: true, and `onGone` follows.
  * - `renew`, where there is one, is called when the directories that it uses may have been made anew: from here on what it
  *   starts uses the new ones.
@@ -67,3 +68,14 @@ export interface ProcessStarter {
   renew?(): void;
   close(): void;
 }
+
+/** A launch that was cancelled before any wrapper had it. */
+export const STOPPED: Gone = {
+  kind: "ended",
+  outcome: { kind: "not-executed", why: "stopped" },
+  outputBytes: [0, 0],
+  isClean: true,
+  hasFiles: false,
+  endedAtMs: undefined,
+  usage: undefined,
+};

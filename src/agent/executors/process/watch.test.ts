@@ -52,6 +52,8 @@ function aWatch() {
     clock: slow,
     active,
     sessions,
+    survivors: { of: () => new Map() },
+    isNative: () => true,
     directoryOf: () => "/nonexistent",
     readState: (key) => {
       const session = { pid: Number(key.split(".")[1]), startTicks: "1" };

@@ -7,6 +7,8 @@ import { cutOutput } from "../../runs/output.ts";
 import type { Run } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Survivors } from "./survivors.ts";
+import { send } from "./survivors.ts";
 import type { StateFile } from "./state-file.ts";
 import { lostStateFile } from "./state-file.ts";
 
@@ -15,6 +17,8 @@ export interface WatchOptions {
   /** Runs that have not ended. */
   readonly active: ReadonlySet<Run>;
   readonly sessions: Sessions;
+  readonly survivors: Pick<Survivors, "of">;
+  isNative(key: string): boolean;
   directoryOf(key: string): string;
   readState(key: string): StateFile | undefined;
   /** Once per look, before any state is read. */
@@ -117,7 +121,7 @@ export class Watch {
       return; // on its way; start has just been asked
     } else if (file.wrapper !== undefined) {
       this.#options.onWrapperKnown(run, file);
-    } else if (hasOutcome || nowMs - wrapper.sinceMs > limits.claimTimeoutMs) {
+    } else if (hasOutcome || nowMs - wrapper.sinceMs > limits.launcherStallMs) {
       this.#options.onWrapperGone(run, file);
     }
   }
@@ -150,9 +154,30 @@ export class Watch {
     }
     if (lingering.size === 0) return;
     const inhabited = this.#options.sessions.inhabited([...lingering.values()]);
+    const survivors = this.#survivorsOf(lingering.keys());
     for (const [run, { pid }] of lingering) {
-      if (inhabited.has(pid)) continue;
+      const pids = survivors.get(runKey(run.id));
+      if (pids !== undefined) this.#endSurvivors(run, pids, nowMs);
+      if (inhabited.has(pid) || pids !== undefined) continue;
       this.#options.onDeserted(run, this.#fileOf(run) ?? lostStateFile(undefined, nowMs));
+    }
+  }
+
+  #survivorsOf(runs: Iterable<Run>): Map<string, number[]> {
+    const keys = new Set(Array.from(runs, ({ id }) => runKey(id)));
+    const areNative = [...keys].every((key) => this.#options.isNative(key));
+    return this.#options.survivors.of(keys, areNative);
+  }
+
+  /** They left the session before its signal came: they get one of their own, then KILL as the others. */
+  #endSurvivors(run: Run, pids: readonly number[], nowMs: number): void {
+    if (run.state.kind !== "lingering") return;
+    const isDue = nowMs >= run.state.stop.killAtMs;
+    run.warned ??= new Set();
+    for (const pid of pids) {
+      if (isDue) send(pid, "SIGKILL");
+      else if (!run.warned.has(pid)) send(pid, "SIGTERM");
+      run.warned.add(pid);
     }
   }
 

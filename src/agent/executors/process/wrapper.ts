@@ -28,16 +28,20 @@ import { parseProcessStat } from "../../proc.ts";
  * - The exit code is durable before what the command left behind in its group is killed, this
  *   shell included. While the run is being stopped the agent does that: those left get their
  *   grace period too.
+ * - When it has the claim and is about to begin the command, it says so on descriptor 3; that the
+ *   agent is gone by then must not end it.
  * - No variable survives into the command, or one of the same name would be lost.
  */
 export const WRAPPER = `
 set -C
-trap : HUP INT QUIT ALRM TERM USR1 USR2
+trap : HUP INT QUIT ALRM TERM USR1 USR2 PIPE
 read -r BUSBAR_WRAPPER_STAT </proc/self/stat
 exec 9>"$0/state"
 exec 9>>"$0/state" 2>&9
 printf '%s\\n' "$BUSBAR_WRAPPER_STAT" >&9
 unset BUSBAR_WRAPPER_STAT
+printf 's' >&3 2>/dev/null
+exec 3>&-
 (
   trap 'printf "unstarted\\n" >>"$0/state"' EXIT
   [ -e "$0/stopping" ] || exec "$@" 9>&-

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { aHello, aSpec } from "../../../../tests/support/builders.ts";
 import { checkState } from "../../../../tests/support/check-state.ts";
 import { World } from "../../../../tests/support/world.ts";
-import { jobId } from "../../model/ids.ts";
+import { jobId, nodeId } from "../../model/ids.ts";
 import type { TaskState } from "../../model/task.ts";
 
 const JOB = jobId(1);
@@ -48,4 +48,36 @@ test("a task that is cancelled before it began has no start", () => {
   world.report("w1", [1, 0, 1], { kind: "stopped" });
   expect(stateOfTask(world)).toMatchObject({ kind: "cancelled", startedAtMs: undefined });
   checkState(world.state);
+});
+
+test.each([
+  ["forward", 3_600_000],
+  ["back", -3_600_000],
+])("a clock that is set %s while it runs does not change how long it took", (_, byMs) => {
+  const world = new World();
+  world.do({ kind: "connect-node", ...aHello("w1") });
+  const submissions = [{ spec: aSpec(), idempotencyKey: undefined }];
+  world.nowMs = 10_000_000;
+  world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: world.nowMs });
+  world.plan();
+  world.report("w1", [1, 0, 1]);
+  const startedAtMs = world.nowMs;
+  world.nowMs += byMs;
+  const link = world.state.nodes.get(nodeId("w1"))?.node.link;
+  const event = {
+    kind: "ended",
+    run: { jobId: JOB, index: 0, attempt: 1 },
+    startedAtMs,
+    endedAtMs: startedAtMs + 1_500, // as agents report it
+    outcome: { kind: "succeeded" },
+    usage: { wallUs: 1_500_000 },
+  } as const;
+  world.do({
+    kind: "report-runs",
+    nodeId: nodeId("w1"),
+    session: link?.kind === "connected" ? link.session : 0,
+    events: [event],
+    nowMs: world.nowMs,
+  });
+  expect(stateOfTask(world)).toMatchObject({ startedAtMs, endedAtMs: startedAtMs + 1_500 });
 });

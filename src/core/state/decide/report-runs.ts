@@ -75,7 +75,7 @@ export function ended(
   nowMs: number,
 ): Task {
   const { outcome, usage } = event;
-  const endedAtMs = Math.max(event.endedAtMs, startOf(task.state) ?? 0);
+  const endedAtMs = endOfRun(startOf(task.state), event, nowMs);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
     const { state } = task;
@@ -96,6 +96,20 @@ export function ended(
     nowMs,
     usage,
   });
+}
+
+/**
+ * An end is never before its start, nor after now. When the server's clock was set back behind the
+ * start, the only thing left to go by is how long the run took.
+ */
+function endOfRun(
+  knownStartMs: number | undefined,
+  { startedAtMs, endedAtMs, usage }: RunEvent & { kind: "ended" },
+  nowMs: number,
+): number {
+  const beganAtMs = knownStartMs ?? startedAtMs ?? 0;
+  if (beganAtMs <= nowMs || usage?.wallUs === undefined) return Math.max(endedAtMs, beganAtMs);
+  return beganAtMs + Math.min(Math.round(usage.wallUs / 1_000), limits.durationMsMax);
 }
 
 /** Agents are not trusted: what they write about an end is shown to people. */

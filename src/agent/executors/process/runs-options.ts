@@ -1,0 +1,25 @@
+import type { Clock } from "../../../ports/clock.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { KeptBounds } from "../../runs/kept-outputs.ts";
+import type { Remover } from "../../runs/remover.ts";
+import type { LaunchLogs } from "./launch-logs.ts";
+import type { Sessions } from "./sessions.ts";
+import type { ProcessStarter } from "./starter.ts";
+
+export interface RunsOptions {
+  readonly directory: string;
+  /** What lanes prepare: see PoolStarter. */
+  readonly spareDirectory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly bootId: string;
+  readonly starter: ProcessStarter;
+  /** Of native launchers. */
+  readonly logs: LaunchLogs;
+  readonly sessions: Sessions;
+  /** See runTagOf. */
+  readonly tag: string;
+  readonly endsSurvivors: boolean;
+  readonly remover: Remover;
+  readonly keptBounds: KeptBounds;
+}
