@@ -17,7 +17,7 @@ export const documentLimits = {
   jobspecDependenciesMax: 100_000, // between tasks, groups taken apart
   jobspecProblemsShownMax: 20,
   jobspecProcessesAtOnceMax: 16, // of a jobspec that runs as processes of one machine
-  jobsPerSliceMax: 250, // of one submission, checked before other work has its turn: some 5 ms
+  jobsPerSliceMax: 120, // of one submission, checked before other work has its turn: some 3 ms
   plainValuesMax: 100_000, // of any other YAML, with what aliases stand for
   jobspecInlineCharsMax: 8 * KIB, // longer ones are read beside the deciding thread
   jobspecFieldsCharsMax: 128 * KIB, // beside a jobspec in the same body
@@ -53,18 +53,18 @@ export const documentLimits = {
   requestVerticesMax: 256, // of one alternative
   requestDepthMax: 32,
   requirementsMax: 64, // of one vertex
-  matchStepsMax: 500_000, // for one request and graph: one without order, the other without end
-  searchStepsMax: 300_000, // for parts of a request that are in each other's way
+  matchStepsMax: 250_000, // for one request and graph, in one go: some 30 to 50 ms
+  searchStepsMax: 150_000, // for parts of a request that are in each other's way
   callStepsMax: 1_000_000, // for all requests and graphs of one call, before another graph is begun
   submissionStepsMax: 5_000_000, // the same for the different requests of one submission, in slices
-  stepsPerSliceMax: 100_000, // before other work has its turn: some 10 ms, and one graph
+  stepsPerSliceMax: 40_000, // before other work has its turn: some 5 ms, and one graph
   nodeSteps: 10, // that a look at one node counts as
   expressionLengthMax: 1_000,
   expressionDepthMax: 50,
   prioritiesMax: 100,
   stepsMax: 100, // of one priority
   selectCharsMax: 16 * KIB, // of the options and parameters of one job: read where all is decided
-  selectCharsPerSubmissionMax: 64 * KIB, // of options that differ: some 60 ms to parse
+  selectCharsPerSubmissionMax: 32 * KIB, // of options that differ: some 30 ms to parse
   stateKeysMax: 1_000,
   stateTextLengthMax: 1_024,
   countersMax: 100, // of one cluster

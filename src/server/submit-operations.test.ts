@@ -318,7 +318,7 @@ test("the options of all jobs in one submission are bounded together", async () 
   });
   const refusal = {
     code: "invalid_argument",
-    field: expect.stringMatching(/^jobs\[6\d\]\.select\.options$/),
+    field: expect.stringMatching(/^jobs\[3\d\]\.select\.options$/),
   };
   await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
   expect((await operations.listJobs({}, {})).jobs).toEqual([]);
