@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -27,10 +27,7 @@ describe("runs on a real Slurm", () => {
 
   beforeAll(async () => {
     // It forgets ended jobs after two seconds, and minds time limits to the minute.
-    slurm = await startSlurm({
-      // Slurm itself would wait ten minutes: our grace periods are what counts.
-      config: ["MinJobAge=2", "KillWait=600"],
-    });
+    slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=2"] });
   });
   afterAll(async () => {
     await slurm.stop();
@@ -129,6 +126,7 @@ describe("runs on a real Slurm", () => {
     executor.stop(deaf);
     expect((await endOfRun(executor, heeding)).end.kind).toBe("stopped");
     expect((await endOfRun(executor, deaf)).end.kind).toBe("stopped");
+    expect(commandsIn(bed.directory)).toEqual([]);
     expect((await readAll(executor, heeding, "stdout")).text).toBe("hi\nbye\n");
     expect(jobId()).toBe("");
   });
@@ -147,6 +145,19 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
       what: "the job to leave the queue",
     });
   });
+  /** Processes of scripts below the directory: a stopped run leaves none. */
+  const commandsIn = (directory: string): string[] =>
+    readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => {
+        try {
+          const line = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+          return line.includes(`${directory}/runs/`) ? [line] : [];
+        } catch {
+          return []; // it ended while we looked
+        }
+      });
+
   const readNow = async (id: RunId): Promise<string> => {
     const part = await executor.readOutput(id, "stdout", { offset: 0, maxBytes: 99, waitMs: 0 });
     return Buffer.from(part.data).toString();

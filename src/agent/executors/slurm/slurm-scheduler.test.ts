@@ -173,12 +173,9 @@ describe("cancel", () => {
     await slurm.cancel(["1", "2_3"], "ask");
     const asked = "--quiet --state=PENDING 1 2_3 --quiet --signal=TERM --full 1 2_3".split(" ");
     expect(called("scancel")).toEqual(asked);
-    program("squeue", "printf '1.batch\\n1.0\\n1.extern\\n'");
     await slurm.cancel(["1"], "kill");
     expect(called("scancel").slice(asked.length)).toEqual(
-      "--quiet --state=PENDING 1 --quiet --signal=KILL 1.0 --quiet --signal=KILL --batch 1 --quiet 1".split(
-        " ",
-      ),
+      "--quiet --state=PENDING 1 --quiet --signal=KILL --full 1 --quiet 1".split(" "),
     );
   });
 

@@ -45,14 +45,11 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
   };
 
   /**
-   * KILL for a whole job means "cancel" to Slurm: TERM, and KILL after its KillWait. Steps get the signal
-   * itself: those of srun, and the script, with whose end Slurm kills what is left of it.
+   * To Slurm this means "cancel": TERM, and after its KillWait KILL to every process. KILL to the script
+   * alone would be quicker, and leave its command running where Slurm finds processes by their parents.
    */
   const kill = async (ids: readonly string[]): Promise<void> => {
-    const listed = await run("squeue", [...SQUEUE_STEPS, `--jobs=${ids.join(",")}`]).catch(ifGone);
-    const steps = (listed ?? "").split(/\s+/).filter((step) => /^\d+(_\d+)?\.\d+$/.test(step));
-    if (steps.length > 0) await scancel(["--signal=KILL", ...steps]);
-    await scancel(["--signal=KILL", "--batch", ...ids]);
+    await scancel(["--signal=KILL", "--full", ...ids]);
     await scancel(ids);
   };
 
@@ -131,8 +128,6 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
 }
 
 const IDS_PER_CALL = 500;
-
-const SQUEUE_STEPS = ["--steps", "--noheader", "--format=%i"];
 
 /** Slurm complains of jobs that have ended; only a controller that is away matters. */
 function ifGone(error: unknown): undefined {
