@@ -8,6 +8,7 @@ import { limits } from "../src/limits.ts";
 import { createSystemClock } from "../src/system/clock.ts";
 
 const clock = createSystemClock();
+const USAGE = { cpuUs: 812, wallUs: 1_034, maxRssKib: 1_880, majorFaults: 0 }; // of /bin/true
 
 /** What the bench asks of this process, as JSON in its first argument. */
 export interface InstantAgentOptions {
@@ -55,6 +56,7 @@ class InstantAgent {
       cluster: "bench",
       agentKey: `key-of-the-agent-${name}`,
       bootId: "boot",
+      parts: {},
     };
     this.#link.send(toAgentMessage({ case: "hello", value: { ...hello, capacity } }));
     this.#liveness = new Liveness(clock, {
@@ -77,7 +79,10 @@ class InstantAgent {
       this.#onWelcome();
     } else if (message.case === "heartbeat") this.#liveness.setInterval(message.value.intervalMs);
     else if (message.case === "goodbye") fail(message.value.reason);
-    else if (message.case === "work") this.#runs.push(...message.value.starts);
+    else if (message.case === "mark") {
+      const { number } = message.value;
+      this.#link.send(toAgentMessage({ case: "markSeen", value: { number } }));
+    } else if (message.case === "work") this.#runs.push(...message.value.starts);
     else if (message.case === "ack") this.#acknowledge(message.value.seq);
     if (this.#runs.length === 0 || this.#isDue) return;
     this.#isDue = true;
@@ -89,7 +94,8 @@ class InstantAgent {
     while (this.#runs.length > 0 && this.#inFlight.length < limits.unacknowledgedReportsMax) {
       const runs = this.#runs.splice(0, limits.reportEventsPerMessageMax);
       const nowMs = Date.now();
-      const value = { startedAtMs: nowMs, endedAtMs: nowMs, cause: EndCause.EXITED, exitCode: 0 };
+      const ended = { startedAtMs: nowMs, endedAtMs: nowMs, cause: EndCause.EXITED, exitCode: 0 };
+      const value = { ...ended, usage: USAGE };
       const events = runs.map((id) => ({ id, event: { case: "ended", value } }) as const);
       this.#inFlight.push(runs.length);
       this.#sent += 1;

@@ -11,6 +11,8 @@ export interface WatcherOptions {
   /** How many watches of each kind: those that read all that comes, and those that read nothing. */
   readonly sse: { readonly read: number; readonly unread: number };
   readonly calls: { readonly read: number; readonly unread: number };
+  /** The readers take gzip, those over gRPC also batches. */
+  readonly gzip: boolean;
   /** One more watch over gRPC for each of these jobs. */
   readonly jobs: readonly string[];
 }
@@ -33,11 +35,12 @@ interface Reader {
 }
 let lastMs = 0;
 
-function openSse(address: string, reader: Reader | undefined): Promise<void> {
+function openSse(address: string, reader: Reader | undefined, gzip: boolean): Promise<void> {
   const socket = connect(parseAddress(address, "http"));
   socket.on("error", () => undefined);
   const { promise, resolve } = Promise.withResolvers<void>();
-  socket.write(`GET /v1/watch HTTP/1.1\r\nHost: ${address}\r\n\r\n`);
+  const accept = gzip ? "Accept-Encoding: gzip\r\n" : "";
+  socket.write(`GET /v1/watch HTTP/1.1\r\nHost: ${address}\r\n${accept}\r\n`);
   socket.on("data", (chunk) => {
     // The head and the first event; an unread watch is left alone from here on.
     if (reader === undefined) socket.pause();
@@ -54,6 +57,7 @@ function openCalls(
   address: string,
   requests: readonly Buffer[],
   readers: readonly Reader[] | undefined,
+  gzip: boolean,
 ): Promise<void>[] {
   const session = connectHttp2(`http://${address}`);
   session.on("error", () => undefined);
@@ -66,6 +70,7 @@ function openCalls(
       ":path": "/busbar.v1.Busbar/Watch",
       "content-type": "application/grpc",
       te: "trailers",
+      ...(gzip ? { "grpc-accept-encoding": "identity,gzip" } : {}),
     });
     stream.on("error", () => undefined);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -82,8 +87,8 @@ function openCalls(
   });
 }
 
-function frameOf(jobId: string): Buffer {
-  const message = toBinary(WatchRequestSchema, create(WatchRequestSchema, { jobId }));
+function frameOf(jobId: string, batches: boolean): Buffer {
+  const message = toBinary(WatchRequestSchema, create(WatchRequestSchema, { jobId, batches }));
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, 5);
@@ -92,24 +97,27 @@ function frameOf(jobId: string): Buffer {
 
 const readersOf = (count: number): Reader[] => Array.from({ length: count }, () => ({ bytes: 0 }));
 
-async function openAll({ http, grpc, sse, calls, jobs }: WatcherOptions) {
+async function openAll({ http, grpc, sse, calls, jobs, gzip }: WatcherOptions) {
   const sseReaders = readersOf(sse.read);
   const callReaders = readersOf(calls.read);
-  for (const reader of sseReaders) await openSse(http, reader);
-  for (let at = 0; at < sse.unread; at++) await openSse(http, undefined);
+  for (const reader of sseReaders) await openSse(http, reader, gzip);
+  for (let at = 0; at < sse.unread; at++) await openSse(http, undefined, gzip);
   const inLots = async (requests: readonly Buffer[], readers?: readonly Reader[]) => {
     for (let at = 0; at < requests.length; at += STREAMS_PER_CONNECTION) {
       const end = at + STREAMS_PER_CONNECTION;
-      await Promise.all(openCalls(grpc, requests.slice(at, end), readers?.slice(at, end)));
+      await Promise.all(openCalls(grpc, requests.slice(at, end), readers?.slice(at, end), gzip));
     }
   };
-  const all = frameOf("");
+  const all = frameOf("", gzip);
   await inLots(
     callReaders.map(() => all),
     callReaders,
   );
   await inLots(Array.from({ length: calls.unread }, () => all));
-  await inLots(jobs.map(frameOf), readersOf(jobs.length));
+  await inLots(
+    jobs.map((job) => frameOf(job, gzip)),
+    readersOf(jobs.length),
+  );
   return { sseReaders, callReaders };
 }
 

@@ -1,5 +1,9 @@
+import { aheadLimits } from "./ahead-limits.ts";
 import { documentLimits } from "./document-limits.ts";
 import { invariant } from "./lib/invariant.ts";
+import { linkLimits } from "./link-limits.ts";
+import { lowerLimits } from "./lower-limits.ts";
+import { storeLimits } from "./store-limits.ts";
 import { watchLimits } from "./watch-limits.ts";
 
 const KIB = 1024;
@@ -93,6 +97,7 @@ export const limits = {
   suspectJobsPerNodeMax: 20, // that failed so since something last worked there
   suspectJobsMax: 1_000, // in all: to tell jobs that fail everywhere from nodes where all fail
   pastAttemptsKept: 10,
+  usageExactUsMax: 2 ** 31 - 1, // about 35 minutes; longer times are kept in whole milliseconds
   usageMax: 2 ** 50, // of each number of one attempt (35 years in us); what is larger counts as unknown
 
   // Secrets that callers show.
@@ -118,6 +123,8 @@ export const limits = {
   batchesInFlightMax: 2,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
+
+  ...aheadLimits,
   settlementsPerRoundMax: 1_000, // jobs released or skipped, before others have their turn
   candidatesPerPlacementMax: 32,
   wakeChecksPerRoundMax: 2_000,
@@ -191,14 +198,15 @@ export const limits = {
   drainMsMax: 5_000, // from asking streams to end to closing their connections
 
   // Agents.
+  ...linkLimits,
   agentSessionsMax: 20_000,
   heartbeatIntervalMs: 5_000, // of one agent, while there are few
   heartbeatIntervalMsMax: 20_000, // of one agent, while there are many
   heartbeatsPerSecondMax: 500, // of all agents, unless their intervals would become too long
-  helloTimeoutMs: 10_000,
+  helloTimeoutMs: 10_000, // for Hello and Welcome, as long as no byte comes
   silenceSlackMs: 10_000, // on top of two missed heartbeats
   silenceConfirmMs: 1_000, // on top of that, to read what arrived while this process did not run
-  nodeLostAfterMs: 60_000,
+  nodeLostAfterMs: 60_000, // from the last sign of life of a node
   reconnectDelayMsMin: 200,
   reconnectDelayMsMax: 10_000,
   reportEventsPerMessageMax: 5_000,
@@ -243,24 +251,7 @@ export const limits = {
   takenRunsMax: 20_000, // of one agent of a cluster, that have not ended
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
 
-  // Executors over another scheduler.
-  lowerCommandMsMax: 30_000, // for one command of the scheduler
-  lowerOutputBytesMax: 64 * MIB, // of one command
-  lowerGatherMs: 20, // starts that come together become one array
-  lowerArrayTasksMax: 1_000, // of one submission; Slurm's own limit is 1001 if not set otherwise
-  lowerSubmissionsPerRoundMax: 20, // before jobs are looked after again
-  lowerStepCopiesMax: 10_000,
-  lowerStepsMax: 1_000, // of one jobspec
-  lowerPollMsMin: 250, // while something changes
-  lowerPollMsMax: 10_000, // while nothing does
-  lowerRetryMsMin: 1_000, // after the scheduler could not be asked
-  lowerRetryMsMax: 60_000,
-  lowerSettleMs: 3_000, // until a submission of which no answer came must be seen by the scheduler
-  lowerMissingMsMax: 15_000, // from the scheduler's last word on a job to giving it up
-  lowerCancelRepeatMs: 10_000,
-  lowerCloseMsMax: 5_000, // for an answer that is on its way when the agent ends
-  fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
-  fluxJobsListedMax: 100_000, // among which markers are looked for
+  ...lowerLimits,
 
   // Machines that are reached through somebody else's program.
   remoteArgumentBytesMax: 128 * KIB, // the kernel's limit for one
@@ -292,22 +283,7 @@ export const limits = {
   startupRepeatMs: 10_000, // and says so again
   startupStepMsMax: 60_000, // for a step whose work does not grow with the data
 
-  // Store.
-  storeBatchesPendingMax: 10_000,
-  storeGroupRowsMax: 50_000, // of waiting batches, committed together
-  storePartCharsMax: 8 * MIB, // of one string between threads; V8 allows 512 MiB
-  storeChunkRowsMax: 1_000, // read at once when loading
-  storeChunksInFlightMax: 4,
-  storeCacheBytes: 16 * MIB, // keys are written in order: the pages in use are few
-  storeWalIdleBytes: 4 * MIB, // moved into the database when nothing has happened for a while
-  storeWalBytesMax: 64 * MIB, // moved into the database though others wait
-  storeIdleMs: 50,
-  storeRestMs: 3_000, // without a message, until the store's thread gives memory back
-  storeGarbageBytes: 8 * MIB, // by which its heap has grown since it last did
-  backupChunkBytes: 256 * KIB, // of one message
-  backupPagesPerStep: 64, // copied while commits wait
-  unknownJobsMax: 10_000_000, // ids left out where nobody knows how many were given out; of 2^31
-  unknownRevisionsMax: 1_000_000_000, // the same of revisions, of 2^53
+  ...storeLimits,
 } as const;
 
 invariant(
@@ -337,10 +313,6 @@ invariant(limits.factTextLengthMax <= limits.graphTextLengthMax, "a fact must fi
 invariant(
   limits.discoveryMsMax < limits.helloTimeoutMs,
   "an agent must say hello though its machine is slow to describe itself",
-);
-invariant(
-  limits.lowerPollMsMin < limits.lowerPollMsMax && limits.lowerRetryMsMin < limits.lowerRetryMsMax,
-  "waits must grow",
 );
 invariant(limits.takenRunsMax < limits.runsPerAgentMax, "an agent must report all it took");
 invariant(

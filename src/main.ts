@@ -53,6 +53,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   const { dialAddress, formatAddress, parseAddress } = await import("./lib/address.ts");
   const { createSystemClock } = await import("./system/clock.ts");
   const { supervise } = await import("./system/supervise.ts");
+  await checkEnforce(flags);
   const level = flags.logLevel ?? (isatty(process.stderr.fd) ? "warn" : "info");
   const logger = await openLogger("up", level);
   const stopped = stopOnSignals();
@@ -79,6 +80,13 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
   }
 }
 
+/** Before the server listens: the agent would be started again and again. */
+async function checkEnforce({ agent, enforce, cgroup }: UpFlags): Promise<void> {
+  if (!agent || enforce === "available" || enforce.length === 0) return;
+  const { enforcementHere } = await import("./agent/executors/process/enforcement-here.ts");
+  enforcementHere({ enforce, cgroup, tag: `up-${process.pid}`, isTrial: true });
+}
+
 async function runServerAlone(flags: ServerFlags, announce: Announce): Promise<void> {
   const server = await startServer(flags, stopOnSignals());
   const { httpAddress: http, grpcAddress: grpc } = server;
@@ -95,11 +103,17 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     nodeLostAfterMs: flags.nodeLostAfter,
     finishedTasksMax: flags.keepEnded,
     finishedAgeMsMax: flags.keepEndedFor,
+    quarantine: {
+      jobs: flags.quarantineAfter,
+      quickMs: flags.quarantineQuick,
+      firstMs: flags.quarantineFor,
+    },
   };
   const rainbowSecrets = takeRainbowSecrets(flags);
   const rainbow = flags.rainbow && (await readDoor(flags.rainbow, "--rainbow"));
   const goSchedule = flags.goSchedule && (await readGoSchedule(flags.goSchedule));
-  const parts = { settings, policies, rainbowSecrets, rainbow, goSchedule, ...adapters };
+  const links = { linkTimes: flags.linkTimes, keepaliveMs: flags.keepalive };
+  const parts = { settings, ...links, policies, rainbowSecrets, rainbow, goSchedule, ...adapters };
   if (flags.insecureListen === true) {
     adapters.logger.warn(
       { http, grpc, flag: "--insecure-listen" },
@@ -187,7 +201,8 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { machine, hardware } = await looking;
   const amounts = offeredAmounts(detectResources(), hardware, flags.resources);
   const capacity = toResources(amounts, "capacity", limits.resourceNamesMax);
-  const { server, name, cluster, labels, launcher, taskEnv, speaksFor } = flags;
+  const { servers, name, cluster, labels, launcher, enforce, cgroup, taskEnv } = flags;
+  const { loss, linkTimes, bandwidthBytes, speaksFor } = flags;
   const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
   const directory = resolve(flags.data);
   const kept = createKeptSoftware(directory);
@@ -197,10 +212,12 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
       : new Discovery({ machine, hardware, capacity, kept, ...adapters });
   if (discovery !== undefined) refreshOnHangup(discovery);
   const signal = AbortSignal.any(signals);
-  const parts = { capacity, labels, launcher, taskEnv, directory, version, discovery, ...adapters };
-  if (speaksFor === undefined) return runAgent({ server, name, cluster, ...parts }, signal);
+  const how = { launcher, enforce, cgroup, taskEnv };
+  const link = { loss, linkTimes, bandwidthBytes };
+  const parts = { capacity, labels, ...link, ...how, directory, version, discovery, ...adapters };
+  if (speaksFor === undefined) return runAgent({ servers, name, cluster, ...parts }, signal);
   const { runClusterAgent } = await import("./agent/cluster/run-cluster-agent.ts");
-  await runClusterAgent({ server, name, cluster, ...parts, ...speaksFor }, signal);
+  await runClusterAgent({ servers, name, cluster, ...parts, ...speaksFor }, signal);
 }
 
 /** What is found before the agent says hello; nothing where it is told not to look. */
@@ -239,10 +256,16 @@ async function extractFacts(): Promise<NodeFacts> {
   const { toResources } = await import("./core/model/resources.ts");
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
-  return findFacts(createSystemMachine(process.env), (hardware) => {
+  const { addLimits } = await import("./agent/discovery/with-limits.ts");
+  const { describeEnforcement } = await import("./agent/executors/process/enforcement.ts");
+  const { enforcementHere } = await import("./agent/executors/process/enforcement-here.ts");
+  const facts = await findFacts(createSystemMachine(process.env), (hardware) => {
     const amounts = offeredAmounts(detectResources(), hardware, {});
     return toResources(amounts, "capacity", limits.resourceNamesMax);
   });
+  const tag = `extract-${process.pid}`;
+  const enforcement = enforcementHere({ enforce: "available", tag, isTrial: true });
+  return addLimits(facts, describeEnforcement(enforcement));
 }
 
 /** On a terminal SIGHUP means that it was closed, and ends the agent as ever. */
@@ -255,6 +278,8 @@ function startAgent(flags: UpFlags, server: string, level: LogLevel) {
   const data = join(resolve(flags.data), "agent");
   const args = ["agent", "--server", server, "--name", flags.name, "--data", data];
   args.push("--launcher", flags.launcher);
+  if (flags.enforce !== "available") args.push("--enforce", flags.enforce.join(",") || "none");
+  if (flags.cgroup !== undefined) args.push("--cgroup", flags.cgroup);
   for (const [key, value] of Object.entries(flags.taskEnv))
     args.push("--task-env", `${key}=${value}`);
   return spawn(

@@ -10,10 +10,12 @@ import { Previews } from "./api/goschedule/previews.ts";
 import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
+import type { LinkTimes } from "./core/model/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import { createWorkers } from "./go-schedule-workers.ts";
 import { isLoopback, parseAddress } from "./lib/address.ts";
 import type { AppError } from "./lib/errors.ts";
+import { limits } from "./limits.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
@@ -24,7 +26,7 @@ import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createThreadReader } from "./server/readers/thread-reader.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";
 import { createSystemRandom } from "./system/random.ts";
-import { createScryptHasher } from "./system/scrypt-hasher.ts";
+import { createSecretHasher } from "./system/secret-hasher.ts";
 
 export interface ServerOptions {
   readonly data: string;
@@ -33,6 +35,10 @@ export interface ServerOptions {
   /** Names that REST may be called by, beside the usual ones. */
   readonly hostNames?: readonly string[] | undefined;
   readonly settings: TickSettings;
+  /** Of links to agents that do not say what they want. */
+  readonly linkTimes?: LinkTimes | undefined;
+  /** Without a byte on a connection until it is pinged; undefined: as limits have it. */
+  readonly keepaliveMs?: number | undefined;
   readonly policies: PolicyNames;
   /** undefined: nobody is let in by them. */
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
@@ -101,7 +107,7 @@ export async function runServer(
 }
 
 async function openPlane(
-  { data, clock, logger, policies, settings }: ServerOptions,
+  { data, clock, logger, policies, settings, linkTimes }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
   const opening = {
@@ -118,9 +124,10 @@ async function openPlane(
       version: manifest.version,
       policies,
       random: createSystemRandom(),
-      hasher: createScryptHasher(),
+      hasher: createSecretHasher(),
       reader: createThreadReader(clock),
       settings,
+      linkTimes,
       soon: (run) => setImmediate(run),
       onBroken,
     });
@@ -164,15 +171,25 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     sessions.close();
     await Promise.all(opened.map((server) => server.close()));
   };
+  const { keepaliveMs: intervalMs } = options;
+  const keepalive =
+    intervalMs === undefined
+      ? {}
+      : {
+          keepalive: { intervalMs, timeoutMs: Math.max(intervalMs, limits.grpcKeepaliveTimeoutMs) },
+        };
   try {
     const services = [...native, ...rainbow, ...(mayBeOnMain(options) ? goSchedule : [])];
-    const grpc = await open(createGrpcServer({ address: options.grpc, services, logger, memory }));
+    const grpc = await open(
+      createGrpcServer({ address: options.grpc, services, logger, memory, ...keepalive }),
+    );
     const openDoor = async (
       door: Pick<GrpcServerOptions, "address" | "tls"> | undefined,
       flag: string,
       served: readonly GrpcService[],
     ): Promise<GrpcServer | undefined> =>
-      door && open(createGrpcServer({ ...door, flag, services: served, logger, memory }));
+      door &&
+      open(createGrpcServer({ ...door, flag, services: served, logger, memory, ...keepalive }));
     const old = await openDoor(options.rainbow, "--rainbow", rainbow);
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const { version } = manifest;

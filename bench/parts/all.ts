@@ -29,6 +29,8 @@ import { documents } from "./k-documents.ts";
 import { idleWatches, watchedCommit } from "./k-watches.ts";
 import { explanations } from "./k-explain.ts";
 import { idleCpu } from "./k-idle-agents.ts";
+import { thinJobs, thinOutputs, thinScript } from "./l-link.ts";
+import { fluxArray, fluxSingle, slurmArray, slurmSingle } from "./l-lower.ts";
 
 const cases: readonly Case[] = [
   processes,
@@ -69,6 +71,13 @@ const cases: readonly Case[] = [
   commits,
   ended,
   cancels,
+  thinScript,
+  thinJobs,
+  thinOutputs,
+  slurmSingle,
+  slurmArray,
+  fluxSingle,
+  fluxArray,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -8,12 +8,18 @@ import { distinctJobs, encodeSubmit, openWire, submitAll } from "../support/wire
 
 const JOBS = 20_000;
 const WATCHES = 1_000;
+interface Crowd {
+  readonly name: string;
+  readonly read: number;
+  readonly gzip?: boolean;
+}
 /** Who watches: half over SSE, half over gRPC. Unread ones are open and take nothing. */
 const CROWDS = [
   { name: "100 of 1,000 read", read: 100 },
   { name: "none of 1,000 reads", read: 0 },
+  { name: "all 1,000 read, compressed", read: WATCHES, gzip: true },
   { name: "all 1,000 read", read: WATCHES },
-] as const;
+] as const satisfies readonly Crowd[];
 const GROWTH_MB_MAX = 64;
 const WAIT_MS_MAX = 250;
 const CPU_FACTOR_MAX = 3;
@@ -85,12 +91,16 @@ async function probe(
 /** One commit of 20,000 jobs through watches, with probes from before it until all was read. */
 async function commitThrough(
   bench: Bench,
-  { read, probes }: { readonly read: number | undefined; readonly probes: Probe },
+  {
+    read,
+    probes,
+    gzip = false,
+  }: { readonly read: number | undefined; readonly probes: Probe; readonly gzip?: boolean },
 ): Promise<Round> {
   const site = bench.openSite();
   const { server, http } = await startServer(site);
   const half = { read: (read ?? 0) / 2, unread: (WATCHES - (read ?? 0)) / 2 };
-  const asked: WatcherOptions = { http, grpc: server.grpc, sse: half, calls: half, jobs: [] };
+  const asked: WatcherOptions = { http, grpc: server.grpc, sse: half, calls: half, jobs: [], gzip };
   const watchers = read === undefined ? undefined : site.startScript("watchers.ts", asked);
   await watchers?.prints(/open/);
   await sleep(1_000);
@@ -124,7 +134,7 @@ async function describeRead(watchers: Child | undefined): Promise<string> {
     (await watchers?.prints(/quiet (.*)/, 120_000)) ?? "",
   ) as WatcherResult;
   const mb = ([least, most]: readonly [number, number]): string =>
-    `${(least / MIB).toFixed(1)} to ${(most / MIB).toFixed(1)} MiB`;
+    `${(least / MIB).toFixed(2)} to ${(most / MIB).toFixed(2)} MiB`;
   return `each reader got ${mb(sse)} over SSE, ${mb(calls)} over gRPC`;
 }
 
@@ -165,11 +175,10 @@ export const watchedCommit: Case = {
   async run(bench): Promise<readonly Measure[]> {
     const alone = await commitThrough(bench, { read: undefined, probes: "command" });
     const measures: Measure[] = [];
-    for (const { name, read } of CROWDS) {
+    for (const { name, ...crowd } of CROWDS) {
       bench.progress(name);
-      measures.push(
-        ...measure(name, await commitThrough(bench, { read, probes: "command" }), alone),
-      );
+      const watched = await commitThrough(bench, { ...crowd, probes: "command" });
+      measures.push(...measure(name, watched, alone));
     }
     const commits = await commitThrough(bench, { read: CROWDS[0].read, probes: "commit" });
     const aloneCommits = await commitThrough(bench, { read: undefined, probes: "commit" });
@@ -189,7 +198,14 @@ async function submitBeside(bench: Bench, idle: number): Promise<number> {
   await submitAll(wire, [distinctJobs(0, IDLE_WATCHES)], { inFlight: 1, jobs: IDLE_WATCHES });
   const none = { read: 0, unread: 0 };
   const jobs = Array.from({ length: idle }, (_, at) => String(at + 1));
-  const asked: WatcherOptions = { http, grpc: server.grpc, sse: none, calls: none, jobs };
+  const asked: WatcherOptions = {
+    http,
+    grpc: server.grpc,
+    sse: none,
+    calls: none,
+    jobs,
+    gzip: false,
+  };
   await site.startScript("watchers.ts", asked).prints(/open/);
   const count = bench.count(SUBMISSIONS);
   const requests = Array.from({ length: count }, (_, at) => distinctJobs(1_000 + at, 1));

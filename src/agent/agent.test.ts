@@ -181,6 +181,17 @@ describe("hello", () => {
     expect(server.links[0]?.isClosed).toBe(true);
   });
 
+  test("while bytes come, Welcome may take long, but not for ever", async () => {
+    startAgent();
+    for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {
+      expect(server.links.length).toBe(1);
+      server.last.bytesSent += 1;
+      await clock.pass(limits.helloTimeoutMs);
+    }
+    await clock.pass(limits.reconnectDelayMsMax);
+    expect(server.links.length).toBeGreaterThan(1);
+  });
+
   test("after Welcome heartbeats come at the server's interval", async () => {
     await welcomed();
     for (let beat = 0; beat < 3; beat += 1) {
@@ -393,8 +404,8 @@ describe("reports", () => {
     await settle();
     expect(server.last.events()).toEqual(["1.0.1 ended"]);
     expect(server.last.all("reports")[0]?.events[0]?.event.value).toMatchObject({
-      startedAtMs: 1,
-      endedAtMs: 2,
+      startedAtMs: clock.nowMs(), // not before it was handed over
+      endedAtMs: clock.nowMs(),
       exitCode: 3,
     });
   });

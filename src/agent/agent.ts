@@ -5,14 +5,19 @@ import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { Health } from "./health.ts";
+import { HeldSpecs } from "./held-specs.ts";
 import { KnownRuns } from "./known-runs.ts";
 import type { Connect } from "./link.ts";
-import type { AgentFacts, SessionEnd } from "./session.ts";
+import type { AgentFacts } from "./agent-facts.ts";
+import type { SessionEnd } from "./session-options.ts";
+import { ServerTime } from "./server-time.ts";
 import { Session } from "./session.ts";
 
 export interface AgentOptions extends AgentFacts {
   readonly executor: Executor;
   readonly connect: Connect;
+  /** How many addresses `connect` tries in turn; a round of failures counts as one. Absent: 1. */
+  readonly addressTotal?: () => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -32,7 +37,7 @@ export interface Agent {
 }
 
 export function createAgent(options: AgentOptions): Agent {
-  const { clock, random, logger, executor, connect, ...facts } = options;
+  const { clock, random, logger, executor, connect, addressTotal = () => 1, ...facts } = options;
   let session: Session | undefined;
   const health = new Health({
     clock,
@@ -40,10 +45,13 @@ export function createAgent(options: AgentOptions): Agent {
     probe: executor.probe && (async () => executor.probe?.()),
     onChange: () => session?.tellHealth(),
   });
-  const runs = new KnownRuns(executor, (key, reported) => {
+  const runs = new KnownRuns(executor, clock, (key, reported) => {
     health.heard(reported.report); // first: the server must not place it here again
     session?.report(key, reported);
   });
+
+  const serverTime = new ServerTime(clock);
+  const known = { facts, runs, health, serverTime, heldSpecs: new HeldSpecs() };
 
   async function runSession(signal: AbortSignal): Promise<SessionEnd | "aborted"> {
     return await new Promise((resolve) => {
@@ -56,7 +64,7 @@ export function createAgent(options: AgentOptions): Agent {
         resolve(end);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      session = new Session({ facts, connect, executor, runs, health, clock, logger, onEnd });
+      session = new Session({ ...known, connect, executor, clock, logger, onEnd });
     });
   }
 
@@ -74,7 +82,8 @@ export function createAgent(options: AgentOptions): Agent {
             throw new AppError("permission_denied", `the server refused this agent: ${end.reason}`);
           }
           if (end.wasWelcomed) failures = 0;
-          const delayMs = reconnectDelayMs(failures, random);
+          const rounds = Math.floor(failures / Math.max(1, addressTotal()));
+          const delayMs = reconnectDelayMs(rounds, random);
           logger.warn({ reason: end.reason, retryInMs: delayMs }, "lost the server");
           await sleep(clock, delayMs, signal);
         }

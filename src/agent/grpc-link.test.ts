@@ -9,6 +9,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { eventually } from "../../tests/support/eventually.ts";
+import { Relay } from "../../tests/support/relay.ts";
 import { AgentMessageSchema, EndCause, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import type { AgentMessage, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { createGrpcConnect, deserializeServerMessage } from "./grpc-link.ts";
@@ -63,10 +64,10 @@ type Init = NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]
 const bytesOf = (message: NonNullable<Init>): Buffer =>
   Buffer.from(toBinary(ServerMessageSchema, create(ServerMessageSchema, { message })));
 
-function dial() {
+function dial(server = address) {
   const messages: ServerMessage[] = [];
   const closes: string[] = [];
-  const link = createGrpcConnect(address)({
+  const link = createGrpcConnect(server)({
     onMessage: (message) => messages.push(message),
     onClose: (reason) => closes.push(reason),
   });
@@ -112,6 +113,20 @@ describe("the gRPC link", () => {
     }
   });
 
+  test("counts the bytes of a message that has not arrived yet", async () => {
+    const relay = await Relay.start(address, { downBytesPerSecond: 100_000 });
+    const script = "x".repeat(1_000_000);
+    onSession = (peer) => peer.write(bytesOf({ case: "work", value: { specs: [{ script }] } }));
+    const { link, messages } = dial(relay.address);
+    await eventually(() => (link.bytesReceived?.() ?? 0) > 20_000, { what: "some bytes" });
+    expect(messages.length).toBe(0);
+    relay.set({ downBytesPerSecond: Infinity });
+    await eventually(() => messages.length === 1, { what: "the message" });
+    expect(link.bytesReceived?.()).toBeGreaterThan(script.length);
+    link.close();
+    await relay.close();
+  });
+
   test("nobody there is a close, not a throw", async () => {
     server.forceShutdown();
     const { closes, link } = dial();
@@ -148,7 +163,7 @@ describe("runAgent", () => {
     const nothing = () => undefined;
     return runAgent(
       {
-        server: address,
+        servers: [address],
         name: "n1",
         cluster: "default",
         capacity: { cpu: 1_000 },

@@ -1,5 +1,5 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { ClientDuplexStream } from "@grpc/grpc-js";
+import type { ChannelCredentials, ClientDuplexStream } from "@grpc/grpc-js";
 import { Client, credentials } from "@grpc/grpc-js";
 
 import type { AgentMessage, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
@@ -23,11 +23,16 @@ export const deserializeServerMessage = (bytes: Buffer): ServerMessage =>
 export function createGrpcConnect(server: string): Connect {
   return (events) => {
     // A client of its own for each dial: when to try again is ours to say, not the channel's.
-    const client = new Client(server, credentials.createInsecure(), {
-      "grpc.use_local_subchannel_pool": 1,
-      "grpc.max_receive_message_length": limits.messageBytesMax,
-      "grpc.max_send_message_length": limits.messageBytesMax,
-    });
+    let socket: { readonly bytesRead: number } | undefined;
+    const client = new Client(
+      server,
+      insecure((opened) => (socket = opened)),
+      {
+        "grpc.use_local_subchannel_pool": 1,
+        "grpc.max_receive_message_length": limits.messageBytesMax,
+        "grpc.max_send_message_length": limits.messageBytesMax,
+      },
+    );
     const stream = client.makeBidiStreamRequest(PATH, serialize, deserializeServerMessage);
     const end = listen(stream, events, () => client.close());
     return {
@@ -40,8 +45,26 @@ export function createGrpcConnect(server: string): Connect {
         else stream.cancel();
         client.close(); // lets the stream finish first
       },
+      bytesReceived: () => socket?.bytesRead ?? 0,
     };
   };
+}
+
+/** Without TLS. grpc-js shows its sockets to credentials alone, which are to encrypt them. */
+function insecure(onSocket: (socket: { readonly bytesRead: number }) => void): ChannelCredentials {
+  const plain = credentials.createInsecure();
+  const createConnector = plain._createSecureConnector.bind(plain);
+  plain._createSecureConnector = (...args) => {
+    const connector = createConnector(...args);
+    return {
+      ...connector,
+      connect: (socket) => {
+        onSocket(socket);
+        return connector.connect(socket);
+      },
+    };
+  };
+  return plain;
 }
 
 /** Returns what makes it deaf: after that neither messages nor the end are passed on. */

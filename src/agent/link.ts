@@ -6,6 +6,8 @@ export interface Link {
   send(message: AgentMessage): void;
   /** Ends the stream after what was sent; no event follows. */
   close(): void;
+  /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
+  bytesReceived?(): number;
 }
 
 export interface LinkEvents {

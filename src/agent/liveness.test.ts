@@ -10,9 +10,10 @@ let clock: FakeClock;
 let liveness: Liveness;
 let beats = 0;
 let silences = 0;
+let bytes = 0;
 
 beforeEach(() => {
-  [beats, silences] = [0, 0];
+  [beats, silences, bytes] = [0, 0, 0];
   clock = new FakeClock();
   liveness = new Liveness(clock, {
     beat: () => {
@@ -20,6 +21,7 @@ beforeEach(() => {
       liveness.sent();
     },
     silent: () => (silences += 1),
+    bytesReceived: () => bytes,
   });
   liveness.sent();
   liveness.setInterval(INTERVAL);
@@ -54,6 +56,23 @@ test("the heartbeat comes one interval after the last message, not after the las
   expect(beats).toBe(0);
   await clock.pass(1);
   expect(beats).toBe(1);
+});
+
+test("bytes of a message that is not complete keep the link, and their end gives it up", async () => {
+  for (let atMs = 0; atMs < 10 * silenceMsMax(INTERVAL); atMs += 1_000) {
+    bytes += 1;
+    await clock.pass(1_000);
+  }
+  expect(silences).toBe(0);
+  await clock.pass(silenceMsMax(INTERVAL) + INTERVAL + limits.silenceConfirmMs);
+  expect(silences).toBe(1);
+});
+
+test("bytes of messages that were read give no further time", async () => {
+  bytes = 100;
+  liveness.heard();
+  await clock.pass(silenceMsMax(INTERVAL) + limits.silenceConfirmMs);
+  expect(silences).toBe(1);
 });
 
 test("the longest silence follows the interval", async () => {

@@ -8,26 +8,38 @@ export interface Reported {
   readonly report: RunReport;
 }
 
+/** A held run that was given back. */
+export interface GivenBack {
+  readonly id: RunId;
+  readonly report: { readonly kind: "returned"; readonly heldAtMs: number };
+}
+
+/** What the server hears of a run. */
+export type Outgoing = (Reported & { readonly began?: RunId | undefined }) | GivenBack;
+
 export interface OutboxOptions {
   readonly clock: Clock;
-  send(seq: number, events: readonly Reported[]): void;
-  onAcknowledged(events: readonly Reported[]): void;
+  send(seq: number, events: readonly Outgoing[]): void;
+  onAcknowledged(events: readonly Outgoing[]): void;
 }
 
 /**
  * The reports of one session. An end goes at once; while a batch is on its way what comes next is
  * collected for a moment, so that the busier the agent the fewer messages per event. A start waits
  * a little in any case: of a run only the latest report is sent, and the end of a short one tells
- * its start too, which saves a message and a commit each. Nothing is dropped before its Ack.
+ * its start too, which saves a message and a commit each. The end of a run whose slot went to a held
+ * one waits, too: nothing is idle meanwhile. Nothing is dropped before its Ack.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #begun = new Map<string, Reported>();
-  readonly #waiting = new Map<string, Reported>();
-  #inFlight: { readonly seq: number; readonly events: readonly Reported[] }[] = [];
+  readonly #begun = new Map<string, Outgoing>();
+  readonly #waiting = new Map<string, Outgoing>();
+  #inFlight: { readonly seq: number; readonly events: readonly Outgoing[] }[] = [];
   #lastSeq = 0;
   #timer: (() => void) | undefined;
   #cancelBegun: (() => void) | undefined;
+  /** False: all that waits is of runs whose slots others have already. */
+  #isUrgent = false;
   #isDue = false;
   #isClosed = false;
 
@@ -35,7 +47,7 @@ export class Outbox {
     this.#options = options;
   }
 
-  push(key: string, reported: Reported): void {
+  push(key: string, reported: Outgoing): void {
     if (reported.report.kind === "running") {
       this.#begun.set(key, reported);
       this.#cancelBegun ??= this.#options.clock.after(limits.startReportDelayMs, () =>
@@ -44,6 +56,8 @@ export class Outbox {
     } else {
       this.#begun.delete(key);
       this.#waiting.set(key, reported);
+      const hasSuccessor = "began" in reported && reported.began !== undefined;
+      if (!hasSuccessor) this.#hurry();
       this.#schedule();
     }
   }
@@ -56,7 +70,7 @@ export class Outbox {
     const done = this.#inFlight.filter((batch) => batch.seq <= seq);
     this.#inFlight = this.#inFlight.filter((batch) => batch.seq > seq);
     for (const { events } of done) this.#options.onAcknowledged(events);
-    if (this.#inFlight.length === 0) this.#cancelTimer();
+    if (this.#inFlight.length === 0 && this.#isUrgent) this.#cancelTimer();
     this.#schedule();
   }
 
@@ -70,14 +84,16 @@ export class Outbox {
     this.#cancelBegun = undefined;
     for (const [key, reported] of this.#begun) this.#waiting.set(key, reported);
     this.#begun.clear();
+    this.#hurry();
     this.#schedule();
   }
 
   #schedule(): void {
     const isFull = this.#inFlight.length >= limits.unacknowledgedReportsMax;
     if (this.#waiting.size === 0 || isFull || this.#isDue || this.#timer !== undefined) return;
-    if (this.#inFlight.length > 0) {
-      this.#timer = this.#options.clock.after(limits.reportCoalesceMs, () => this.#flush());
+    if (!this.#isUrgent || this.#inFlight.length > 0) {
+      const delayMs = this.#isUrgent ? limits.reportCoalesceMs : limits.reportOfReplacedMs;
+      this.#timer = this.#options.clock.after(delayMs, () => this.#flush());
     } else {
       this.#isDue = true;
       queueMicrotask(() => this.#flush()); // what happens in one go travels together
@@ -88,17 +104,25 @@ export class Outbox {
     this.#isDue = false;
     this.#cancelTimer();
     if (this.#isClosed) return;
-    const events: Reported[] = [];
+    const events: Outgoing[] = [];
     for (const [key, reported] of this.#waiting) {
       if (events.length >= limits.reportEventsPerMessageMax) break;
       events.push(reported);
       this.#waiting.delete(key);
     }
     if (events.length === 0) return;
+    this.#isUrgent = this.#waiting.size > 0;
     this.#lastSeq += 1;
     this.#inFlight.push({ seq: this.#lastSeq, events });
     this.#options.send(this.#lastSeq, events);
     this.#schedule();
+  }
+
+  /** Something waits whose slot is free. */
+  #hurry(): void {
+    if (this.#isUrgent) return;
+    this.#isUrgent = true;
+    this.#cancelTimer();
   }
 
   #cancelTimer(): void {

@@ -1,3 +1,5 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
 import { join } from "node:path";
 
 import { AppError } from "../lib/errors.ts";
@@ -5,23 +7,37 @@ import type { Clock } from "../ports/clock.ts";
 import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
-import { createAgent } from "./agent.ts";
+import { type AgentOptions, createAgent } from "./agent.ts";
 import type { Discovery } from "./discovery/discovery.ts";
+import { withLimits } from "./discovery/with-limits.ts";
+import type { Enforce } from "./executors/process/enforcement.ts";
 import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
 import { createGrpcConnect } from "./grpc-link.ts";
 import { readAgentKey, restoreAgentKey } from "./identity.ts";
 import { readBootId } from "./proc.ts";
+import { Servers } from "./servers.ts";
+import type { AgentFacts } from "./agent-facts.ts";
 
 export interface RunAgentOptions {
-  /** host:port */
-  readonly server: string;
+  /** host:port; of several, and of names with several addresses, the next when one does not answer. */
+  readonly servers: readonly string[];
   readonly name: string;
   readonly cluster: string;
   readonly capacity: Readonly<Record<string, number>>;
   readonly labels: Readonly<Record<string, string>>;
+  /** When the node is lost, and what becomes of its tasks then; left out: as the server says. */
+  readonly loss?: AgentFacts["loss"];
+  /** That outputs may use, in a second. */
+  readonly bandwidthBytes?: number | undefined;
+  /** Of the link to the server; what is left out the server says. */
+  readonly linkTimes?: AgentFacts["linkTimes"];
   /** How processes are started; default: native. */
   readonly launcher?: LauncherKind;
+  /** What is enforced of what tasks ask for; default: what this machine can. */
+  readonly enforce?: Enforce | undefined;
+  /** The control group to use instead of the agent's own. */
+  readonly cgroup?: string | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
   /** Keeps the agent's key, and its runs and their output. */
@@ -41,16 +57,19 @@ export interface RunAgentOptions {
  */
 export async function runAgent(options: RunAgentOptions, signal: AbortSignal): Promise<void> {
   const {
-    server,
+    servers,
     directory,
     version = "unknown",
     launcher = "native",
     taskEnv,
+    enforce = "available",
+    cgroup,
     discovery,
     ...rest
   } = options;
   const { clock, random, logger } = rest;
-  const executor = await openExecutor(directory, { clock, logger, launcher, taskEnv });
+  const how = { clock, logger, launcher, taskEnv, enforce, cgroup };
+  const executor = await openExecutor(directory, how);
   try {
     const agentKey = readAgentKey(directory, random);
     const agent = createAgent({
@@ -65,8 +84,11 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
       },
       agentKey,
       bootId: readBootId(),
-      connect: createGrpcConnect(server),
-      ...(discovery === undefined ? {} : { machineFacts: () => discovery.json }),
+      canHold: true,
+      ...dialling(servers),
+      ...(discovery === undefined
+        ? {}
+        : { machineFacts: () => withLimits(discovery.json, executor.enforced) }),
     });
     discovery?.start(() => agent.factsChanged());
     await agent.run(signal);
@@ -74,6 +96,16 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     discovery?.close();
     await executor.close();
   }
+}
+
+/** How an agent reaches its server. */
+export function dialling(
+  servers: readonly string[],
+): Pick<AgentOptions, "connect" | "addressTotal"> {
+  const lookUp = async (host: string): Promise<string[]> =>
+    isIP(host) > 0 ? [host] : (await lookup(host, { all: true })).map(({ address }) => address);
+  const all = new Servers(servers, { lookUp, dial: createGrpcConnect });
+  return { connect: all.connect, addressTotal: () => all.total };
 }
 
 /** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */

@@ -1,69 +1,25 @@
-import type { RunSpec, ServerMessage, Welcome, Work } from "../gen/busbar/v1/agent_pb.ts";
+import type { RunEvent, RunSpec, ServerMessage, Welcome, Work } from "../gen/busbar/v1/agent_pb.ts";
 import { describeChain, invalid } from "../lib/errors.ts";
 import { isDeepEqual } from "../lib/is-deep-equal.ts";
+import { ENCODINGS } from "../lib/packing.ts";
 import { limits } from "../limits.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Executor, RunId } from "../ports/executor.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Room } from "./cluster/room.ts";
-import { NO_ROOM } from "./cluster/room.ts";
-import type { KnownRuns } from "./known-runs.ts";
+import { steadyMs } from "../ports/clock.ts";
+import type { RunId } from "../ports/executor.ts";
+import { NO_ROOM, type Room } from "./cluster/room.ts";
+import { type HeldRun, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
+import { toHello } from "./hello.ts";
 import { runKey } from "./known-runs.ts";
-import type { Connect, Link } from "./link.ts";
+import type { Link } from "./link.ts";
 import { Liveness } from "./liveness.ts";
-import type { Reported } from "./outbox.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, type Outgoing, type Reported } from "./outbox.ts";
+import { OutputLane } from "./output-lane.ts";
 import { OutputRequests } from "./output-requests.ts";
+import { QueueTeller } from "./queue-teller.ts";
+import { shifted } from "./run-times.ts";
+import { SessionClocks } from "./session-clocks.ts";
+import type { CachedSpec, SessionEnd, SessionOptions } from "./session-options.ts";
 import { fromWireId, toAgentMessage, toRunEvent, toRunRequest, toWireId } from "./translate.ts";
 import { WorkQueue } from "./work-queue.ts";
-
-/** Who the agent is and what it has: the same in every session. */
-export interface AgentFacts {
-  readonly name: string;
-  readonly cluster: string;
-  readonly agentKey: string;
-  readonly bootId: string;
-  readonly version: string;
-  readonly capacity: Readonly<Record<string, number>>;
-  readonly labels: Readonly<Record<string, string>>;
-  /** What the machine has, as JSON of NodeFacts; the newest each time it is asked. */
-  readonly machineFacts?: () => string;
-  /** It speaks for a whole cluster that pulls. */
-  readonly clusterAgent?: ClusterAgentFacts;
-}
-
-export interface ClusterAgentFacts {
-  /** How long it may be away before what it took is lost; 0: the server's own time. */
-  readonly leaseMs: number;
-  readonly onLost: "requeue" | "keep" | "fail";
-  /** What it would take now; the newest each time it is asked. */
-  readonly room: () => Room;
-}
-
-/** Whether the agent can start anything. */
-export interface SessionHealth {
-  readonly sickness: string | undefined;
-}
-
-export type SessionEnd =
-  | { readonly kind: "lost"; readonly reason: string; readonly wasWelcomed: boolean }
-  | { readonly kind: "refused"; readonly reason: string }; // dialling again will not help
-
-export interface SessionOptions {
-  readonly facts: AgentFacts;
-  readonly connect: Connect;
-  readonly executor: Executor;
-  readonly runs: KnownRuns;
-  readonly health: SessionHealth;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  onEnd(end: SessionEnd): void;
-}
-
-interface CachedSpec {
-  readonly spec: RunSpec;
-  queued: number; // starts that wait for their turn
-}
 
 /**
  * One stream to the server, from Hello to its end.
@@ -79,11 +35,17 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #queue: WorkQueue;
   readonly #outputs: OutputRequests;
+  readonly #outputLane: OutputLane;
+  readonly #held = new HeldRuns();
+  /** Runs of this session: the server counts what they use until it hears of their end. */
+  readonly #begun = new Set<string>();
   /** Of jobs with a run here or in the queue, just as the server counts them. */
   readonly #specs = new Map<number, CachedSpec>();
   #phase: "greeting" | "open" | "over" = "greeting";
   readonly #liveness: Liveness;
-  #cancelGreeting: () => void;
+  readonly #clocks: SessionClocks;
+  readonly #queueTeller: QueueTeller;
+  #cancelGreeting: () => void = () => undefined;
   /** What the server was told of the machine. */
   #factsJson = "";
   /** What it was told of our health; older ones do not want to know. */
@@ -104,16 +66,30 @@ export class Session {
       send: (seq, events) => this.#sendReports(seq, events),
       onAcknowledged: (events) => this.#acknowledged(events),
     });
-    this.#outputs = new OutputRequests(options.executor, (chunk) => {
+    const { bandwidthBytes = Infinity } = options.facts;
+    this.#outputLane = new OutputLane(clock, bandwidthBytes, (number) =>
+      this.#send({ case: "mark", value: { number } }),
+    );
+    this.#outputs = new OutputRequests(options.executor, this.#outputLane, (chunk) => {
       if (this.#phase === "open") this.#send({ case: "output", value: chunk });
     });
-    this.#liveness = new Liveness(clock, {
-      beat: () => this.#send({ case: "heartbeat", value: {} }),
-      silent: () => this.#lose("the server was silent for too long"),
+    this.#clocks = new SessionClocks({
+      ...options,
+      tell: (aheadMs) => this.#send({ case: "clock", value: { aheadMs } }),
     });
-    this.#cancelGreeting = clock.after(limits.helloTimeoutMs, () =>
-      this.#lose("no Welcome in time"),
-    );
+    this.#queueTeller = new QueueTeller(options.executor, (groups) => {
+      this.#send({ case: "queued", value: { groups: [...groups] } });
+    });
+    this.#liveness = new Liveness(clock, {
+      beat: () => {
+        this.#queueTeller.tellChanges();
+        this.#clocks.heartbeatSent();
+        this.#send({ case: "heartbeat", value: {} });
+      },
+      silent: () => this.#lose("the server was silent for too long"),
+      bytesReceived: () => this.#link.bytesReceived?.() ?? 0,
+    });
+    this.#awaitWelcome();
     this.#link = options.connect({
       onMessage: (message) => this.#onMessage(message),
       onClose: (reason) => this.#lose(reason),
@@ -123,7 +99,22 @@ export class Session {
 
   /** Passes a run's news on; before Welcome it waits with everything else that is known. */
   report(key: string, reported: Reported): void {
-    if (this.#phase === "open") this.#outbox.push(key, reported);
+    if (this.#phase !== "open") return;
+    const next = this.#nextAfter(key, reported);
+    // In one report, before anything is said of the next one: the server releases the one and binds
+    // the other in one step.
+    this.#outbox.push(key, next === undefined ? reported : { ...reported, began: next.id });
+    next?.begin();
+  }
+
+  /** The held run that begins in the place of one that has ended. */
+  #nextAfter(key: string, { id, report }: Reported): HeldRun | undefined {
+    if (report.kind !== "ended" || !this.#begun.delete(key) || !makesRoom(report.end)) {
+      return undefined;
+    }
+    const needs = this.#specs.get(id.jobId)?.needs;
+    if (needs === undefined || this.#options.health.sickness !== undefined) return undefined;
+    return this.#held.next(needs);
   }
 
   /** Tells what the machine has if it is not what was told; before Welcome it waits. */
@@ -161,7 +152,9 @@ export class Session {
     this.#liveness.stop();
     this.#cancelRoom?.();
     this.#outbox.close();
+    this.#outputs.close();
     this.#queue.clear();
+    this.#held.clear();
     this.#link.close();
   }
 
@@ -175,24 +168,26 @@ export class Session {
     this.#end({ kind: "lost", reason, wasWelcomed: this.#phase === "open" });
   }
 
+  /** On a thin link Hello may take long to arrive: while bytes come, so may Welcome. */
+  #awaitWelcome(bytesBefore = 0, leftMs: number = limits.greetingMsMax): void {
+    this.#cancelGreeting = this.#options.clock.after(limits.helloTimeoutMs, () => {
+      const bytes = this.#link.bytesReceived?.() ?? 0;
+      const isOver = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
+      if (isOver) this.#lose("no Welcome in time");
+      else this.#awaitWelcome(bytes, leftMs - limits.helloTimeoutMs);
+    });
+  }
+
   #sendHello(): void {
-    const { facts, runs, health } = this.#options;
+    const { facts, runs, health, heldSpecs } = this.#options;
     this.#factsJson = facts.machineFacts?.() ?? "";
     this.#sickness = health.sickness;
     const value = {
-      node: facts.name,
-      cluster: facts.cluster,
-      agentKey: facts.agentKey,
-      bootId: facts.bootId,
-      version: facts.version,
-      capacity: { ...facts.capacity },
-      labels: { ...facts.labels },
+      ...toHello(facts),
       runs: runs.ids().map(toWireId),
       factsJson: this.#factsJson,
       ...(this.#sickness !== undefined && { health: { sickness: this.#sickness } }),
-      ...(facts.clusterAgent && {
-        clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
-      }),
+      parts: { encodings: [...ENCODINGS], heldSpecs: heldSpecs.list() },
     };
     this.#send({ case: "hello", value });
   }
@@ -217,11 +212,18 @@ export class Session {
     switch (message.case) {
       case "work":
         return this.#onWork(message.value);
+      case "specPart":
+        return this.#options.heldSpecs.add(message.value);
+      case "mark":
+        return this.#send({ case: "markSeen", value: { number: message.value.number } });
+      case "markSeen":
+        return this.#outputLane.markReturned(message.value.number);
       case "ack":
         return this.#outbox.acknowledge(message.value.seq);
       case "output":
         return this.#outputs.serve(message.value);
       case "heartbeat": // without an interval: of an older server
+        this.#clocks.heartbeatAnswered(message.value.serverTimeMs);
         if (message.value.intervalMs > 0) this.#liveness.setInterval(message.value.intervalMs);
         return undefined;
       case undefined: // of a newer server: not for us
@@ -234,13 +236,19 @@ export class Session {
     else this.#end({ kind: "refused", reason });
   }
 
-  #onWelcome({ heartbeatIntervalMs, wantsHealth }: Welcome): void {
+  #onWelcome(welcome: Welcome): void {
+    const { heartbeatIntervalMs, wantsHealth, serverTimeMs, wantsClock } = welcome;
     if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
     if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
     this.#phase = "open";
+    this.#outputLane.open(welcome.parts);
     this.#options.logger.info({ node: this.#options.facts.name }, "connected");
     this.#cancelGreeting();
+    const silenceMs = welcome.silenceMs > 0 ? welcome.silenceMs : undefined;
+    this.#liveness.setTimes({ heartbeatMs: heartbeatIntervalMs, silenceMs });
     this.#liveness.setInterval(heartbeatIntervalMs);
+    this.#clocks.welcomed(serverTimeMs, wantsClock);
+    this.#queueTeller.welcomed(welcome.wantsQueued);
     this.#wantsHealth = wantsHealth;
     this.tellHealth(); // before what it explains
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
@@ -254,37 +262,74 @@ export class Session {
   }
 
   #onWork(work: Work): void {
-    for (const spec of work.specs) {
-      this.#specs.set(spec.job, { spec, queued: this.#specs.get(spec.job)?.queued ?? 0 });
+    for (const spec of work.specs) this.#cacheSpec(spec);
+    for (const { job, digest } of work.specRefs) {
+      this.#cacheSpec(this.#options.heldSpecs.take(job, digest));
     }
     const starts = new Map<string, () => void>();
     for (const wireId of work.starts) {
       const id = fromWireId(wireId);
       const key = runKey(id);
-      const cached = this.#specs.get(id.jobId);
-      if (cached === undefined)
-        throw invalid("work.starts", `job ${id.jobId} came without its spec`);
+      const cached = this.#specOf(id, "work.starts");
       if (starts.has(key) || this.#queue.has(key)) continue;
-      cached.queued += 1;
-      starts.set(key, () => this.#start(cached, id));
+      if (this.#held.withdraw(key) === undefined) cached.queued += 1;
+      starts.set(key, () => this.#start(this.#specOf(id, "work.starts"), id));
     }
+    this.#onHolds(work);
     const stops = work.stops.map((wireId) => {
       const id = fromWireId(wireId);
       return () => this.#stop(id);
     });
     this.#queue.push(starts, stops);
-    if (work.starts.length === 0) return;
-    this.#startsSeen += work.starts.length;
+    for (const wireId of work.withdrawn) this.#withdraw(fromWireId(wireId));
+    for (const wireId of work.returns) this.#giveBack(fromWireId(wireId));
+    const seen = work.starts.length + work.withdrawn.length;
+    if (seen === 0) return;
+    this.#startsSeen += seen;
     this.#room = undefined;
     this.tellRoom();
   }
 
+  #cacheSpec(spec: RunSpec): void {
+    const queued = this.#specs.get(spec.job)?.queued ?? 0;
+    this.#specs.set(spec.job, { spec, needs: needsKey(spec.needs), queued });
+  }
+
+  #specOf({ jobId }: RunId, field: string): CachedSpec {
+    const cached = this.#specs.get(jobId);
+    if (cached === undefined) throw invalid(field, `job ${jobId} came without its spec`);
+    return cached;
+  }
+
+  #onHolds({ holds }: Work): void {
+    for (const { id: wireId, heldAtMs } of holds) {
+      const id = fromWireId(wireId);
+      const key = runKey(id);
+      const cached = this.#specOf(id, "work.holds");
+      if (this.#held.has(key) || this.#queue.has(key)) continue;
+      cached.queued += 1;
+      const begin = (): void => this.#start(this.#specOf(id, "work.holds"), id);
+      this.#held.add(key, cached.needs, { id, heldAtMs, begin });
+    }
+  }
+
+  /** What has begun is not given back: the server hears how it goes on. */
+  #giveBack(id: RunId): void {
+    const key = runKey(id);
+    const held = this.#held.withdraw(key);
+    if (held === undefined) return;
+    this.#specOf(id, "work.returns").queued -= 1;
+    const { heldAtMs } = held;
+    this.#outbox.push(key, { id, report: { kind: "returned", heldAtMs } });
+  }
+
   #start(cached: CachedSpec, id: RunId): void {
-    const { runs, facts, health, clock } = this.#options;
+    const { runs, facts, health } = this.#options;
     cached.queued -= 1;
     const known = runs.get(id);
+    if (known?.report.kind !== "ended") this.#begun.add(runKey(id));
     if (known === undefined && health.sickness !== undefined) {
-      runs.giveBack(id, health.sickness, clock.nowMs());
+      runs.giveBack(id, health.sickness);
     } else if (known === undefined) {
       runs.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
     } else {
@@ -294,22 +339,32 @@ export class Session {
 
   /** A start that has not begun ends here: the executor never hears of it. */
   #stop(id: RunId): void {
-    const { executor, clock } = this.#options;
     const key = runKey(id);
-    if (!this.#queue.withdraw(key)) {
-      executor.stop(id);
+    if (!this.#queue.withdraw(key) && this.#held.withdraw(key) === undefined) {
+      this.#options.executor.stop(id);
       return;
     }
     const cached = this.#specs.get(id.jobId);
     if (cached !== undefined) cached.queued -= 1;
+    this.#reportStopped(id);
+  }
+
+  /** It was stopped while its spec was on its way. */
+  #withdraw(id: RunId): void {
+    this.#reportStopped(id);
+    const { runs, heldSpecs } = this.#options;
+    if (!this.#specs.has(id.jobId) && !runs.hasJob(id.jobId)) heldSpecs.release(id.jobId);
+  }
+
+  #reportStopped(id: RunId): void {
     const end = { kind: "stopped", signal: undefined } as const;
     const report = {
       kind: "ended",
       startedAtMs: undefined,
-      endedAtMs: clock.nowMs(),
+      endedAtMs: steadyMs(this.#options.clock),
       end,
     } as const;
-    this.#outbox.push(key, { id, report });
+    this.#outbox.push(runKey(id), { id, report });
   }
 
   #sendTake(room: Room): void {
@@ -319,18 +374,26 @@ export class Session {
     this.#send({ case: "take", value });
   }
 
-  #sendReports(seq: number, events: readonly Reported[]): void {
-    const value = { seq, events: events.map(({ id, report }) => toRunEvent(id, report)) };
+  #sendReports(seq: number, events: readonly Outgoing[]): void {
+    const { serverTime } = this.#options;
+    const toEvent = (outgoing: Outgoing): RunEvent => {
+      if (outgoing.report.kind === "returned") return toRunEvent(outgoing);
+      const report = shifted(outgoing.report, (momentMs) => serverTime.at(momentMs));
+      return toRunEvent({ ...outgoing, report });
+    };
+    const value = { seq, events: events.map(toEvent) };
     this.#send({ case: "reports", value });
   }
 
-  #acknowledged(events: readonly Reported[]): void {
-    const { runs } = this.#options;
+  #acknowledged(events: readonly Outgoing[]): void {
+    const { runs, heldSpecs } = this.#options;
     for (const { id, report } of events) {
-      if (report.kind !== "ended") continue;
-      runs.forget(id);
+      if (report.kind === "running") continue;
+      if (report.kind === "ended") runs.forget(id);
       const isQueued = (this.#specs.get(id.jobId)?.queued ?? 0) > 0;
-      if (!isQueued && !runs.hasJob(id.jobId)) this.#specs.delete(id.jobId);
+      if (isQueued || runs.hasJob(id.jobId)) continue;
+      this.#specs.delete(id.jobId);
+      heldSpecs.release(id.jobId);
     }
   }
 }

@@ -15,7 +15,8 @@ import {
 import type { ResourceChoice } from "../core/graph/request.ts";
 import { decodeChoice } from "../core/graph/rows.ts";
 import { invalid } from "../lib/errors.ts";
-import type { RunEnd, RunId, RunReport, RunRequest } from "../ports/executor.ts";
+import type { RunEnd, RunId, RunRequest } from "../ports/executor.ts";
+import type { Outgoing } from "./outbox.ts";
 
 type MessageInit = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
 
@@ -36,14 +37,20 @@ const CAUSES: Readonly<Record<RunEnd["kind"], EndCause>> = {
   exited: EndCause.EXITED,
   signalled: EndCause.SIGNALLED,
   "time-limit": EndCause.TIME_LIMIT,
+  "out-of-memory": EndCause.SIGNALLED,
   stopped: EndCause.STOPPED,
   "could-not-start": EndCause.COULD_NOT_START,
   "node-fault": EndCause.COULD_NOT_START,
   vanished: EndCause.VANISHED,
 };
 
-export function toRunEvent(id: RunId, report: RunReport): RunEvent {
+export function toRunEvent(outgoing: Outgoing): RunEvent {
+  const { id, report } = outgoing;
   const wireId = toWireId(id);
+  if (report.kind === "returned") {
+    const value = { heldAtMs: report.heldAtMs };
+    return create(RunEventSchema, { id: wireId, event: { case: "returned", value } });
+  }
   if (report.kind === "running") {
     const value = { startedAtMs: report.startedAtMs };
     return create(RunEventSchema, { id: wireId, event: { case: "started", value } });
@@ -54,12 +61,20 @@ export function toRunEvent(id: RunId, report: RunReport): RunEvent {
     endedAtMs: report.endedAtMs,
     cause: CAUSES[end.kind],
     exitCode: end.kind === "exited" ? end.exitCode : 0,
-    signal: "signal" in end ? (end.signal ?? "") : "",
+    signal: signalOf(end),
     message: "message" in end ? end.message : "",
     isNodeFault: end.kind === "node-fault",
+    isOutOfMemory: end.kind === "out-of-memory",
+    memoryLimitBytes: end.kind === "out-of-memory" ? (end.limitBytes ?? 0) : 0,
     ...(report.usage && { usage: report.usage }),
+    ...("began" in outgoing && outgoing.began && { began: toWireId(outgoing.began) }),
   };
   return create(RunEventSchema, { id: wireId, event: { case: "ended", value } });
+}
+
+function signalOf(end: RunEnd): string {
+  if (end.kind === "out-of-memory") return "SIGKILL";
+  return "signal" in end ? (end.signal ?? "") : "";
 }
 
 /** What the work learns about itself. The job's own environment cannot change these. */

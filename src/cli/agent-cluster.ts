@@ -7,10 +7,10 @@ import {
   type Context,
   executorKinds,
   type ExecutorKind,
-  lostPolicies,
-  type OnLost,
+  type LossFlags,
 } from "./context.ts";
-import { duration, notEmpty, oneOf } from "./flags.ts";
+import { awayTime, duration, notEmpty, oneOf } from "./flags.ts";
+import { collecting } from "./single-flags.ts";
 
 /** Flags of an agent that speaks for a whole cluster, as they are written. */
 export interface ClusterOptions {
@@ -19,7 +19,7 @@ export interface ClusterOptions {
   readonly refresh?: number;
   readonly cost?: number;
   readonly lease?: number;
-  readonly onLost?: OnLost;
+  readonly onLost?: LossFlags["onLost"];
   readonly graph?: string;
   readonly updateGraph?: true;
   readonly partition?: string;
@@ -49,12 +49,7 @@ export function addClusterFlags(command: Command): void {
     .option(
       "--lease <duration>",
       "how long it may be away before its tasks count as lost (default: as for nodes)",
-      lease,
-    )
-    .addOption(
-      new Option("--on-lost <policy>", "what becomes of them then (default: requeue)")
-        .choices(lostPolicies)
-        .argParser(oneOf("--on-lost", lostPolicies)),
+      awayTime("--lease"),
     )
     .option("--graph <file>", "register this graph instead of what is found", notEmpty("--graph"))
     .option("--update-graph", "replace the graph though someone else registered it")
@@ -63,7 +58,7 @@ export function addClusterFlags(command: Command): void {
     .option(
       "--scheduler-arg <argument>",
       "hand this to each submission, like --qos=low (repeatable)",
-      schedulerArg,
+      collecting(schedulerArg),
     )
     .optionsGroup("Options:");
 }
@@ -96,9 +91,10 @@ export async function toClusterFlags(
   };
 }
 
-const FOR_CLUSTERS = ["take", "refresh", "cost", "lease", "onLost", "graph", "updateGraph"];
+const FOR_CLUSTERS = ["take", "refresh", "cost", "lease", "graph", "updateGraph"];
+const FOR_NODES = ["lostAfter"];
 const FOR_SCHEDULERS = ["partition", "account", "schedulerArg"];
-const FOR_MACHINES = ["cpu", "memory", "gpu", "resource", "launcher"];
+const FOR_MACHINES = ["cpu", "memory", "gpu", "resource", "launcher", "enforce", "cgroup"];
 
 function refuse(command: Command, executor: ExecutorKind | undefined): void {
   const without = (names: readonly string[], why: string): void => {
@@ -113,6 +109,7 @@ function refuse(command: Command, executor: ExecutorKind | undefined): void {
   if (command.getOptionValueSource("cluster") !== "cli") {
     throw invalid("--cluster", "must name the cluster that this agent speaks for");
   }
+  without(FOR_NODES, "is for agents of nodes; of an agent of a cluster it is --lease");
   if (executor === "process") {
     return without(FOR_SCHEDULERS, "is for schedulers; processes have none below them");
   }
@@ -146,11 +143,4 @@ function refresh(text: string): number {
   const ms = duration("--refresh")(text);
   if (ms >= limits.clusterRefreshMsMin) return ms;
   throw invalid("--refresh", `"${text}" is too short; at least a second`);
-}
-
-function lease(text: string): number {
-  const ms = duration("--lease")(text);
-  if (ms >= limits.leaseMsMin) return ms;
-  const least = formatDuration(limits.leaseMsMin);
-  throw invalid("--lease", `"${text}" is too short; an agent must get ${least} to come back`);
 }

@@ -61,6 +61,16 @@ describe("an agent of a whole cluster", () => {
     const [flags] = await started("agent --cluster blue");
     expect(flags).toMatchObject({ name: "ada-s-laptop", cluster: "blue" });
     expect(flags).not.toHaveProperty("speaksFor");
+    expect(flags).not.toHaveProperty("loss");
+  });
+
+  test("an agent of a node says what becomes of its tasks when it is lost", async () => {
+    const [flags] = await started("agent --on-lost keep --lost-after 2h");
+    expect(flags).toMatchObject({ loss: { onLost: "keep", lostAfterMs: 7_200_000 } });
+    const [far] = await started("agent --heartbeat 20s --silence 90s");
+    expect(far).toMatchObject({ linkTimes: { heartbeatMs: 20_000, silenceMs: 90_000 } });
+    const [one] = await started("agent --on-lost fail");
+    expect(one).toHaveProperty("loss", { onLost: "fail" });
   });
 
   const refused: readonly [string, RegExp][] = [
@@ -81,6 +91,18 @@ describe("an agent of a whole cluster", () => {
     ["--cluster b --executor slurm --cost x", /--cost: "x" is not a number from 0/],
     ["--cluster b --executor slurm --on-lost wait", /--on-lost: "wait" is none of requeue, keep/],
     ["--cluster b --executor slurm --graph missing.json", /no file missing.json/],
+    [
+      "--cluster b --executor slurm --lost-after 1h",
+      /--lost-after: is for agents of nodes.*--lease/,
+    ],
+    [
+      "--heartbeat 8s --silence 10s",
+      /--silence: a silence of 10s is too short for a heartbeat of 8s/,
+    ],
+    ["--silence 2m --lost-after 90s", /--silence: a node would be lost after 1m30s, before.*2m/],
+    ["--heartbeat 10ms", /--heartbeat: a heartbeat of 10ms is not within 250ms and 10m/],
+    ["--lost-after 10ms", /--lost-after: "10ms" is too short/],
+    ["--on-lost wait", /--on-lost: "wait" is none of requeue, keep, fail/],
   ];
   for (const [line, message] of refused) {
     test(`refused: agent ${line}`, async () => {

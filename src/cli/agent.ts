@@ -1,13 +1,31 @@
 import { type Command, Option } from "commander";
 import { limits } from "../limits.ts";
 import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cluster.ts";
-import type { AgentFlags, LauncherKind, logLevels } from "./context.ts";
-import { keyValue, notEmpty, positiveNumber, resource, size, wholeNumber } from "./flags.ts";
+import {
+  type AgentFlags,
+  type EnforceFlag,
+  type LauncherKind,
+  type logLevels,
+  lostPolicies,
+} from "./context.ts";
+import {
+  bandwidth,
+  awayTime,
+  keyValue,
+  notEmpty,
+  oneOf,
+  positiveNumber,
+  resource,
+  size,
+  wholeNumber,
+} from "./flags.ts";
 import { resourcesOf } from "./job-flags.ts";
+import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
+import { addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
 import { launcherFlag, logLevelFlag, nodeName, nodeNameOf, taskEnvFlag } from "./services.ts";
 import type { Session, Shell } from "./session.ts";
 
-interface AgentOptions extends ClusterOptions {
+interface AgentOptions extends ClusterOptions, LinkOptions {
   readonly name?: string;
   readonly cluster: string;
   readonly data?: string;
@@ -18,13 +36,18 @@ interface AgentOptions extends ClusterOptions {
   readonly label?: Readonly<Record<string, string>>;
   readonly discovery: boolean;
   readonly launcher: LauncherKind;
+  readonly enforce: EnforceFlag;
+  readonly cgroup?: string;
   readonly taskEnv: Readonly<Record<string, string>>;
+  readonly lostAfter?: number;
+  readonly bandwidth?: number;
   readonly exitWithParent?: true;
   readonly logLevel?: (typeof logLevels)[number];
 }
 
 const HELP = `
-Calls the server given by --server; needs no open port of its own.
+Calls the server given by --server; needs no open port of its own. Of several addresses, and of a name with
+several, it tries the next when one does not answer.
 
 With --executor it speaks for a whole cluster that pulls: it registers the cluster with what it has,
 takes the tasks that are offered to it, runs them, and tells how the cluster does.
@@ -32,6 +55,7 @@ takes the tasks that are offered to it, runs them, and tells how the cluster doe
 Examples:
   busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
   busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1
+  busbar agent --server control.example:7071 --on-lost keep --lost-after 2h
   busbar agent --cluster blue --executor slurm --partition batch --cost 3.5`;
 
 export function declareAgent(command: Command, shell: Shell): void {
@@ -57,14 +81,35 @@ export function declareAgent(command: Command, shell: Shell): void {
     .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
     .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
     .option(
+      "--bandwidth <size>",
+      "send at most this much output in a second; nothing else is limited (default: what the link carries)",
+      bandwidth("--bandwidth"),
+    )
+    .option(
       "--no-discovery",
       "look for nothing: offer all cpus and memory, tell nothing else",
       true,
     )
     .addOption(launcherFlag())
+    .addOption(enforceFlag())
+    .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
+    .addOption(
+      new Option(
+        "--on-lost <policy>",
+        "when it is away too long: run its tasks elsewhere, keep them for it, or fail them (default: requeue)",
+      )
+        .choices(lostPolicies)
+        .argParser(oneOf("--on-lost", lostPolicies)),
+    )
+    .option(
+      "--lost-after <duration>",
+      "how long it may be away before its tasks count as lost (default: as the server says)",
+      awayTime("--lost-after"),
+    )
     .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
     .addOption(logLevelFlag());
+  addLinkFlags(command, " (default: as the server says)");
   addClusterFlags(command);
   command.addHelpText("after", HELP).action((flags: AgentOptions) =>
     shell.run(command, async (session) => {
@@ -78,7 +123,8 @@ export function declareAgent(command: Command, shell: Shell): void {
 
 /** The server may be away, or refuse it: this says what it is, and its log when it is connected. */
 async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
-  const { name, cluster, server, data, speaksFor } = flags;
+  const { name, cluster, data, speaksFor } = flags;
+  const server = flags.servers.join(",");
   const who =
     speaksFor === undefined
       ? `node ${name} of cluster ${cluster}`
@@ -89,15 +135,16 @@ async function announceAgent(session: Session, flags: AgentFlags): Promise<void>
 }
 
 async function toAgentFlags(
-  { server, context }: Session,
+  { servers, context }: Session,
   flags: AgentOptions,
   command: Command,
 ): Promise<AgentFlags> {
   const speaksFor = await toClusterFlags(context, flags, command);
+  const linkTimes = toLinkTimes(flags, flags.lostAfter ?? flags.lease);
   const machine = nodeNameOf(context);
   const name = flags.name ?? (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
   return {
-    server,
+    servers,
     name,
     cluster: flags.cluster,
     data: flags.data ?? `./busbar-agent-${name}`,
@@ -105,10 +152,25 @@ async function toAgentFlags(
     labels: { ...flags.label },
     discovery: flags.discovery,
     launcher: flags.launcher,
+    enforce: flags.enforce,
+    ...(flags.cgroup === undefined ? {} : { cgroup: flags.cgroup }),
     taskEnv: flags.taskEnv,
+    ...(speaksFor === undefined ? lossOf(flags) : {}),
+    ...(flags.bandwidth === undefined ? {} : { bandwidthBytes: flags.bandwidth }),
+    ...(linkTimes === undefined ? {} : { linkTimes }),
     exitWithParent: flags.exitWithParent === true,
     ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
     ...(speaksFor === undefined ? {} : { speaksFor: { ...speaksFor, machine } }),
+  };
+}
+
+function lossOf({ onLost, lostAfter }: AgentOptions): Pick<AgentFlags, "loss"> {
+  if (onLost === undefined && lostAfter === undefined) return {};
+  return {
+    loss: {
+      ...(onLost === undefined ? {} : { onLost }),
+      ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
+    },
   };
 }
 

@@ -28,7 +28,7 @@ describe("bash", () => {
   test("offers commands, subcommands, flags and choices", () => {
     expect(offered("")).toEqual(expect.arrayContaining(nouns.map(({ name }) => name)));
     expect(offered("exp")).toEqual(["explain"]);
-    expect(offered("nodes", "")).toEqual(["show", "drain", "undrain", "remove"]);
+    expect(offered("nodes", "")).toEqual(["show", "drain", "undrain", "set", "remove"]);
     expect(offered("nodes", "drain", "--re")).toEqual(["--reason"]);
     expect(offered("submit", "--retr")).toEqual(["--retries", "--retry-backoff"]);
     expect(offered("--server", "x:1", "jobs", "--state", "p")).toEqual(["pending"]);

@@ -23,6 +23,9 @@ export interface ServerFlags {
   readonly nodeLostAfter: number;
   readonly keepEnded: number;
   readonly keepEndedFor: number;
+  readonly quarantineAfter: number;
+  readonly quarantineQuick: number;
+  readonly quarantineFor: number;
   readonly policy: (typeof nodePolicies)[number];
   /** Of the policy "random"; left out: the server's own. */
   readonly policySeed?: number;
@@ -37,6 +40,10 @@ export interface ServerFlags {
   readonly goSchedule?: GoScheduleFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
+  /** Of links to agents that do not say what they want. */
+  readonly linkTimes?: LinkTimeFlags;
+  /** Without a byte on a connection until the server pings it. */
+  readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
 }
@@ -69,12 +76,15 @@ export interface UpFlags extends ServerFlags {
   readonly name: string;
   readonly agent: boolean;
   readonly launcher: LauncherKind;
+  readonly enforce: EnforceFlag;
+  /** Left out: the agent's own control group. */
+  readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
 }
 
 export interface AgentFlags {
-  readonly server: string;
+  readonly servers: readonly string[];
   readonly name: string;
   readonly cluster: string;
   readonly data: string;
@@ -84,12 +94,31 @@ export interface AgentFlags {
   /** Whether the machine is looked at; if not, only cpus and memory are known. */
   readonly discovery: boolean;
   readonly launcher: LauncherKind;
+  readonly enforce: EnforceFlag;
+  /** Left out: the agent's own control group. */
+  readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
+  /** That outputs may use, in a second. */
+  readonly bandwidthBytes?: number;
   readonly exitWithParent: boolean;
   readonly logLevel?: LogLevel;
+  /** Of the link to the server; what is left out the server says. */
+  readonly linkTimes?: LinkTimeFlags;
+  /** When its node is lost, and what becomes of its tasks then; what is left out the server says. */
+  readonly loss?: LossFlags;
   /** It speaks for a whole cluster that pulls; left out: for this machine, a node of its cluster. */
   readonly speaksFor?: ClusterFlags;
+}
+
+export interface LinkTimeFlags {
+  readonly heartbeatMs?: number;
+  readonly silenceMs?: number;
+}
+
+export interface LossFlags {
+  readonly lostAfterMs?: number;
+  readonly onLost?: OnLost;
 }
 
 export interface ClusterFlags {
@@ -117,6 +146,10 @@ export type ExecutorKind = (typeof executorKinds)[number];
 /** What becomes of tasks whose agent does not come back. */
 export const lostPolicies = ["requeue", "keep", "fail"] as const;
 export type OnLost = (typeof lostPolicies)[number];
+
+/** What an agent enforces: whatever it can, or exactly these. */
+export const enforceable = ["memory", "cpu", "process-memory"] as const;
+export type EnforceFlag = "available" | readonly (typeof enforceable)[number][];
 
 /** How an agent starts processes. */
 export const launcherKinds = ["native", "perl", "spawn"] as const;

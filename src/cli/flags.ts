@@ -2,8 +2,9 @@ import { isReservedVariable, isVariableName } from "../core/model/variable-names
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
-import { parseDurationMs, parseSizeBytes } from "../lib/units.ts";
+import { formatDuration, parseDurationMs, parseSizeBytes } from "../lib/units.ts";
 import { limits } from "../limits.ts";
+import { collecting } from "./single-flags.ts";
 
 /**
  * Readers of flag values. Each throws an error that names the flag and what would be right.
@@ -31,12 +32,31 @@ export const size =
   (text: string): number =>
     parseSizeBytes(text, flag);
 
+/** Bytes in a second. */
+export const bandwidth =
+  (flag: string) =>
+  (text: string): number => {
+    const bytes = parseSizeBytes(text, flag);
+    if (bytes >= limits.bandwidthBytesMin) return bytes;
+    throw invalid(flag, `"${text}" is less than 1KiB a second`);
+  };
+
 export const duration =
   (flag: string) =>
   (text: string): number => {
     const ms = parseDurationMs(text, flag);
     if (ms <= limits.durationMsMax) return ms;
     throw invalid(flag, `"${text}" is longer than 366 days`);
+  };
+
+/** How long an agent may be away before its tasks count as lost. */
+export const awayTime =
+  (flag: string) =>
+  (text: string): number => {
+    const ms = duration(flag)(text);
+    if (ms >= limits.leaseMsMin) return ms;
+    const least = formatDuration(limits.leaseMsMin);
+    throw invalid(flag, `"${text}" is too short; an agent must get ${least} to come back`);
   };
 
 export const oneOf =
@@ -50,12 +70,11 @@ export const oneOf =
   };
 
 /** "pending,running" or the flag several times. */
-export const anyOf =
-  <Choice extends string>(flag: string, choices: readonly Choice[]) =>
-  (text: string, sofar: readonly Choice[] = []): readonly Choice[] => [
+export const anyOf = <Choice extends string>(flag: string, choices: readonly Choice[]) =>
+  collecting((text: string, sofar: readonly Choice[] = []): readonly Choice[] => [
     ...sofar,
     ...text.split(",").map(oneOf(flag, choices)),
-  ];
+  ]);
 
 export const notEmpty =
   (flag: string) =>
@@ -66,18 +85,16 @@ export const notEmpty =
 
 type Pairs<Value> = Readonly<Record<string, Value>>;
 
-export const keyValue =
-  (flag: string) =>
-  (text: string, sofar: Pairs<string> = {}): Pairs<string> => {
+export const keyValue = (flag: string) =>
+  collecting((text: string, sofar: Pairs<string> = {}): Pairs<string> => {
     const at = text.indexOf("=");
     if (at > 0) return { ...sofar, [text.slice(0, at)]: text.slice(at + 1) };
     throw invalid(flag, `"${text}" is not of the form key=value`);
-  };
+  });
 
 /** "K=V", or "K" to take its value from the caller's environment. */
-export const envVariable =
-  (flag: string, env: Readonly<Record<string, string | undefined>>) =>
-  (text: string, sofar: Pairs<string> = {}): Pairs<string> => {
+export const envVariable = (flag: string, env: Readonly<Record<string, string | undefined>>) =>
+  collecting((text: string, sofar: Pairs<string> = {}): Pairs<string> => {
     const name = text.split("=", 1)[0] ?? "";
     if (!isVariableName(name)) throw invalid(flag, `"${name}" is not a variable's name`);
     if (isReservedVariable(name)) throw invalid(flag, `${name}: Busbar sets BUSBAR_ names itself`);
@@ -85,15 +102,14 @@ export const envVariable =
     const value = env[text];
     if (value !== undefined) return { ...sofar, [text]: value };
     throw invalid(flag, `${text} is not set here; write ${text}=value`);
-  };
+  });
 
 /** "fpga=2"; memory may have a unit, as in "memory=4GiB". */
-export const resource =
-  (flag: string) =>
-  (text: string, sofar: Pairs<number> = {}): Pairs<number> => {
+export const resource = (flag: string) =>
+  collecting((text: string, sofar: Pairs<number> = {}): Pairs<number> => {
     const [[name, value] = ["", ""]] = Object.entries(keyValue(flag)(text));
     return { ...sofar, [name]: parseAmount(name, value, flag) };
-  };
+  });
 
 export const parseAmount = (name: string, text: string, field: string): number =>
   name === "memory" ? parseSizeBytes(text, field) : positiveNumber(field)(text);

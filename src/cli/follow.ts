@@ -2,6 +2,7 @@ import type { WatchEvent } from "../client/messages.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Session } from "./session.ts";
+import { WatchPosition } from "./watch-position.ts";
 
 /** How long a server may be away, or without a free watch, before the command gives up. */
 const PATIENCE_MS = 120_000;
@@ -34,25 +35,28 @@ export async function* followEvents(
   { signal, canAsk = true }: { readonly signal: AbortSignal; readonly canAsk?: boolean },
 ): AsyncGenerator<Followed, void, undefined> {
   const client = await session.client();
-  let after = afterRevision;
+  const position = new WatchPosition(afterRevision);
   let delayMs: number = limits.reconnectDelayMsMin;
   let lostAtMs: number | undefined;
   for (;;) {
     let isOpen = false;
+    position.begin();
     try {
-      for await (const event of client.watch({ ...what, afterRevision: after }, { signal })) {
+      for await (const event of client.watch(
+        { ...what, afterRevision: position.after },
+        { signal },
+      )) {
         isOpen = true;
         lostAtMs = undefined;
         delayMs = limits.reconnectDelayMsMin;
-        if (event.revision > after) after = event.revision;
-        yield event;
+        if (position.take(event)) yield event;
       }
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error;
       const { code, revision } = error;
-      if (revision !== undefined) after = BigInt(revision);
+      if (revision !== undefined) position.sawAll(BigInt(revision));
       if (code === "compacted") {
-        after = 0n; // From now on; the sync event makes the reader look at what it missed.
+        position.loseHistory(); // The sync event makes the reader look at what it missed.
       } else if (code === "exhausted") {
         // A watch that was dropped is resumed; one that was refused may be had later.
         if (!isOpen && canAsk) yield ASK;

@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
+import { limits } from "../limits.ts";
 import type { Context } from "./context.ts";
+import { collecting } from "./single-flags.ts";
 
 export const SERVER_DEFAULT = "127.0.0.1:7071";
 
@@ -9,7 +11,8 @@ export type Format = "table" | "json";
 
 /** The flags every command takes, before or after its name. */
 export interface Globals {
-  readonly server: string;
+  /** At least one; the next when one does not answer. */
+  readonly servers: readonly string[];
   readonly format: Format;
 }
 
@@ -22,9 +25,9 @@ export function addGlobalFlags(command: Command): void {
     .addOption(
       new Option(
         "--server <address>",
-        `call this server (default: $BUSBAR_SERVER or ${SERVER_DEFAULT})`,
+        `call this server; several: the first that answers (default: $BUSBAR_SERVER or ${SERVER_DEFAULT})`,
       )
-        .argParser((text) => checkedAddress(text, "--server"))
+        .argParser(collecting(servers))
         .helpGroup("Global options:"),
     )
     .addOption(
@@ -48,15 +51,25 @@ const checkedAddress = (text: string, field: string): string => {
   return text;
 };
 
+/** The flag several times, or addresses with commas. */
+const servers = (text: string, sofar: readonly string[] = []): readonly string[] =>
+  checkedServers([...sofar, ...text.split(",")], "--server");
+
+function checkedServers(given: readonly string[], field: string): readonly string[] {
+  for (const address of given) checkedAddress(address, field);
+  if (given.length <= limits.serverAddressesMax) return [...new Set(given)];
+  throw invalid(field, `at most ${limits.serverAddressesMax} addresses`);
+}
+
 /** The flags as given nearest to the command, then the environment, then the defaults. */
 export function resolveGlobals(command: Command, env: Context["env"]): Globals {
   const fromEnv = env["BUSBAR_SERVER"];
-  const server =
-    (given(command, "server") as string | undefined) ??
+  const servers =
+    (given(command, "server") as readonly string[] | undefined) ??
     (fromEnv === undefined || fromEnv === ""
-      ? SERVER_DEFAULT
-      : checkedAddress(fromEnv, "BUSBAR_SERVER"));
-  return { server, format: (given(command, "output") as Format | undefined) ?? "table" };
+      ? [SERVER_DEFAULT]
+      : checkedServers(fromEnv.split(","), "BUSBAR_SERVER"));
+  return { servers, format: (given(command, "output") as Format | undefined) ?? "table" };
 }
 
 function given(command: Command | null, name: string): unknown {

@@ -4,6 +4,7 @@ import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import { notEmpty, wholeNumber } from "./flags.ts";
 import type { Value } from "./yaml-value.ts";
+import { collecting } from "./single-flags.ts";
 
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
 export type Dependencies = NonNullable<Spec["dependsOn"]>;
@@ -42,12 +43,11 @@ export function addDependencyFlags(command: Command): void {
 const AFTER = (what: string): string => `when jobs, by name or id, ${what}; a,b (repeatable)`;
 
 /** "build,17.3", or the flag several times. */
-const jobs =
-  (flag: string) =>
-  (text: string, sofar: readonly string[] = []): readonly string[] => [
+const jobs = (flag: string) =>
+  collecting((text: string, sofar: readonly string[] = []): readonly string[] => [
     ...sofar,
     ...text.split(",").map((name) => notEmpty(flag)(name.trim())),
-  ];
+  ]);
 
 export function dependenciesOf(flags: DependencyFlags): Dependency[] {
   const { afterAtLeast: atLeast = 0, singleton } = flags;

@@ -51,7 +51,7 @@ async function showJob(session: Session, id: string): Promise<Answer> {
 async function tellingTasks(client: BusbarClient, jobId: string): Promise<readonly TaskRow[]> {
   const interesting = [
     ["failed", "expired"],
-    ["running", "stopping", "waiting", "offered", "assigned"],
+    ["running", "stopping", "waiting", "offered", "held", "assigned"],
     ["cancelled", "skipped", "succeeded", "pending"],
   ] as const;
   const found: TaskRow[] = [];

@@ -18,7 +18,7 @@ import type {
   WatchEvent,
 } from "../client/messages.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import { isEnded, stateName, stateNames } from "../client/state.ts";
+import { stateName, stateNames } from "../client/state.ts";
 import type * as Rows from "./rows.ts";
 
 /**
@@ -38,7 +38,7 @@ export function toJobRow(job: Job): Rows.JobRow {
     submittedBy: text(job.submittedBy),
     idempotencyKey: text(job.idempotencyKey),
     reason: text(job.reason),
-    exitCode: hasExitCode(job) ? job.exitCode : undefined,
+    exitCode: job.exitCode,
     usage: toUsageRow(job.usage),
     revision: Number(job.revision),
   });
@@ -54,10 +54,6 @@ function toUsageRow(usage: Usage | undefined): Rows.UsageRow | undefined {
   });
   return Object.keys(row).length === 0 ? undefined : row;
 }
-
-/** Of a job that was cancelled, expired or skipped the wire says what `busbar run` exits with. */
-const hasExitCode = ({ state, exitCode }: Job): boolean =>
-  isEnded(state) && (stateName(state) === "failed" || exitCode === 0);
 
 export const toOfferedRow = (task: OfferedTask): Rows.OfferedRow => ({
   id: task.id,
@@ -243,6 +239,9 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     used: { ...node.used },
     labels: map(node.labels),
     tasks: node.tasks,
+    held: node.held || undefined,
+    heldMax: node.heldMax || undefined,
+    taskMsMean: node.taskMsMean || undefined,
     connectedAtMs: time(node.connectedAtMs),
     disconnectedAtMs: time(node.disconnectedAtMs),
     drainReason: text(node.drainReason),
@@ -251,6 +250,9 @@ export const toNodeRow = (node: Node): Rows.NodeRow =>
     quarantine: text(node.quarantine),
     quarantinedAtMs: time(node.quarantinedAtMs),
     probeAtMs: time(node.probeAtMs),
+    onLost: text(node.onLost),
+    lostAfterMs: time(node.lostAfterMs),
+    clockOffsetMs: time(node.clockOffsetMs),
     agentVersion: text(node.agentVersion),
     address: text(node.address),
     isClusterAgent: node.isClusterAgent ? true : undefined,
@@ -288,6 +290,8 @@ export const toStatsRow = (stats: Stats): Rows.StatsRow => ({
   commitMsMax: stats.commitMsMax,
   placements: Number(stats.placements),
   tasksEnded: Number(stats.tasksEnded),
+  heldBegun: Number(stats.heldBegun),
+  heldReturned: Number(stats.heldReturned),
   usage: toUsageRow(stats.usage) ?? {},
 });
 
@@ -299,6 +303,7 @@ export function toEventRow({
   const revision = Number(at);
   switch (event.case) {
     case "bookmark": // for whoever resumes; there is nothing to show
+    case "batch": // the client yields its events one by one
       return undefined;
     case "sync":
       return { revision, kind: "sync" };

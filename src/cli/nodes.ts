@@ -1,6 +1,9 @@
 import { type Command, Option } from "commander";
+import { invalid } from "../lib/errors.ts";
+import { formatDuration } from "../lib/units.ts";
 import { limits } from "../limits.ts";
-import { notEmpty, oneOf } from "./flags.ts";
+import { lostPolicies } from "./context.ts";
+import { awayTime, notEmpty, oneOf } from "./flags.ts";
 import { toNodeRow } from "./json.ts";
 import { collect } from "./pages.ts";
 import { renderNode, renderNodes } from "./render/nodes.ts";
@@ -22,6 +25,22 @@ const nodeStates = [
   "unhealthy",
   "quarantined",
 ] as const;
+
+const setPolicies = [...lostPolicies, "agent"] as const;
+
+interface SetFlags {
+  readonly onLost?: (typeof setPolicies)[number];
+  readonly lostAfter?: number;
+}
+
+const SET_HELP = `
+Counts before what the node's agent was started with (busbar agent --on-lost, --lost-after). Tasks that
+a lost node has kept until now follow the new policy at once.
+
+Examples:
+  busbar nodes set edge-7 --on-lost keep
+  busbar nodes set edge-7 --lost-after 12h
+  busbar nodes set edge-7 --on-lost agent --lost-after agent`;
 
 export function declareNodes(command: Command, shell: Shell): void {
   command
@@ -73,6 +92,37 @@ function declareOne(command: Command, shell: Shell): void {
     ),
   );
 
+  const set = add("set", "Say what becomes of a node's tasks when the node is lost.");
+  set
+    .addOption(
+      new Option(
+        "--on-lost <policy>",
+        "run them elsewhere, keep them for the node, or fail them; agent: as its agent asks",
+      )
+        .choices(setPolicies)
+        .argParser(oneOf("--on-lost", setPolicies)),
+    )
+    .option(
+      "--lost-after <duration>",
+      "how long it may be away before it is lost; agent: as its agent or the server says",
+      (text) => (text === "agent" ? 0 : awayTime("--lost-after")(text)),
+    )
+    .addHelpText("after", SET_HELP)
+    .action((name: string, flags: SetFlags) =>
+      shell.run(set, async (session) => {
+        if (flags.onLost === undefined && flags.lostAfter === undefined) {
+          throw invalid("nodes set", "nothing to set; say --on-lost, --lost-after, or both");
+        }
+        const { onLost, lostAfter } = flags;
+        const asked = {
+          name,
+          ...(onLost === undefined ? {} : { onLost }),
+          ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
+        };
+        return changed(await (await session.client()).setNode(asked));
+      }),
+    );
+
   const remove = add("remove", "Forget a node that is not connected; its tasks run elsewhere.");
   remove.action((name: string) =>
     shell.run(remove, async (session) => {
@@ -91,7 +141,13 @@ function shown(node: WireNode): Answer {
 
 function changed(node: WireNode): Answer {
   const row = toNodeRow(node);
-  return { json: row, text: () => `node ${row.name} is ${row.state}` };
+  return { json: row, text: () => `node ${row.name} is ${row.state}${lossOf(row)}` };
+}
+
+function lossOf({ onLost, lostAfterMs }: NodeRow): string {
+  const after = lostAfterMs === undefined ? "" : ` after ${formatDuration(lostAfterMs)}`;
+  if (onLost === undefined && after === "") return "";
+  return `; when lost${after}: ${onLost ?? "requeue"}`;
 }
 
 async function listNodes(session: Session, flags: NodesFlags): Promise<Answer> {

@@ -93,6 +93,11 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["jobs --stat x", /unknown option '--stat' \(Did you mean --state\?\)/],
     ["nodes drian x", /unknown command "drian"; did you mean drain\?/],
     ["nodes drain", /missing required argument 'name'/],
+    ["server --silence 90s", /--silence: a node would be lost after 1m, before.*silence of 1m30s/],
+    ["server --keepalive 10ms", /--keepalive: "10ms" is too short; at least 1s/],
+    ["nodes set a", /nodes set: nothing to set; say --on-lost, --lost-after, or both/],
+    ["nodes set a --on-lost wait", /--on-lost: "wait" is none of requeue, keep, fail, agent/],
+    ["nodes set a --lost-after 5ms", /--lost-after: "5ms" is too short/],
     ["groups banana", /unknown command "banana"; there are set, remove/],
     ["stats extra", /too many arguments for 'stats'/],
     ["cluster register --graph g", /--name: is missing/],
@@ -182,10 +187,14 @@ describe("services", () => {
         nodeLostAfter: 60_000,
         keepEnded: 1_000_000,
         keepEndedFor: 7 * 24 * 3_600_000,
+        quarantineAfter: 5,
+        quarantineQuick: 1_000,
+        quarantineFor: 30_000,
         policy: "spread",
         name: "ada-s-laptop",
         agent: true,
         launcher: "native",
+        enforce: "available",
         taskEnv: {},
       },
     ]);
@@ -330,13 +339,14 @@ describe("services", () => {
     const { started } = await runHere(line.split(" "));
     expect(started).toEqual([
       {
-        server: "c:1",
+        servers: ["c:1"],
         name: "w",
         cluster: "default",
         data: "./busbar-agent-w",
         resources: { cpu: 2, memory: 1_073_741_824, fpga: 2, power: 5 },
         labels: { a: "b", c: "" },
         launcher: "native",
+        enforce: "available",
         taskEnv: { A: "1", B: "2" },
         discovery: true,
         exitWithParent: false,
@@ -381,6 +391,15 @@ describe("global flags", () => {
       expect([line, text.code, text.stderr]).toEqual([line, 0, ""]);
       expect(text.stdout).toMatch(/^[^{].*\n$/s);
     }
+  });
+
+  test("nodes set says what holds now", async () => {
+    const set = async (...flags: string[]) =>
+      (await runHere(["--server", server.address, "nodes", "set", "a", ...flags])).stdout;
+    expect(await set("--on-lost", "keep", "--lost-after", "2h")).toBe(
+      "node a is connected; when lost after 2h: keep\n",
+    );
+    expect(await set("--lost-after", "agent")).toBe("node a is connected\n");
   });
 
   test("a server's refusal is exit 1, and its field is kept", async () => {

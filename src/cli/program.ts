@@ -4,6 +4,7 @@ import { toFailure } from "./failure.ts";
 import { addGlobalFlags, guessFormat } from "./globals.ts";
 import { nouns } from "./nouns.ts";
 import { createShell, type Outcome, type Shell } from "./session.ts";
+import { refuseRepeatedFlags } from "./single-flags.ts";
 import { version } from "./version.ts";
 
 const EXAMPLES = `
@@ -66,6 +67,7 @@ export function createProgram(shell: Shell, output: HelpOutput): Command {
     })
     .addHelpText("after", EXAMPLES);
   addGlobalFlags(program);
+  refuseRepeatedFlags(program);
   for (const { name, group, summary } of nouns) {
     program.command(name).description(summary).helpGroup(group);
   }
@@ -84,6 +86,7 @@ async function declare(command: Command, shell: Shell): Promise<void> {
   for (const each of [command, ...command.commands]) {
     each.helpOption("-h, --help", "show help").helpCommand(false);
     addGlobalFlags(each);
+    refuseRepeatedFlags(each);
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Condition, Requirement } from "../core/graph/request.ts";
 import { type AppError, invalid } from "../lib/errors.ts";
+import { collecting } from "./single-flags.ts";
 
 /**
  * "spack:name=ior,version>=3.3": what a node must have, by one entry of a subsystem. Several are
  * collected, and every one counts.
  */
-export const requirement =
-  (flag: string) =>
-  (text: string, sofar: readonly Requirement[] = []): readonly Requirement[] => {
+export const requirement = (flag: string) =>
+  collecting((text: string, sofar: readonly Requirement[] = []): readonly Requirement[] => {
     const at = text.indexOf(":");
     const subsystem = text.slice(0, at).trim();
     if (at === -1 || subsystem === "" || text.slice(at + 1).trim() === "") {
@@ -17,7 +17,7 @@ export const requirement =
       );
     }
     return [...sofar, { subsystem, conditions: readConditions(text.slice(at + 1), flag) }];
-  };
+  });
 
 type Part = { readonly field: string; readonly sign: string | undefined; readonly value: string };
 

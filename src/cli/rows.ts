@@ -202,6 +202,10 @@ export interface NodeRow {
   readonly used: Amounts;
   readonly labels?: Labels;
   readonly tasks: number;
+  /** Tasks fetched ahead, how many it may hold, and how long its last tasks took. */
+  readonly held?: number;
+  readonly heldMax?: number;
+  readonly taskMsMean?: number;
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
@@ -212,6 +216,11 @@ export interface NodeRow {
   readonly quarantine?: string;
   readonly quarantinedAtMs?: number;
   readonly probeAtMs?: number;
+  /** What becomes of its tasks when it is lost: keep, fail; absent: requeue. */
+  readonly onLost?: string;
+  readonly lostAfterMs?: number;
+  /** How far its clock is ahead of the server's; below zero: behind. */
+  readonly clockOffsetMs?: number;
   readonly agentVersion?: string;
   /** Where its agent is, or was last. */
   readonly address?: string;
@@ -336,6 +345,8 @@ export interface StatsRow {
   readonly commitMsMax: number;
   readonly placements: number;
   readonly tasksEnded: number;
+  readonly heldBegun: number;
+  readonly heldReturned: number;
   /** Of attempts that have ended since the start. */
   readonly usage: UsageRow;
 }

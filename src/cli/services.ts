@@ -12,12 +12,16 @@ import {
   type ServerFlags,
   type UpFlags,
 } from "./context.ts";
+import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
 import { address, duration, envVariable, notEmpty, oneOf, wholeNumber } from "./flags.ts";
 import { addGoScheduleFlags, type GoScheduleOptions, takeGoSchedule } from "./go-schedule-flags.ts";
+import { addQuarantineFlags, checkQuarantine } from "./quarantine-flags.ts";
+import { addKeepaliveFlag, addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
 import { addRainbowFlags, type RainbowOptions, rainbowOf } from "./rainbow-flags.ts";
 import { renderListening } from "./render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "./select-flags.ts";
 import type { Session, Shell } from "./session.ts";
+import { collecting } from "./single-flags.ts";
 
 export function declareUp(command: Command, shell: Shell): void {
   addServerFlags(command);
@@ -30,6 +34,8 @@ export function declareUp(command: Command, shell: Shell): void {
     )
     .option("--no-agent", "start no agent: run nothing on this machine", true)
     .addOption(launcherFlag())
+    .addOption(enforceFlag())
+    .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
     .addHelpText(
       "after",
@@ -63,9 +69,13 @@ export function declareServer(command: Command, shell: Shell): void {
 }
 
 /** As they are written: the options of a strategy are in a file. */
-type ServerOptions<Flags extends ServerFlags> = Omit<Flags, "select" | "rainbow" | "goSchedule"> &
+type ServerOptions<Flags extends ServerFlags> = Omit<
+  Flags,
+  "select" | "rainbow" | "goSchedule" | "linkTimes"
+> &
   StrategyFlags &
   RainbowOptions &
+  LinkOptions &
   GoScheduleOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
@@ -74,9 +84,16 @@ async function toServerFlags<Flags extends ServerFlags>(
 ) {
   checkSeed(flags.policy, flags.policySeed);
   checkListen(flags);
+  checkQuarantine(flags);
   const { goSchedule, others: mine } = takeGoSchedule(flags);
   const { select: strategy, selectOptions, ...rest } = mine;
-  const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...others } = rest;
+  const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...further } = rest;
+  const { heartbeat, silence, ...others } = further;
+  const given: LinkOptions = {
+    ...(heartbeat === undefined ? {} : { heartbeat }),
+    ...(silence === undefined ? {} : { silence }),
+  };
+  const linkTimes = toLinkTimes(given, flags.nodeLostAfter);
   const rainbow = rainbowOf({
     rainbow: at,
     rainbowCert,
@@ -93,6 +110,7 @@ async function toServerFlags<Flags extends ServerFlags>(
   );
   return {
     ...others,
+    ...(linkTimes === undefined ? {} : { linkTimes }),
     ...(select === undefined ? {} : { select }),
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
@@ -141,7 +159,7 @@ function addServerFlags(command: Command): void {
     .option(
       "--host-name <name>",
       "answer REST requests to this name or address too (may be given several times)",
-      hostName,
+      collecting(hostName),
     )
     .addOption(
       new Option(
@@ -173,6 +191,9 @@ function addServerFlags(command: Command): void {
         "with --policy random: place the same submissions alike (default: one of its own, in the log)",
       ).argParser(wholeNumber("--policy-seed", { min: 0, max: 2 ** 32 - 1 })),
     );
+  addQuarantineFlags(command);
+  addLinkFlags(command, ` (default: ${formatDuration(limits.heartbeatIntervalMs)})`);
+  addKeepaliveFlag(command);
   addRainbowFlags(command);
   addGoScheduleFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");

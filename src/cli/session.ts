@@ -17,7 +17,7 @@ export interface Answer {
 export interface Session {
   readonly context: Context;
   readonly format: Format;
-  readonly server: string;
+  readonly servers: readonly string[];
   /** Loads the client on first use: commands without a server stay quick. */
   client(): Promise<BusbarClient>;
   /** Prints before the answer: one JSON value or a text, with a line end. */
@@ -42,17 +42,17 @@ export function createShell(context: Context, outcome: Outcome): Shell {
   return {
     context,
     async run(command, work) {
-      const { format, server } = resolveGlobals(command, context.env);
+      const { format, servers } = resolveGlobals(command, context.env);
       outcome.format = format;
       let opened: BusbarClient | undefined;
       const session: Session = {
         context,
         format,
-        server,
+        servers,
         async client() {
           if (opened === undefined) {
             const { createClient } = await import("../client/client.ts");
-            opened = createClient({ server });
+            opened = createClient({ server: await chooseServer(servers) });
           }
           return opened;
         },
@@ -67,6 +67,14 @@ export function createShell(context: Context, outcome: Outcome): Shell {
       }
     },
   };
+}
+
+/** Of one alone a call says what is wrong with it. */
+async function chooseServer(servers: readonly string[]): Promise<string> {
+  const [first = "", ...others] = servers;
+  if (others.length === 0) return first;
+  const { firstAnswering } = await import("../client/several-servers.ts");
+  return firstAnswering(servers);
 }
 
 async function finish(session: Session, result: Answer | number): Promise<number> {

@@ -1,4 +1,5 @@
 import { invalid } from "../lib/errors.ts";
+import { collecting } from "./single-flags.ts";
 
 /** As the wire has it: one of three. */
 export type WireValue = {
@@ -32,13 +33,12 @@ const numberOf = (value: number): WireValue => ({ value: { case: "number", value
 const textOf = (value: string): WireValue => ({ value: { case: "text", value } });
 
 /** "nodes_free=20"; collects what is given several times. */
-export const keyAndValue =
-  (flag: string) =>
-  (text: string, sofar: Values = {}): Values => {
+export const keyAndValue = (flag: string) =>
+  collecting((text: string, sofar: Values = {}): Values => {
     const at = text.indexOf("=");
     if (at > 0) return { ...sofar, [text.slice(0, at)]: readValue(text.slice(at + 1)) };
     throw invalid(flag, `"${text}" is not of the form key=value`);
-  };
+  });
 
 /** A file of state: an object of keys and values, null for keys to remove. */
 export function readStateFile(

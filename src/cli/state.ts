@@ -8,6 +8,7 @@ import type { ClusterRow } from "./rows.ts";
 import type { Answer, Session, Shell } from "./session.ts";
 import { keyAndValue, readStateFile, type Values } from "./state-values.ts";
 import { CLUSTER_FLAG, whichCluster } from "./which-cluster.ts";
+import { collecting } from "./single-flags.ts";
 
 const HELP = `
 What a cluster says of itself, for selecting one: numbers, texts, true and false by key. Keys told
@@ -68,7 +69,7 @@ function declareSet(command: Command, shell: Shell): void {
     .option(
       "--count-down <key=what>",
       "lower a key as jobs are assigned, by nodes, slots or jobs (repeatable; none: no key)",
-      countDown,
+      collecting(countDown),
     )
     .addHelpText(
       "after",

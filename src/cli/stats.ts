@@ -12,5 +12,5 @@ export function declareStats(command: Command, shell: Shell): void {
 async function showStats(session: Session): Promise<Answer> {
   const client = await session.client();
   const row = toStatsRow(await client.getStats({}));
-  return { json: row, text: (page) => renderStats(row, session.server, page) };
+  return { json: row, text: (page) => renderStats(row, client.server, page) };
 }

@@ -1,6 +1,6 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
-import { Busbar } from "../gen/busbar/v1/busbar_pb.ts";
+import { Busbar, type WatchEvent } from "../gen/busbar/v1/busbar_pb.ts";
 import { isLoopback, parseAddress } from "../lib/address.ts";
 import { limits } from "../limits.ts";
 import {
@@ -76,7 +76,19 @@ export function createClient(options: ClientOptions): BusbarClient {
   });
   const { server, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   const calls = bindService(Busbar, { client, server, timeoutMs });
-  return { ...calls, server, close: () => client.close() };
+  const watch: BusbarClient["watch"] = (request, options) =>
+    singly(calls.watch({ ...request, batches: true }, options));
+  return { ...calls, watch, server, close: () => client.close() };
+}
+
+/** Batches cost the server less; readers of the loop see events as if each came alone. */
+async function* singly(
+  events: AsyncGenerator<WatchEvent, void, undefined>,
+): AsyncGenerator<WatchEvent, void, undefined> {
+  for await (const event of events) {
+    if (event.event.case === "batch") yield* event.event.value.events;
+    else yield event;
+  }
 }
 
 /** A function for each method of the descriptor. */

@@ -18,13 +18,20 @@ const NUMBERS = {
   skipped: 10,
   offered: 11,
   accepted: 12,
+  held: 13,
 } as const satisfies Record<string, State>;
 
 export type StateName = keyof typeof NUMBERS;
 
 export const stateNames = Object.keys(NUMBERS) as readonly StateName[];
 
-const OF_TASKS: ReadonlySet<StateName> = new Set(["waiting", "offered", "assigned", "stopping"]);
+const OF_TASKS: ReadonlySet<StateName> = new Set([
+  "waiting",
+  "offered",
+  "held",
+  "assigned",
+  "stopping",
+]);
 
 /** Those a job can be in; the others are states of tasks only. */
 export const jobStateNames = stateNames.filter((name) => !OF_TASKS.has(name));

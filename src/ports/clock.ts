@@ -4,4 +4,8 @@ export interface Clock {
   nowMs(): number;
   /** Calls `wake` once, after at least `delayMs`. The returned function cancels it. */
   after(delayMs: number, wake: () => void): () => void;
+  /** Milliseconds since some moment, by a clock that nobody sets. Absent: nobody sets `nowMs` either. */
+  steadyMs?(): number;
 }
+
+export const steadyMs = (clock: Clock): number => clock.steadyMs?.() ?? clock.nowMs();

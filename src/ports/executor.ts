@@ -1,4 +1,5 @@
 import type { ResourceChoice } from "../core/graph/request.ts";
+import type { FactEntry } from "../core/model/node-facts.ts";
 import type { Usage } from "../core/model/usage.ts";
 
 /** One attempt at one task: what an agent starts, reports and stops. */
@@ -39,6 +40,8 @@ export type RunEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "time-limit"; readonly signal: string | undefined }
+  /** Killed by the kernel for using more than its memory limit, if that is known. */
+  | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
   | { readonly kind: "stopped"; readonly signal: string | undefined }
   | { readonly kind: "could-not-start"; readonly message: string }
   /** It did not start, for reasons of the machine: any other would not have either. */
@@ -55,6 +58,13 @@ export type RunReport =
       /** undefined: the executor could not measure anything. */
       readonly usage?: Usage | undefined;
     };
+
+/** Runs that wait in a queue below, for the same reason. */
+export interface QueuedRuns {
+  /** In words of that scheduler, behind its name: "slurm: Resources". */
+  readonly reason: string;
+  readonly runs: readonly RunId[];
+}
 
 export interface OutputPart {
   readonly data: Uint8Array;
@@ -76,7 +86,7 @@ export interface OutputPart {
  *   when the end follows at once), then ended, exactly once per executor life.
  * - `known` lists every run that is running, or has ended and was not forgotten, with its last
  *   report. `queued` lists those that it has taken and that wait for their turn: where there is a
- *   queue, of an earlier life too.
+ *   queue, of an earlier life too. `whyQueued`, where there is one, tells why, as far as it is known.
  * - `stop` asks a run to end (TERM, after its grace period KILL, to the whole group). The end is
  *   reported. A run it does not know is ignored.
  * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
@@ -89,11 +99,14 @@ export interface OutputPart {
  */
 export interface Executor {
   readonly name: string;
+  /** What it enforces of what runs ask for, and why not: entries of the subsystem "limits". */
+  readonly enforced?: readonly FactEntry[];
   start(request: RunRequest): void;
   stop(id: RunId): void;
   forget(id: RunId): void;
   known(): readonly { readonly id: RunId; readonly report: RunReport }[];
   queued(): readonly RunId[];
+  whyQueued?(): readonly QueuedRuns[];
   readOutput(
     id: RunId,
     stream: "stdout" | "stderr",

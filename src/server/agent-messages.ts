@@ -3,8 +3,11 @@ import { checkName, JOB_ID_MAX, jobId, nodeId } from "../core/model/ids.ts";
 import { checkAmountNames } from "../core/model/resources.ts";
 import { checkLabels } from "../core/model/texts.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import type { ClusterAgentTerms } from "../core/model/node.ts";
+import type { LinkTimes } from "../core/model/heartbeat.ts";
+import { linkTimesProblem } from "../core/model/heartbeat.ts";
+import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../core/model/node.ts";
 import { LOSS_POLICIES } from "../core/model/node.ts";
+import type { Failure } from "../core/model/task.ts";
 import type { Usage } from "../core/model/usage.ts";
 import { makeUsage } from "../core/model/usage.ts";
 import type { NodeHello, Room, RunEvent, RunRef } from "../core/state/command.ts";
@@ -44,6 +47,8 @@ export function readHello(
     labels: readLabels(hello.labels),
     clusterAgent: hello.clusterAgent === undefined ? undefined : readTerms(hello.clusterAgent),
     sickness: readHealth(hello.health),
+    loss: readLoss(hello),
+    canHold: hello.canHold,
     runs: hello.runs.map((run) => readRun(run)),
     facts,
     ...at,
@@ -54,16 +59,52 @@ export function readHello(
 export const readHealth = (health: Health | undefined): string | undefined =>
   health === undefined || health.sickness === "" ? undefined : health.sickness;
 
+/** What an agent wants for its link; one that was started with nonsense is refused. */
+export function readTimes({ heartbeatMs, silenceMs }: Hello): LinkTimes {
+  const times = {
+    ...(heartbeatMs === 0 ? {} : { heartbeatMs }),
+    ...(silenceMs === 0 ? {} : { silenceMs }),
+  };
+  const problem = linkTimesProblem(times);
+  if (problem !== undefined) throw invalid("hello", problem);
+  return times;
+}
+
+/** How far an agent's clock is ahead, in milliseconds. */
+export function readClock(aheadMs: number): number {
+  if (Number.isSafeInteger(Math.round(aheadMs))) return Math.round(aheadMs);
+  throw invalid("clock.ahead_ms", `${aheadMs} is no time in milliseconds`);
+}
+
 function readTerms({ leaseMs, onLost }: ClusterAgent): ClusterAgentTerms {
-  if (!(leaseMs >= 0 && leaseMs <= limits.durationMsMax)) {
-    throw invalid("hello.cluster_agent.lease_ms", `${leaseMs} is no duration in milliseconds`);
-  }
-  const policy = LOSS_POLICIES.find((name) => name === (onLost || "requeue"));
-  if (policy === undefined) {
-    const known = LOSS_POLICIES.join(", ");
-    throw invalid("hello.cluster_agent.on_lost", `must be one of ${known}`);
-  }
-  return { leaseMs: leaseMs === 0 ? undefined : Math.round(leaseMs), onLost: policy };
+  return {
+    leaseMs: readAway(leaseMs, "hello.cluster_agent.lease_ms"),
+    onLost: readPolicy(onLost || "requeue", "hello.cluster_agent.on_lost"),
+  };
+}
+
+/** Undefined: the agent does not say. */
+function readLoss({ onLost, lostAfterMs }: Hello): LossTerms | undefined {
+  const afterMs = readAway(lostAfterMs, "hello.lost_after_ms");
+  if (onLost === "" && afterMs === undefined) return undefined;
+  return {
+    ...(onLost === "" ? {} : { onLost: readPolicy(onLost, "hello.on_lost") }),
+    ...(afterMs === undefined ? {} : { lostAfterMs: afterMs }),
+  };
+}
+
+/** `others` are words that the caller knows beside the policies. */
+export function readPolicy(text: string, field: string, ...others: string[]): LossPolicy {
+  const policy = LOSS_POLICIES.find((name) => name === text);
+  if (policy !== undefined) return policy;
+  throw invalid(field, `must be one of ${[...LOSS_POLICIES, ...others].join(", ")}`);
+}
+
+/** How long an agent may be away; undefined: as long as the server allows any. */
+export function readAway(ms: number, field: string): number | undefined {
+  if (ms === 0) return undefined;
+  if (ms >= limits.leaseMsMin && ms <= limits.durationMsMax) return Math.round(ms);
+  throw invalid(field, `${ms} is no time in milliseconds from ${limits.leaseMsMin} to 366 days`);
 }
 
 /** What an agent of a cluster would take; more than the most at once is asked for again. */
@@ -112,8 +153,10 @@ export function readReports({ events }: Reports): RunEvent[] {
         return { kind: "started", run, startedAtMs: time(event.value.startedAtMs) };
       case "ended":
         return readEnded(run, event.value);
+      case "returned":
+        return { kind: "returned", run, heldAtMs: time(event.value.heldAtMs) };
       case undefined:
-        throw invalid("reports.events", "an event must be started or ended");
+        throw invalid("reports.events", "an event must be started, ended or returned");
     }
   });
 }
@@ -122,16 +165,25 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
   const startedAtMs = ended.startedAtMs === 0 ? undefined : time(ended.startedAtMs);
   const endedAtMs = time(ended.endedAtMs);
   const usage = ended.usage && readUsage(ended.usage);
-  return { kind: "ended", run, startedAtMs, endedAtMs, outcome: readOutcome(ended), usage };
+  const began = ended.began && readRun(ended.began);
+  const outcome = readOutcome(ended);
+  return { kind: "ended", run, startedAtMs, endedAtMs, outcome, usage, began };
 }
 
 /** A number that cannot be counts as unknown: the end that it came with must not be lost for it. */
 const readUsage = ({ cpuUs, wallUs, maxRssKib, majorFaults }: RunUsage): Usage | undefined =>
-  makeUsage(measured(cpuUs), measured(wallUs), measured(maxRssKib), measured(majorFaults));
+  makeUsage(measuredTime(cpuUs), measuredTime(wallUs), measured(maxRssKib), measured(majorFaults));
 
 function measured(amount: number | undefined): number | undefined {
   const isPlausible = amount !== undefined && amount >= 0 && amount <= limits.usageMax;
   return isPlausible ? Math.round(amount) : undefined;
+}
+
+/** Long times are kept in whole milliseconds. */
+function measuredTime(us: number | undefined): number | undefined {
+  const known = measured(us);
+  if (known === undefined || known <= limits.usageExactUsMax) return known;
+  return Math.round(known / 1_000) * 1_000;
 }
 
 function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
@@ -143,6 +195,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
         ? { kind: "succeeded" }
         : { kind: "exited", exitCode: ended.exitCode };
     case EndCause.SIGNALLED:
+      if (ended.isOutOfMemory) return outOfMemory(measured(ended.memoryLimitBytes));
       return { kind: "signalled", signal: ended.signal || "SIGKILL" };
     case EndCause.TIME_LIMIT:
       return { kind: "time-limit" };
@@ -158,6 +211,9 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
       throw new AppError("invalid_argument", `ended.cause: ${String(ended.cause)} is not known`);
   }
 }
+
+const outOfMemory = (limitBytes: number | undefined): Failure =>
+  limitBytes ? { kind: "out-of-memory", limitBytes } : { kind: "out-of-memory" };
 
 function time(ms: number): number {
   if (!Number.isFinite(ms) || ms < 0 || ms > Number.MAX_SAFE_INTEGER) {

@@ -1,40 +1,41 @@
 import { create } from "@bufbuild/protobuf";
 import type { Job } from "../core/model/job.ts";
-import { taskTotalOf } from "../core/model/job.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
+import type { TaskState } from "../core/model/task.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
-import type { NodeHello, Room, RunRef } from "../core/state/command.ts";
-import type { OutputChunk, RunSpec, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
-import { OutputStream, RunSpecSchema, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
+import type { Answers, NodeHello, Room, RunRef } from "../core/state/command.ts";
+import type { OutputChunk, Parts, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
+import { ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../lib/errors.ts";
+import { ENCODINGS } from "../lib/packing.ts";
+import type { LinkTimes } from "../core/model/heartbeat.ts";
 import { silenceMsMax } from "../core/model/heartbeat.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { PackedSpecs } from "./packed-specs.ts";
+import { OutputReads, type OutputRange } from "./output-reads.ts";
+import { WorkLane } from "./work-lane.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
 export interface AgentPeer {
   /** Where the agent is, without a port; undefined: not known. */
   readonly address?: string | undefined;
+  /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
+  bytesReceived?(): number;
   send(message: ServerMessage): void;
   /** Ends the stream after what was sent; with an error if there is one. */
   close(error?: AppError): void;
 }
 
-interface PendingOutput {
-  readonly resolve: (chunk: OutputChunk) => void;
-  readonly reject: (error: AppError) => void;
-  readonly cancelTimer: () => void;
+export interface AgentSessionOptions {
+  readonly peer: AgentPeer;
+  readonly clock: Clock;
+  /** Undefined: an older agent. */
+  readonly parts: Parts | undefined;
+  readonly packedSpecs: PackedSpecs;
+  /** As its agent wants them, or as the server has them; what is absent follows from limits. */
+  readonly times?: LinkTimes | undefined;
 }
-
-const toRunId = ({
-  jobId,
-  index,
-  attempt,
-}: RunRef): { job: number; index: number; attempt: number } => ({
-  job: jobId,
-  index,
-  attempt,
-});
 
 /**
  * One connected agent. Work is collected and sent in batches; nothing is sent before Welcome, and
@@ -55,7 +56,11 @@ export class AgentSession {
   isOfferedMore = false;
   lastHeardMs: number;
   /** How long nothing may be heard; follows from the interval of its heartbeats. */
-  silenceMs = silenceMsMax(limits.heartbeatIntervalMs);
+  silenceMs: number;
+  readonly #times: LinkTimes;
+  #heartbeatIntervalMs: number;
+  /** The interval that its agent wants, whatever others do; undefined: it does not say. */
+  ownHeartbeatMs: number | undefined = undefined;
   reportsInFlight = 0;
   /** What its machine has, while that is being stored. */
   factsToStore: NodeFacts | undefined;
@@ -63,91 +68,146 @@ export class AgentSession {
   factsRefused = false;
   readonly #peer: AgentPeer;
   readonly #clock: Clock;
+  /** When it became quiet, or at the last look since then. */
+  #quietBytes: number | undefined;
   #isWelcomed = false;
   #isClosed = false;
-  readonly #starts: { readonly run: RunRef; readonly job: Job }[] = [];
-  readonly #stops: RunRef[] = [];
-  /** Runs of a job sent and not ended: while there are some, the agent has the job's spec. */
-  readonly #runsByJob = new Map<JobId, number>();
-  readonly #outputs = new Map<number, PendingOutput>();
-  #lastRequest = 0;
+  readonly #work: WorkLane;
+  readonly #parts: Parts | undefined;
+  readonly #outputs: OutputReads;
 
   constructor(
     number: number,
     { nodeId, clusterAgent }: Pick<NodeHello, "nodeId" | "clusterAgent">,
-    peer: AgentPeer,
-    clock: Clock,
+    { peer, clock, parts, packedSpecs, times = {} }: AgentSessionOptions,
   ) {
+    this.#times = times;
+    this.#heartbeatIntervalMs = times.heartbeatMs ?? limits.heartbeatIntervalMs;
+    this.silenceMs = silenceMsMax(this.#heartbeatIntervalMs, times);
     this.number = number;
     this.nodeId = nodeId;
     this.isForCluster = clusterAgent !== undefined;
     this.#peer = peer;
     this.#clock = clock;
     this.lastHeardMs = clock.nowMs();
+    this.#parts = parts;
+    const send = (message: MessageInit): void => this.#send(message);
+    const { isForCluster } = this;
+    this.#work = new WorkLane({ send, clock, parts, packedSpecs, isForCluster });
+    const takesCancels = parts !== undefined;
+    this.#outputs = new OutputReads({ nodeId, clock, send, takesCancels });
+  }
+
+  /**
+   * When the agent was last known to be there, as seen at the end of its stream. The end itself is a
+   * sign of life while its heartbeats come; after an overdue one it only says that nobody answers.
+   */
+  lastSignOfLifeMs(endedAtMs: number): number {
+    const isOverdue = endedAtMs - this.lastHeardMs > 2 * this.#heartbeatIntervalMs;
+    return isOverdue ? this.lastHeardMs : endedAtMs;
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
+  /**
+   * Whether nothing has come for too long. Bytes are a sign of life, too: over a thin link a message
+   * takes long. They are counted only once no message has come for a while.
+   */
+  isSilent(nowMs: number): boolean {
+    if (this.lastHeardMs + this.silenceMs / 2 >= nowMs) {
+      this.#quietBytes = undefined;
+      return false;
+    }
+    const bytes = this.#peer.bytesReceived?.() ?? 0;
+    const before = this.#quietBytes ?? bytes;
+    this.#quietBytes = bytes;
+    if (bytes !== before) this.lastHeardMs = nowMs;
+    return this.lastHeardMs + this.silenceMs < nowMs;
+  }
+
   welcome(): void {
     this.#send({
       case: "welcome",
       value: {
-        heartbeatIntervalMs: limits.heartbeatIntervalMs,
+        heartbeatIntervalMs: this.#heartbeatIntervalMs,
+        silenceMs: this.#times.silenceMs ?? 0,
         serverTimeMs: this.#clock.nowMs(),
         wantsHealth: true,
+        wantsClock: true,
+        wantsQueued: true,
+        ...(this.#parts && { parts: { encodings: [...ENCODINGS] } }),
       },
     });
     this.#isWelcomed = true;
     this.flush();
   }
 
+  /** What the agent must do to be in step with the server. */
+  resume(
+    { starts, holds, stops }: Answers["connect-node"],
+    jobOf: (id: JobId) => Job | undefined,
+  ): void {
+    for (const run of starts) {
+      const job = jobOf(run.jobId);
+      if (job !== undefined) this.start(run, job);
+    }
+    for (const { run, heldAtMs, isWanted } of holds) {
+      const job = jobOf(run.jobId);
+      if (job !== undefined) this.hold(run, job, heldAtMs);
+      if (!isWanted) this.takeBack(run);
+    }
+    this.startsGiven += starts.length;
+    for (const run of stops) this.stop(run);
+  }
+
+  /** A task that is, or was, the agent's has this state now. */
+  taskChanged(run: RunRef, state: TaskState, job: Job | undefined): void {
+    if (state.kind === "held") {
+      if (state.takeBack !== undefined) this.takeBack(run);
+      else if (job !== undefined) this.hold(run, job, state.heldAtMs);
+    } else if (state.kind === "assigned") {
+      if (state.isBegun !== true && job !== undefined) this.start(run, job);
+    } else if (state.kind === "stopping") this.stop(run);
+    else if (state.kind !== "running") this.runEnded(run);
+  }
+
   start(run: RunRef, job: Job): void {
-    this.#starts.push({ run, job });
+    this.#work.start(run, job);
+  }
+
+  /** The agent is to begin it by itself, in the place of one that has ended. */
+  hold(run: RunRef, job: Job, heldAtMs: number): void {
+    this.#work.start(run, job, heldAtMs);
+  }
+
+  /** The agent is to give back what it holds. */
+  takeBack(run: RunRef): void {
+    this.#work.takeBack(run);
   }
 
   stop(run: RunRef): void {
-    this.#stops.push(run);
+    this.#work.stop(run);
   }
 
-  /** A run of the job has ended here. */
-  runEnded(id: JobId): void {
-    const left = (this.#runsByJob.get(id) ?? 0) - 1;
-    if (left > 0) this.#runsByJob.set(id, left);
-    else this.#runsByJob.delete(id);
+  runEnded(run: RunRef): void {
+    this.#work.runEnded(run);
   }
 
-  /** Sends the work that was collected: starts first, for a stop may be meant for one of them. */
+  /** Sends the work that was collected, as far as the link has room for it. */
   flush(): void {
-    if (!this.#isWelcomed || this.#isClosed) return;
-    this.#sendStarts(this.#starts.splice(0));
-    for (const part of parts(this.#stops.splice(0))) {
-      this.#send({ case: "work", value: { stops: part.map(toRunId) } });
-    }
+    if (this.#isWelcomed && !this.#isClosed) this.#work.flush();
   }
 
-  /** In messages of bounded size, each with the specs that the agent does not have. */
-  #sendStarts(starts: readonly { readonly run: RunRef; readonly job: Job }[]): void {
-    let specs: RunSpec[] = [];
-    let runs: RunRef[] = [];
-    let bytes = 0;
-    const send = (): void => {
-      if (runs.length === 0) return;
-      this.#send({ case: "work", value: { specs, starts: runs.map(toRunId) } });
-      [specs, runs, bytes] = [[], [], 0];
-    };
-    for (const { run, job } of starts) {
-      const known = this.#runsByJob.get(run.jobId) ?? 0;
-      const size = known > 0 ? 0 : sizeOf(job);
-      const isFull = runs.length >= limits.workItemsPerMessageMax;
-      if (isFull || bytes + size > limits.messageBytesMax / 2) send();
-      if (known === 0) specs.push(toRunSpec(job, this.isForCluster));
-      bytes += size;
-      runs.push(run);
-      this.#runsByJob.set(run.jobId, known + 1);
-    }
-    send();
+  /** The agent has read everything up to this mark of ours. */
+  markReturned(number: number): void {
+    this.#work.markReturned(number);
+    this.flush();
+  }
+
+  returnMark(number: number): void {
+    this.#send({ case: "markSeen", value: { number } });
   }
 
   ack(seq: number): void {
@@ -157,50 +217,19 @@ export class AgentSession {
   /** Answers a heartbeat. The agent sends the next one when the interval has passed. */
   answerHeartbeat(intervalMs: number): void {
     if (!this.#isWelcomed) return;
-    this.silenceMs = silenceMsMax(intervalMs);
-    this.#send({ case: "heartbeat", value: { intervalMs } });
+    this.silenceMs = silenceMsMax(intervalMs, this.#times);
+    this.#heartbeatIntervalMs = intervalMs;
+    this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: this.#clock.nowMs() } });
   }
 
-  /** Asks the agent for a piece of output. */
-  requestOutput(query: {
-    readonly run: RunRef;
-    readonly stream: "stdout" | "stderr";
-    readonly offset: number;
-    readonly waitMs: number;
-    readonly bytesMax: number;
-  }): Promise<OutputChunk> {
-    if (this.#isClosed) return Promise.reject(gone(this.nodeId));
-    if (this.#outputs.size >= limits.outputRequestsPerSessionMax) {
-      const text = `too many readers of output on node ${this.nodeId}; try again later`;
-      return Promise.reject(new AppError("exhausted", text));
-    }
-    const request = ++this.#lastRequest;
-    return new Promise((resolve, reject) => {
-      const cancelTimer = this.#clock.after(query.waitMs + limits.outputWaitMsMax, () => {
-        this.#outputs.delete(request);
-        reject(new AppError("unavailable", `node ${this.nodeId} did not send the output in time`));
-      });
-      this.#outputs.set(request, { resolve, reject, cancelTimer });
-      this.#send({
-        case: "output",
-        value: {
-          request,
-          id: toRunId(query.run),
-          stream: query.stream === "stdout" ? OutputStream.STDOUT : OutputStream.STDERR,
-          offset: query.offset,
-          maxBytes: query.bytesMax,
-          waitMs: query.waitMs,
-        },
-      });
-    });
+  /** The chunks that answer one request for output, as they come. */
+  readOutput(range: OutputRange, signal: AbortSignal): AsyncIterable<OutputChunk> {
+    if (this.#isClosed) throw gone(this.nodeId);
+    return this.#outputs.read(range, signal);
   }
 
   outputArrived(chunk: OutputChunk): void {
-    const pending = this.#outputs.get(chunk.request);
-    if (pending === undefined) return; // it came too late, or nobody asked
-    this.#outputs.delete(chunk.request);
-    pending.cancelTimer();
-    pending.resolve(chunk);
+    this.#outputs.arrived(chunk);
   }
 
   goodbye(reason: string, retry: boolean, error?: AppError): void {
@@ -211,11 +240,8 @@ export class AgentSession {
   close(error?: AppError): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const { reject, cancelTimer } of this.#outputs.values()) {
-      cancelTimer();
-      reject(gone(this.nodeId));
-    }
-    this.#outputs.clear();
+    this.#outputs.close(gone(this.nodeId));
+    this.#work.close();
     this.#peer.close(error);
   }
 
@@ -224,9 +250,11 @@ export class AgentSession {
   }
 }
 
-type MessageInit = NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"];
+export type MessageInit = NonNullable<
+  NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"]
+>;
 
-export const toServerMessage = (message: NonNullable<MessageInit>): ServerMessage =>
+export const toServerMessage = (message: MessageInit): ServerMessage =>
   create(ServerMessageSchema, { message });
 
 export const gone = (nodeId: NodeId): AppError =>
@@ -234,42 +262,3 @@ export const gone = (nodeId: NodeId): AppError =>
     "unavailable",
     `node ${nodeId} is not connected; its output is there when it returns`,
   );
-
-function* parts(runs: readonly RunRef[]): Iterable<readonly RunRef[]> {
-  for (let at = 0; at < runs.length; at += limits.workItemsPerMessageMax) {
-    yield runs.slice(at, at + limits.workItemsPerMessageMax);
-  }
-}
-
-/** About how many bytes a spec takes on the wire. */
-function sizeOf({ spec: { work, env } }: Job): number {
-  let size = 256;
-  if (work.kind !== "command") size += work.text.length;
-  else for (const argument of work.argv) size += argument.length + 4;
-  for (const name in env) size += name.length + (env[name]?.length ?? 0) + 8;
-  return size * 3; // a character may take three bytes
-}
-
-/** Nodes were chosen by these; who speaks for a cluster hands them on to its scheduler. */
-const toDemand = ({ request, needs }: Job["spec"]) => ({
-  request: request === undefined ? "" : JSON.stringify(request),
-  needs: { ...needs },
-});
-
-function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
-  return create(RunSpecSchema, {
-    job: id,
-    jobName: spec.name,
-    group: spec.group,
-    ...(spec.work.kind === "command"
-      ? { argv: [...spec.work.argv] }
-      : { [spec.work.kind]: spec.work.text }),
-    ...(isForCluster ? toDemand(spec) : {}),
-    env: { ...spec.env },
-    cwd: spec.cwd ?? "",
-    timeLimitMs: spec.timeLimitMs ?? 0,
-    killGraceMs: spec.killGraceMs,
-    outputLimitBytes: spec.outputLimitBytes,
-    arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
-  });
-}

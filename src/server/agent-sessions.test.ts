@@ -9,6 +9,7 @@ import { EndCause } from "../gen/busbar/v1/agent_pb.ts";
 import { silenceMsMax } from "../core/model/heartbeat.ts";
 import { limits } from "../limits.ts";
 import { AgentSession } from "./agent-session.ts";
+import { PackedSpecs } from "./packed-specs.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 const planes: ControlPlane[] = [];
@@ -100,8 +101,12 @@ describe("agent sessions", () => {
     const session = new AgentSession(
       1,
       { nodeId: nodeId("w1") },
-      { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
-      clock,
+      {
+        peer: { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
+        clock,
+        parts: undefined,
+        packedSpecs: new PackedSpecs(),
+      },
     );
     const run = { jobId: jobId(1), index: 0, attempt: 1 };
     const job = plane.state.jobs.get(jobId(1))?.job;
@@ -111,6 +116,31 @@ describe("agent sessions", () => {
     expect(heard).toEqual([]); // nothing before the welcome
     session.welcome();
     expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
+  });
+
+  test("why a task waits in a queue below is shown, and not stored", async () => {
+    const { plane } = await openPlane();
+    const { operations } = plane;
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    await hears(agent, "start 1.0#1");
+    const revision = (await operations.countJobs()).revision;
+    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+    const say = (reason: string): void => {
+      const runs = [{ job: 1, index: 0, attempt: 1 }];
+      agent.say({ case: "queued", value: { groups: [{ reason, runs }] } });
+    };
+    say("slurm: Priority");
+    say("slurm: Resources");
+    const text = "1 task waits in slurm: Resources";
+    expect((await operations.explainJob("1")).summary).toBe(text);
+    expect((await operations.getJob("1")).reason).toBe(text);
+    expect((await operations.getTask("1.0")).reason).toBe("waits in slurm: Resources");
+    expect((await operations.countJobs()).revision).toBe(revision);
+    agent.say({ case: "queued", value: { groups: [] } });
+    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
   });
 
   test("a node that is sick gets nothing, and what it gives back does not come again", async () => {
@@ -313,6 +343,40 @@ describe("agent sessions", () => {
     }
     clock.advance(limits.heartbeatIntervalMs);
     expect(rare.goodbye).toContain("nothing was heard");
+  });
+
+  test("bytes of a message that has not arrived yet keep a session, and their end does not", async () => {
+    const { plane, clock } = await openPlane();
+    const [thin, dead] = [new FakeAgent(plane), new FakeAgent(plane)];
+    thin.hello("w1");
+    dead.hello("w2");
+    dead.bytesSent = 1_000;
+    await hears(thin, "welcome");
+    await hears(dead, "welcome");
+    const pass = (looks: number): void => {
+      for (let look = 0; look < looks; look++) clock.advance(limits.heartbeatIntervalMs);
+    };
+    for (let look = 0; look < 20; look++) {
+      thin.bytesSent += 1;
+      pass(1);
+    }
+    expect(thin.goodbye).toBe("");
+    expect(dead.goodbye).toContain("nothing was heard");
+    pass(silenceMsMax(limits.heartbeatIntervalMs) / limits.heartbeatIntervalMs + 1);
+    expect(thin.goodbye).toContain("nothing was heard");
+  });
+
+  test("a hello may take long while its bytes come, but not for ever", async () => {
+    const { plane, clock } = await openPlane();
+    const agents = [new FakeAgent(plane), new FakeAgent(plane)] as const;
+    for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {
+      for (const agent of agents) expect(agent.goodbye).toBe("");
+      if (atMs + limits.helloTimeoutMs === limits.greetingMsMax) agents[0].hello("w1");
+      for (const agent of agents) agent.bytesSent += 1;
+      clock.advance(limits.helloTimeoutMs);
+    }
+    await hears(agents[0], "welcome");
+    expect(agents[1].goodbye).toContain("no hello");
   });
 
   test("a stream without hello is closed", async () => {

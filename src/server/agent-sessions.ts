@@ -3,6 +3,7 @@ import { FactsPool } from "../core/model/facts-pool.ts";
 import type { JobId, NodeId } from "../core/model/ids.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import { parseNodeFacts } from "../core/model/node-facts.ts";
+import type { LinkTimes } from "../core/model/heartbeat.ts";
 import type { Task } from "../core/model/task.ts";
 import type { NodeHello } from "../core/state/command.ts";
 import type { AgentMessage, Reports } from "../gen/busbar/v1/agent_pb.ts";
@@ -10,12 +11,22 @@ import { AppError, describeChain } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Logger } from "../ports/logger.ts";
-import { readHealth, readHello, readReports, readTake } from "./agent-messages.ts";
+import {
+  readClock,
+  readHealth,
+  readHello,
+  readReports,
+  readTake,
+  readTimes,
+} from "./agent-messages.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
 import type { ControlLoop } from "./control-loop.ts";
 import { HeartbeatSchedule } from "./heartbeat-schedule.ts";
+import { logClock } from "./node-log.ts";
 import type { Commit } from "./open-batch.ts";
+import { PackedSpecs } from "./packed-specs.ts";
+import { QueueReasons } from "./queue-reasons.ts";
 import { Takers } from "./takers.ts";
 
 /** What the transport calls as things arrive on one agent's stream. */
@@ -39,7 +50,11 @@ export class AgentSessions {
   /** Equal machines are held once. */
   readonly #facts = new FactsPool();
   readonly #takers: Takers;
-  readonly #heartbeats = new HeartbeatSchedule();
+  readonly queueReasons = new QueueReasons();
+  readonly #packedSpecs = new PackedSpecs();
+  readonly #heartbeats: HeartbeatSchedule;
+  readonly #times: LinkTimes;
+  readonly #lookMs: number;
   #streams = 0;
   #lastNumber: number;
   #cancelTimer: (() => void) | undefined;
@@ -50,7 +65,12 @@ export class AgentSessions {
     readonly jobOf: (id: JobId) => Job | undefined;
     readonly clock: Clock;
     readonly logger: Logger;
+    /** Of agents that do not say what they want. */
+    readonly times?: LinkTimes | undefined;
   }) {
+    this.#times = options.times ?? {};
+    this.#heartbeats = new HeartbeatSchedule(this.#times);
+    this.#lookMs = Math.min(this.#times.heartbeatMs ?? Infinity, limits.heartbeatIntervalMs);
     this.#loop = options.loop;
     this.#jobOf = options.jobOf;
     this.#clock = options.clock;
@@ -63,6 +83,10 @@ export class AgentSessions {
 
   get count(): number {
     return this.#byNode.size;
+  }
+
+  isConnected(nodeId: NodeId): boolean {
+    return this.#byNode.get(nodeId)?.isClosed === false;
   }
 
   sessionOf(nodeId: NodeId): AgentSession {
@@ -81,9 +105,17 @@ export class AgentSessions {
       peer.send(toServerMessage({ case: "goodbye", value: { reason, retry } }));
       peer.close(error);
     };
-    const cancelTimer = this.#clock.after(limits.helloTimeoutMs, () => {
-      if (session === undefined && !isOver) refuse("no hello came in time", true);
-    });
+    let cancelTimer = (): void => undefined;
+    const awaitHello = (bytesBefore: number, leftMs: number): void => {
+      cancelTimer = this.#clock.after(limits.helloTimeoutMs, () => {
+        if (session !== undefined || isOver) return;
+        const bytes = peer.bytesReceived?.() ?? 0;
+        const isLate = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
+        if (isLate) refuse("no hello came in time", true);
+        else awaitHello(bytes, leftMs - limits.helloTimeoutMs);
+      });
+    };
+    awaitHello(peer.bytesReceived?.() ?? 0, limits.greetingMsMax);
     if (this.#isClosed) refuse("the server is stopping", true);
     else if (this.#streams > limits.agentSessionsMax) refuse("too many agents are connected", true);
     return {
@@ -117,10 +149,14 @@ export class AgentSessions {
     const { value } = message.message;
     const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
     const known = facts instanceof AppError ? undefined : facts;
-    const { address } = peer;
-    const at = { address, session: number, nowMs: this.#clock.nowMs() };
+    const at = { address: peer.address, session: number, nowMs: this.#clock.nowMs() };
     const hello = readHello(value, known, at);
-    const session = new AgentSession(number, hello, peer, this.#clock);
+    const own = readTimes(value);
+    const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
+    const times = { ...this.#times, ...own }; // what the agent asks for counts first
+    const link = { ...shared, peer, parts: value.parts, times };
+    const session = new AgentSession(number, hello, link);
+    session.ownHeartbeatMs = own.heartbeatMs;
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);
     this.#connect(session, hello).catch((error: unknown) => {
@@ -134,13 +170,9 @@ export class AgentSessions {
   }
 
   async #connect(session: AgentSession, hello: NodeHello): Promise<void> {
-    const { starts, stops } = await this.#loop().submit({ kind: "connect-node", ...hello });
-    for (const run of starts) {
-      const job = this.#jobOf(run.jobId);
-      if (job !== undefined) session.start(run, job);
-    }
-    session.startsGiven += starts.length;
-    for (const run of stops) session.stop(run);
+    const answer = await this.#loop().submit({ kind: "connect-node", ...hello });
+    session.resume(answer, this.#jobOf);
+    const { stops } = answer;
     const unknown = stops.filter(({ jobId }) => this.#jobOf(jobId) === undefined).length;
     if (unknown > 0) {
       // They ended and were removed while it was away, or their jobs were lost with the data.
@@ -158,7 +190,9 @@ export class AgentSessions {
     session.lastHeardMs = this.#clock.nowMs();
     switch (message.case) {
       case "heartbeat":
-        session.answerHeartbeat(this.#heartbeats.next(session.lastHeardMs));
+        session.answerHeartbeat(
+          session.ownHeartbeatMs ?? this.#heartbeats.next(session.lastHeardMs),
+        );
         return;
       case "reports":
         this.#report(session, message.value);
@@ -172,9 +206,21 @@ export class AgentSessions {
       case "health":
         this.#reportHealth(session, readHealth(message.value));
         return;
+      case "clock":
+        this.#reportClock(session, message.value.aheadMs);
+        return;
+      case "queued":
+        this.queueReasons.replace(session.nodeId, message.value);
+        return;
       case "take":
         session.take = readTake(message.value);
         this.#takers.wake(session);
+        return;
+      case "mark":
+        session.returnMark(message.value.number);
+        return;
+      case "markSeen":
+        session.markReturned(message.value.number);
         return;
       case "hello":
         throw new AppError("invalid_argument", "hello came twice");
@@ -197,6 +243,7 @@ export class AgentSessions {
         ({ stops }) => {
           session.reportsInFlight--;
           for (const run of stops) session.stop(run);
+          for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
           session.ack(reports.seq);
           session.flush();
         },
@@ -212,6 +259,15 @@ export class AgentSessions {
     const nowMs = this.#clock.nowMs();
     this.#loop()
       .submit({ kind: "report-health", nodeId, session: number, sickness, nowMs })
+      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+  }
+
+  #reportClock(session: AgentSession, told: number): void {
+    const { nodeId, number } = session;
+    const aheadMs = readClock(told);
+    logClock(this.#logger, nodeId, aheadMs);
+    this.#loop()
+      .submit({ kind: "report-clock", nodeId, session: number, aheadMs })
       .catch((error: unknown) => session.goodbye(describeChain(error), true));
   }
 
@@ -260,11 +316,16 @@ export class AgentSessions {
     session.close();
     this.#byNumber.delete(session.number);
     this.#takers.remove(session);
-    if (this.#byNode.get(session.nodeId) === session) this.#byNode.delete(session.nodeId);
+    if (this.#byNode.get(session.nodeId) === session) {
+      this.#byNode.delete(session.nodeId);
+      this.queueReasons.drop(session.nodeId);
+    }
     if (this.#isClosed) return;
     const { nodeId, number } = session;
+    const nowMs = this.#clock.nowMs();
+    const heardAtMs = session.lastSignOfLifeMs(nowMs);
     this.#loop()
-      .submit({ kind: "disconnect-node", nodeId, session: number, nowMs: this.#clock.nowMs() })
+      .submit({ kind: "disconnect-node", nodeId, session: number, heardAtMs, nowMs })
       .catch((error: unknown) => {
         this.#logger.warn({ node: nodeId, reason: describeChain(error) }, "disconnect not noted");
       });
@@ -304,10 +365,7 @@ export class AgentSessions {
     const session = nodeId === undefined ? undefined : this.#byNode.get(nodeId);
     if (session === undefined) return undefined;
     const run = { jobId, index, attempt };
-    const job = this.#jobOf(jobId);
-    if (state.kind === "assigned" && job !== undefined) session.start(run, job);
-    else if (state.kind === "stopping") session.stop(run);
-    else if (state.kind !== "running") session.runEnded(jobId);
+    session.taskChanged(run, state, this.#jobOf(jobId));
     return session;
   }
 
@@ -316,14 +374,12 @@ export class AgentSessions {
    * does not count, for it heard nobody then; nor does a clock that was set.
    */
   #closeSilent(): void {
-    const dueMs = this.#clock.nowMs() + limits.heartbeatIntervalMs;
-    this.#cancelTimer = this.#clock.after(limits.heartbeatIntervalMs, () => {
+    const dueMs = this.#clock.nowMs() + this.#lookMs;
+    this.#cancelTimer = this.#clock.after(this.#lookMs, () => {
       const nowMs = this.#clock.nowMs();
-      const lateMs = nowMs - dueMs;
       for (const session of this.#byNumber.values()) {
-        session.lastHeardMs = Math.min(session.lastHeardMs + lateMs, nowMs);
-        if (session.lastHeardMs + session.silenceMs >= nowMs) continue;
-        session.goodbye("nothing was heard", true);
+        session.lastHeardMs = Math.min(session.lastHeardMs + nowMs - dueMs, nowMs);
+        if (session.isSilent(nowMs)) session.goodbye("nothing was heard", true);
       }
       this.#closeSilent();
     });

@@ -5,12 +5,16 @@ import type { RunUsage } from "../gen/busbar/v1/agent_pb.ts";
 import { ReportsSchema } from "../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../limits.ts";
 import type { Usage } from "../core/model/usage.ts";
+import { fitsColumns } from "../core/state/usage-columns.ts";
 import { readReports } from "./agent-messages.ts";
 
 const readBack = (usage: Usage | undefined): unknown => {
   const id = { jobId: 1, index: 0, attempt: 1 };
   const end = { kind: "exited", exitCode: 0 } as const;
-  const event = toRunEvent(id, { kind: "ended", startedAtMs: 1, endedAtMs: 2, end, usage });
+  const event = toRunEvent({
+    id,
+    report: { kind: "ended", startedAtMs: 1, endedAtMs: 2, end, usage },
+  });
   const [read] = readReports(create(ReportsSchema, { seq: 1, events: [event] }));
   return read?.kind === "ended" ? read.usage : "not an end";
 };
@@ -31,4 +35,13 @@ test("a number that cannot be counts as unknown, and the end is not lost for it"
   };
   expect(readBack(bad as Usage)).toBeUndefined();
   expect(readBack({ ...bad, cpuUs: 1.4 } as Usage)).toEqual({ cpuUs: 1 });
+});
+
+test("a long time is kept in whole milliseconds, so that it has a place in the columns", () => {
+  const exact = limits.usageExactUsMax;
+  expect(readBack({ cpuUs: exact, wallUs: exact + 1 })).toEqual({
+    cpuUs: exact,
+    wallUs: Math.round((exact + 1) / 1_000) * 1_000,
+  });
+  expect(fitsColumns({ cpuUs: exact, wallUs: Math.round((exact + 1) / 1_000) * 1_000 })).toBe(true);
 });

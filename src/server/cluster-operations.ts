@@ -96,8 +96,8 @@ export function createClusterOperations({
       }
       const issued = { secret: newSecret(random), token: newSecret(random) };
       const hashes = {
-        secret: await credentials.hash(issued.secret),
-        token: await credentials.hash(issued.token),
+        secret: credentials.hashRandom(issued.secret),
+        token: credentials.hashRandom(issued.token),
       };
       const told = { hashes, by: caller.name };
       await changes.run(id, () =>

@@ -5,7 +5,7 @@ import { silentLogger } from "../../tests/support/silent-logger.ts";
 import { groupId, jobId } from "../core/model/ids.ts";
 import { createPolicy } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
-import type { AppError } from "../lib/errors.ts";
+import { AppError } from "../lib/errors.ts";
 import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
 import type { Commit } from "./open-batch.ts";
 import { ControlLoop } from "./control-loop.ts";
@@ -56,10 +56,11 @@ const settle = async (): Promise<void> => {
 
 /** Whether the promise has an answer already. */
 async function isDone(promise: Promise<unknown>): Promise<boolean> {
-  const pending = Symbol("pending");
+  let isSettled = false;
+  const note = (): void => void (isSettled = true);
+  promise.then(note, note);
   await settle();
-  const first = await Promise.race([promise.catch(() => undefined), Promise.resolve(pending)]);
-  return first !== pending;
+  return isSettled;
 }
 
 describe("control loop", () => {
@@ -77,6 +78,19 @@ describe("control loop", () => {
     expect(await seen).toBe(1);
     expect(commits.map(({ revision }) => revision)).toEqual([1]);
     expect(disk.rows.has("job/0000000001")).toBe(true);
+  });
+
+  test("a read that is refused for what a batch removed waits for that batch, too", async () => {
+    const { loop, submit, gates } = aLoop();
+    const answer = submit();
+    await settle();
+    const refused = loop.read(() => {
+      throw new AppError("not_found", "it was just removed");
+    });
+    expect(await isDone(refused)).toBe(false);
+    gates[0]?.open();
+    await expect(refused).rejects.toThrow("it was just removed");
+    await answer;
   });
 
   test("a read of a batch that still grows does not claim the batch's revision", async () => {

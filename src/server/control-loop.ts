@@ -1,5 +1,5 @@
 import { revision as toRevision } from "../core/model/ids.ts";
-import type { JobId, NodeId, Revision } from "../core/model/ids.ts";
+import type { JobId, Revision } from "../core/model/ids.ts";
 import type { Change } from "../core/state/change.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "../core/state/command.ts";
 import { decide } from "../core/state/decide.ts";
@@ -10,6 +10,7 @@ import { checkMove } from "../core/state/check-move.ts";
 import { isJobEnded } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { matchWork } from "../core/graph/match-work.ts";
+import { nextAhead } from "../core/scheduler/fetch-ahead.ts";
 import { nextPlacement, type PlanPolicy } from "../core/scheduler/plan.ts";
 import { AppError } from "../lib/errors.ts";
 import { invariant } from "../lib/invariant.ts";
@@ -19,7 +20,17 @@ import type { Logger } from "../ports/logger.ts";
 import type { Store } from "../ports/store.ts";
 import { Folder } from "./folder.ts";
 import { LoopMetrics } from "./loop-metrics.ts";
-import { type Commit, GRAPH_TABLES, type OpenBatch, openBatch, toWrites } from "./open-batch.ts";
+import {
+  type Commit,
+  GRAPH_TABLES,
+  noteJob,
+  noteLoad,
+  noteRemoval,
+  type OpenBatch,
+  openBatch,
+  toWrites,
+  whenDurable,
+} from "./open-batch.ts";
 import { SliceTurns } from "./slice-turns.ts";
 
 interface Waiting {
@@ -134,15 +145,7 @@ export class ControlLoop {
     // what was read must be told of it.
     const isOpen = batch === this.#open;
     const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
-    try {
-      const seen = look(this.#state, complete ?? this.#durable);
-      if (batch === undefined) return Promise.resolve(seen);
-      return new Promise((resolve, reject) => {
-        batch.done.push((error) => (error === undefined ? resolve(seen) : reject(error)));
-      });
-    } catch (error) {
-      return Promise.reject(AppError.from(error, "read"));
-    }
+    return whenDurable(batch, () => look(this.#state, complete ?? this.#durable));
   }
 
   /**
@@ -220,7 +223,8 @@ export class ControlLoop {
     try {
       this.#decideWaiting();
       const isSettled = this.#settleRound();
-      more = this.#planRound() || !isSettled;
+      const isPlanned = !this.#planRound();
+      more = !isPlanned || !isSettled || !this.#aheadRound();
     } catch (cause) {
       // Thrown while applying: memory may be half changed. What was decided is not stored.
       this.#break("a mistake of ours was found while applying a change", cause);
@@ -274,33 +278,16 @@ export class ControlLoop {
       checkMove(this.#state, change.row);
       this.metrics.taskMoved(this.#state.task(change.row), change.row);
     }
-    if (change.table === "job" && "removed" in change) this.#noteRemoval(change.removed);
+    if (change.table === "job" && "removed" in change)
+      noteRemoval(this.#open, this.#state, change.removed);
     this.#state.apply(change);
     this.#open.changes.push(change);
-    if (change.table === "task") this.#noteJob(change.row.jobId);
+    if (change.table === "task") noteJob(this.#open, this.#state, change.row.jobId);
     else if (change.table === "job") {
-      if ("row" in change) this.#noteJob(change.row.id);
+      if ("row" in change) noteJob(this.#open, this.#state, change.row.id);
     } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
-    else if (change.table === "node" && "row" in change) this.#noteLoad(change.row.id);
-  }
-
-  #noteRemoval(id: JobId): void {
-    const record = this.#state.jobs.get(id);
-    if (record !== undefined) this.#open.removedFrom.set(id, record.job.spec.group);
-  }
-
-  #noteLoad(id: NodeId): void {
-    const record = this.#state.nodes.get(id);
-    if (record === undefined) return;
-    this.#open.loads.set(id, { used: { ...record.used }, tasks: record.tasks.size });
-  }
-
-  #noteJob(id: JobId): void {
-    const record = this.#state.jobs.get(id);
-    if (record === undefined) return;
-    const { job, progress } = record;
-    const only = job.spec.array === undefined ? record.task(0) : undefined;
-    this.#open.jobs.set(id, { job, progress, only });
+    else if (change.table === "node" && "row" in change)
+      noteLoad(this.#open, this.#state, change.row.id);
   }
 
   /**
@@ -338,6 +325,17 @@ export class ControlLoop {
     return true;
   }
 
+  /** Fetches tasks ahead, or back, up to a bound, once nothing more can be placed; whether that was all. */
+  #aheadRound(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
+      const row = nextAhead(this.#state, this.#options.policy, nowMs);
+      if (row === undefined) return true;
+      this.#apply({ table: "task", row });
+    }
+    return false;
+  }
+
   #flush(): void {
     if (this.#flushing.length >= limits.batchesInFlightMax) return;
     if (this.#open.changes.length === 0) return;
@@ -363,8 +361,9 @@ export class ControlLoop {
     for (const done of batch.done) done();
     this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });
     this.#flush();
-    const { queue, holds } = this.#state;
-    const isMore = queue.mayPlace || holds.nextSettled() !== undefined;
+    const { queue, holds, fleet } = this.#state;
+    const isToReview = fleet.ahead.toReview !== undefined;
+    const isMore = queue.mayPlace || holds.nextSettled() !== undefined || isToReview;
     if (isMore || this.#head < this.#waiting.length) this.#schedule();
   }
 

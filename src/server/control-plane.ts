@@ -3,9 +3,11 @@ import { jobId, nodeId, revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
+import { QUARANTINE_TERMS } from "../core/state/suspicions.ts";
 import type { PlanPolicy } from "../core/scheduler/plan.ts";
 import { createPolicy, drawSeed, type PolicyNames } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
+import type { LinkTimes } from "../core/model/heartbeat.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DocumentReader } from "../ports/document-reader.ts";
@@ -17,6 +19,7 @@ import { AgentSessions } from "./agent-sessions.ts";
 import { ControlLoop } from "./control-loop.ts";
 import { createOperations } from "./create-operations.ts";
 import { Credentials } from "./credentials.ts";
+import { NodeLog } from "./node-log.ts";
 import type { Operations } from "./operations.ts";
 import { startupStep } from "./startup-step.ts";
 import { Ticker } from "./ticker.ts";
@@ -34,6 +37,8 @@ export interface ControlPlaneOptions {
   /** How nodes and clusters are chosen. */
   readonly policies: PolicyNames;
   readonly settings: TickSettings;
+  /** Of links to agents that do not say what they want. */
+  readonly linkTimes?: LinkTimes | undefined;
   readonly soon: (run: () => void) => void;
   readonly onBroken: (error: AppError) => void;
 }
@@ -65,7 +70,9 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     source: { jobOf, clusterOf },
     soon: options.soon,
   });
+  state.fleet.suspicions.terms = options.settings.quarantine ?? QUARANTINE_TERMS;
   const policy = openPolicy(options);
+  let nodeLog: NodeLog | undefined = undefined;
   const loop: ControlLoop = new ControlLoop({
     state,
     store,
@@ -75,20 +82,30 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     soon: options.soon,
     onCommit: (commit) => {
       sessions.committed(commit);
+      nodeLog?.committed(commit);
       hub.publish(commit);
       ticker.arrange();
     },
     onBroken: options.onBroken,
   });
-  const sessions = new AgentSessions({ loop: () => loop, jobOf, clock, logger });
+  const sessions = new AgentSessions({
+    loop: () => loop,
+    jobOf,
+    clock,
+    logger,
+    times: options.linkTimes,
+  });
   const ticker = new Ticker({ state, loop, clock, logger, settings: options.settings });
   const lastJobId = jobId(store.lastId());
   await loop.submit({ kind: "recover", nowMs: clock.nowMs(), lastJobId });
   ticker.arrange();
+  const known = state.nodes.values().map(({ node }) => node);
+  nodeLog = new NodeLog(known, { logger, clock });
   const close = async (): Promise<void> => {
     ticker.close();
     await options.reader.close();
     sessions.close();
+    nodeLog?.close();
     hub.close();
     await loop.stop();
     await store.close();

@@ -87,6 +87,7 @@ function serverStats(
   startedAtMs: number,
 ): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
   const { commits, commitMsSum, commitMsMax, placements, tasksEnded, usage } = loop.metrics;
+  const { heldBegun, heldReturned } = loop.metrics;
   return {
     version,
     store,
@@ -99,6 +100,8 @@ function serverStats(
     commitMsMax,
     placements,
     tasksEnded,
+    heldBegun,
+    heldReturned,
     usage: showUsage(usage) ?? {},
   };
 }

@@ -68,10 +68,12 @@ export function createCredentialOperations({
       const secret = which.secret ? newSecret(random) : undefined;
       const token = which.token ? newSecret(random) : undefined;
       const put: HashedCredential[] = [];
-      if (secret !== undefined)
-        put.push(await hashed({ id: { kind: "cluster-secret", cluster }, text: secret }));
-      if (token !== undefined)
-        put.push(await hashed({ id: { kind: "cluster-token", cluster }, text: token }));
+      const add = (kind: "cluster-secret" | "cluster-token", text: string | undefined): void => {
+        if (text !== undefined)
+          put.push({ id: { kind, cluster }, hash: credentials.hashRandom(text) });
+      };
+      add("cluster-secret", secret);
+      add("cluster-token", token);
       const { revision } = await write(caller.name, put);
       return {
         credentials: { ...(secret && { secret }), ...(token && { token }) },

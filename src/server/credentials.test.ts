@@ -38,6 +38,11 @@ async function register(name = "blue") {
   return { secret, token };
 }
 const check = (which: CredentialQuery, secret: string) => operations.checkCredential(which, secret);
+const slowCostOf = async (which: CredentialQuery, secret: string): Promise<number> => {
+  const before = hasher.slow;
+  await check(which, secret);
+  return hasher.slow - before;
+};
 const costOf = async (which: CredentialQuery, secret: string): Promise<number> => {
   const before = hasher.computed;
   await check(which, secret);
@@ -190,6 +195,20 @@ describe("the price of a check", () => {
     await operations.setCredentials(me, { globalToken: "rainbow" });
     await costOf(tokenOf("red"), "wrong");
     expect(await costOf(tokenOf("red"), "wrong")).toBe(await costOf(tokenOf("blue"), "wrong"));
+    expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(1); // compared with the global one
+    expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(1);
+    await operations.setCredentials(me, { clusters: [{ name: "blue", token: "of a person" }] });
+    expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(2);
+    expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(2);
+  });
+
+  test("is small for texts that the server made: a thousand clusters register at once", async () => {
+    const { secret, token } = await register();
+    expect(await check(secretOf("blue"), secret)).toBe(true);
+    expect(await check(tokenOf("blue"), token)).toBe(true);
+    await operations.rotateCredentials(me, "blue", { secret: true, token: true });
+    expect(await check(secretOf("blue"), secret)).toBe(false);
+    expect(hasher.slow).toBe(0);
   });
 
   test("a global token that is shown for many clusters is computed once", async () => {

@@ -26,7 +26,7 @@ export interface Proof {
 /**
  * Checks secrets that callers show.
  *
- * Doors do so for every request, and a hash is slow on purpose. So what was right is remembered:
+ * Doors do so for every request, and a hash of a text that people chose is slow on purpose. So what was right is remembered:
  * beside the row, as a keyed digest with a key of this process, and thus forgotten when the row is
  * replaced. A wrong one is computed each time, and the same is done where there is nothing to
  * compare with, so that time does not tell which clusters there are.
@@ -38,6 +38,7 @@ export class Credentials {
   readonly #known = new WeakMap<Credential, Buffer>();
   /** Of a text that nobody has; made when it is needed. */
   #nobody: Promise<string> | undefined = undefined;
+  readonly #nobodyFast: string;
   /** The same text is computed once, however many show it at once: all agents, after a restart. */
   readonly #running = new Map<string, Promise<boolean>>();
   #busy = 0;
@@ -46,6 +47,12 @@ export class Credentials {
   constructor({ hasher, state }: Looking) {
     this.#hasher = hasher;
     this.#state = state;
+    this.#nobodyFast = hasher.hashRandom(randomBytes(16).toString("hex"));
+  }
+
+  /** Of a text that `newSecret` made. */
+  hashRandom(secret: string): string {
+    return this.#hasher.hashRandom(secret);
   }
 
   hash(secret: string): Promise<string> {
@@ -59,8 +66,11 @@ export class Credentials {
   async isValid(id: CredentialRef, secret: string): Promise<boolean> {
     if (secret.length > limits.secretLengthMax) return false;
     const rows = this.#rowsFor(id);
-    if (rows.some((row) => row !== undefined && this.#isKnown(row, secret))) return true;
-    for (const row of rows) if (await this.#isOf(row, secret)) return true;
+    if (rows.some(({ row }) => row !== undefined && this.#isKnown(row, secret))) return true;
+    for (const { kind, row } of rows) {
+      if (row === undefined) await this.#compareWithNobody(kind, secret);
+      else if (await this.#isOf(row, secret)) return true;
+    }
     return false;
   }
 
@@ -92,14 +102,17 @@ export class Credentials {
   }
 
   /** Every row whose text would do; undefined where there is none, at the same cost. */
-  #rowsFor(id: CredentialRef): readonly (Credential | undefined)[] {
+  #rowsFor(
+    id: CredentialRef,
+  ): readonly { readonly kind: CredentialRef["kind"]; readonly row: Credential | undefined }[] {
     const { credentials, clusters } = this.#state();
-    const own = credentials.get(id);
+    const own = { kind: id.kind, row: credentials.get(id) };
     if (id.kind !== "cluster-token") return [own];
     const global = credentials.get({ kind: "global-token" });
     if (global === undefined) return [own];
     // The global one first: who has it often shows it for many clusters at once.
-    return [clusters.get(id.cluster) === undefined ? undefined : global, own];
+    const isThere = clusters.get(id.cluster) !== undefined;
+    return [{ kind: "global-token", row: isThere ? global : undefined }, own];
   }
 
   #digest(row: Credential, secret: string): Buffer {
@@ -112,17 +125,27 @@ export class Credentials {
     return known !== undefined && timingSafeEqual(known, this.#digest(row, secret));
   }
 
-  async #isOf(row: Credential | undefined, secret: string): Promise<boolean> {
-    if (row === undefined) {
-      this.#nobody ??= this.#hasher.hash(randomBytes(16).toString("hex"));
-      const nobody = await this.#nobody;
-      await this.#inTurn(() => this.#hasher.isOf(nobody, secret));
-      return false;
+  /** As slow as with the slowest of its kind. */
+  async #compareWithNobody(kind: CredentialRef["kind"], secret: string): Promise<void> {
+    if (
+      !this.#state().credentials.some(
+        ({ id, hash }) => id.kind === kind && this.#hasher.isSlow(hash),
+      )
+    ) {
+      await this.#hasher.isOf(this.#nobodyFast, secret);
+      return;
     }
+    this.#nobody ??= this.#hasher.hash(randomBytes(16).toString("hex"));
+    const nobody = await this.#nobody;
+    await this.#inTurn(() => this.#hasher.isOf(nobody, secret));
+  }
+
+  async #isOf(row: Credential, secret: string): Promise<boolean> {
     const digest = this.#digest(row, secret);
     const name = digest.toString("base64");
-    const running =
-      this.#running.get(name) ?? this.#inTurn(() => this.#hasher.isOf(row.hash, secret));
+    const compare = (): Promise<boolean> => this.#hasher.isOf(row.hash, secret);
+    const isSlow = this.#hasher.isSlow(row.hash);
+    const running = this.#running.get(name) ?? (isSlow ? this.#inTurn(compare) : compare());
     this.#running.set(name, running);
     try {
       const isOf = await running;

@@ -104,7 +104,7 @@ test("a fate that was known and not stored is found again by the next server", a
 
 test.each([
   ["what was for a failure that did not come was not needed", 0, "afternotok", [0, 0]],
-  ["what was for a success that did not come is missing", 1, "afterok", [1, 1]],
+  ["what was for a success that did not come is missing", 1, "afterok", [undefined, undefined]],
 ] as const)("%s", async (_, exitCode, kind, wanted) => {
   const plane = await open();
   await anObedientAgent(plane, exitCode);

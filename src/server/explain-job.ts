@@ -1,5 +1,6 @@
 import { type JobId, parseTaskId } from "../core/model/ids.ts";
 import type { JobSpec } from "../core/model/job.ts";
+import { describeFailure } from "../core/model/task.ts";
 import { cheapestChange } from "../core/scheduler/cheapest-change.ts";
 import type { ClusterPolicy } from "../core/scheduler/choose-cluster.ts";
 import { hintsFor, type Outlook, outlook } from "../core/scheduler/explain.ts";
@@ -11,7 +12,9 @@ import type { JobRecord } from "../core/state/job-record.ts";
 import { isJobEnded } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
 import { limits } from "../limits.ts";
+import { explainAway } from "./explain-away.ts";
 import { explainTaken } from "./explain-taken.ts";
+import type { QueueReasons } from "./queue-reasons.ts";
 import type { ClusterReasonView, ExplanationView } from "./views.ts";
 
 /** Why tasks of a job wait, and what would help. */
@@ -19,6 +22,7 @@ export function explainJob(
   state: State,
   record: JobRecord,
   policy: ClusterPolicy,
+  queueReasons?: QueueReasons,
 ): ExplanationView {
   const { job, progress } = record;
   const base = {
@@ -40,8 +44,13 @@ export function explainJob(
   }
   const { pending, waiting } = progress.counts;
   if (pending + waiting === 0) {
-    const taken = isJobEnded(progress) ? undefined : explainTaken(state, record);
-    return { ...base, summary: settledSummary(record), ...taken };
+    const where = isJobEnded(progress)
+      ? undefined
+      : (explainTaken(state, record) ?? explainAway(state, record));
+    const below = queueReasons?.describe(record);
+    const summaries = [where?.summary, below].filter((text) => text !== undefined);
+    const summary = summaries.length > 0 ? summaries.join("; ") : settledSummary(record);
+    return { ...base, ...where, summary };
   }
   const places = explainPlaces(state, job.spec, policy);
   const ahead = aheadOf(state, record);
@@ -52,7 +61,10 @@ export function explainJob(
     const hints = [...places.view.hints, raise];
     return { ...base, ...places.view, ahead, summary: full, hints, cheapestChange };
   }
-  return { ...base, ...places.view, ahead, summary: summaryOf(places, pending + waiting, waiting) };
+  const summary = summaryOf(places, pending + waiting, waiting);
+  const taken = progress.counts.held === 0 ? undefined : explainTaken(state, record);
+  const both = taken === undefined ? summary : `${summary}; ${taken.summary}`;
+  return { ...base, ...places.view, ahead, summary: both };
 }
 
 /** The job whose places an explanation of this one looks at, if it looks at any. */
@@ -99,12 +111,20 @@ function changeForHeld(
   };
 }
 
-function settledSummary({ job, progress }: JobRecord): string {
+function settledSummary(record: JobRecord): string {
+  const { job, progress } = record;
   if (isJobEnded(progress)) {
-    const why = job.closed === undefined ? "" : ` (${job.closed.reason})`;
-    return `the job has ended: ${progress.state}${why}`;
+    const reason = job.closed?.reason ?? failureOf(record);
+    return `the job has ended: ${progress.state}${reason === undefined ? "" : ` (${reason})`}`;
   }
   return "every task is under way";
+}
+
+/** Why the one task of a job failed; undefined: it did not, or the job has many. */
+function failureOf(record: JobRecord): string | undefined {
+  if (record.job.spec.array !== undefined) return undefined;
+  const state = record.task(0)?.state;
+  return state?.kind === "failed" ? describeFailure(state.failure) : undefined;
 }
 
 /** Undefined: it may run more. */

@@ -1,4 +1,4 @@
-import type { ClusterId } from "../core/model/ids.ts";
+import type { ClusterId, NodeId } from "../core/model/ids.ts";
 import type { JobRecord } from "../core/state/job-record.ts";
 import type { State } from "../core/state/state.ts";
 
@@ -49,8 +49,9 @@ export function explainTaken(
   record: JobRecord,
 ): { readonly summary: string; readonly hints: readonly string[] } | undefined {
   const { offered, accepted } = pullingOf(record);
-  if (offered.size + accepted.size === 0) return undefined;
-  const parts: string[] = [];
+  const { held } = record.progress.counts;
+  if (offered.size + accepted.size + held === 0) return undefined;
+  const parts: string[] = held === 0 ? [] : [describeHeld(record)];
   const hints: string[] = [];
   for (const [id, count] of offered) {
     parts.push(`${tasks(count)} offered to cluster ${id}, which has not taken ${them(count)} yet`);
@@ -69,6 +70,25 @@ export function explainTaken(
     hints.push(`cluster ${id} runs what it took by itself, and tells of it or does not`);
   }
   return { summary: parts.join("; "), hints };
+}
+
+/** Which nodes have fetched tasks of the job ahead. */
+function describeHeld(record: JobRecord): string {
+  const byNode = new Map<NodeId, number>();
+  let looked = 0;
+  for (const { state } of record.openTaskRows()) {
+    if (looked++ >= TASKS_LOOKED_AT) break;
+    if (state.kind === "held") byNode.set(state.nodeId, (byNode.get(state.nodeId) ?? 0) + 1);
+  }
+  const parts = Array.from(
+    byNode,
+    ([id, count]) =>
+      `${tasks(count)} held by node ${id}, which begins ${them(count)} when tasks there end`,
+  );
+  const [first, ...others] = parts;
+  return others.length === 0
+    ? `${first}`
+    : `${first}; and tasks held by ${others.length} more nodes`;
 }
 
 const tasks = (count: number): string => (count === 1 ? "1 task" : `${count} tasks`);

@@ -1,3 +1,4 @@
+import type { LinkTimes } from "../core/model/heartbeat.ts";
 import { limits } from "../limits.ts";
 
 // So that the thread wakes up once for many heartbeats. What that saves has not been measured yet.
@@ -11,13 +12,25 @@ const TURN_MS = 250;
  */
 export class HeartbeatSchedule {
   #lastSlotMs = 0;
+  readonly #leastMs: number;
+  readonly #mostMs: number;
+
+  constructor({ heartbeatMs = limits.heartbeatIntervalMs, silenceMs }: LinkTimes = {}) {
+    this.#leastMs = heartbeatMs;
+    const bound = silenceMs && Math.floor(silenceMs / limits.heartbeatsPerSilenceMin);
+    this.#mostMs = Math.max(
+      heartbeatMs,
+      Math.min(bound ?? limits.heartbeatIntervalMsMax, limits.heartbeatIntervalMsMax),
+    );
+  }
 
   /** The interval until the next heartbeat of an agent whose last one came at `nowMs`. */
   next(nowMs: number): number {
     const slotMs = this.#lastSlotMs + 1_000 / limits.heartbeatsPerSecondMax;
-    const earliestMs = nowMs + limits.heartbeatIntervalMs;
-    const latestMs = nowMs + limits.heartbeatIntervalMsMax;
+    const earliestMs = nowMs + this.#leastMs;
+    const latestMs = nowMs + this.#mostMs;
     this.#lastSlotMs = Math.min(Math.max(slotMs, earliestMs), latestMs);
-    return Math.floor(this.#lastSlotMs / TURN_MS) * TURN_MS - Math.floor(nowMs);
+    const turnMs = Math.floor(this.#lastSlotMs / TURN_MS) * TURN_MS - Math.floor(nowMs);
+    return Math.max(turnMs, Math.min(this.#leastMs, TURN_MS));
   }
 }

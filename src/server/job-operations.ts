@@ -16,6 +16,7 @@ import { JobList } from "./list-jobs.ts";
 import { TaskList } from "./list-tasks.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
 import type { Operations } from "./operations.ts";
+import type { QueueReasons } from "./queue-reasons.ts";
 import { showJob, showTask } from "./show.ts";
 import type { JobView, TaskView } from "./views.ts";
 
@@ -24,15 +25,18 @@ type JobOperations = Pick<
   "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "cancelJob" | "explainJob"
 >;
 
-export function createJobOperations({ loop, clock, policy }: OperationContext): JobOperations {
+export function createJobOperations(context: OperationContext): JobOperations {
+  const { loop, clock, policy } = context;
+  const { queueReasons } = context.sessions;
   return {
-    getJob: (id) => loop.read((state, revision) => viewJob(state, requireJob(state, id), revision)),
+    getJob: (id) =>
+      loop.read((state, revision) => viewJob(state, requireJob(state, id), revision, queueReasons)),
 
     async listJobs(filter, page) {
       const below = numberFromPageToken("jobs", page);
       const list = new JobList<JobView>({ filter, size: pageSizeOf(page), below });
       const revision = await loop.readSlices((state, seen) =>
-        list.slice(state, (record) => viewJob(state, record, seen)),
+        list.slice(state, (record) => viewJob(state, record, seen, queueReasons)),
       );
       const { found: jobs, next } = list;
       return {
@@ -54,7 +58,7 @@ export function createJobOperations({ loop, clock, policy }: OperationContext): 
       const list = new TaskList<TaskView>({ states, size: pageSizeOf(page), from });
       const revision = await loop.readSlices((state) => {
         const record = requireJob(state, id);
-        return list.slice(record, (index) => viewTask(state, record, index));
+        return list.slice(record, (index) => viewTask(state, record, index, queueReasons));
       });
       const { found: tasks, next } = list;
       return {
@@ -67,7 +71,7 @@ export function createJobOperations({ loop, clock, policy }: OperationContext): 
     getTask: (id) =>
       loop.read((state) => {
         const { record, index } = requireTask(state, id);
-        return viewTask(state, record, index);
+        return viewTask(state, record, index, queueReasons);
       }),
 
     async cancelJob(caller, id, reason) {
@@ -93,7 +97,7 @@ export function createJobOperations({ loop, clock, policy }: OperationContext): 
     async explainJob(id) {
       const queued = loop.peek((state) => queuedFor(state, requireJob(state, id)));
       if (queued !== undefined) await matchInSlices(loop, [queued.job.spec]);
-      return loop.read((state) => explainJob(state, requireJob(state, id), policy));
+      return loop.read((state) => explainJob(state, requireJob(state, id), policy, queueReasons));
     },
   };
 }
@@ -134,11 +138,17 @@ const clusterIn =
   (node: string): string | undefined =>
     state.nodes.get(node as never)?.node.cluster;
 
-export function viewJob(state: State, record: JobRecord, revision: number): JobView {
+export function viewJob(
+  state: State,
+  record: JobRecord,
+  revision: number,
+  queueReasons?: QueueReasons,
+): JobView {
   const { job, progress } = record;
   const only = job.spec.array === undefined ? record.task(0) : undefined;
   const hasNotBegun = progress.state === "pending" || progress.state === "accepted";
-  const waits = hasNotBegun ? pendingReason(state, record) : undefined;
+  const pending = hasNotBegun ? pendingReason(state, record) : undefined;
+  const waits = pending ?? queueReasons?.describe(record);
   const extra = { only, revision, ...(waits === undefined ? {} : { pendingReason: waits }) };
   return showJob(job, progress, extra);
 }
@@ -159,5 +169,14 @@ function pendingReason(state: State, record: JobRecord): string | undefined {
     : "no node or cluster has room for it now";
 }
 
-export const viewTask = (state: State, record: JobRecord, index: number): TaskView =>
-  showTask(record.job, index, record.task(index), clusterIn(state));
+export function viewTask(
+  state: State,
+  record: JobRecord,
+  index: number,
+  queueReasons?: QueueReasons,
+): TaskView {
+  const task = record.task(index);
+  const view = showTask(record.job, index, task, clusterIn(state));
+  const reason = queueReasons?.of(task);
+  return reason === undefined ? view : { ...view, reason: `waits in ${reason}` };
+}

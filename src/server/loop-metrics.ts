@@ -9,6 +9,8 @@ export class LoopMetrics {
   commitMsMax = 0;
   placements = 0;
   tasksEnded = 0;
+  heldBegun = 0;
+  heldReturned = 0;
   readonly usage = noUsage();
 
   committed(tookMs: number): void {
@@ -19,6 +21,10 @@ export class LoopMetrics {
 
   taskMoved(before: Task | undefined, after: Task): void {
     if ("endedAtMs" in after.state) this.tasksEnded++;
+    if (before?.state.kind === "held" && after.state.kind !== "held") {
+      if (after.attempt < before.attempt) this.heldReturned++;
+      else this.heldBegun++;
+    }
     tallyUsage(this.usage, newUsage(before, after));
   }
 }

@@ -40,6 +40,7 @@ const IS_OVER: Readonly<Record<TaskStateName, boolean>> = {
   pending: false,
   waiting: false,
   offered: false,
+  held: false,
   accepted: false,
   assigned: false,
   running: false,

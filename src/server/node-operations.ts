@@ -1,4 +1,4 @@
-import type { NodeStateName } from "../core/model/node.ts";
+import type { LossPolicy, NodeStateName } from "../core/model/node.ts";
 import { nodeStateName } from "../core/model/node.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import type { NodeId } from "../core/model/ids.ts";
@@ -9,10 +9,12 @@ import type { NodeRecord } from "../core/state/node-record.ts";
 import type { State } from "../core/state/state.ts";
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
+import { readAway, readPolicy } from "./agent-messages.ts";
 import type { OperationContext } from "./create-operations.ts";
 import type { Operations } from "./operations.ts";
 import { fromPageToken, pageSizeOf, toPageToken } from "./paging.ts";
 import { showGroup, showNode } from "./show.ts";
+import type { NodeLoad } from "./open-batch.ts";
 import type { GroupView, NodeView } from "./views.ts";
 
 type NodeOperations = Pick<
@@ -21,6 +23,7 @@ type NodeOperations = Pick<
   | "getNode"
   | "drainNode"
   | "undrainNode"
+  | "setNode"
   | "removeNode"
   | "listGroups"
   | "putGroup"
@@ -70,6 +73,18 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       return briefNode(name);
     },
 
+    async setNode(_caller, name, { onLost, lostAfterMs }) {
+      const loss = {
+        ...(onLost === undefined ? {} : { onLost: readSetPolicy(onLost) }),
+        ...(lostAfterMs === undefined
+          ? {}
+          : { lostAfterMs: readAway(lostAfterMs, "lostAfterMs") ?? null }),
+      };
+      const nowMs = clock.nowMs();
+      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, nowMs });
+      return briefNode(name);
+    },
+
     async removeNode(_caller, name) {
       await loop.submit({ kind: "remove-node", nodeId: nodeId(name), nowMs: clock.nowMs() });
       return { revision: loop.revision };
@@ -101,6 +116,10 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
     },
   };
 }
+
+/** Null: as its agent asks. */
+const readSetPolicy = (text: string): LossPolicy | null =>
+  text === "agent" ? null : readPolicy(text, "onLost", "agent");
 
 interface NodeSearch {
   readonly after: string | undefined;
@@ -134,10 +153,18 @@ function firstAfter(inOrder: readonly NodeRecord[], name: string): number {
   return low;
 }
 
-const stateOf = ({ node, tasks }: NodeRecord): NodeStateName => nodeStateName(node, tasks.size);
+const stateOf = ({ node, tasks, held }: NodeRecord): NodeStateName =>
+  nodeStateName(node, tasks.size + held.size);
 
 export const viewNode = (record: NodeRecord, revision: number, facts?: NodeFacts): NodeView =>
-  showNode(record.node, { used: record.used, tasks: record.tasks.size }, revision, facts);
+  showNode(record.node, loadOf(record), revision, facts);
+
+const loadOf = ({ used, tasks, held, pace }: NodeRecord): NodeLoad => ({
+  used,
+  tasks: tasks.size,
+  held: held.size,
+  pace,
+});
 
 function requireNode(state: State, name: string): NodeRecord {
   const record = state.nodes.get(name as NodeId);

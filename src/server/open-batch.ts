@@ -5,9 +5,10 @@ import type { Task } from "../core/model/task.ts";
 import type { Change } from "../core/state/change.ts";
 import { encodeChange } from "../core/state/codec.ts";
 import { isNewest } from "../core/state/is-newest.ts";
+import type { Pace } from "../core/state/pace.ts";
 import type { Progress } from "../core/state/progress.ts";
 import type { State } from "../core/state/state.ts";
-import type { AppError } from "../lib/errors.ts";
+import { AppError } from "../lib/errors.ts";
 import type { RowWrite } from "../ports/store.ts";
 
 /** All that happened in one revision. Handed out only when it is durable. */
@@ -33,6 +34,10 @@ export interface JobSnapshot {
 export interface NodeLoad {
   readonly used: Resources;
   readonly tasks: number;
+  /** Fetched ahead. */
+  readonly held: number;
+  /** Where it is asked for: how long tasks took there. */
+  readonly pace?: Pace;
 }
 
 /** Changes decided and applied, on their way to the store. */
@@ -67,6 +72,47 @@ export const openBatch = (revision: Revision): OpenBatch => ({
   jobTexts: new Map(),
   done: [],
 });
+
+/**
+ * Looks now, and answers when the batch is durable. A refusal waits, too: what was not found may have
+ * been removed by this very batch.
+ */
+export function whenDurable<T>(batch: OpenBatch | undefined, look: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let settle: () => void;
+    try {
+      const seen = look();
+      settle = () => resolve(seen);
+    } catch (cause) {
+      const refusal = AppError.from(cause, "read");
+      settle = () => reject(refusal);
+    }
+    if (batch === undefined) settle();
+    else batch.done.push((error) => (error === undefined ? settle() : reject(error)));
+  });
+}
+
+/** A job is about to be removed. */
+export function noteRemoval({ removedFrom }: OpenBatch, { jobs }: State, id: JobId): void {
+  const record = jobs.get(id);
+  if (record !== undefined) removedFrom.set(id, record.job.spec.group);
+}
+
+export function noteLoad({ loads }: OpenBatch, { nodes }: State, id: NodeId): void {
+  const record = nodes.get(id);
+  if (record === undefined) return;
+  const { used, tasks, held } = record;
+  loads.set(id, { used: { ...used }, tasks: tasks.size, held: held.size });
+}
+
+/** How the job stands now. */
+export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): void {
+  const record = jobs.get(id);
+  if (record === undefined) return;
+  const { job, progress } = record;
+  const only = job.spec.array === undefined ? record.task(0) : undefined;
+  batch.jobs.set(id, { job, progress, only });
+}
 
 const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>
   change.table === "job" && "row" in change;

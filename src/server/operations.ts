@@ -9,10 +9,12 @@ import type {
   ClusterView,
   CountsView,
   ExplanationView,
+  GroupSettings,
   GroupView,
   IssuedCredentialsView,
   JobView,
   NewestTaskView,
+  NodeSettings,
   NodeView,
   OfferedTaskView,
   SatisfyView,
@@ -295,6 +297,8 @@ export interface Operations {
   getNode(name: string): Promise<NodeView>;
   drainNode(caller: Caller, name: string, reason: string): Promise<NodeView>;
   undrainNode(caller: Caller, name: string): Promise<NodeView>;
+  /** What becomes of its tasks when it is lost. What is absent stays as it is. */
+  setNode(caller: Caller, name: string, set: NodeSettings): Promise<NodeView>;
   removeNode(caller: Caller, name: string): Promise<{ readonly revision: number }>;
 
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
@@ -380,16 +384,7 @@ export interface Operations {
 
   listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
   /** Limits of 0 mean none. What is absent stays as it is. */
-  putGroup(
-    caller: Caller,
-    group: {
-      readonly name: string;
-      readonly weight?: number | undefined;
-      readonly owner?: string | undefined;
-      readonly runningTasksMax?: number | undefined;
-      readonly queuedTasksMax?: number | undefined;
-    },
-  ): Promise<GroupView>;
+  putGroup(caller: Caller, group: GroupSettings): Promise<GroupView>;
   removeGroup(caller: Caller, name: string): Promise<{ readonly revision: number }>;
 
   stats(): Promise<StatsView>;

@@ -4,6 +4,7 @@ import type { State } from "../core/state/state.ts";
 import { isEnded, type ToldOutput } from "../core/model/task.ts";
 import { AppError, invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
+import type { AgentSession } from "./agent-session.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { requireTask } from "./job-operations.ts";
 import type { OutputQuery } from "./operations.ts";
@@ -36,19 +37,45 @@ export async function* readOutput(
     if (data.length > 0) yield { data, truncated: false };
     return;
   }
+  const { nodeId, run } = source;
+  const waitMs = follow ? limits.outputWaitMsMax : 0;
+  const { stream, chunkBytesMax: bytesMax = limits.outputChunkBytesMax } = query;
+  let session = sessions.sessionOf(nodeId);
   while (!signal.aborted) {
-    const { nodeId, run } = source;
-    const waitMs = follow ? limits.outputWaitMsMax : 0;
-    const session = sessions.sessionOf(nodeId);
-    const { stream, chunkBytesMax: bytesMax = limits.outputChunkBytesMax } = query;
-    const chunk = await session.requestOutput({ run, stream, offset, waitMs, bytesMax });
-    if (chunk.error !== "") throw new AppError("not_found", chunk.error);
-    offset += chunk.data.length;
-    if (chunk.data.length > 0 || chunk.truncated) {
-      yield { data: chunk.data, truncated: chunk.truncated };
+    const before = offset;
+    let isEnd = false;
+    try {
+      for await (const chunk of session.readOutput(
+        { run, stream, offset, waitMs, bytesMax },
+        signal,
+      )) {
+        if (chunk.error !== "") throw new AppError("not_found", chunk.error);
+        offset += chunk.data.length;
+        if (chunk.data.length > 0 || chunk.truncated) {
+          yield { data: chunk.data, truncated: chunk.truncated };
+        }
+        isEnd ||= chunk.eof;
+      }
+    } catch (error) {
+      if (!session.isClosed) throw error;
+      session = await returned({ sessions, clock }, nodeId, signal);
+      continue;
     }
-    if (chunk.eof || (!follow && chunk.data.length === 0)) return;
+    if (isEnd || (!follow && offset === before)) return;
   }
+}
+
+/** The node's next session, in which a reader goes on where it was. Throws when there is none in time. */
+async function returned(
+  { sessions, clock }: Pick<OperationContext, "sessions" | "clock">,
+  nodeId: NodeId,
+  signal: AbortSignal,
+): Promise<AgentSession> {
+  for (let waitedMs = 0; waitedMs < limits.outputResumeMsMax; waitedMs += limits.placedPollMs) {
+    if (signal.aborted || sessions.isConnected(nodeId)) break;
+    await pause(clock, limits.placedPollMs, signal);
+  }
+  return sessions.sessionOf(nodeId);
 }
 
 /** Where the attempt ran or runs; undefined: not placed yet. */

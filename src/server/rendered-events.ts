@@ -1,22 +1,55 @@
 import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { KeptCommit } from "./kept-commit.ts";
-import { entriesOf, eventOf, isWanted, type WatchSource } from "./watch-entries.ts";
+import { entriesOf, eventOf, isWanted, nextBlock, type WatchSource } from "./watch-entries.ts";
 import type { WatchFilter } from "./watch-filter.ts";
-import type { WatchFormat } from "./watch-format.ts";
+import type { WatchFormat, WatchPacking } from "./watch-format.ts";
 
-/** One block of a commit in one format. */
+interface Selection {
+  /** "plain": packing gains nothing, and what it was made of is sent. */
+  readonly bytes: Buffer | "plain";
+  /** The first block after it. */
+  readonly next: number;
+}
+
+interface Wanted {
+  readonly format: WatchFormat;
+  readonly filter: WatchFilter;
+}
+
+/** Bytes to send, the block that holds them, and the block after them. */
+interface Selected extends Selection {
+  readonly bytes: Buffer;
+  readonly block: RenderedBlock;
+}
+
+/** What watches of one format get that have come to one block of a commit; packed, also of those after it. */
 export class RenderedBlock {
   /** Each event, once somebody wanted it. */
   readonly parts: (Buffer | undefined)[] = [];
-  /** The events of the block that pass a filter, one after the other. */
-  readonly selections = new Map<string, Buffer>();
+  /** The events that pass a filter, one after the other. */
+  readonly selections = new Map<string, Selection>();
   bytes = 0;
   /** How many watches have sent it and wait until the network has it. */
   pins = 0;
   /** Of those, the watches that have not been ended. */
   live = 0;
+  readonly #home: BlockList;
+  readonly #at: number;
+
+  constructor(home: BlockList, at: number) {
+    this.#home = home;
+    this.#at = at;
+    home[at] = this;
+  }
+
+  leave(): void {
+    this.#home[this.#at] = undefined;
+  }
 }
+
+/** The blocks of one commit in one format, by where they begin. */
+type BlockList = (RenderedBlock | undefined)[];
 
 /**
  * Events as bytes, rendered once for all watches of a format. Bounded: the oldest blocks go first,
@@ -24,9 +57,15 @@ export class RenderedBlock {
  */
 export class RenderedEvents {
   readonly #source: WatchSource;
-  readonly #blocks = new Map<string, RenderedBlock>();
+  /** Oldest first. */
+  readonly #blocks = new Set<RenderedBlock>();
+  readonly #ofCommit = new WeakMap<KeptCommit, Map<WatchFormat, BlockList>>();
   #bytes = 0;
   #renders = 0;
+  #packs = 0;
+  #packedBytes = 0;
+  /** What may be done until others have their turn. */
+  #slice = { rendersMax: 0, packedBytesMax: 0 };
 
   constructor(source: WatchSource) {
     this.#source = source;
@@ -41,27 +80,92 @@ export class RenderedEvents {
     return this.#renders;
   }
 
-  /** Of this block what passes the filter, which may be nothing. Throws `compacted`, or as `render` does. */
-  select(
-    commit: KeptCommit,
-    at: number,
-    { format, filter }: { readonly format: WatchFormat; readonly filter: WatchFilter },
-  ): { readonly bytes: Buffer; readonly block: RenderedBlock } {
-    const key = `${format.name} ${commit.revision} ${at}`;
-    let block = this.#blocks.get(key);
-    if (block === undefined) {
-      block = new RenderedBlock();
-      this.#blocks.set(key, block);
-    }
-    const bytes = block.selections.get(filter.key) ?? this.#make(commit, at, format, filter, block);
-    return { bytes, block };
+  /** How many blocks were packed, ever. */
+  get packs(): number {
+    return this.#packs;
   }
 
-  #make(
+  beginSlice(): void {
+    this.#slice = {
+      rendersMax: this.#renders + limits.watchRendersPerSliceMax,
+      packedBytesMax: this.#packedBytes + limits.watchPackedBytesPerSliceMax,
+    };
+  }
+
+  /** Whether enough was rendered and packed for one slice. */
+  get isSliceOver(): boolean {
+    return (
+      this.#renders >= this.#slice.rendersMax || this.#packedBytes >= this.#slice.packedBytesMax
+    );
+  }
+
+  /**
+   * Of this block, and if the format is packed of some after it, what passes the filter. That may be
+   * nothing. Throws `compacted`, or as `render` does.
+   */
+  select(commit: KeptCommit, at: number, { format, filter }: Wanted): Selected {
+    const block = this.#blockOf(commit, at, format);
+    const known = block.selections.get(filter.key);
+    if (known?.bytes instanceof Buffer) return { bytes: known.bytes, next: known.next, block };
+    const { packing } = format;
+    if (packing === undefined) {
+      return { bytes: this.#render(commit, at, { format, filter }, block), next: at + 1, block };
+    }
+    const wanted = { format: packing.from, filter };
+    if (known !== undefined) return this.select(commit, at, wanted);
+    return this.#pack(commit, at, { packing, filter }, block);
+  }
+
+  /** Packs as many blocks together as are rendered in this slice: fewer parts, and better compressed. */
+  #pack(
     commit: KeptCommit,
     at: number,
-    format: WatchFormat,
-    filter: WatchFilter,
+    { packing, filter }: { readonly packing: WatchPacking; readonly filter: WatchFilter },
+    block: RenderedBlock,
+  ): Selected {
+    const wanted = { format: packing.from, filter };
+    const first = this.select(commit, at, wanted);
+    const parts = [first.bytes];
+    let { next } = first;
+    let bytes = first.bytes.length;
+    while (bytes < limits.watchRunBytesMax && !this.isSliceOver) {
+      const following = nextBlock(commit, filter, next);
+      if (following === undefined) break;
+      const more = this.select(commit, following, wanted);
+      parts.push(more.bytes);
+      bytes += more.bytes.length;
+      ({ next } = more);
+    }
+    if (bytes === 0) return { ...first, next };
+    const plain = parts.length === 1 ? first.bytes : Buffer.concat(parts, bytes);
+    const packed = packing.pack(plain, commit.revision);
+    this.#packs++;
+    this.#packedBytes += bytes;
+    if (packed === plain) {
+      block.selections.set(filter.key, { bytes: "plain", next: first.next });
+      return first;
+    }
+    block.selections.set(filter.key, { bytes: packed, next });
+    this.#grow(block, packed.length);
+    return { bytes: packed, next, block };
+  }
+
+  #blockOf(commit: KeptCommit, at: number, format: WatchFormat): RenderedBlock {
+    let ofFormat = this.#ofCommit.get(commit);
+    if (ofFormat === undefined) this.#ofCommit.set(commit, (ofFormat = new Map()));
+    let list = ofFormat.get(format);
+    if (list === undefined) ofFormat.set(format, (list = []));
+    const known = list[at];
+    if (known !== undefined) return known;
+    const block = new RenderedBlock(list, at);
+    this.#blocks.add(block);
+    return block;
+  }
+
+  #render(
+    commit: KeptCommit,
+    at: number,
+    { format, filter }: Wanted,
     block: RenderedBlock,
   ): Buffer {
     const { entries, starts } = entriesOf(commit);
@@ -94,7 +198,7 @@ export class RenderedEvents {
         block.parts[offset] = selection.subarray(from, (from += length));
       }
     }
-    block.selections.set(filter.key, selection);
+    block.selections.set(filter.key, { bytes: selection, next: at + 1 });
     this.#grow(block, parts.length > 1 ? selection.length : rendered);
     return selection;
   }
@@ -107,10 +211,9 @@ export class RenderedEvents {
   /** Evicts blocks nobody waits for, oldest first, when there are too many; how many bytes stay. */
   makeRoom(): { readonly bytes: number; readonly live: number } {
     if (this.#bytes <= limits.watchRenderedBytesFull) return { bytes: this.#bytes, live: 0 };
-    for (const [key, block] of this.#blocks) {
+    for (const block of this.#blocks) {
       if (block.pins > 0) continue;
-      this.#bytes -= block.bytes;
-      this.#blocks.delete(key);
+      this.#drop(block);
       if (this.#bytes <= limits.watchRenderedBytesMax / 2) break;
     }
     return { bytes: this.#bytes, live: this.#liveBytes() };
@@ -120,16 +223,21 @@ export class RenderedEvents {
   #liveBytes(): number {
     if (this.#bytes <= limits.watchRenderedBytesFull) return 0;
     let bytes = 0;
-    for (const block of this.#blocks.values()) if (block.live > 0) bytes += block.bytes;
+    for (const block of this.#blocks) if (block.live > 0) bytes += block.bytes;
     return bytes;
+  }
+
+  #drop(block: RenderedBlock): void {
+    this.#bytes -= block.bytes;
+    this.#blocks.delete(block);
+    block.leave();
   }
 
   /** Everybody has read everything: only blocks that are still on their way stay. */
   clear(): void {
-    for (const [key, block] of this.#blocks) {
+    for (const block of this.#blocks) {
       if (block.pins > 0) continue;
-      this.#bytes -= block.bytes;
-      this.#blocks.delete(key);
+      this.#drop(block);
     }
   }
 }

@@ -4,7 +4,7 @@ import { formatTaskId } from "../core/model/ids.ts";
 import type { Job, JobSpec, SelectTerms } from "../core/model/job.ts";
 import { taskTotalOf } from "../core/model/job.ts";
 import type { Node } from "../core/model/node.ts";
-import { nodeStateName } from "../core/model/node.ts";
+import { lossPolicyOf, lostAfterMsOf, mayHold, nodeStateName } from "../core/model/node.ts";
 import type { NodeFacts } from "../core/model/node-facts.ts";
 import { fromResources } from "../core/model/resources.ts";
 import type { Failure, PastAttempt, Task } from "../core/model/task.ts";
@@ -13,7 +13,8 @@ import type { Usage } from "../core/model/usage.ts";
 import type { GroupRecord } from "../core/state/group-record.ts";
 import type { Progress } from "../core/state/progress.ts";
 import { endOf, isJobEnded, taskStateName } from "../core/state/progress.ts";
-import type { Resources } from "../core/model/resources.ts";
+import type { Pace } from "../core/state/pace.ts";
+import type { NodeLoad } from "./open-batch.ts";
 import type {
   GroupView,
   JobSpecView,
@@ -114,15 +115,17 @@ export function showUsage(usage: Usage | undefined): UsageView | undefined {
   };
 }
 
+/** undefined: no process has left one. */
 function exitCodeOf(
-  { closed }: Job,
+  { closed, spec }: Job,
   progress: Progress,
   { exitCode, signal }: { readonly exitCode?: number; readonly signal?: string },
-): number {
+): number | undefined {
   if (progress.state === "succeeded") return 0;
   if (progress.state === "skipped" && closed?.isNeedless === true) return 0;
-  if (exitCode !== undefined && exitCode !== 0) return exitCode;
-  return signal === undefined ? 1 : 128 + (SIGNALS[signal] ?? 0);
+  if (progress.state !== "failed") return undefined;
+  if (spec.array !== undefined) return 1;
+  return signal === undefined ? exitCode : 128 + (SIGNALS[signal] ?? 0);
 }
 
 /** As shells count them; for exit codes only. */
@@ -161,6 +164,7 @@ function outcomeOf({ state }: Task): Outcome {
       return { reason: state.reason };
     case "waiting":
     case "offered":
+    case "held":
     case "accepted":
     case "assigned":
     case "running":
@@ -178,6 +182,8 @@ function failureOutcome(failure: Failure): Outcome & { readonly reason: string }
       return { reason, signal: failure.signal };
     case "time-limit":
       return { reason, exitCode: 124 };
+    case "out-of-memory":
+      return { reason, signal: "SIGKILL" };
     case "could-not-start":
       return { reason, exitCode: 127 };
     case "node-fault":
@@ -205,6 +211,7 @@ const showPast = ({
 function assignedAtMs(state: Task["state"]): number | undefined {
   if (state.kind === "offered") return state.offeredAtMs;
   if (state.kind === "accepted") return state.acceptedAtMs;
+  if (state.kind === "held") return state.heldAtMs;
   return "assignedAtMs" in state ? state.assignedAtMs : undefined;
 }
 
@@ -243,14 +250,14 @@ export function showTask(
 
 export function showNode(
   node: Node,
-  load: { readonly used: Resources; readonly tasks: number },
+  load: NodeLoad,
   revision: number,
   facts?: NodeFacts,
 ): NodeView {
   return {
     name: node.id,
     cluster: node.cluster,
-    state: nodeStateName(node, load.tasks),
+    state: nodeStateName(node, load.tasks + load.held),
     capacity: fromResources(node.capacity),
     used: fromResources(load.used),
     labels: node.labels,
@@ -265,12 +272,29 @@ export function showNode(
       quarantine: node.quarantine?.reason,
       quarantinedAtMs: node.quarantine?.sinceMs,
       probeAtMs: probeAtMs(node),
+      onLost: shownPolicy(node),
+      lostAfterMs: lostAfterMsOf(node),
+      clockOffsetMs: node.clockOffsetMs,
+      held: load.held === 0 ? undefined : load.held,
+      ...showPace(node, load.pace),
       address: node.address,
       isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,
     }),
     revision,
   };
+}
+
+function shownPolicy(node: Node): "keep" | "fail" | undefined {
+  const policy = lossPolicyOf(node);
+  return policy === "requeue" ? undefined : policy;
+}
+
+/** Only where tasks may be fetched ahead. */
+function showPace(node: Node, pace: Pace | undefined): Pick<NodeView, "heldMax" | "taskMsMean"> {
+  if (pace === undefined || !mayHold(node)) return {};
+  const heldMax = pace.depth(node.capacity);
+  return heldMax === 0 ? {} : { heldMax, taskMsMean: Math.round(pace.meanMs * 10) / 10 };
 }
 
 function probeAtMs({ quarantine }: Node): number | undefined {

@@ -145,6 +145,21 @@ export interface OfferedTaskView {
   readonly offeredAtMs: number;
 }
 
+export interface GroupSettings {
+  readonly name: string;
+  readonly weight?: number | undefined;
+  readonly owner?: string | undefined;
+  readonly runningTasksMax?: number | undefined;
+  readonly queuedTasksMax?: number | undefined;
+}
+
+export interface NodeSettings {
+  /** requeue, keep or fail; "agent": as its agent asks. */
+  readonly onLost?: string | undefined;
+  /** 0: as its agent asks, or the server's own time. */
+  readonly lostAfterMs?: number | undefined;
+}
+
 export interface NodeView {
   readonly name: string;
   readonly cluster: string;
@@ -153,6 +168,11 @@ export interface NodeView {
   readonly used: Readonly<Record<string, number>>;
   readonly labels: Texts;
   readonly tasks: number;
+  /** Tasks fetched ahead, which use nothing yet; absent: none. */
+  readonly held?: number;
+  /** How many it may hold, for how long its last tasks took; absent: none. */
+  readonly heldMax?: number;
+  readonly taskMsMean?: number;
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
@@ -163,6 +183,12 @@ export interface NodeView {
   readonly quarantine?: string;
   readonly quarantinedAtMs?: number;
   readonly probeAtMs?: number;
+  /** What becomes of its tasks when it is lost; absent: they are placed again elsewhere. */
+  readonly onLost?: "keep" | "fail";
+  /** How long it may be away before it is lost; absent: the server's own time. */
+  readonly lostAfterMs?: number;
+  /** How far its clock is ahead of the server's; below zero: behind; absent: not by much. */
+  readonly clockOffsetMs?: number;
   readonly agentVersion: string;
   /** Where its agent is, or was last; absent: not known. */
   readonly address?: string;
@@ -353,6 +379,9 @@ export interface StatsView {
   readonly commitMsMax: number;
   readonly placements: number;
   readonly tasksEnded: number;
+  /** Tasks fetched ahead that nodes have begun by themselves, and that they gave back. */
+  readonly heldBegun: number;
+  readonly heldReturned: number;
   /** Of attempts that have ended since the start. */
   readonly usage: UsageView;
 }

@@ -167,7 +167,7 @@ export function eventOf(
       return { kind: "removed", what: "job", id: String(entry.removed), revision };
     case "node": {
       if ("removed" in entry) return { kind: "removed", what: "node", id: entry.removed, revision };
-      const load = commit.loads.get(entry.row.id) ?? { used: {}, tasks: 0 };
+      const load = commit.loads.get(entry.row.id) ?? { used: {}, tasks: 0, held: 0 };
       return { kind: "node", node: showNode(entry.row, load, revision), revision };
     }
     case "group":

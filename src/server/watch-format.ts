@@ -1,3 +1,4 @@
+import type { Revision } from "../core/model/ids.ts";
 import type { AppError } from "../lib/errors.ts";
 import type { WatchEventView } from "./views.ts";
 
@@ -9,6 +10,17 @@ export interface WatchFormat {
   readonly name: string;
   /** The event with whatever frames it. May throw AppError: the watches that want it end with that. */
   render(event: WatchEventView): Buffer;
+  /** Of a format whose blocks are made of another's, so that both share the rendering. */
+  readonly packing?: WatchPacking;
+}
+
+export interface WatchPacking {
+  readonly from: WatchFormat;
+  /**
+   * Makes one part of the rendered events of a block, all of one commit. It is made once for all
+   * watches that get these events. Returns the same `Buffer` where there is nothing to gain.
+   */
+  pack(events: Buffer, revision: Revision): Buffer;
 }
 
 /** Where the events of one watch go. The hub calls it from its own turns, never from `open`. */
@@ -35,6 +47,8 @@ export interface WatchCaller {
 export interface OpenWatch {
   /** Sends nothing more and gives its place back. */
   close(): void;
+  /** The same, and tells the reader why and from which revision it can go on. */
+  end(error: AppError): void;
   /**
    * To be called in equal intervals. Tells an idle reader up to which revision it has seen all, and
    * drops one that has taken nothing since the last beat although more waits. Returns whether

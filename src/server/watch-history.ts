@@ -5,7 +5,7 @@ import { keepCommit, type KeptCommit } from "./kept-commit.ts";
 import type { Commit } from "./open-batch.ts";
 
 /**
- * The latest commits, bounded in changes and in bytes. A commit has a place in it: places count on
+ * The latest commits, bounded in changes and in bytes by `drop`. A commit has a place in it: places count on
  * and stay when older commits are dropped, so that a watch needs nothing but a number.
  */
 export class WatchHistory {
@@ -48,12 +48,13 @@ export class WatchHistory {
     this.#commits.push(kept);
     this.#changes += kept.changeCount;
     this.#bytes += kept.bytes;
-    this.#compact();
   }
 
-  #compact(): void {
-    const { watchHistoryChangesMax, watchHistoryBytesMax } = limits;
-    while (this.#changes > watchHistoryChangesMax || this.#bytes > watchHistoryBytesMax) {
+  /** Drops the oldest commits; more of them when no watch is still to read any. */
+  drop(isRead: boolean): void {
+    const { watchHistoryChangesMax, watchHistoryBytesKept, watchHistoryBytesMax } = limits;
+    const bytesMax = isRead ? watchHistoryBytesMax : watchHistoryBytesKept;
+    while (this.#changes > watchHistoryChangesMax || this.#bytes > bytesMax) {
       const oldest = this.#commits[this.#head];
       if (oldest === undefined) break;
       this.#head++;

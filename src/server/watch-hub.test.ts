@@ -4,7 +4,9 @@ import { jobId, nodeId } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job.ts";
 import type { Task } from "../core/model/task.ts";
 import { afterClosing, freshProgress } from "../core/state/progress.ts";
+import { AppError } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
+import type { WatchHub } from "./watch-hub.ts";
 import { aCommit, aHub, aJob, aReader, jobs, submitted, watch } from "./testing/watch-hub.ts";
 
 describe("resume", () => {
@@ -41,23 +43,45 @@ describe("resume", () => {
     expect(() => watch(hub, { afterRevision: 13 })).toThrow(/has not happened yet/);
   });
 
-  test("the history is bounded in bytes", () => {
-    const { hub } = aHub();
+  describe("the history is bounded in bytes", () => {
     const large = { ...aJob(), spec: aSpec({ script: "x".repeat(1024 * 1024 - 100) }) };
-    const cancelled: Job = {
-      ...large,
-      closed: { kind: "cancelled", atMs: 5, by: "me", reason: "because" },
-    };
-    const snapshot = {
-      ...submitted(cancelled),
-      progress: afterClosing(freshProgress(1), cancelled),
-    };
-    for (let at = 1; at <= 100; at++) {
+    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+    const cancelled: Job = { ...large, closed };
+    const progress = afterClosing(freshProgress(1), cancelled);
+    const snapshot = { ...submitted(cancelled), progress };
+    const { watchHistoryBytesKept, watchHistoryBytesMax } = limits;
+    const publish = (hub: WatchHub, at: number): void =>
       hub.publish({ ...aCommit(at), jobs: new Map([[cancelled.id, snapshot]]) });
-    }
-    expect(hub.costs.historyBytes).toBeLessThanOrEqual(limits.watchHistoryBytesMax);
-    expect(() => watch(hub, { afterRevision: 30 })).toThrow(/no longer kept/);
-    expect(() => watch(hub, { afterRevision: 50 })).not.toThrow();
+
+    test("for watches that resume", () => {
+      const { hub } = aHub();
+      for (let at = 1; at <= 100; at++) publish(hub, at);
+      expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
+      expect(() => watch(hub, { afterRevision: 75 })).toThrow(/no longer kept/);
+      expect(() => watch(hub, { afterRevision: 85 })).not.toThrow();
+    });
+
+    test("more is kept while a watch has not read it", () => {
+      const { hub, settle } = aHub();
+      const reader = watch(hub);
+      for (let at = 1; at <= 60; at++) publish(hub, at);
+      expect(hub.costs.historyBytes).toBeGreaterThan(watchHistoryBytesKept);
+      settle();
+      expect(reader.ends).toEqual([]);
+      expect(reader.revisions()).toEqual(Array.from({ length: 61 }, (_, at) => at));
+      reader.close();
+      publish(hub, 61);
+      expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
+    });
+
+    test("and no more than the most, though a watch has not read it", () => {
+      const { hub, settle } = aHub();
+      const { ends } = watch(hub);
+      for (let at = 1; at <= 70; at++) publish(hub, at);
+      expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesMax);
+      settle();
+      expect(ends.map(({ code }) => code)).toEqual(["compacted"]);
+    });
   });
 
   test("commits that left the history are not held", () => {
@@ -67,6 +91,16 @@ describe("resume", () => {
     const kept = limits.watchHistoryChangesMax / many.length;
     expect(hub.costs.historyCommits).toBeGreaterThanOrEqual(kept);
     expect(hub.costs.historyCommits).toBeLessThanOrEqual(2 * kept);
+  });
+
+  test("a watch that its door ends tells from where to go on", () => {
+    const { hub, settle } = aHub(10);
+    const { ends, ...open } = watch(hub);
+    hub.publish(aCommit(11));
+    settle();
+    open.end(new AppError("unavailable", "the server is stopping"));
+    expect(ends).toMatchObject([{ code: "unavailable", revision: 11 }]);
+    expect(hub.watchers).toBe(0);
   });
 
   test("a job is shown as it was submitted, whatever became of it since", () => {

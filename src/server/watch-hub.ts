@@ -64,23 +64,29 @@ export class WatchHub {
     return this.#places.total;
   }
 
-  /** For tests: watches that commits looked at, events rendered, and bytes of both memories. */
+  /** For tests: watches that commits looked at, events rendered, blocks packed, bytes of both memories. */
   get costs(): {
     readonly looks: number;
     readonly renders: number;
+    readonly packs: number;
     readonly renderedBytes: number;
     readonly historyBytes: number;
     readonly historyCommits: number;
   } {
-    const { renders, bytes } = this.#rendered;
+    const { renders, packs, bytes: renderedBytes } = this.#rendered;
     const { bytes: historyBytes, held: historyCommits } = this.#history;
-    return { looks: this.#looks, renders, renderedBytes: bytes, historyBytes, historyCommits };
+    const looks = this.#looks;
+    return { looks, renders, packs, renderedBytes, historyBytes, historyCommits };
   }
 
   publish(commit: Commit): void {
     const place = this.#history.end;
     this.#history.push(commit);
-    if (this.#watchers.size === 0) return;
+    if (this.#watchers.size > 0) this.#queueConcerned(commit, place);
+    this.#history.drop(this.#queued.size + this.#blocked.size > 0);
+  }
+
+  #queueConcerned(commit: Commit, place: number): void {
     this.#index.concerned(commit, (watcher) => {
       this.#looks++;
       if (watcher.state !== "idle") return;
@@ -99,7 +105,11 @@ export class WatchHub {
     this.#watchers.add(watcher);
     this.#index.add(watcher);
     this.#queue(watcher);
-    return { close: () => this.#remove(watcher), beat: () => this.#beat(watcher) };
+    return {
+      close: () => this.#remove(watcher),
+      end: (error) => this.#end(watcher, error),
+      beat: () => this.#beat(watcher),
+    };
   }
 
   #queue(watcher: Watcher): void {
@@ -119,10 +129,10 @@ export class WatchHub {
 
   /** Gives some watches a turn each; what is left waits until others had theirs. */
   #slice(): void {
-    const rendersMax = this.#rendered.renders + limits.watchRendersPerSliceMax;
+    this.#rendered.beginSlice();
     let sends = 0;
     for (const watcher of this.#queued) {
-      if (sends++ >= limits.watchSendsPerSliceMax || this.#rendered.renders >= rendersMax) break;
+      if (sends++ >= limits.watchSendsPerSliceMax || this.#rendered.isSliceOver) break;
       if (!this.#makeRoom()) return;
       this.#queued.delete(watcher);
       this.#turn(watcher);
@@ -165,7 +175,9 @@ export class WatchHub {
       }
       const selected = this.#rendered.select(commit, block, watcher);
       watcher.collect(selected.bytes, selected.block);
-      watcher.block = block + 1;
+      watcher.block = selected.next;
+      // Compressed, a turn has many blocks, and the first watch renders all of them.
+      if (this.#rendered.isSliceOver) return true;
     }
     return true;
   }
@@ -185,7 +197,7 @@ export class WatchHub {
       this.#blocked.delete(watcher);
       this.#queue(watcher);
     } else if (this.#queued.size > 0) this.#schedule();
-    else if (this.#blocked.size === 0) this.#rendered.clear();
+    else if (this.#blocked.size === 0 && watcher.state !== "queued") this.#rendered.clear();
   }
 
   #beat(watcher: Watcher): boolean {

@@ -6,6 +6,7 @@ const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 export function createSystemClock(): Clock {
   return {
     nowMs: () => Date.now(),
+    steadyMs: () => performance.now(),
     after(delayMs, wake) {
       let timer: NodeJS.Timeout;
       const arm = (leftMs: number): void => {

@@ -5,7 +5,7 @@ import { call, connect } from "../../src/api/grpc/testing/grpc-client.ts";
 import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
 import type { CredentialQuery } from "../../src/server/operations.ts";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import { createScryptHasher } from "../../src/system/scrypt-hasher.ts";
+import { createSecretHasher } from "../../src/system/secret-hasher.ts";
 import { Site } from "../support/busbar.ts";
 import { aPlane } from "../support/plane.ts";
 import { silentLogger } from "../support/silent-logger.ts";
@@ -38,7 +38,7 @@ async function register(name: string): Promise<Issued> {
 /** What the next server would say, asked of the disk that the last one left. */
 async function opens(questions: readonly (readonly [CredentialQuery, string])[]) {
   const store = await createSqliteStore({ directory: site.path("data"), logger: silentLogger });
-  const { plane } = await aPlane({ store, hasher: createScryptHasher() });
+  const { plane } = await aPlane({ store, hasher: createSecretHasher() });
   try {
     const answers: boolean[] = [];
     for (const [which, secret] of questions) {

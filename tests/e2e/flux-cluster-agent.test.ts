@@ -35,7 +35,7 @@ test("an agent that speaks for Flux registers it, runs commands and jobspecs the
   const cluster = await site.json("cluster", "show", "green");
   expect(cluster).toMatchObject({
     kind: "pulling",
-    vertices: { node: 2, core: 16 },
+    vertices: { node: 2, core: 16, memory: 2 * 16 * 1024 ** 3 },
     agents: [{ name: "green-agent", state: "connected" }],
   });
 
@@ -43,6 +43,11 @@ test("an agent that speaks for Flux registers it, runs commands and jobspecs the
   await site.jobIs(failed, "failed");
   expect(await site.json("job", `${failed}.0`)).toMatchObject({ exitCode: 7, attempt: 1 });
   expect((await site.run("logs", failed)).stdout).toBe("out\n");
+
+  const small = await site.submit("--cluster", "green", "--memory", "1GiB", "--", "true");
+  await site.jobIs(small, "succeeded");
+  const large = await site.run("submit", "--cluster", "green", "--memory", "17GiB", "--", "true");
+  expect(large.stderr).toContain(`2 nodes have ${16 * 1024 ** 3} B memory`);
 
   const id = await site.submitWhole("green", SPACK_JOBSPEC);
   await site.jobIs(id, "succeeded");

@@ -1,4 +1,5 @@
 import { createAgent } from "../../src/agent/agent.ts";
+import type { LossTerms } from "../../src/core/model/node.ts";
 import { describeChain } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { Machine } from "./machine.ts";
@@ -31,6 +32,8 @@ export class AgentHost {
   readonly #trace: Trace;
   readonly #logger: Logger;
   readonly #speaksFor: SpeaksFor | undefined;
+  readonly #loss: LossTerms | undefined;
+  readonly #canHold: boolean;
   #life: Life | undefined = undefined;
   startedAtMs = 0;
 
@@ -42,6 +45,9 @@ export class AgentHost {
     readonly witness: Witness;
     readonly trace: Trace;
     readonly logger: Logger;
+    /** What its node's agent asks for the case that the node is lost. */
+    readonly loss?: LossTerms | undefined;
+    readonly canHold?: boolean;
     /** Of one that speaks for a whole cluster. */
     readonly speaksFor?: SpeaksFor;
   }) {
@@ -53,6 +59,8 @@ export class AgentHost {
     this.#trace = options.trace;
     this.#logger = options.logger;
     this.#speaksFor = options.speaksFor;
+    this.#loss = options.loss;
+    this.#canHold = options.canHold === true;
   }
 
   get name(): string {
@@ -79,10 +87,12 @@ export class AgentHost {
           room: () => ({ tasks: Math.max(0, RUNS_MAX - machine.running.length), free: {} }),
         },
       }),
+      loss: this.#loss,
       agentKey: `key-of-${this.name}`.padEnd(32, "x"),
       bootId: this.machine.bootId,
       version: "simulated",
       capacity: this.machine.capacity,
+      canHold: this.#canHold,
       // Another kernel with each boot: rows of facts are written, kept and removed as the rest is.
       machineFacts: () => {
         const release = this.machine.bootId;

@@ -82,6 +82,7 @@ export function drawAsk(
   nodes: readonly string[],
   habits: Habits,
 ): { readonly demand: Demand; readonly ask: Ask } {
+  if (habits.isHasty && random.chance(0.8)) return ONE_CORE;
   const isRequest = random.chance(habits.requests);
   const node = random.chance(0.1) ? random.pick(nodes) : undefined;
   const names = node === undefined && random.chance(isRequest ? 0.15 : 0.05);
@@ -100,6 +101,18 @@ export function drawAsk(
     ask: { wishes, isRequest, cluster, node, wantsFree: select === FREE },
   };
 }
+
+/** Of which hasty clients have many tasks, so that what ends makes room for what waits. */
+const ONE_CORE: { readonly demand: Demand; readonly ask: Ask } = {
+  demand: { resources: { cpu: 1 } },
+  ask: {
+    wishes: [wish({ cores: 1 })],
+    isRequest: false,
+    cluster: undefined,
+    node: undefined,
+    wantsFree: false,
+  },
+};
 
 const drawAmounts = (random: Seeded): Wish =>
   wish({

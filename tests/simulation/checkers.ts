@@ -33,7 +33,9 @@ export type CheckerName =
   | "one-taker-each"
   | "handed-ends-were-told"
   | "sick-nodes-cost-nothing"
-  | "quarantines-are-due";
+  | "quarantines-are-due"
+  | "losses-follow-policy"
+  | "held-is-begun-or-back";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
@@ -76,14 +78,31 @@ export function closedStaysClosed({ before, after }: RowMove<Job>): Verdict {
   return `job ${before.id} was ${before.closed.kind} and no longer is`;
 }
 
-/** An attempt belongs to one node for good, and attempts only grow. */
+/** An attempt belongs to one node for good, and attempts only grow, unless one was held and given back. */
 export function attemptStaysOnItsNode({ before, after }: RowMove<Task>): Verdict {
   if (before === undefined || after === undefined) return undefined;
-  if (after.attempt < before.attempt) return `${formatRun(before)} went back to ${after.attempt}`;
+  const isGivenBack = before.state.kind === "held" && after.attempt === before.attempt - 1;
+  if (after.attempt < before.attempt && !isGivenBack) {
+    return `${formatRun(before)} went back to ${after.attempt}`;
+  }
+  if (
+    before.state.kind === "held" &&
+    before.attempt === after.attempt &&
+    wasHeldAgain(before, after)
+  ) {
+    return undefined; // given back and held elsewhere in one batch
+  }
   const [from, to] = [nodeOf(before), nodeOf(after)];
   if (after.attempt > before.attempt || from === undefined || to === undefined) return undefined;
   return from === to ? undefined : `${formatRun(after)} moved from ${from} to ${to}`;
 }
+
+const wasHeldAgain = (before: Task, after: Task): boolean => {
+  const [from, to] = [before.state, after.state];
+  if (from.kind !== "held") return false;
+  if (to.kind === "held") return to.heldAtMs !== from.heldAtMs;
+  return to.kind === "assigned" && to.isBegun !== true;
+};
 
 const nodeOf = ({ state }: Task): string | undefined =>
   "nodeId" in state ? state.nodeId : undefined;
@@ -94,6 +113,8 @@ export function nodesHoldWhatFits(durable: Durable): Verdict {
   const usedByNode = new Map<string, Record<string, number>>();
   for (const task of tasks.values()) {
     if (!isActive(task.state) || isOfCluster(durable, task.state.nodeId)) continue;
+    // In the place of another, whose end may be on its way: the machine is judged by what it runs.
+    if (task.state.kind === "assigned" && task.state.isBegun === true) continue;
     const used = usedByNode.get(task.state.nodeId) ?? {};
     usedByNode.set(task.state.nodeId, used);
     add(used, takenBy(durable, task));

@@ -1,6 +1,7 @@
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
+import { checkHeld } from "./held.ts";
 import { comparable } from "./watcher.ts";
 import type { World } from "./world.ts";
 
@@ -15,6 +16,7 @@ export function startCheckpoints(world: World): void {
   const look = (): void => {
     server.checkIndexes();
     checkUnwanted(world, unwantedSinceMs);
+    checkHeld(world);
     for (const watcher of watchers) watcher.check();
     timeline.after(CHECKPOINT_MS, look);
   };

@@ -166,13 +166,15 @@ export class Clients {
 
   #spec(): JobSpecInput {
     const random = this.#random;
-    const array = random.chance(0.35) ? `0-${random.int(1, 9)}` : undefined;
+    const { isHasty } = this.#habits;
+    const isArray = random.chance(isHasty ? 0.7 : 0.35);
+    const array = isArray ? `0-${random.int(1, isHasty ? 90 : 9)}` : undefined;
     const name = `j${++this.#names}`;
     const { demand, ask } = drawAsk(random, this.#nodes, this.#habits);
     this.#witness.asked.jobs.set(name, ask);
     return {
       name,
-      command: ["work", String(random.int(0, 99))],
+      command: ["work", String(random.int(0, 99)), ...longArguments(this.#names)],
       group: random.pick(GROUPS),
       priority: random.int(-1, 1),
       ...demand,
@@ -244,3 +246,7 @@ export class Clients {
 
 const tasksOf = ({ array }: JobSpecInput): number =>
   array === undefined ? 1 : Number(array.slice("0-".length)) + 1;
+
+/** Every seventh job has a spec that goes in parts. Not drawn, so that seeds stay what they are. */
+const longArguments = (job: number): string[] =>
+  job % 7 === 0 ? [Array.from({ length: 2_000 }, (_, at) => (at * at * job) % 997).join(" ")] : [];

@@ -3,7 +3,7 @@ import type { ClusterStatus } from "../../src/core/model/cluster.ts";
 import type { Job } from "../../src/core/model/job.ts";
 import { rangesOf } from "../../src/core/model/job.ts";
 import type { Node } from "../../src/core/model/node.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import type { ActiveState, HeldState, Task, TaskState } from "../../src/core/model/task.ts";
 import { isActive, isEnded } from "../../src/core/model/task.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import type { AllRows } from "../support/slow-dependencies.ts";
@@ -134,7 +134,7 @@ export class Durable {
   /** Whether the run is what its node should be doing now. */
   isWanted(run: Run, node: string): boolean {
     const task = this.task(run);
-    if (task?.attempt !== run.attempt || !isActive(task.state)) return false;
+    if (task?.attempt !== run.attempt || !isOnNode(task.state)) return false;
     return task.state.nodeId === node;
   }
 
@@ -151,6 +151,10 @@ export class Durable {
     return job.closed === undefined ? left : left - (countIndexes(rangesOf(job.spec)) - rows);
   }
 }
+
+/** What a node holds ahead it may begin at any moment. */
+const isOnNode = (state: TaskState): state is ActiveState | HeldState =>
+  isActive(state) || state.kind === "held";
 
 class Ever implements AllRows {
   readonly #jobs = new Map<number, Job>();

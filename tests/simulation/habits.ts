@@ -12,6 +12,8 @@ export interface Habits {
   readonly receiptsMax: number;
   /** The share of those that name another cluster than the one whose tasks they list. */
   readonly wrongNames: number;
+  /** Large arrays of tasks that take a few milliseconds: nodes fetch them ahead. */
+  readonly isHasty: boolean;
 }
 
 const OF_NODES: Habits = {
@@ -20,6 +22,7 @@ const OF_NODES: Habits = {
   clusterCare: 0.1,
   receiptsMax: 8,
   wrongNames: 0.1,
+  isHasty: false,
 };
 
 const OF_CLUSTERS: Habits = {
@@ -28,6 +31,11 @@ const OF_CLUSTERS: Habits = {
   clusterCare: 0.25,
   receiptsMax: 40,
   wrongNames: 0.3,
+  isHasty: false,
 };
 
-export const drawHabits = (random: Seeded): Habits => (random.chance(0.5) ? OF_CLUSTERS : OF_NODES);
+/** `isHasty` is drawn apart, so that the other worlds are what they were without it. */
+export const drawHabits = (random: Seeded, isHasty: boolean): Habits => ({
+  ...(random.chance(0.5) ? OF_CLUSTERS : OF_NODES),
+  isHasty,
+});

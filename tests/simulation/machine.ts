@@ -23,6 +23,8 @@ const UNFLUSHED_MS = 5_000;
 export interface MachineOptions {
   readonly name: string;
   readonly capacity: Record<string, number>;
+  /** Most of its processes take a few milliseconds. */
+  readonly isHasty?: boolean;
   readonly timeline: Timeline;
   readonly random: Seeded;
   readonly witness: Witness;
@@ -134,11 +136,14 @@ export class Machine {
     witness.executed(id, { name: this.name, capacity: this.capacity }, this.running);
     this.onNextStart?.();
     this.onNextStart = undefined;
-    const exitCode = random.chance(0.85) && !this.isBroken ? 0 : random.int(1, 3);
+    const { isHasty = false } = this.#options;
+    const exitCode = random.chance(isHasty ? 0.97 : 0.85) && !this.isBroken ? 0 : random.int(1, 3);
     const end: RunEnd = random.chance(0.02)
       ? { kind: "signalled", signal: "SIGKILL" }
       : { kind: "exited", exitCode };
-    const tookMs = random.chance(0.9) ? random.int(1, 20_000) : random.int(20_000, 180_000);
+    const usualMs = isHasty ? 40 : 20_000;
+    const isUsual = random.chance(isHasty ? 0.99 : 0.9);
+    const tookMs = isUsual ? random.int(1, usualMs) : random.int(20_000, 180_000);
     this.#processes.after(this.isBroken ? 20 : tookMs, () => this.#end(id, end));
   }
 

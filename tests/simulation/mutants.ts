@@ -42,6 +42,7 @@ const NODES = "core/state/decide/nodes.ts";
 const REPORTS = "core/state/decide/report-runs.ts";
 const HOLDS = "core/state/dependencies/holds.ts";
 const STATE = "core/state/state.ts";
+const HELD = "core/state/decide/held.ts";
 const PLACE = "core/state/decide/place-task.ts";
 
 /** Each breaks one promise on purpose. A checker that lets its mutants live proves nothing. */
@@ -117,9 +118,9 @@ export const MUTANTS: readonly Mutant[] = [
     "if (batch !== null) resolve(decision.answer);",
   ]),
   edit("reads-at-once", "durable-before-told", "reads show what is not stored yet", [
-    LOOP,
-    "if (batch === undefined) return Promise.resolve(seen);",
-    "if (batch !== null) return Promise.resolve(seen);",
+    "server/open-batch.ts",
+    "if (batch === undefined) settle();",
+    "if (batch !== null) settle();",
   ]),
   edit(
     "reads-claim-too-much",
@@ -362,9 +363,72 @@ export const MUTANTS: readonly Mutant[] = [
     "one job that fails again and again quarantines a node",
     [
       "core/state/suspicions.ts",
-      "if (streak.jobs.size >= limits.quarantineJobs) this.#toJudge.add(id);",
+      "if (jobs === 0 || streak.jobs.size < jobs) return;",
       "this.#toJudge.add(id);",
     ],
-    ["core/state/decide/quarantine.ts", "jobs.length < limits.quarantineJobs", "jobs.length < 1"],
+    ["core/state/decide/quarantine.ts", "jobs.length < terms.jobs", "jobs.length < 1"],
+  ),
+  edit("keeps-nothing", "losses-follow-policy", "a lost node keeps no task", [
+    NODES,
+    'task.state.kind === "stopping" ? failForGood(task, message, nowMs) : undefined',
+    "loseAttempt(_job, task, message, nowMs)",
+  ]),
+  edit(
+    "fails-again",
+    "losses-follow-policy",
+    "what is lost with a node that fails is tried again",
+    [NODES, "  fail,\n};", "  fail: loseAttempt,\n};"],
+  ),
+  edit("held-begins-at-once", "no-overcommit", "an agent begins what it holds at once", [
+    "agent/session.ts",
+    "this.#held.add(key, cached.needs, { id, heldAtMs, begin });",
+    "begin();",
+  ]),
+  edit(
+    "back-without-answer",
+    "one-execution-per-attempt",
+    "a held task is queued again before its node has given it back",
+    [
+      HELD,
+      "return { ...task, state: { ...task.state, takeBack: { reason, isCancel } } };",
+      "return returned(task, task.state.heldAtMs);",
+    ],
+  ),
+  edit("held-uses-capacity", "indexes-agree-with-rows", "a held task counts as using its node", [
+    "core/state/attempt-ends.ts",
+    "if (to !== undefined) nodeTotals.hold(to, after);",
+    "if (to !== undefined) nodeTotals.bind(to, after, record.job.spec.needs);",
+  ]),
+  edit("drained-keeps-held", "held-is-begun-or-back", "a drained node keeps what it holds", [
+    "core/scheduler/fetch-ahead.ts",
+    'return () => "its node takes no tasks";',
+    "return () => undefined;",
+  ]),
+  edit("held-for-long", "held-is-begun-or-back", "nobody asks for what is held for long", [
+    "core/state/decide/tick.ts",
+    "state.heldAtMs + limits.heldMsMax",
+    "state.heldAtMs + 600 * limits.heldMsMax",
+  ]),
+  edit(
+    "begun-is-back",
+    "held-is-begun-or-back",
+    "after a lost link what has begun is queued again",
+    [
+      NODES,
+      'if (isKnown) changes.push({ table: "task", row: begun(task) });',
+      'if (isKnown) changes.push({ table: "task", row: returned(task, hello.nowMs) });',
+    ],
+    [NODES, "import { begun, isHeldTask }", "import { begun, isHeldTask, returned }"],
+  ),
+  edit(
+    "late-hello-counts",
+    "held-is-begun-or-back",
+    "what a Hello does not name is queued again",
+    [
+      NODES,
+      "else holds.push({ run, heldAtMs, isWanted: takeBack === undefined });",
+      'else changes.push({ table: "task", row: returned(task, hello.nowMs) });',
+    ],
+    [NODES, "import { begun, isHeldTask }", "import { begun, isHeldTask, returned }"],
   ),
 ];

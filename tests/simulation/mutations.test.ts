@@ -36,6 +36,8 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "counters-go-down": true,
   "sick-nodes-cost-nothing": true,
   "quarantines-are-due": true,
+  "losses-follow-policy": true,
+  "held-is-begun-or-back": true,
 };
 
 /** `UPDATE_SEEDS=1` searches for every mutant from seed 1 and writes the file again. */

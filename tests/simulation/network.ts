@@ -10,6 +10,10 @@ import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
 const REMEMBERED_EVENTS = 60;
+const THIN_BYTES_PER_MS = 8; // 64 kbit/s
+
+/** Nodes at the edge, by their names: not drawn, so that seeds stay what they are. */
+const isThin = (node: string): boolean => node.endsWith("2");
 
 export interface NetworkOptions {
   readonly timeline: Timeline;
@@ -39,7 +43,8 @@ export class Network {
   connectFor(node: string): Connect {
     return (events) => {
       const { timeline, random } = this.#options;
-      const stream = new Stream({ ...this.#options, node, events });
+      const bytesPerMs = isThin(node) ? THIN_BYTES_PER_MS : Infinity;
+      const stream = new Stream({ ...this.#options, node, events, bytesPerMs });
       this.#streams.set(node, [...this.streamsOf(node), stream]);
       const cutOffMs = (this.#cutOffUntilMs.get(node) ?? 0) - timeline.nowMs;
       const stallMs = Math.max(cutOffMs, this.#nextDialStallsMs.get(node) ?? 0);

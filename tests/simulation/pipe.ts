@@ -8,12 +8,19 @@ import type { Timeline } from "./timeline.ts";
 export class Pipe {
   readonly #timeline: Timeline;
   readonly #random: Seeded;
+  readonly #bytesPerMs: number;
   #arrivesAtMs = 0;
   #isCut = false;
 
-  constructor(timeline: Timeline, random: Seeded) {
+  /** A rate of Infinity: bytes take no time. */
+  constructor(timeline: Timeline, random: Seeded, bytesPerMs = Infinity) {
     this.#timeline = timeline;
     this.#random = random;
+    this.#bytesPerMs = bytesPerMs;
+  }
+
+  get isThin(): boolean {
+    return this.#bytesPerMs < Infinity;
   }
 
   get isCut(): boolean {
@@ -21,10 +28,11 @@ export class Pipe {
   }
 
   /** Calls `arrive` after what was sent before has arrived. */
-  send(arrive: () => void): void {
+  send(arrive: () => void, bytes = 0): void {
     if (this.#isCut) return;
     const { nowMs } = this.#timeline;
     this.#arrivesAtMs = Math.max(this.#arrivesAtMs, nowMs + this.#random.delayMs(3, 60));
+    this.#arrivesAtMs += Math.ceil(bytes / this.#bytesPerMs);
     this.#timeline.after(this.#arrivesAtMs - nowMs, () => {
       if (!this.#isCut) arrive();
     });

@@ -33,7 +33,7 @@ const isNewAttempt = ({ before, after }: RowMove<Task>): boolean =>
 export function placedAsAsked(scene: Scene): Verdict {
   for (const move of scene.moves.tasks) {
     const { before, after } = move;
-    if (after === undefined || !isActive(after.state)) continue;
+    if (after === undefined || !(isActive(after.state) || after.state.kind === "held")) continue;
     const problem = isNewAttempt(move)
       ? placedWrongly(scene, after, after.state.nodeId)
       : keptWrongly(before, after);

@@ -29,7 +29,8 @@ function returnsCostNothing({ jobs }: Durable, { before, after }: RowMove<Task>)
 /** The node that the task was placed on in this batch. */
 function newNodeOf({ before, after }: RowMove<Task>): string | undefined {
   if (after === undefined || after.attempt === before?.attempt) return undefined;
-  return after.state.kind === "assigned" ? after.state.nodeId : undefined;
+  const { kind } = after.state;
+  return kind === "assigned" || kind === "held" ? after.state.nodeId : undefined;
 }
 
 function goesToNoSickNode(
@@ -40,6 +41,10 @@ function goesToNoSickNode(
   const id = newNodeOf(move) ?? "";
   // Within one batch it may have fallen sick after the placement, or recovered before it.
   const wasSick = nodesBefore.get(id)?.sickness !== undefined;
+  // Or it was well in a session that another took over.
+  const [before, after] = [nodesBefore.get(id)?.link, nodes.get(id)?.link];
+  if (before?.kind !== "connected" || after?.kind !== "connected") return undefined;
+  if (before.session !== after.session) return undefined;
   if (!wasSick || nodes.get(id)?.sickness === undefined) return undefined;
   return `task ${move.after?.jobId}.${move.after?.index} was placed on ${id}, which is sick`;
 }

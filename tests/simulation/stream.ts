@@ -1,4 +1,4 @@
-import { clone, create } from "@bufbuild/protobuf";
+import { clone, create, toBinary } from "@bufbuild/protobuf";
 import type { Link, LinkEvents } from "../../src/agent/link.ts";
 import type { AgentMessage, RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import {
@@ -25,6 +25,8 @@ export interface StreamOptions {
   readonly trace: Trace;
   readonly seams: Seams;
   readonly events: LinkEvents;
+  /** Of its link, each way. */
+  readonly bytesPerMs: number;
 }
 
 /**
@@ -47,8 +49,8 @@ export class Stream {
   constructor(options: StreamOptions) {
     const { timeline, random } = options;
     this.#options = options;
-    this.#up = new Pipe(timeline, random);
-    this.#down = new Pipe(timeline, random);
+    this.#up = new Pipe(timeline, random, options.bytesPerMs);
+    this.#down = new Pipe(timeline, random, options.bytesPerMs);
   }
 
   get isOver(): boolean {
@@ -86,7 +88,8 @@ export class Stream {
       this.#lastSeq = said.value.seq;
       trace.line(`${node} says ${describeEvents(said.value.events)} (${said.value.seq})`);
     } else if (said.case !== "heartbeat") trace.line(`${node} says ${said.case}`);
-    this.#up.send(() => this.#arriveUp(message));
+    const bytes = this.#up.isThin ? toBinary(AgentMessageSchema, message).length : 0;
+    this.#up.send(() => this.#arriveUp(message), bytes);
   }
 
   #arriveUp(message: AgentMessage): void {
@@ -131,9 +134,10 @@ export class Stream {
     if (said.case === "work" && seams.stopsGetLost) {
       said.value = create(WorkSchema, { ...said.value, stops: [] });
     }
+    const bytes = this.#down.isThin ? toBinary(ServerMessageSchema, message).length : 0;
     this.#down.send(() => {
       if (this.#agentIsThere && !isLost) this.#options.events.onMessage(message);
-    });
+    }, bytes);
   }
 
   #acknowledge(seq: number): void {
@@ -200,5 +204,7 @@ function describeTold(said: ServerMessage["message"]): string {
   if (said.case !== "work") return String(said.case);
   const starts = said.value.starts.map((run) => `start ${formatRun(toRun(run))}`);
   const stops = said.value.stops.map((run) => `stop ${formatRun(toRun(run))}`);
-  return [...starts, ...stops].join(", ");
+  const holds = said.value.holds.map(({ id }) => `hold ${id && formatRun(toRun(id))}`);
+  const returns = said.value.returns.map((run) => `give back ${formatRun(toRun(run))}`);
+  return [...starts, ...holds, ...stops, ...returns].join(", ");
 }

@@ -14,6 +14,8 @@ export function agentIsTold(
   if (message.case === "work") {
     return (
       first(message.value.starts, (run) => startIsDurable(durable, node, toRun(run))) ??
+      first(message.value.holds, ({ id }) => id && startIsDurable(durable, node, toRun(id))) ??
+      first(message.value.returns, (run) => returnIsDurable(durable, node, toRun(run))) ??
       first(message.value.stops, (run) => stopIsDurable(durable, node, toRun(run)))
     );
   }
@@ -33,6 +35,13 @@ function stopIsDurable(durable: Durable, node: string, run: Run): Verdict {
   const kind = durable.task(run)?.state.kind;
   if (!durable.isWanted(run, node) || kind === "stopping") return undefined;
   return `${node} is told to stop ${formatRun(run)}, which is ${kind} on the disk`;
+}
+
+/** It may have begun it, or given it back, meanwhile. */
+function returnIsDurable(durable: Durable, node: string, run: Run): Verdict {
+  const state = durable.task(run)?.state;
+  if (!durable.isWanted(run, node) || state?.kind !== "held" || state.takeBack) return undefined;
+  return `${node} is told to give back ${formatRun(run)}, which is not on the disk`;
 }
 
 /** An Ack says that ends are durable: none of them may still count as under way. */

@@ -15,8 +15,10 @@ import {
 } from "./checkers.ts";
 import { dependentsWait, fatesAreWritten, skipsAreDue } from "./dependents.ts";
 import { endsWereTold, oneTakerEach } from "./handed.ts";
+import { heldIsNeverBoth } from "./held.ts";
 import type { BatchMoves, Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
+import { lossesFollowPolicy } from "./losses.ts";
 import {
   countersGoDown,
   offeredAsAsked,
@@ -95,6 +97,8 @@ export class Witness {
     this.judge("fates-are-written", fatesAreWritten(durable));
     this.judge("sick-nodes-cost-nothing", sickNodesCostNothing(durable, moves));
     this.judge("quarantines-are-due", quarantinesAreDue(durable, moves));
+    this.judge("losses-follow-policy", lossesFollowPolicy(durable, moves));
+    this.judge("held-is-begun-or-back", heldIsNeverBoth(durable, moves, this.executions));
   }
 
   #judgePlacements(moves: BatchMoves): void {

@@ -1,3 +1,5 @@
+import type { LossTerms } from "../../src/core/model/node.ts";
+import { LOSS_POLICIES } from "../../src/core/model/node.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import { AgentHost } from "./agent-host.ts";
 import { Clients } from "./clients.ts";
@@ -43,6 +45,8 @@ export interface World {
 
 export function createWorld({ seed, seams: some = {}, print }: SimulationOptions): World {
   const random = new Seeded(seed);
+  const pace = new Seeded(seed + 2_000_003);
+  const isHasty = pace.chance(0.5);
   const timeline = new Timeline();
   const seams = { ...NO_SEAMS, ...some };
   const trace = new Trace(timeline, print);
@@ -59,15 +63,25 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
   });
   const accept: Server["accept"] = (peer) => server.accept(peer);
   const network = new Network({ ...shared, random: random.fork(), accept });
+  // Drawn apart: what else a seed means does not depend on it.
+  const edges = new Seeded(seed + 1_000_003);
   const hosts = Array.from({ length: random.int(1, 4) }, (_none, at) => {
     const capacity = { cpu: random.int(2, 8) * 1_000, memory: random.int(4, 16) };
-    const machine = new Machine({ ...shared, name: `m${at}`, capacity, random: random.fork() });
-    return new AgentHost({ ...shared, machine, network, random: random.fork() });
+    const machine = new Machine({
+      ...shared,
+      name: `m${at}`,
+      capacity,
+      isHasty,
+      random: random.fork(),
+    });
+    const canHold = pace.chance(0.8);
+    const loss = edges.chance(0.5) ? drawLoss(edges) : undefined;
+    return new AgentHost({ ...shared, machine, network, canHold, loss, random: random.fork() });
   });
   const nodes = hosts.map(({ name }) => name);
   const own = random.fork();
   if (own.chance(0.5)) hosts.push(speakerFor("east", { ...shared, network, random: own }));
-  const habits = drawHabits(random);
+  const habits = drawHabits(random, isHasty);
   const clients = new Clients({ ...shared, server, nodes, habits, random: random.fork() });
   const receivers = new Receivers({ ...shared, server, habits, random: random.fork() });
   const watchers = [false, true, true].map(
@@ -89,6 +103,11 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
     watchers,
   };
 }
+
+const drawLoss = (random: Seeded): LossTerms => ({
+  onLost: random.pick(LOSS_POLICIES),
+  ...(random.chance(0.5) ? { lostAfterMs: random.int(5_000, 90_000) } : {}),
+});
 
 /** A machine whose agent speaks for a whole cluster. */
 function speakerFor(

@@ -1,6 +1,6 @@
 import type { Usage } from "../../src/core/model/usage.ts";
 
-/** What a run is said to have used: some say nothing, some not everything, one more than fits a column. */
+/** What a run is said to have used: some say nothing, some not everything, some more than fits a column. */
 export function aUsage(job: number, index: number, attempt: number): Usage | undefined {
   const seed = job * 31 + index * 7 + attempt;
   const all = {
@@ -15,6 +15,7 @@ export function aUsage(job: number, index: number, attempt: number): Usage | und
     { cpuUs: all.cpuUs },
     job % 2 === 0 ? { ...all, majorFaults: 0xffff_ffff + seed } : all,
     { wallUs: all.wallUs, maxRssKib: all.maxRssKib },
+    { cpuUs: job % 2 === 0 ? 2 ** 32 + seed : 0, wallUs: (2 ** 22 + seed) * 1_000 },
   ];
   return variants[seed % variants.length];
 }

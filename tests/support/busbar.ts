@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -97,7 +97,8 @@ export class Site {
   /** Starts (or starts again, at the same address) the control plane. */
   async startServer(...flags: string[]): Promise<Running> {
     const grpc = this.server === "" ? "127.0.0.1:0" : this.server;
-    const args = ["server", "--data", this.path("data"), "--http", "127.0.0.1:0", "--grpc", grpc];
+    const args = ["server", "--data", this.path("data"), "--http", "127.0.0.1:0"];
+    if (!flags.includes("--grpc")) args.push("--grpc", grpc);
     const running = this.start([...args, ...flags]);
     this.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
     this.http = await running.prints(/REST:\s+(http:\S+)/);
@@ -188,8 +189,39 @@ export class Site {
   async close(): Promise<void> {
     this.#client?.close();
     for (const running of this.#running.reverse()) await running.end("SIGKILL");
+    killAllOf(this.directory);
     // Tasks that go on for a moment may still write there.
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+/** Launchers of agents that are gone, and the tasks that they would let go on. */
+function killAllOf(directory: string): void {
+  const found = processes();
+  const own = new Set(found.filter(({ line }) => line.includes(directory)).map(({ pid }) => pid));
+  for (const { pid, parent } of found) {
+    if (own.has(pid) || own.has(parent)) kill(pid);
+  }
+}
+
+function processes(): { readonly pid: number; readonly parent: number; readonly line: string }[] {
+  return readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const parent = Number(stat.slice(stat.lastIndexOf(")") + 4).split(" ", 1)[0]);
+      return [{ pid: Number(name), parent, line: readFileSync(`/proc/${name}/cmdline`, "latin1") }];
+    } catch {
+      return []; // it has just ended
+    }
+  });
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

@@ -9,8 +9,8 @@ export function checkNodeTotals(state: State): string[] {
   const known = { states, capacity, used };
   const zero = Object.fromEntries(Object.keys(states).map((name) => [name, 0]));
   const found = { states: zero, capacity: {}, used: {} };
-  for (const { node, tasks, used: its } of state.nodes.values()) {
-    const name = nodeStateName(node, tasks.size);
+  for (const { node, tasks, held, used: its } of state.nodes.values()) {
+    const name = nodeStateName(node, tasks.size + held.size);
     found.states[name] = (found.states[name] ?? 0) + 1;
     if (node.link.kind !== "connected") continue;
     addInto(found.capacity, node.capacity);

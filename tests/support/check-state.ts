@@ -102,9 +102,19 @@ function checkFolded(state: State, all: readonly SeenJob[]): string[] {
 function checkNodes(state: State, all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   const usedByNode = new Map<string, Record<string, number>>();
+  /** Tasks there began in the place of others, whose ends may be on their way. */
+  const begunOn = new Set<string>();
+  let held = 0;
   for (const { job, rows } of all) {
     for (const task of rows) {
+      if (task.state.kind === "held") {
+        const isThere = state.nodes.get(task.state.nodeId)?.held.has(task) === true;
+        if (!isThere) wrong.push(`task ${job.id}.${task.index} is not held by its node`);
+        held++;
+      }
       if (!isActive(task.state)) continue;
+      if (task.state.kind === "assigned" && task.state.isBegun === true)
+        begunOn.add(task.state.nodeId);
       const used = usedByNode.get(task.state.nodeId) ?? {};
       addInto(used, task.takes ?? job.spec.needs);
       usedByNode.set(task.state.nodeId, used);
@@ -113,6 +123,8 @@ function checkNodes(state: State, all: readonly SeenJob[]): string[] {
         wrong.push(`task ${job.id}.${task.index} is not on its node`);
     }
   }
+  const holds = state.nodes.values().reduce((sum, record) => sum + record.held.size, 0);
+  if (holds !== held) wrong.push(`nodes hold ${holds} tasks, ${held} are held`);
   for (const record of state.nodes.values()) {
     const { node, used } = record;
     const want = usedByNode.get(node.id) ?? {};
@@ -121,7 +133,8 @@ function checkNodes(state: State, all: readonly SeenJob[]): string[] {
         wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
       }
       // An agent of a cluster takes what it has room for, which is its own business.
-      if (node.clusterAgent === undefined && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
+      const isJudged = node.clusterAgent === undefined && !begunOn.has(node.id);
+      if (isJudged && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
         wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
       }
     }

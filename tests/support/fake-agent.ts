@@ -11,6 +11,8 @@ export type Said = NonNullable<Parameters<typeof create<typeof AgentMessageSchem
 export class FakeAgent {
   readonly heard: ServerMessage["message"][] = [];
   isClosed = false;
+  /** As the transport counts them; messages of this agent add none. */
+  bytesSent = 0;
   onWork: ((starts: RunId[]) => void) | undefined = undefined;
   onOutput: ((request: OutputRequest) => void) | undefined = undefined;
   readonly #stream: AgentStream;
@@ -18,6 +20,7 @@ export class FakeAgent {
   constructor(plane: ControlPlane, address?: string) {
     this.#stream = plane.sessions.open({
       address,
+      bytesReceived: () => this.bytesSent,
       send: ({ message }) => {
         this.heard.push(message);
         if (message.case === "work" && message.value.starts.length > 0) {

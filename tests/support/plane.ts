@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { LinkTimes } from "../../src/core/model/heartbeat.ts";
 import type { PolicyNames } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
 import type { DocumentReader } from "../../src/ports/document-reader.ts";
@@ -22,6 +23,7 @@ export async function aPlane(
     readonly hasher?: SecretHasher;
     readonly reader?: DocumentReader;
     readonly policies?: PolicyNames;
+    readonly linkTimes?: LinkTimes | undefined;
   } = {},
 ): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
   const clock = options.clock ?? new FakeClock();
@@ -39,6 +41,7 @@ export async function aPlane(
       finishedTasksMax: limits.finishedTasksMax,
       finishedAgeMsMax: limits.finishedAgeMsMax,
     },
+    linkTimes: options.linkTimes,
     soon: (run) => setImmediate(run),
     onBroken: (error) => {
       throw error;

@@ -6,6 +6,7 @@ import { createSlurmScheduler } from "../../src/agent/executors/slurm/slurm-sche
 import { slurmEnv } from "../../src/agent/executors/slurm/slurm.ts";
 import { createLowerExecutor } from "../../src/agent/lower/lower-executor.ts";
 import type { LowerScheduler } from "../../src/agent/lower/scheduler.ts";
+import { submitEach } from "../../src/agent/lower/submit-each.ts";
 import { toSteps } from "../../src/core/jobspec/to-steps.ts";
 import type { RunRequest } from "../../src/ports/executor.ts";
 import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
@@ -26,15 +27,17 @@ function passing(here: DeathPoint): void {
 const slurm = createSlurmScheduler({ env: slurmEnv(process.env), clock: realClock });
 const scheduler: LowerScheduler = {
   ...slurm,
-  async submit(job) {
-    passing("before-submit");
-    const answer = slurm.submit(job);
-    // The program has been started; what it asks for is done after our death.
-    passing("in-submit");
-    const ids = await answer;
-    passing("after-submit");
-    return ids;
-  },
+  submitAll: (jobs) =>
+    submitEach(jobs, async (job) => {
+      passing("before-submit");
+      const answers = slurm.submitAll([job]);
+      // The program has been started; what it asks for is done after our death.
+      passing("in-submit");
+      const [answer] = await answers;
+      passing("after-submit");
+      if (answer?.kind === "taken") return answer.ids;
+      throw answer?.error ?? new Error("no answer");
+    }),
   async poll(ids) {
     const states = await slurm.poll(ids);
     passing("after-poll");

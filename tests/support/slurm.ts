@@ -17,7 +17,8 @@ export interface Slurm {
   run(program: string, ...args: string[]): string;
   /** Ends the controller, as an operator would for an upgrade; jobs go on. */
   stopController(): Promise<void>;
-  startController(): Promise<void>;
+  /** "-c": it has forgotten all jobs. */
+  startController(...args: string[]): Promise<void>;
   /** Ends everything, jobs included, and removes the directory. */
   stop(): Promise<void>;
 }
@@ -77,8 +78,8 @@ export async function startSlurm({ cpus = 64, config = [] }: SlurmOptions = {}):
     env,
     run,
     stopController: () => end("slurmctld"),
-    async startController() {
-      start("slurmctld", "/usr/sbin/slurmctld", "-D");
+    async startController(...args) {
+      start("slurmctld", "/usr/sbin/slurmctld", "-D", ...args);
       await untilAnswers(["scontrol", "ping"], /UP/);
     },
     async stop() {

@@ -25,7 +25,9 @@ export async function openClusterExecutor(
 ): Promise<OpenedExecutor> {
   const { executor: kind, cluster, clock, logger, launcher = "native", taskEnv } = options;
   if (kind === "process") {
-    const executor = await openExecutor(options.directory, { clock, logger, launcher, taskEnv });
+    const { enforce = "available", cgroup } = options;
+    const process = { clock, logger, launcher, taskEnv, enforce, cgroup };
+    const executor = await openExecutor(options.directory, process);
     return { executor, source: undefined };
   }
   const { partition, account, schedulerArgs: extraArgs } = options;

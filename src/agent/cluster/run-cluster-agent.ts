@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 
-import { createClient } from "../../client/client.ts";
+import { createMovingClient } from "../../client/several-servers.ts";
 import { parseGraphText, toJgf } from "../../core/graph/jgf.ts";
 import type { NodeFacts } from "../../core/model/node-facts.ts";
 import { factsOfCapacity, parseNodeFacts } from "../../core/model/node-facts.ts";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import type { ClusterDescription, ClusterSource } from "../../ports/cluster-source.ts";
 import { createAgent } from "../agent.ts";
-import { createGrpcConnect } from "../grpc-link.ts";
+import { withLimits } from "../discovery/with-limits.ts";
 import { readAgentKey } from "../identity.ts";
 import { readBootId } from "../proc.ts";
-import type { RunAgentOptions } from "../run-agent.ts";
-import type { ClusterAgentFacts } from "../session.ts";
+import { dialling, type RunAgentOptions } from "../run-agent.ts";
+import type { ClusterAgentFacts } from "../agent-facts.ts";
 import { withMachine } from "./description.ts";
 import { ClusterKeeper } from "./keeper.ts";
 import { NeedsJournal } from "./needs-journal.ts";
@@ -43,11 +43,11 @@ export async function runClusterAgent(
   options: RunClusterAgentOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { directory, clock, random, logger, discovery, server, take } = options;
+  const { directory, clock, random, logger, discovery, servers, take } = options;
   const graph = options.graph === undefined ? undefined : readGraph(options.graph);
   const agentKey = readAgentKey(directory, random);
   const opened = await openClusterExecutor(options);
-  const api = createClient({ server });
+  const api = createMovingClient(servers);
   try {
     const changed = (): void => {
       agent.roomChanged();
@@ -63,7 +63,7 @@ export async function runClusterAgent(
       agentKey,
       // What a scheduler runs goes on when this machine is restarted.
       bootId: options.executor === "process" ? readBootId() : options.executor,
-      connect: createGrpcConnect(server),
+      ...dialling(servers),
       clusterAgent: {
         leaseMs: options.leaseMs,
         onLost: options.onLost,
@@ -73,7 +73,7 @@ export async function runClusterAgent(
     const facts = (): NodeFacts =>
       discovery === undefined
         ? factsOfCapacity(options.capacity)
-        : parseNodeFacts(discovery.json, "facts");
+        : parseNodeFacts(withLimits(discovery.json, opened.executor.enforced), "facts");
     const own = opened.source ?? createProcessSource({ ...options, facts, taken });
     const keeper = new ClusterKeeper({
       cluster: options.cluster,

@@ -1,6 +1,6 @@
 import type { Resources } from "../../core/model/resources.ts";
 import { addInto } from "../../core/model/resources.ts";
-import type { Executor, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import type { Executor, QueuedRuns, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
 import { runKey } from "../known-runs.ts";
 import type { NeedsJournal } from "./needs-journal.ts";
 import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
@@ -103,6 +103,10 @@ export class TakenRuns implements Executor {
 
   queued(): readonly RunId[] {
     return this.#executor.queued();
+  }
+
+  whyQueued(): readonly QueuedRuns[] {
+    return this.#executor.whyQueued?.() ?? [];
   }
 
   readOutput(...args: Parameters<Executor["readOutput"]>): ReturnType<Executor["readOutput"]> {

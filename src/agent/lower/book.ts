@@ -12,7 +12,7 @@ import { runKey } from "../runs/run-key.ts";
 import { endOfRun } from "./ends.ts";
 import type { Entry, Memory } from "./entries.ts";
 import { recall, summarise } from "./entries.ts";
-import type { Part, PartEnd, Run, RunTerms, StopCause } from "./run.ts";
+import type { Part, PartEnd, PartState, Run, RunTerms, StopCause } from "./run.ts";
 import { makeRun, reportOf, startOf } from "./run.ts";
 import type { Submission } from "./submission.ts";
 
@@ -81,14 +81,23 @@ export class Book {
     return run;
   }
 
-  /** The intention is on disk when this returns; else it says why it is not, and nothing has changed. */
-  beginSubmission(submission: Submission): AppError | undefined {
-    const { marker, indexes, parts } = submission;
-    this.#ledger.note({ kind: "submitting", marker, indexes, parts: parts.map(({ key }) => key) });
+  /** The intentions are on disk when this returns; else it says why not, and nothing has changed. */
+  beginSubmissions(submissions: readonly Submission[]): AppError | undefined {
+    for (const { marker, indexes, parts } of submissions) {
+      this.#ledger.note({
+        kind: "submitting",
+        marker,
+        indexes,
+        parts: parts.map(({ key }) => key),
+      });
+    }
     const failure = this.#ledger.write();
     if (failure !== undefined) return failure;
-    this.#memory.submissions.set(marker, submission);
-    for (const part of parts) part.state = { kind: "submitting", marker };
+    for (const submission of submissions) {
+      const { marker, parts } = submission;
+      this.#memory.submissions.set(marker, submission);
+      for (const part of parts) part.state = { kind: "submitting", marker };
+    }
     return undefined;
   }
 
@@ -115,6 +124,10 @@ export class Book {
       this.#note({ kind: "not-submitted", parts: missing.map(({ key }) => key) });
     }
     this.#memory.submissions.delete(marker);
+  }
+
+  /** Writes what was noted so far, now. */
+  write(): void {
     this.#ledger.write();
   }
 
@@ -131,10 +144,13 @@ export class Book {
   /** What the scheduler says of a part that has not ended. */
   see(
     part: Part,
-    seen: { readonly isRunning: boolean; readonly missingSinceMs: number | undefined },
+    seen: Pick<
+      Extract<PartState, { kind: "submitted" }>,
+      "isRunning" | "missingSinceMs" | "reason"
+    >,
   ): void {
     invariant(part.state.kind === "submitted", "only what was submitted is seen");
-    part.state = { ...part.state, ...seen };
+    part.state = { ...part.state, reason: undefined, ...seen };
   }
 
   begin(part: Part, startedAtMs: number): void {

@@ -39,6 +39,7 @@ export function endOfPart(
         message: `it was cancelled in ${about.scheduler} before it began`,
       };
     case "time-limit":
+    case "out-of-memory":
     case "could-not-start":
     case "node-fault":
     case "skipped":

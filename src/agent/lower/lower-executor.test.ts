@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -9,6 +17,7 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
+import { identityOf, readBootId } from "../proc.ts";
 import { FakeClock } from "../testing/fake-clock.ts";
 import { createLowerExecutor } from "./lower-executor.ts";
 import { away, FakeScheduler } from "./testing/fake-scheduler.ts";
@@ -293,6 +302,26 @@ test("links to the tasks of an array stay until the last of its job has ended", 
   expect(arrays()).toEqual([]);
 });
 
+test("why runs wait is told in the scheduler's words, those alike together", async () => {
+  start(run(1));
+  expect(executor.whyQueued?.()).toEqual([
+    { reason: "fake: it is being submitted", runs: [run(1)] },
+  ]);
+  for (const id of [2, 3]) start(run(id));
+  await aRound();
+  scheduler.states.set("1", { kind: "queued", reason: "Priority" });
+  scheduler.states.set("2", { kind: "queued", reason: "Resources" });
+  scheduler.states.set("3", { kind: "queued", reason: "Priority" });
+  await aRound();
+  expect(executor.whyQueued?.()).toEqual([
+    { reason: "fake: Priority", runs: [run(1), run(3)] },
+    { reason: "fake: Resources", runs: [run(2)] },
+  ]);
+  for (const id of ["1", "2", "3"]) scheduler.run(id);
+  await clock.pass(2_000);
+  expect(executor.whyQueued?.()).toEqual([]);
+});
+
 test("a second job for a run that another has claimed is not the one that counts", async () => {
   start(run(1));
   await aRound();
@@ -304,6 +333,63 @@ test("a second job for a run that another has claimed is not the one that counts
   scheduler.end("55", { kind: "exited", exitCode: 3 });
   await clock.pass(2_000);
   expect(reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":3}');
+});
+
+describe("a job that the scheduler has forgotten", () => {
+  const here = (): string => {
+    const { startTicks = "" } = identityOf(process.pid) ?? {};
+    const place = ["host", readBootId(), readlinkSync("/proc/self/ns/pid")];
+    return [...place, process.pid, startTicks, "end", ""].join("\n");
+  };
+  const beginAndForget = async (runner: string): Promise<void> => {
+    start(run(1));
+    await aRound();
+    scheduler.run("1");
+    await aRound();
+    leave("1.0.1", "claim", "1\n");
+    leave("1.0.1", "runner", runner);
+    scheduler.states.delete("1");
+    await clock.pass(3 * limits.lowerMissingMsMax);
+  };
+
+  test("runs as long as its processes do, and ends as they did", async () => {
+    await beginAndForget(here());
+    expect(reports).toEqual(["1.0 running"]);
+    expect(log).toEqual(["warn: fake has no record of a job that still runs; awaiting its end"]);
+    leave("1.0.1", "exit", "1\nexit 5\nend\n");
+    await clock.pass(limits.lowerPollMsMax);
+    expect(reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":5}');
+  });
+
+  test("is stopped through its wrapper, and not told before that has ended", async () => {
+    await beginAndForget(here());
+    executor.stop(run(1));
+    await clock.pass(3 * limits.lowerMissingMsMax);
+    expect(reports).toEqual(["1.0 running"]);
+    const order = readFileSync(join(directory, "runs/1.0.1/control"), "utf8");
+    expect(order).toMatch(/^stop \d+ end\n$/);
+    leave("1.0.1", "exit", "1\nKilled\nexit 137\nend\n");
+    await clock.pass(limits.lowerPollMsMax);
+    expect(reports.at(-1)).toBe('1.0 ended {"kind":"stopped","signal":"SIGKILL"}');
+  });
+
+  test("is lost when its wrapper is gone, here or on a machine that is silent", async () => {
+    await beginAndForget(here().replace(`\n${process.pid}\n`, "\n4194304\n"));
+    expect(reports.at(-1)).toContain('"vanished"');
+  });
+
+  test("is not mixed up with a later job that was given its id", async () => {
+    await beginAndForget(here());
+    scheduler.nextId = 1;
+    start(run(2));
+    await aRound();
+    scheduler.end("1", { kind: "exited", exitCode: 9 });
+    await aRound();
+    expect(reports.slice(1)).toEqual(['2.0 ended {"kind":"exited","exitCode":9}']);
+    leave("1.0.1", "exit", "1\nexit 5\nend\n");
+    await clock.pass(limits.lowerPollMsMax);
+    expect(reports.at(-1)).toBe('1.0 ended {"kind":"exited","exitCode":5}');
+  });
 });
 
 describe("stopping", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Executor, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import type { Executor, QueuedRuns, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { readBootId } from "../proc.ts";
 import type { KeptBounds } from "../runs/kept-outputs.ts";
@@ -19,7 +19,6 @@ import { checkWorkingDirectory } from "../runs/surroundings.ts";
 import { Book } from "./book.ts";
 import type { Piece } from "./joined-output.ts";
 import { readJoined } from "./joined-output.ts";
-import { readOwner } from "./owner.ts";
 import { PartFiles } from "./part-files.ts";
 import type { ToSteps } from "./plan-run.ts";
 import { planRun, termsOf } from "./plan-run.ts";
@@ -50,7 +49,7 @@ export async function createLowerExecutor(options: LowerExecutorOptions): Promis
   const unlock = lockDirectory(directory, options.bootId ?? readBootId());
   try {
     const remover = createRemover(join(directory, "trash"), options.logger);
-    const runs = new LowerRuns({ ...options, files, remover, owner: readOwner(directory) });
+    const runs = new LowerRuns({ ...options, files, remover, owner: files.owner });
     return {
       name: scheduler.name,
       start: (request) => runs.start(request),
@@ -58,6 +57,7 @@ export async function createLowerExecutor(options: LowerExecutorOptions): Promis
       forget: (id) => runs.forget(id),
       known: () => runs.known(),
       queued: () => runs.queued(),
+      whyQueued: () => runs.whyQueued(),
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
       async close() {
@@ -171,6 +171,13 @@ class LowerRuns {
     return waiting.map(({ id }) => id);
   }
 
+  whyQueued(): readonly QueuedRuns[] {
+    const { name } = this.#options.scheduler;
+    const waiting = [...this.#book.active].filter((run) => reportOf(run) === undefined);
+    const byReason = Map.groupBy(waiting, (run) => `${name}: ${reasonOf(run)}`);
+    return Array.from(byReason, ([reason, runs]) => ({ reason, runs: runs.map(({ id }) => id) }));
+  }
+
   onReport(listener: Listener): void {
     this.#listeners.push(listener);
   }
@@ -247,6 +254,16 @@ class LowerRuns {
     for (const { id } of this.#book.active) if (id.jobId === jobId) return; // it may yet begin
     for (const path of files.takeArrays(jobId)) remover.remove(path);
   }
+}
+
+/** What the scheduler says of the first of its jobs that it has. */
+function reasonOf(run: Run): string {
+  const states = run.parts
+    .flat()
+    .flatMap(({ state }) => (state.kind === "submitted" ? [state] : []));
+  const told = states.find(({ reason }) => reason !== undefined && reason !== "None")?.reason;
+  if (told !== undefined) return told;
+  return states.length > 0 ? "it has not said why" : "it is being submitted";
 }
 
 const partDirectories = (run: Run, files: PartFiles): string[] =>

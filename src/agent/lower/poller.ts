@@ -1,6 +1,8 @@
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
 import type { Book } from "./book.ts";
+import { Claims } from "./claims.ts";
 import { endOfPart } from "./ends.ts";
 import type { PartFiles } from "./part-files.ts";
 import type { Part } from "./run.ts";
@@ -12,14 +14,17 @@ export interface PollerOptions {
   readonly files: PartFiles;
   readonly scheduler: LowerScheduler;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** Asks the scheduler how its jobs do, all in one call, and notes it. */
 export class Poller {
   readonly #options: PollerOptions;
+  readonly #claims: Claims;
 
   constructor(options: PollerOptions) {
     this.#options = options;
+    this.#claims = new Claims(options.files, options.clock);
   }
 
   async poll(): Promise<void> {
@@ -27,7 +32,12 @@ export class Poller {
     const parts = new Map<string, Part>();
     for (const run of book.active) {
       for (const part of run.parts.flat()) {
-        if (part.state.kind === "submitted") parts.set(part.state.id, part);
+        if (part.state.kind !== "submitted") continue;
+        const { id } = part.state;
+        const earlier = parts.get(id);
+        // A scheduler that has lost its memory begins to count anew: the later job is meant.
+        if (earlier !== undefined) this.#miss(earlier, id);
+        parts.set(id, part);
       }
     }
     if (parts.size === 0) return;
@@ -43,16 +53,23 @@ export class Poller {
   }
 
   #hear(part: Part, id: string, state: LowerState): void {
-    const { book, files } = this.#options;
+    const { book, files, clock } = this.#options;
     switch (state.kind) {
       case "queued":
-        return book.see(part, { isRunning: false, missingSinceMs: undefined });
+        return book.see(part, {
+          isRunning: false,
+          missingSinceMs: undefined,
+          reason: state.reason,
+        });
       case "running":
         book.begin(part, state.startedAtMs);
         return book.see(part, { isRunning: true, missingSinceMs: undefined });
       case "ended": {
         const owner = files.ownerOf(part.key);
         if (owner !== undefined && owner !== id) return book.adopt(part, owner);
+        if (this.#outlives(part, false)) {
+          return book.see(part, { isRunning: true, missingSinceMs: clock.nowMs() });
+        }
         if (state.startedAtMs !== undefined) book.begin(part, state.startedAtMs);
         return this.#end(part, state.end, state.endedAtMs);
       }
@@ -68,17 +85,40 @@ export class Poller {
     const owner = files.ownerOf(part.key);
     if (owner !== undefined && owner !== id) return book.adopt(part, owner);
     const left = files.exitOf(part.key);
+    const sinceMs = part.state.kind === "submitted" ? part.state.missingSinceMs : undefined;
+    if (left === undefined && this.#outlives(part, true)) {
+      if (sinceMs === undefined) this.#warn(part, id);
+      return book.see(part, { isRunning: true, missingSinceMs: sinceMs ?? nowMs });
+    }
     if (left === undefined && part.run.stop?.asked !== undefined) {
-      files.takePart(part.key); // what was asked to end is gone
+      if (!files.takePart(part.key) && files.ownerOf(part.key) !== id) return undefined;
+      // What was asked to end is gone.
       return this.#end(part, { kind: "cancelled" }, nowMs);
     }
     const message = `${scheduler.name} has no record of job ${id} any more, and it left no exit code`;
     if (left !== undefined) return this.#end(part, { kind: "vanished", message }, left.atMs);
-    const sinceMs = part.state.kind === "submitted" ? part.state.missingSinceMs : undefined;
     if (sinceMs === undefined || nowMs < sinceMs + limits.lowerMissingMsMax) {
       return book.see(part, { isRunning: false, missingSinceMs: sinceMs ?? nowMs });
     }
     return this.#end(part, { kind: "vanished", message }, nowMs);
+  }
+
+  /**
+   * Whether a part still runs that its scheduler has forgotten, or says has ended: a scheduler that was
+   * restarted, or an instance that ended before what it had started. No new attempt runs beside it.
+   */
+  #outlives(part: Part, isForgotten: boolean): boolean {
+    if (this.#options.files.exitOf(part.key) !== undefined) return false;
+    const state = this.#claims.stateOf(part.key);
+    if (state === "gone") return this.#claims.killLeft(part.key);
+    return state === "running" || (state === "silent" && isForgotten);
+  }
+
+  #warn(part: Part, id: string): void {
+    const { logger, scheduler, files } = this.#options;
+    const host = files.runnerOf(part.key)?.host;
+    const message = `${scheduler.name} has no record of a job that still runs; awaiting its end`;
+    logger.warn({ run: part.run.key, job: id, host }, message);
   }
 
   #end(part: Part, lower: LowerEnd, endedAtMs: number): void {
@@ -96,6 +136,7 @@ export class Poller {
       scheduler: scheduler.name,
     });
     // The wrapper's exit file tells when the command ended; schedulers clean up before they say so.
+    this.#claims.forget(part.key);
     book.endPart(part, end, Math.min(endedAtMs, left?.atMs ?? endedAtMs));
   }
 }

@@ -70,6 +70,8 @@ export type PartState =
       readonly isRunning: boolean;
       /** Since when the scheduler knows nothing of it. */
       readonly missingSinceMs: number | undefined;
+      /** Why it waits, as the scheduler says. */
+      readonly reason?: string | undefined;
     }
   | { readonly kind: "ended"; readonly endedAtMs: number; readonly end: PartEnd };
 

@@ -1,5 +1,6 @@
 import type { StepShape } from "../../core/jobspec/to-steps.ts";
 import type { RunEnd } from "../../ports/executor.ts";
+import type { SubmitAnswer } from "./submit-each.ts";
 
 /** What the processes of a job get. */
 export type LowerShape = StepShape;
@@ -75,8 +76,10 @@ export type LowerQuery = Pick<LowerJob, "marker" | "indexes">;
  *
  * - All throw AppError `unavailable` when the scheduler could not be asked (its controller is down,
  *   the program hangs): nothing is known then, a submission may or may not have been taken.
- * - `submit` throws any other AppError when the scheduler has refused the job for good; its message is
- *   for people. `exhausted`: the array is more than it takes at once, its elements may be tried alone.
+ * - `submitAll` answers for each job, in their order, and does not throw. An answer has failed with
+ *   `unavailable` as above, with any other AppError when the scheduler has refused the job for good; its
+ *   message is for people. `exhausted`: the array is more than it takes at once, its elements may be
+ *   tried alone.
  * - `find` and `poll` ask for many in one call. `find` leaves out what is not there; of an array it
  *   gives `undefined` for elements that are not. It also finds jobs that have ended as long as the
  *   scheduler, or its accounting, has a record of them.
@@ -100,7 +103,7 @@ export interface LowerScheduler {
   writesIntoOutput(job: Pick<LowerJob, "launch" | "shape">): boolean;
   /** Before a command, inside a job: has it run once for each process of the shape. */
   launcher(shape: LowerShape): readonly string[];
-  submit(job: LowerJob): Promise<LowerIds>;
+  submitAll(jobs: readonly LowerJob[]): Promise<readonly SubmitAnswer[]>;
   find(
     queries: readonly LowerQuery[],
   ): Promise<ReadonlyMap<string, readonly (string | undefined)[]>>;

@@ -1,4 +1,5 @@
 import { AppError, describeChain } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Book } from "./book.ts";
@@ -6,7 +7,7 @@ import type { PartFiles } from "./part-files.ts";
 import type { Step, ToSteps } from "./plan-run.ts";
 import { planRun } from "./plan-run.ts";
 import type { Part, Run } from "./run.ts";
-import type { LowerScheduler } from "./scheduler.ts";
+import type { LowerJob, LowerScheduler } from "./scheduler.ts";
 import type { Ready, Submission } from "./submission.ts";
 import { gather, prepare, readinessOf, toSubmission } from "./submission.ts";
 
@@ -70,6 +71,7 @@ export class Submitter {
       const known = submission.parts.map(({ key }, at) => ids[at] ?? files.ownerOf(key));
       book.settleSubmission(submission, known);
     }
+    book.write();
   }
 
   /** Ends parts that wait and need not any more: their run is stopped, or another step has failed. */
@@ -78,7 +80,11 @@ export class Submitter {
     for (const { part, run } of this.#waiting()) {
       const readiness = readinessOf(part);
       if (run.stop !== undefined) {
-        files.takePart(part.key); // a submission that nobody knows of may be on its way
+        if (!files.takePart(part.key)) {
+          // A submission that nobody knew of has begun.
+          book.adopt(part, files.ownerOf(part.key) ?? "");
+          continue;
+        }
         book.endPart(part, { kind: run.stop.cause, signal: undefined });
       } else if (readiness.kind === "never") {
         book.endPart(part, { kind: "skipped", message: readiness.message });
@@ -100,9 +106,7 @@ export class Submitter {
     }
     const ready = this.#waiting().flatMap(({ part, run }) => this.#ready(part, run));
     const groups = gather(ready);
-    for (const members of groups.slice(0, limits.lowerSubmissionsPerRoundMax)) {
-      await this.#submitOne(members);
-    }
+    await this.#submitAll(groups.slice(0, limits.lowerSubmissionsPerRoundMax));
     return groups.length > 0; // also what comes after what was submitted just now
   }
 
@@ -144,21 +148,41 @@ export class Submitter {
     return plan;
   }
 
-  async #submitOne(members: readonly Ready[]): Promise<void> {
-    const { book, files, scheduler, owner } = this.#options;
-    const submission = toSubmission(members, owner);
-    const failure = book.beginSubmission(submission);
+  async #submitAll(groups: readonly (readonly Ready[])[]): Promise<void> {
+    const { book, scheduler, owner } = this.#options;
+    const all = groups.map((members) => ({ members, submission: toSubmission(members, owner) }));
+    const failure = book.beginSubmissions(all.map(({ submission }) => submission));
     if (failure !== undefined) throw failure;
+    const prepared = all.flatMap(({ members, submission }) => {
+      const job = this.#prepare(submission, members);
+      return job === undefined ? [] : [{ submission, job }];
+    });
+    const answers = await scheduler.submitAll(prepared.map(({ job }) => job));
+    let unavailable: AppError | undefined;
+    for (const [at, { submission, job }] of prepared.entries()) {
+      const answer = answers[at];
+      invariant(answer !== undefined, "each submission is answered");
+      if (answer.kind === "taken") book.settleSubmission(submission, answer.ids);
+      else if (answer.error.code !== "unavailable") {
+        this.#refused(submission, answer.error, job.after.length > 0);
+      } else {
+        book.doubtSubmission(submission);
+        unavailable ??= answer.error;
+      }
+    }
+    book.write();
+    if (unavailable !== undefined) throw unavailable;
+  }
+
+  /** undefined: its files could not be written, and its parts have ended so. */
+  #prepare(submission: Submission, members: readonly Ready[]): LowerJob | undefined {
+    const { files, scheduler } = this.#options;
     const after = afterOf(members);
     try {
-      const job = prepare(submission, members, { files, scheduler, after });
-      book.settleSubmission(submission, await scheduler.submit(job));
+      return prepare(submission, members, { files, scheduler, after });
     } catch (error) {
-      if (error instanceof AppError && error.code === "unavailable") {
-        book.doubtSubmission(submission);
-        throw error;
-      }
       this.#refused(submission, error, after.length > 0);
+      return undefined;
     }
   }
 

@@ -5,6 +5,7 @@ import { Alarm } from "../alarm.ts";
 import type { Book } from "./book.ts";
 import { Outage, pollDelayMs } from "./pace.ts";
 import { Poller } from "./poller.ts";
+import type { PartFiles } from "./part-files.ts";
 import type { Run } from "./run.ts";
 import { startOf } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
@@ -26,6 +27,7 @@ export class Upkeep {
   readonly #book: Book;
   readonly #clock: Clock;
   readonly #scheduler: LowerScheduler;
+  readonly #files: PartFiles;
   readonly #alsoAt: UpkeepOptions["alsoAt"];
   readonly #alarm: Alarm;
   readonly #asking: Outage;
@@ -36,12 +38,14 @@ export class Upkeep {
   #wokenAtMs = Number.POSITIVE_INFINITY;
   #isClosed = false;
   #polledAtMs = 0;
+  #pollTookMs = 0;
 
   constructor(options: UpkeepOptions) {
     const { book, clock, scheduler, logger } = options;
     this.#book = book;
     this.#clock = clock;
     this.#scheduler = scheduler;
+    this.#files = options.files;
     this.#alsoAt = (nowMs) => options.alsoAt(nowMs);
     this.#submitter = new Submitter(options);
     this.#poller = new Poller(options);
@@ -115,10 +119,12 @@ export class Upkeep {
     if (nowMs < this.#pollAtMs(nowMs)) return;
     await this.#poller.poll();
     this.#polledAtMs = this.#clock.nowMs();
+    this.#pollTookMs = this.#polledAtMs - nowMs;
   }
 
   #pollAtMs(nowMs: number): number {
-    return this.#polledAtMs + pollDelayMs(nowMs - this.#book.changedAtMs);
+    const delayMs = pollDelayMs(nowMs - this.#book.changedAtMs);
+    return this.#polledAtMs + Math.max(delayMs, limits.lowerPollRestFactor * this.#pollTookMs);
   }
 
   #nextAtMs(): number {
@@ -145,14 +151,16 @@ export class Upkeep {
     for (const run of this.#book.active) {
       const { stop } = run;
       if (stop === undefined) continue;
-      const how = nowMs >= stop.killAtMs ? "kill" : "ask";
+      const how = nowMs >= stop.killAtMs + limits.lowerKillNetMs ? "kill" : "ask";
       const isDue =
         stop.asked?.how !== how || nowMs >= stop.asked.atMs + limits.lowerCancelRepeatMs;
-      const known = run.parts
-        .flat()
-        .flatMap(({ state }) => (state.kind === "submitted" ? [state.id] : []));
+      const known = run.parts.flat().filter(({ state }) => state.kind === "submitted");
       if (!isDue || known.length === 0) continue;
-      ids[how].push(...known);
+      for (const { key, state } of known) {
+        if (state.kind !== "submitted") continue;
+        this.#files.orderStop(key, stop.killAtMs - nowMs);
+        ids[how].push(state.id);
+      }
       run.stop = { ...stop, asked: { how, atMs: nowMs } };
     }
     if (ids.ask.length > 0) await this.#scheduler.cancel(ids.ask, "ask");
@@ -175,5 +183,5 @@ const SECOND_MS = 1_000;
 /** When a run that is being stopped is to be killed, the first time. */
 function killAtMs({ stop }: Run): number {
   if (stop === undefined || stop.asked?.how === "kill") return Number.POSITIVE_INFINITY;
-  return stop.killAtMs;
+  return stop.killAtMs + limits.lowerKillNetMs;
 }

@@ -27,6 +27,7 @@ function run(argv: readonly string[], over: Partial<WrappedWork> = {}, id = "7")
     env: {},
     cwd: "/",
     ownId,
+    mark: "test.1.",
     writesOutput: false,
     ...over,
   });
@@ -101,7 +102,7 @@ test("nothing of the wrapper is seen by the command", () => {
   const names = stdout.split("\n").map((line) => line.split("=")[0] ?? "");
   const shellOwn = ["PWD", "OLDPWD", "SHLVL", "_"];
   expect(names.filter((name) => name !== "" && !shellOwn.includes(name)).toSorted()).toEqual(
-    ["A", "FAKE_ID", "IFS", "PATH", "WRAPPER", "b.c"].toSorted(),
+    ["A", "BUSBAR_RUN", "FAKE_ID", "IFS", "PATH", "WRAPPER", "b.c"].toSorted(),
   );
 });
 

@@ -8,7 +8,7 @@ export type CommandOutcome =
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "not-executed"; readonly why: Obstacle }
   /** Not executed either, for reasons of the machine. */
-  | { readonly kind: "machine-fault"; readonly errno: number };
+  | { readonly kind: "machine-fault"; readonly errno: number; readonly at?: "control group" };
 
 /** Why a command was not executed. */
 export type Obstacle = "not-found" | "not-executable" | "too-long" | "no-directory" | "stopped"; // before it began

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 
 import type {
   AgentMessage,
+  Clock,
   Facts,
   Health,
   Heartbeat,
@@ -26,12 +27,15 @@ interface MessageByCase {
   readonly facts: Facts;
   readonly take: Take;
   readonly health: Health;
+  readonly clock: Clock;
 }
 
 /** One dialled link, seen from the other end. */
 export class FakeLink {
   readonly received: AgentMessage["message"][] = [];
   isClosed = false;
+  /** As the transport counts them. */
+  bytesSent = 0;
   readonly #events: LinkEvents;
 
   constructor(events: LinkEvents) {
@@ -85,6 +89,7 @@ export class FakeServer {
       close: () => {
         link.isClosed = true;
       },
+      bytesReceived: () => link.bytesSent,
     };
   };
 

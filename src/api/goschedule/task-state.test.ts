@@ -5,7 +5,7 @@ import { type TaskState, taskStateOf, workerStateOf } from "./task-state.ts";
 
 describe("a task is", () => {
   const cases: readonly [TaskState, readonly TaskStateName[]][] = [
-    ["pending", ["pending", "waiting", "offered"]],
+    ["pending", ["pending", "waiting", "offered", "held"]],
     ["scheduled", ["accepted", "assigned", "running", "stopping"]],
     ["done", ["succeeded"]],
     ["dead", ["cancelled", "expired", "skipped"]],

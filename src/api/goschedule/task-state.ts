@@ -12,6 +12,7 @@ const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, TaskState>> = {
   waiting: "pending",
   offered: "pending",
   accepted: "scheduled",
+  held: "pending", // it has not begun, and may yet begin elsewhere
   assigned: "scheduled",
   running: "scheduled",
   stopping: "scheduled",
@@ -32,6 +33,7 @@ const OF_FAILURE: Readonly<Record<Failure["kind"], TaskState>> = {
   "could-not-start": "done",
   "node-fault": "dead",
   "time-limit": "dead",
+  "out-of-memory": "done",
   vanished: "dead",
   lost: "dead",
 };

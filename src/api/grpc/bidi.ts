@@ -15,6 +15,8 @@ export interface BidiPeer<Output> {
   send(message: Output): void;
   /** How many messages wait for the peer to read. */
   readonly queued: number;
+  /** On its connection so far, of messages that are not complete, too. */
+  readonly bytesReceived: number;
   /** Ends the stream after what was sent. */
   close(): void;
   /** Ends the stream with an error after what was sent. */
@@ -77,6 +79,10 @@ class BidiCall implements BidiPeer<Message> {
 
   get queued(): number {
     return this.#call.queued;
+  }
+
+  get bytesReceived(): number {
+    return this.#call.bytesReceived;
   }
 
   send(message: Message): void {

@@ -12,6 +12,7 @@ import { frameMessage, MessageReader } from "./frames.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import type { RequestHold } from "./request-hold.ts";
 import { GRPC, type GrpcStatus, toGrpcStatus } from "./status.ts";
+import { parseTimeoutMs } from "./timeout.ts";
 import { unpackAtOnce, type Unpacking } from "./unpack.ts";
 
 /** Who calls, and what came beside the request. */
@@ -73,6 +74,7 @@ export class GrpcCall implements CallContext {
   #isEnding = false;
   #isOver = false;
   #unsent = 0;
+  #head = HEADERS;
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, memory: ConnectionMemory) {
@@ -94,6 +96,11 @@ export class GrpcCall implements CallContext {
 
   get connection(): object {
     return this.#stream.session ?? this.#stream;
+  }
+
+  /** On its connection so far. */
+  get bytesReceived(): number {
+    return this.#stream.session?.socket.bytesRead ?? 0;
   }
 
   /** How many messages wait for the peer to read. */
@@ -159,12 +166,17 @@ export class GrpcCall implements CallContext {
     return isTaken;
   }
 
+  /** Frames that are sent may be compressed so. */
+  announce(encoding: "gzip"): void {
+    this.#head = { ...HEADERS, "grpc-encoding": encoding };
+  }
+
   /** Sends messages that are framed already. `taken` is called when they have left, or never will. */
   sendFrames(frames: readonly Buffer[], taken: () => void): void {
     const last = frames.at(-1);
     if (!this.#canSend || last === undefined) return taken();
     const stream = this.#stream;
-    if (!stream.headersSent) stream.respond(HEADERS, WITH_TRAILERS);
+    if (!stream.headersSent) stream.respond(this.#head, WITH_TRAILERS);
     if (frames.length > 1) stream.cork();
     for (const frame of frames.slice(0, -1)) stream.write(frame);
     stream.write(last, taken);
@@ -309,7 +321,6 @@ export class GrpcCall implements CallContext {
   }
 
   /** Undefined: there is none yet, or it is told when it is unpacked. */
-
   #nextMessage(): Buffer | undefined {
     try {
       const message = this.#reader.next();
@@ -363,29 +374,13 @@ export class GrpcCall implements CallContext {
   #setDeadline(): void {
     const { "grpc-timeout": timeout } = this.headers;
     if (timeout === undefined) return;
-    const ms = toMs(String(timeout));
+    const ms = parseTimeoutMs(String(timeout));
     if (ms === undefined) return this.fail(invalid("grpc-timeout", "must be a time like 100m"));
     this.#deadline = setTimeout(() => {
       this.refuse(DEADLINE_EXCEEDED);
       this.#over();
     }, ms);
   }
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  H: 3_600_000,
-  M: 60_000,
-  S: 1_000,
-  m: 1,
-  u: 1e-3,
-  n: 1e-6,
-};
-
-function toMs(timeout: string): number | undefined {
-  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? [];
-  return amount === undefined
-    ? undefined
-    : Math.min(Number(amount) * (UNIT_MS[unit] ?? 0), limits.timerMsMax);
 }
 
 const toTrailers = ({ code, details, metadata }: GrpcStatus): OutgoingHttpHeaders => ({

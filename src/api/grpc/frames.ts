@@ -6,12 +6,22 @@ import { tooLarge } from "./unpack.ts";
 const HEAD_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
 
-export function frameMessage(message: Uint8Array): Buffer {
+export function frameMessage(message: Uint8Array, isPacked = false): Buffer {
   const frame = Buffer.allocUnsafe(HEAD_BYTES + message.byteLength);
-  frame[0] = 0;
+  frame[0] = isPacked ? 1 : 0;
   frame.writeUInt32BE(message.byteLength, 1);
   frame.set(message, HEAD_BYTES);
   return frame;
+}
+
+/** The messages of whole frames that are not compressed, one after the other. */
+export function* messagesOf(frames: Buffer): Generator<Buffer, void, undefined> {
+  let at = 0;
+  while (at < frames.length) {
+    const start = at + HEAD_BYTES;
+    at = start + frames.readUInt32BE(at + 1);
+    yield frames.subarray(start, at);
+  }
 }
 
 /** Puts messages together from the bytes of a stream, however these were cut. */

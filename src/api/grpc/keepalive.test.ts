@@ -66,6 +66,18 @@ test("a connection that does not answer is destroyed", () => {
   expect(gone.destroyed).toBe(true);
 });
 
+test("a connection that sends something before its answer is alive", () => {
+  const thin = watched();
+  thin.answers = false;
+  for (let turn = 0; turn < 3; turn++) {
+    while (thin.pings === turn) vi.advanceTimersByTime(1_000);
+    thin.socket.bytesRead += 1_400;
+  }
+  expect(thin.destroyed).toBe(false);
+  vi.advanceTimersByTime(60_000);
+  expect(thin.destroyed).toBe(true);
+});
+
 test("a connection that was closed is not looked at again", () => {
   const closed = watched();
   closed.emit("close");

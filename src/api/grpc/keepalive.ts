@@ -64,7 +64,12 @@ export class Keepalive {
       clearTimeout(heard.timeout);
       heard.timeout = undefined;
     };
-    heard.timeout = setTimeout(() => session.destroy(), this.#timeoutMs).unref();
+    const { bytesRead } = session.socket;
+    heard.timeout = setTimeout(() => {
+      heard.timeout = undefined;
+      // Behind much else on a thin link the answer takes long; what comes before it is a sign of life.
+      if (session.destroyed || session.socket.bytesRead === bytesRead) session.destroy();
+    }, this.#timeoutMs).unref();
     if (!session.ping(answered)) answered();
   }
 }

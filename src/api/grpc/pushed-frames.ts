@@ -8,6 +8,8 @@ import { receiveOne, recordEnd, reportFailure } from "./unary.ts";
 
 /** Where frames of one call go. */
 export interface FrameSink {
+  /** To be called before the first frame if frames may be compressed so. */
+  announce(encoding: "gzip"): void;
   /** `taken` is called once, when the frames have left or never will. */
   send(frames: readonly Buffer[], taken: () => void): void;
   /** The reader has a while to take what was sent before. */
@@ -18,6 +20,8 @@ export interface FrameSink {
 
 export interface FrameSource {
   close(): void;
+  /** The call is to end for a reason of the server's: the source says so to its sink, with what it adds. */
+  end(error: AppError): void;
   /** Called in equal intervals while the call is open. */
   beat(): void;
 }
@@ -58,7 +62,7 @@ class Push implements FrameSink {
   readonly #method: Method;
   readonly #host: ServiceHost;
   readonly #startedMs = performance.now();
-  readonly #stop = (reason: AppError): void => this.end(reason);
+  readonly #stop = (reason: AppError): void => this.#source?.end(reason);
   #source: FrameSource | undefined;
   #beat: NodeJS.Timeout | undefined;
   #late: NodeJS.Timeout | undefined;
@@ -81,6 +85,10 @@ class Push implements FrameSink {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  announce(encoding: "gzip"): void {
+    this.#call.announce(encoding);
   }
 
   send(frames: readonly Buffer[], taken: () => void): void {

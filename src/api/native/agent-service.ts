@@ -17,6 +17,7 @@ export const agentService = (
       session: (peer) =>
         sessions.open({
           address: addressOf(peer.context.peer),
+          bytesReceived: () => peer.bytesReceived,
           send: (message) => peer.send(message),
           close: (error) => (error === undefined ? peer.close() : peer.fail(error)),
         }),

@@ -7,6 +7,7 @@ let server: HttpServer;
 let http: Http;
 
 interface Operation {
+  readonly operationId?: string;
   readonly summary?: string;
   readonly tags?: readonly string[];
   readonly parameters?: readonly {
@@ -14,7 +15,10 @@ interface Operation {
     readonly in: string;
     readonly schema: object;
   }[];
-  readonly requestBody?: { readonly content: Record<string, { readonly schema: object }> };
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Record<string, { readonly schema: object }>;
+  };
   readonly responses: Record<string, { readonly description: string; readonly content?: object }>;
 }
 interface Document {
@@ -65,6 +69,7 @@ const ROUTES = [
   "get /v1/tasks/{id}/output",
   "get /v1/watch",
   "patch /v1/clusters/{name}/state",
+  "patch /v1/nodes/{name}",
   "post /v1/clusters",
   "post /v1/clusters/{name}/accept",
   "post /v1/clusters/{name}/credentials/rotate",
@@ -119,6 +124,29 @@ test("every operation says what it does, takes and answers", () => {
       expect(Object.keys(response.content ?? {}), name).toHaveLength(1);
     }
   }
+});
+
+test("every operation has a name of its own, and answers its errors as JSON", () => {
+  const names = operations().map(([, { operationId }]) => operationId);
+  expect(new Set(names).size).toBe(ROUTES.length);
+  for (const [name, { operationId, responses }] of operations()) {
+    expect(operationId, name).toMatch(/^[a-z][A-Za-z]+$/);
+    for (const status of ["4XX", "5XX"]) {
+      expect(Object.keys(responses[status]?.content ?? {}), name).toEqual(["application/json"]);
+    }
+  }
+});
+
+test("a body is required where the server refuses its absence", () => {
+  const optional = operations().filter(([, { requestBody }]) => requestBody?.required === false);
+  expect(optional.map(([name]) => name).sort()).toEqual([
+    "patch /v1/clusters/{name}/state",
+    "patch /v1/nodes/{name}",
+    "post /v1/clusters/{name}/credentials/rotate",
+    "post /v1/jobs/{id}/cancel",
+    "post /v1/nodes/{name}/drain",
+    "post /v1/satisfy",
+  ]);
 });
 
 test("every reference leads somewhere, and every component is used", () => {

@@ -267,6 +267,34 @@ const bad: readonly Bad[] = [
     status: 405,
     message: /only DELETE, PUT/,
   },
+  {
+    name: "a method with a body, whose body is missing, that the path does not take",
+    method: "QUERY",
+    path: "/healthz",
+    status: 405,
+    message: /\/healthz does not take QUERY, only GET, HEAD/,
+  },
+  {
+    name: "a word in the place of an id, that has another method",
+    method: "GET",
+    path: "/v1/jobs/try",
+    status: 405,
+    message: /\/v1\/jobs\/try does not take GET, only POST$/,
+  },
+  {
+    name: "nothing to put",
+    method: "PUT",
+    path: "/v1/groups/x",
+    field: "body",
+    message: /must be an object/,
+  },
+  {
+    name: "null in the place of a body that may be missing",
+    path: "/v1/jobs/1/cancel",
+    body: null,
+    field: "body",
+    message: /must be an object, not null/,
+  },
 ];
 for (const {
   name,

@@ -230,7 +230,7 @@ test("closing the server ends watches with words and does not wait for them", as
   await until(() => text.includes("sync"), "the watch began");
   await server.close();
   await over;
-  expect(text).toMatch(/event: closed\ndata: \{"error":\{"code":"unavailable"/);
+  expect(text).toMatch(/event: closed\ndata: \{"error":\{"code":"unavailable".*"revision":77/);
   expect(source.isClosed).toBe(true);
 });
 

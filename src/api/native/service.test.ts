@@ -110,6 +110,8 @@ test("nodes, clusters, groups and statistics are shown and changed", async () =>
   const drained = await call(client, method.drainNode, { name: "n1", reason: "disk" });
   expect(drained).toMatchObject({ state: "draining", drainReason: "disk" });
   expect((await call(client, method.undrainNode, { name: "n1" })).state).toBe("connected");
+  const set = await call(client, method.setNode, { name: "n1", onLost: "keep", lostAfterMs: 9 });
+  expect(set).toMatchObject({ onLost: "keep", lostAfterMs: 9n });
   expect((await call(client, method.listClusters)).clusters[0]?.nodesConnected).toBe(1);
   const group = await call(client, method.putGroup, { name: "new", weight: 2.5 });
   expect(group).toMatchObject({ name: "new", weight: 2.5, runningTasksMax: 0n });

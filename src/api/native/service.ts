@@ -5,6 +5,7 @@ import {
   SubmitJobsResponseSchema,
   WatchEventSchema,
 } from "../../gen/busbar/v1/busbar_pb.ts";
+import { acceptsGzip } from "../../lib/accept-encoding.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Operations } from "../../server/operations.ts";
 import { LOCAL_CALLER } from "./caller.ts";
@@ -21,7 +22,7 @@ import * as fleet from "./translate-fleet.ts";
 import * as handed from "./translate-handed.ts";
 import * as jobs from "./translate-jobs.ts";
 import { message } from "../grpc/wire-message.ts";
-import { WATCH_FRAMES } from "./watch-frames.ts";
+import { watchFormat } from "./watch-frames.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
@@ -73,9 +74,13 @@ export const busbarService = (
       async *backup() {
         for await (const { data } of operations.backup()) yield message(BackupDataSchema, { data });
       },
-      watch: new PushedFrames(WatchEventSchema, (request, { connection, peer }, sink) => {
+      watch: new PushedFrames(WatchEventSchema, (request, { connection, peer, headers }, sink) => {
         const caller = { connection, address: addressOf(peer) };
-        return operations.watch(from.fromWatch(request), { format: WATCH_FRAMES, sink, caller });
+        const gzip = acceptsGzip(headers["grpc-accept-encoding"]?.toString());
+        const format = watchFormat({ batches: request.batches, gzip });
+        const watch = operations.watch(from.fromWatch(request), { format, sink, caller });
+        if (gzip) sink.announce("gzip");
+        return watch;
       }),
       listNodes: async (request) =>
         fleet.toNodePage(
@@ -86,6 +91,8 @@ export const busbarService = (
         fleet.toNode(await operations.drainNode(LOCAL_CALLER, name, reason)),
       undrainNode: async ({ name }) =>
         fleet.toNode(await operations.undrainNode(LOCAL_CALLER, name)),
+      setNode: async ({ name, onLost, lostAfterMs }) =>
+        fleet.toNode(await operations.setNode(LOCAL_CALLER, name, { onLost, lostAfterMs })),
       removeNode: async ({ name }) =>
         fleet.toNodeRemoved(await operations.removeNode(LOCAL_CALLER, name)),
       listClusters: async () => clusters.toClusters(await operations.listClusters()),

@@ -18,6 +18,7 @@ export const stateOf: Readonly<Record<TaskStateName, State>> = {
   skipped: State.SKIPPED,
   offered: State.OFFERED,
   accepted: State.ACCEPTED,
+  held: State.HELD,
 };
 
 // Records, because they are total by type and lists are not.

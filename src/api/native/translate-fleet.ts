@@ -32,6 +32,9 @@ export const toNode = (view: views.NodeView): wire.Node =>
     used: { ...view.used },
     labels: { ...view.labels },
     tasks: view.tasks,
+    held: view.held ?? 0,
+    heldMax: view.heldMax ?? 0,
+    taskMsMean: view.taskMsMean ?? 0,
     connectedAtMs: wide(view.connectedAtMs),
     disconnectedAtMs: wide(view.disconnectedAtMs),
     drainReason: view.drainReason ?? "",
@@ -40,6 +43,9 @@ export const toNode = (view: views.NodeView): wire.Node =>
     quarantine: view.quarantine ?? "",
     quarantinedAtMs: wide(view.quarantinedAtMs),
     probeAtMs: wide(view.probeAtMs),
+    onLost: view.onLost ?? "",
+    lostAfterMs: wide(view.lostAfterMs),
+    clockOffsetMs: wide(view.clockOffsetMs),
     agentVersion: view.agentVersion,
     address: view.address ?? "",
     revision: wide(view.revision),
@@ -81,6 +87,8 @@ export const toStats = (view: views.StatsView): wire.Stats =>
     commitMsMax: view.commitMsMax,
     placements: wide(view.placements),
     tasksEnded: wide(view.tasksEnded),
+    heldBegun: wide(view.heldBegun),
+    heldReturned: wide(view.heldReturned),
     usage: toUsage(view.usage),
   });
 

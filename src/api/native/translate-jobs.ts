@@ -51,7 +51,7 @@ export const toJob = (view: views.JobView): wire.Job =>
     submittedBy: view.submittedBy,
     idempotencyKey: view.idempotencyKey ?? "",
     reason: view.reason ?? "",
-    exitCode: view.exitCode ?? 0,
+    exitCode: view.exitCode,
     revision: wide(view.revision),
     usage: toUsage(view.usage),
   });
@@ -109,6 +109,7 @@ export const toCounts = (view: TaskCounts): wire.TaskCounts =>
     waiting: wide(view.waiting),
     offered: wide(view.offered),
     accepted: wide(view.accepted),
+    held: wide(view.held),
     assigned: wide(view.assigned),
     running: wide(view.running),
     stopping: wide(view.stopping),

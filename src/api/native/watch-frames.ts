@@ -4,6 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { WatchFormat } from "../../server/watch-format.ts";
 import { frameMessage } from "../grpc/frames.ts";
+import { batchFrames, gzipFrames } from "./packed-frames.ts";
 import { toWatchEvent } from "./translate-fleet.ts";
 
 /** Events as messages of gRPC. */
@@ -19,3 +20,26 @@ export const WATCH_FRAMES: WatchFormat = {
     );
   },
 };
+
+const WATCH_BATCHES: WatchFormat = {
+  name: "grpc batches",
+  render: (event) => WATCH_FRAMES.render(event),
+  packing: { from: WATCH_FRAMES, pack: batchFrames },
+};
+
+const gzipped = (name: string, from: WatchFormat): WatchFormat => ({
+  name,
+  render: (event) => gzipFrames(from.render(event)),
+  packing: { from, pack: gzipFrames },
+});
+const WATCH_FRAMES_GZIP = gzipped("grpc gzip", WATCH_FRAMES);
+const WATCH_BATCHES_GZIP = gzipped("grpc batches gzip", WATCH_BATCHES);
+
+/** What a client gets that takes batches, or messages compressed with gzip, or both. */
+export function watchFormat(takes: {
+  readonly batches: boolean;
+  readonly gzip: boolean;
+}): WatchFormat {
+  if (takes.batches) return takes.gzip ? WATCH_BATCHES_GZIP : WATCH_BATCHES;
+  return takes.gzip ? WATCH_FRAMES_GZIP : WATCH_FRAMES;
+}

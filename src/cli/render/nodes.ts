@@ -1,3 +1,4 @@
+import { formatDuration } from "../../lib/units.ts";
 import type { NodeRow } from "../rows.ts";
 import { partFields, renderSoftware } from "./facts.ts";
 import type { Page } from "./page.ts";
@@ -41,14 +42,38 @@ export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
   return renderTable(columns, nodes, page);
 }
 
-/** Why it takes no tasks. */
-export const nodeReason = ({ drainReason, sickness, quarantine }: NodeRow): string =>
-  [drainReason, sickness, quarantine].filter((reason) => reason !== undefined).join("; ");
+/** Why it takes no tasks, and what becomes of those that it has. */
+export const nodeReason = (node: NodeRow): string =>
+  [node.drainReason, node.sickness, node.quarantine, keeping(node)]
+    .filter((reason) => reason !== undefined)
+    .join("; ");
+
+const isAway = ({ state }: NodeRow): boolean => state === "disconnected" || state === "lost";
+
+function keeping(node: NodeRow): string | undefined {
+  if (!isAway(node) || node.onLost !== "keep" || node.tasks === 0) return undefined;
+  return `keeps ${node.tasks === 1 ? "its task" : `its ${node.tasks} tasks`} until it returns`;
+}
+
+function clockOf({ clockOffsetMs = 0 }: NodeRow): string {
+  if (clockOffsetMs === 0) return "";
+  const by = formatDuration(Math.abs(clockOffsetMs));
+  return `${by} ${clockOffsetMs > 0 ? "ahead of" : "behind"} the server's; set it right`;
+}
+
+const LOSSES: Readonly<Record<string, string>> = {
+  keep: "keep: its tasks wait for it, however long",
+  fail: "fail: its tasks fail, without another attempt",
+};
 
 const since = (node: NodeRow): number | undefined =>
-  node.state === "disconnected" || node.state === "lost"
-    ? node.disconnectedAtMs
-    : node.connectedAtMs;
+  isAway(node) ? node.disconnectedAtMs : node.connectedAtMs;
+
+/** "12 of at most 16, for its last tasks took 3 ms each"; empty: it holds none. */
+function heldText({ held = 0, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
+  if (held + heldMax === 0) return "";
+  return `${held} of at most ${heldMax}: its last tasks took ${Math.round(taskMsMean)} ms each`;
+}
 
 export function renderNode(node: NodeRow, page: Page): string {
   const at = (ms: number | undefined) =>
@@ -71,11 +96,15 @@ export function renderNode(node: NodeRow, page: Page): string {
       ["Quarantined since", at(node.quarantinedAtMs)],
       ["Gets a task at", node.probeAtMs === undefined ? "" : moment(node.probeAtMs)],
       ["Tasks", String(node.tasks)],
+      ["Held ahead", heldText(node)],
       ...resources,
       ...(node.facts === undefined ? [] : partFields(node.facts)),
       ["Labels", pairs(node.labels)],
       ["Connected", at(node.connectedAtMs)],
-      ["Disconnected", at(node.disconnectedAtMs)],
+      ["Last heard", at(node.disconnectedAtMs)],
+      ["Clock", clockOf(node)],
+      ["When lost", LOSSES[node.onLost ?? ""] ?? node.onLost ?? ""],
+      ["Lost after", node.lostAfterMs === undefined ? "" : formatDuration(node.lostAfterMs)],
       ["Address", node.address ?? ""],
       ["Agent", node.agentVersion ?? ""],
     ],

@@ -5,6 +5,10 @@ import type { Page } from "./page.ts";
 import { renderFields } from "./table.ts";
 import { cpuTime, elapsed, usage } from "./values.ts";
 
+/** Empty: nodes have begun none by themselves. */
+const aheadText = ({ heldBegun, heldReturned }: StatsRow): string =>
+  heldBegun + heldReturned === 0 ? "" : `${heldBegun} begun by nodes, ${heldReturned} given back`;
+
 export function renderStats(stats: StatsRow, server: string, page: Page): string {
   const resources = Object.keys(stats.capacity)
     .sort()
@@ -24,6 +28,7 @@ export function renderStats(stats: StatsRow, server: string, page: Page): string
       ],
       ["Placements", String(stats.placements)],
       ["Tasks ended", String(stats.tasksEnded)],
+      ["Fetched ahead", aheadText(stats)],
       ["CPU of tasks", cpuTime(stats)],
       ["Agents", `${stats.agentSessions} connected`],
       ["Watches", String(stats.watches)],

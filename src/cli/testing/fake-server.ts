@@ -181,6 +181,11 @@ function handlersOf(world: World): Handlers {
     listNodes: () => ({ nodes: [aNode("rack1-7")] }),
     getNode: ({ name }) => aNode(name),
     drainNode: ({ name, reason }) => ({ ...aNode(name), state: "draining", drainReason: reason }),
+    setNode: ({ name, onLost, lostAfterMs }) => ({
+      ...aNode(name),
+      onLost: onLost ?? "",
+      lostAfterMs: BigInt(lostAfterMs ?? 0),
+    }),
     getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n } }),
     listGroups: () => ({ groups: [{ name: "default", weight: 1 }] }),
   };

@@ -9,8 +9,9 @@ import type { Resources } from "./resources.ts";
  *   connected <--hello / link lost--> disconnected --too long--> lost --hello--> connected
  *
  * A drain is a wish of an operator and independent of the link; so is a sickness, which the agent
- * reports: it cannot start processes and takes none until it can. When a node is lost, its tasks
- * are placed again elsewhere; when it returns, it is told to stop what it still runs of them.
+ * reports: it cannot start processes and takes none until it can. What becomes of the tasks of a
+ * lost node is its loss policy: by default they are placed again elsewhere, and when the node
+ * returns, it stops what it still runs of them.
  */
 export interface Node {
   readonly id: NodeId;
@@ -30,8 +31,16 @@ export interface Node {
   /** Where its agent connected from when it last did, without the port; absent: not known. */
   readonly address?: string;
   readonly registeredAtMs: number;
+  /** How far its agent's clock is ahead of the server's, when that is much; below zero: behind. */
+  readonly clockOffsetMs?: number;
+  /** Its agent can hold tasks beyond its free capacity and begin them by itself. */
+  readonly canHold?: true;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
   readonly clusterAgent?: ClusterAgentTerms;
+  /** As its agent asks (`busbar agent --on-lost`); absent: nothing was asked. */
+  readonly loss?: LossTerms;
+  /** As an operator set them (`busbar nodes set`), over its agent's; absent: nothing was set. */
+  readonly setLoss?: LossTerms;
 }
 
 export interface Sickness {
@@ -59,17 +68,26 @@ export interface Quarantine {
 
 export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
 
+/**
+ * What becomes of the tasks of a lost node: tried again, wherever they fit; kept for the node, however
+ * long it takes; or failed without another attempt.
+ */
+export type LossPolicy = (typeof LOSS_POLICIES)[number];
+
+/** When a node that is away counts as lost, and what becomes of its tasks then. */
+export interface LossTerms {
+  readonly lostAfterMs?: number;
+  readonly onLost?: LossPolicy;
+}
+
 /** What holds between Busbar and an agent that speaks for a cluster. */
 export interface ClusterAgentTerms {
   /** How long it may be away before what it took is lost; undefined: as long as any node. */
   readonly leaseMs: number | undefined;
-  /**
-   * What is done then with what it took: tried again, wherever it fits; kept for the agent, however
-   * long it takes; or failed.
-   */
-  readonly onLost: (typeof LOSS_POLICIES)[number];
+  readonly onLost: LossPolicy;
 }
 
+/** `sinceMs` of one that is away: when its agent was last heard. */
 export type NodeLink =
   | { readonly kind: "connected"; readonly session: number; readonly sinceMs: number }
   | { readonly kind: "disconnected"; readonly sinceMs: number }
@@ -111,10 +129,22 @@ export const isTaking = (node: Node): boolean =>
   node.sickness === undefined &&
   (node.quarantine === undefined || node.quarantine.phase.kind === "open");
 
-/** When a node that is away is lost; undefined: it is waited for, however long. */
-export function lostAtMs({ link, clusterAgent }: Node, nodeLostAfterMs: number) {
-  if (link.kind !== "disconnected" || clusterAgent?.onLost === "keep") return undefined;
-  return link.sinceMs + (clusterAgent?.leaseMs ?? nodeLostAfterMs);
+/** Whether tasks may be fetched ahead to it. A node in doubt gets one task at a time. */
+export const mayHold = (node: Node): boolean =>
+  node.canHold === true && isSchedulable(node) && node.quarantine === undefined;
+
+/** An operator's word counts before the agent's; without either tasks are tried again elsewhere. */
+export const lossPolicyOf = ({ loss, setLoss, clusterAgent }: Node): LossPolicy =>
+  setLoss?.onLost ?? clusterAgent?.onLost ?? loss?.onLost ?? "requeue";
+
+/** How long the node may be away; undefined: as long as the server allows any node. */
+export const lostAfterMsOf = ({ loss, setLoss, clusterAgent }: Node): number | undefined =>
+  setLoss?.lostAfterMs ?? clusterAgent?.leaseMs ?? loss?.lostAfterMs;
+
+/** When a node that is away is lost: counted from the last sign of life. */
+export function lostAtMs(node: Node, nodeLostAfterMs: number): number | undefined {
+  if (node.link.kind !== "disconnected") return undefined;
+  return node.link.sinceMs + (lostAfterMsOf(node) ?? nodeLostAfterMs);
 }
 
 /** Whether what could ever run on the node stays as it is: an agent that comes back changes nothing. */

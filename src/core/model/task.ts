@@ -1,3 +1,4 @@
+import { formatBytes } from "../../lib/units.ts";
 import type { ClusterId, JobId, NodeId } from "./ids.ts";
 import type { Resources } from "./resources.ts";
 import type { Usage } from "./usage.ts";
@@ -8,6 +9,8 @@ export type Failure =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "time-limit" }
+  /** The kernel killed it at the memory limit that its node enforces; without a limit: not known. */
+  | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
   | { readonly kind: "could-not-start"; readonly message: string }
   /** The node could not start it, for reasons of its own: no fault of the task. */
   | { readonly kind: "node-fault"; readonly message: string }
@@ -30,8 +33,11 @@ export type Failure =
  *                                 +--accept--> accepted --told, silent--> succeeded | failed
  *                                                  +--give back, fail--> waiting; cancel--> cancelled
  *
+ *   (no row), waiting --fetch ahead--> held --begin--> assigned; return--> waiting; cancel--> cancelled
+ *
  * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
- * changes nothing. Ended states are final.
+ * changes nothing. Ended states are final. An attempt that an agent gives back unbegun was never made:
+ * the next placement has its number.
  *
  * Invariant: a node's used resources are what its tasks in assigned, running, stopping take.
  */
@@ -78,7 +84,24 @@ export type TaskState =
       /** When the cluster last told something of it. */
       readonly heardAtMs: number;
     }
-  | { readonly kind: "assigned"; readonly nodeId: NodeId; readonly assignedAtMs: number }
+  /**
+   * Fetched ahead: the node's agent has it, and begins it in the place of a run that requested the
+   * same when that ends. It uses nothing until then.
+   */
+  | {
+      readonly kind: "held";
+      readonly nodeId: NodeId;
+      readonly heldAtMs: number;
+      /** The agent is asked to give it back. */
+      readonly takeBack?: TakeBack;
+    }
+  /** `isBegun`: it was held, and the agent has begun it by itself. */
+  | {
+      readonly kind: "assigned";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly isBegun?: true;
+    }
   | {
       readonly kind: "running";
       readonly nodeId: NodeId;
@@ -110,6 +133,12 @@ export type TaskState =
       readonly reason: string;
     } & Ran);
 
+export interface TakeBack {
+  readonly reason: string;
+  /** Somebody cancels it: it ends when it is given back, and is stopped when it has begun. */
+  readonly isCancel: boolean;
+}
+
 /** Where an attempt was made: on a node, by a cluster it was handed over to, or nowhere yet. */
 export interface Ran {
   readonly nodeId: NodeId | undefined;
@@ -125,16 +154,19 @@ export interface PastAttempt extends Ran {
 }
 
 export type TaskStateKind = TaskState["kind"];
+export type HeldState = Extract<TaskState, { kind: "held" }>;
 export type AcceptedState = Extract<TaskState, { kind: "accepted" }>;
 /** A state that binds resources on a node. */
 export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
 
 const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
-  waiting: ["assigned", "offered", "cancelled"],
+  waiting: ["assigned", "held", "offered", "cancelled"],
+  held: ["held", "assigned", "running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
   offered: ["waiting", "cancelled", "assigned", "accepted"],
   accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
-  assigned: ["running", "stopping", "waiting", "succeeded", "failed"],
-  running: ["stopping", "waiting", "succeeded", "failed"],
+  // cancelled: on a lost node that keeps it nobody can be asked to stop it
+  assigned: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
+  running: ["stopping", "waiting", "succeeded", "failed", "cancelled"],
   // stopping: the word of its start came late; succeeded: it finished before the stop reached it
   stopping: ["stopping", "cancelled", "succeeded"],
   succeeded: [],
@@ -143,7 +175,7 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
 };
 
 /** From "no row" a task is placed, or cancelled alone. */
-const FIRST: readonly TaskStateKind[] = ["assigned", "offered", "cancelled"];
+const FIRST: readonly TaskStateKind[] = ["assigned", "held", "offered", "cancelled"];
 
 export const isEnded = (state: TaskState): boolean => NEXT[state.kind].length === 0;
 
@@ -171,6 +203,11 @@ export function describeFailure(failure: Failure): string {
       return `killed by ${failure.signal}`;
     case "time-limit":
       return "ran longer than its time limit";
+    case "out-of-memory": {
+      const { limitBytes } = failure;
+      const limit = limitBytes === undefined ? "" : ` of ${formatBytes(limitBytes)}`;
+      return `used more than its memory${limit}; ask for more with --memory`;
+    }
     case "could-not-start":
       return `could not start: ${failure.message}`;
     case "node-fault":

@@ -8,6 +8,7 @@ import { addInto, subtractFrom } from "../model/resources.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { Suspicions } from "../state/suspicions.ts";
 import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
+import { FetchedAhead } from "./fetched-ahead.ts";
 import { noWork, type PlannerWork } from "./planner-work.ts";
 import { Pool } from "./pool.ts";
 import type { Request } from "./request.ts";
@@ -42,6 +43,7 @@ export class Fleet {
   turn = 0;
   readonly work: PlannerWork = noWork();
   readonly suspicions = new Suspicions();
+  readonly ahead = new FetchedAhead();
 
   /** What all nodes that take tasks have together. */
   get capacity(): Resources {
@@ -65,6 +67,7 @@ export class Fleet {
   nodeChanged(record: NodeRecord, before: Resources | undefined): void {
     this.nodeRemoved(record, before);
     this.suspicions.nodeChanged(record);
+    this.ahead.nodeChanged(record);
     const keys = nodePlaceKeys(record.node);
     this.#keysByNode.set(record, keys);
     for (const key of keys) this.#nodesByKey.add(key, record);
@@ -88,6 +91,7 @@ export class Fleet {
   nodeRemoved(record: NodeRecord, before: Resources | undefined): void {
     for (const key of this.#keysByNode.get(record) ?? []) this.#nodesByKey.delete(key, record);
     this.#keysByNode.delete(record);
+    this.ahead.nodeRemoved(record);
     const pools = this.#poolsByNode.get(record);
     if (pools === undefined) return;
     if (before !== undefined) subtractFrom(this.#capacity, before);
@@ -109,6 +113,11 @@ export class Fleet {
     if (pools === undefined) return;
     for (const pool of pools) pool.put(record);
     if (gotRoom) this.#improved.add(record);
+  }
+
+  /** The pools that the node is in, while it takes tasks. */
+  poolsOf(record: NodeRecord): Iterable<Pool> {
+    return this.#poolsByNode.get(record) ?? [];
   }
 
   get hasImproved(): boolean {

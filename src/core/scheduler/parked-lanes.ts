@@ -3,6 +3,7 @@ import { SmallSet } from "../../lib/small-set.ts";
 import { goesBefore, type GroupOrder, type Standing } from "./group-order.ts";
 import { type Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import type { Pool } from "./pool.ts";
+import type { RequestClass } from "./request.ts";
 
 /** The first parked lane of a pool that may fit on a freed node, when it was looked for. */
 interface First {
@@ -84,6 +85,18 @@ export class ParkedLanes {
     const entry = this.#firstEntryOf(pool);
     const standing = entry?.lane.group.standing;
     return entry === undefined || standing === undefined ? undefined : { pool, entry, standing };
+  }
+
+  /** The first lane of the pool that requests at most `within` and may fit. */
+  firstWithin(
+    pool: Pool,
+    within: readonly number[],
+    mayFit: (request: RequestClass) => boolean,
+  ): LaneEntry | undefined {
+    for (;;) {
+      const entry = pool.waiting.first(this.#order, within, { mayFit, mayHelp: true });
+      if (entry === undefined || this.#isCurrent(entry.lane)) return entry;
+    }
   }
 
   #firstEntryOf(pool: Pool): LaneEntry | undefined {

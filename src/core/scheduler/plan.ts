@@ -77,7 +77,7 @@ export function nextPlacement(
 }
 
 /** A group that fell behind, because it was idle or fitted nowhere, goes first once, not more often. */
-function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
+export function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
   queue.passNow = Math.max(queue.passNow, group.pass);
   const share = dominantShare(request.needs, fleet.capacity);
   // Where there are no nodes, or none that have it, tasks that are offered count alike.
@@ -87,7 +87,7 @@ function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lan
 }
 
 /** Whether clusters are chosen first, and nodes in the one that was chosen. */
-const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
+export const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
   request !== undefined ||
   where.kind === "pulling" ||
   (where.cluster !== undefined && graphs.has(where.cluster));

@@ -5,9 +5,12 @@ import type { JobTerms } from "../model/job.ts";
 import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/job-record.ts";
 import type { JobTable } from "../state/job-table.ts";
+import { fits, type Resources } from "../model/resources.ts";
+import type { NodeRecord } from "../state/node-record.ts";
+import { whereMatches } from "./filters/where-matches.ts";
 import type { Fleet } from "./fleet.ts";
 import { goesBefore, GroupOrder } from "./group-order.ts";
-import { Lane, laneGoesFirst } from "./lane.ts";
+import { Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import { ParkedLanes } from "./parked-lanes.ts";
 import type { Pool } from "./pool.ts";
 import type { Request, RequestClass } from "./request.ts";
@@ -18,6 +21,12 @@ interface WaitingTask {
   readonly group: GroupRecord;
   readonly record: JobRecord;
   readonly index: number;
+}
+
+function goesFirst(a: LaneEntry, b: LaneEntry): boolean {
+  if (a.lane.group === b.lane.group) return laneGoesFirst(a, b);
+  const [one, other] = [a.lane.group.standing, b.lane.group.standing];
+  return one !== undefined && other !== undefined && goesBefore(one, other);
 }
 
 /**
@@ -178,6 +187,20 @@ export class Queue {
     if (a !== undefined && b !== undefined) return laneGoesFirst(b, a) ? parked : ready;
     const [one, other] = [parked.group.standing, ready.group.standing];
     return one !== undefined && other !== undefined && goesBefore(one, other) ? parked : ready;
+  }
+
+  /** The lane that would be placed first if so much were free on the node: of those that are parked. */
+  firstFor(record: NodeRecord, room: Resources): Lane | undefined {
+    const mayFit = (request: RequestClass): boolean =>
+      whereMatches.check(request, record).kind === "yes" &&
+      (request.request !== undefined || fits(request.needs, room));
+    this.order.refresh();
+    let best: LaneEntry | undefined;
+    for (const pool of this.#fleet.poolsOf(record)) {
+      const entry = this.#parked.firstWithin(pool, pool.amountsOf(room), mayFit);
+      if (entry !== undefined && (best === undefined || goesFirst(entry, best))) best = entry;
+    }
+    return best?.lane;
   }
 
   /** The first ready lane of the neediest group. */

@@ -1,5 +1,6 @@
 import { isSchedulable } from "../model/node.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
+import type { JobRecord } from "../state/job-record.ts";
 import type { NodeRecord } from "../state/node-record.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import type { Placement } from "./plan.ts";
@@ -16,14 +17,23 @@ export function verify(
   { record, index, target }: Placement,
   clusters: ClusterTable,
 ): string | undefined {
+  const refusal = verifyTask(record, index);
+  if (refusal !== undefined) return refusal;
+  const { spec } = record.job;
+  return target.kind === "node"
+    ? verifyNode(spec, target.node)
+    : verifyCluster(spec, target.cluster, clusters);
+}
+
+/** Whether the task is queued at all. */
+export function verifyTask(record: JobRecord, index: number): string | undefined {
   const { job } = record;
   const state = record.task(index)?.state;
   if (job.closed !== undefined) return `job ${job.id} is ${job.closed.kind}`;
   if (job.waitsFor !== undefined) return `job ${job.id} waits for others`;
-  if (state !== undefined && state.kind !== "waiting") return `task is ${state.kind} already`;
-  return target.kind === "node"
-    ? verifyNode(job.spec, target.node)
-    : verifyCluster(job.spec, target.cluster, clusters);
+  return state === undefined || state.kind === "waiting"
+    ? undefined
+    : `task is ${state.kind} already`;
 }
 
 function verifyNode(request: Request, node: NodeRecord): string | undefined {

@@ -326,6 +326,7 @@ function decodeState(state: Task["state"]): Task["state"] {
       return { ...state, nodeId: state.nodeId, startedAtMs: state.startedAtMs };
     case "waiting":
     case "offered":
+    case "held":
     case "assigned":
     case "running":
       return state;

@@ -6,18 +6,26 @@ import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/cr
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job.ts";
-import type { ClusterAgentTerms } from "../model/node.ts";
+import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node.ts";
 import type { NodeFacts } from "../model/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import type { Failure, ToldOutput } from "../model/task.ts";
 import type { Usage } from "../model/usage.ts";
 import type { Change } from "./change.ts";
+import type { QuarantineTerms } from "./suspicions.ts";
 
 /** One attempt at one task, as agents name it. */
 export interface RunRef {
   readonly jobId: JobId;
   readonly index: number;
   readonly attempt: number;
+}
+
+/** A run that an agent holds, or is to give back. */
+export interface HeldRun {
+  readonly run: RunRef;
+  readonly heldAtMs: number;
+  readonly isWanted: boolean;
 }
 
 export interface Submission {
@@ -42,7 +50,11 @@ export type RunEvent =
       readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | Failure;
       /** Where the executor measured it. */
       readonly usage?: Usage | undefined;
-    };
+      /** The held run that the agent has begun in its place. */
+      readonly began?: RunRef | undefined;
+    }
+  /** A held run that the agent has not begun, and never will. */
+  | { readonly kind: "returned"; readonly run: RunRef; readonly heldAtMs: number };
 
 /** What a cluster says of a task that was handed over to it. */
 export type TaskEvent = {
@@ -101,6 +113,8 @@ export type Command =
       readonly kind: "disconnect-node";
       readonly nodeId: NodeId;
       readonly session: number;
+      /** The last sign of life of its agent; absent: now. */
+      readonly heardAtMs?: number;
       readonly nowMs: number;
     }
   | {
@@ -120,10 +134,27 @@ export type Command =
       readonly nowMs: number;
     }
   | {
+      readonly kind: "report-clock";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      /** How far the agent's clock is ahead of the server's; 0: it agrees. */
+      readonly aheadMs: number;
+    }
+  | {
       readonly kind: "drain-node";
       readonly nodeId: NodeId;
       /** undefined: no longer. */
       readonly drain: { readonly by: string; readonly reason: string } | undefined;
+    }
+  | {
+      readonly kind: "set-node-loss";
+      readonly nodeId: NodeId;
+      /** Absent: as it was; null: as its agent or the server says. */
+      readonly loss: {
+        readonly onLost?: LossPolicy | null | undefined;
+        readonly lostAfterMs?: number | null | undefined;
+      };
+      readonly nowMs: number;
     }
   | {
       readonly kind: "put-facts";
@@ -209,8 +240,12 @@ export interface NodeHello {
   readonly labels: Texts;
   /** It speaks for a whole cluster that pulls; undefined: for a node. */
   readonly clusterAgent?: ClusterAgentTerms | undefined;
+  /** When it counts as lost, and what becomes of its tasks then; undefined: it does not say. */
+  readonly loss?: LossTerms | undefined;
   /** Why it cannot start processes; undefined: it can. */
   readonly sickness?: string | undefined;
+  /** It can hold tasks beyond its free capacity and begin them by itself. */
+  readonly canHold?: boolean;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
   /** What the agent says its machine has; undefined: nothing that could be read. */
@@ -223,6 +258,8 @@ export interface TickSettings {
   readonly nodeLostAfterMs: number;
   readonly finishedTasksMax: number;
   readonly finishedAgeMsMax: number;
+  /** Absent: the usual ones. */
+  readonly quarantine?: QuarantineTerms;
   /** Rows of tasks that one tick removes, about; absent: as many as one batch should have. */
   readonly removedRowsMax?: number;
 }
@@ -230,8 +267,12 @@ export interface TickSettings {
 /** What the caller of each command is told, once the changes are durable. */
 export interface Answers {
   "submit-jobs": readonly Submitted[];
-  /** What the agent must do to be in step: start these (again), stop those. */
-  "connect-node": { readonly starts: readonly RunRef[]; readonly stops: readonly RunRef[] };
+  /** What the agent must do to be in step: start these (again), hold those (again), stop others. */
+  "connect-node": {
+    readonly starts: readonly RunRef[];
+    readonly holds: readonly HeldRun[];
+    readonly stops: readonly RunRef[];
+  };
   /** What it got, and what room is left. */
   "take-tasks": { readonly taken: readonly RunRef[]; readonly room: Room };
   "accept-tasks": {

@@ -13,6 +13,10 @@ export class CredentialTable {
     return this.#rows.get(credentialKey(id));
   }
 
+  some(fits: (row: Credential) => boolean): boolean {
+    return this.#rows.values().some(fits);
+  }
+
   /** In the order of their keys. */
   get inOrder(): readonly Credential[] {
     return [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);

@@ -13,8 +13,8 @@ import { setCredentials } from "./decide/credentials.ts";
 import { putFacts } from "./decide/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { acceptTasks, reportTasks } from "./decide/handed.ts";
-import { reportHealth } from "./decide/health.ts";
-import { connectNode, disconnectNode, drainNode, removeNode } from "./decide/nodes.ts";
+import { reportClock, reportHealth } from "./decide/health.ts";
+import { connectNode, disconnectNode, drainNode, removeNode, setNodeLoss } from "./decide/nodes.ts";
 import { reportRuns } from "./decide/report-runs.ts";
 import { submitJobs } from "./decide/submit-jobs.ts";
 import { takeTasks } from "./decide/take-tasks.ts";
@@ -47,8 +47,12 @@ function decideAny(state: State, command: Command): Decision {
       return reportRuns(state, command);
     case "report-health":
       return reportHealth(state, command);
+    case "report-clock":
+      return reportClock(state, command);
     case "drain-node":
       return drainNode(state, command);
+    case "set-node-loss":
+      return setNodeLoss(state, command);
     case "put-facts":
       return putFacts(state, command);
     case "take-tasks":

@@ -3,12 +3,17 @@ import type { Resources } from "../model/resources.ts";
 import { addInto, subtractFrom } from "../model/resources.ts";
 import { type NodeGraph, NodeGraphs } from "../scheduler/node-graphs.ts";
 import type { Task } from "../model/task.ts";
+import { Pace } from "./pace.ts";
 
 /** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
 export class NodeRecord {
   node: Node;
   /** Tasks assigned, running or stopping there. */
   readonly tasks = new Set<Task>();
+  /** Tasks fetched ahead: its agent has them, and they use nothing yet. */
+  readonly held = new Set<Task>();
+  /** How long tasks took there lately. */
+  readonly pace = new Pace();
   /** The fleet's turn when it was last given a task; 0: not since the server started. */
   lastTurn = 0;
   readonly #used: Record<string, number> = {};

@@ -41,6 +41,19 @@ export class NodeTotals {
     else if (record.node.link.kind === "connected") subtractFrom(this.#used, takes);
   }
 
+  /** The node's agent holds a task ahead, which uses nothing. */
+  hold(record: NodeRecord, task: Task): void {
+    if (record.node.drain !== undefined) this.leave(record);
+    record.held.add(task);
+    if (record.node.drain !== undefined) this.join(record);
+  }
+
+  drop(record: NodeRecord, task: Task): void {
+    if (record.node.drain !== undefined) this.leave(record);
+    record.held.delete(task);
+    if (record.node.drain !== undefined) this.join(record);
+  }
+
   join(record: NodeRecord): void {
     this.states[stateOf(record)]++;
     if (record.node.link.kind !== "connected") return;
@@ -56,4 +69,5 @@ export class NodeTotals {
   }
 }
 
-const stateOf = ({ node, tasks }: NodeRecord): NodeStateName => nodeStateName(node, tasks.size);
+const stateOf = ({ node, tasks, held }: NodeRecord): NodeStateName =>
+  nodeStateName(node, tasks.size + held.size);

@@ -23,6 +23,7 @@ export const TASK_STATES: readonly TaskStateName[] = [
   "waiting",
   "offered",
   "accepted",
+  "held",
   "assigned",
   "running",
   "stopping",
@@ -51,6 +52,7 @@ const NONE: TaskCounts = Object.freeze({
   waiting: 0,
   offered: 0,
   accepted: 0,
+  held: 0,
   assigned: 0,
   running: 0,
   stopping: 0,
@@ -134,7 +136,7 @@ export const endOf = (job: Job, progress: Progress): number =>
 function stateOf(counts: TaskCounts): JobStateName {
   const { succeeded, failed, cancelled, expired, skipped } = counts;
   const ended = succeeded + failed + cancelled + expired + skipped;
-  const active = counts.offered + counts.assigned + counts.running + counts.stopping;
+  const active = counts.offered + counts.held + counts.assigned + counts.running + counts.stopping;
   if (counts.pending + counts.waiting + active > 0) {
     const begun = counts.running + counts.stopping + counts.waiting + counts.accepted + ended > 0;
     return begun ? "running" : "pending";

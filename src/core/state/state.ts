@@ -8,8 +8,7 @@ import { withDeclared } from "../model/declared-software.ts";
 import type { Deadline, Job, JobTerms } from "../model/job.ts";
 import { deadlineOf } from "../model/job.ts";
 import { type Node, offersTheSame } from "../model/node.ts";
-import type { NodeFacts } from "../model/node-facts.ts";
-import { factsOfCapacity } from "../model/node-facts.ts";
+import { factsOfCapacity, type NodeFacts } from "../model/node-facts.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/task.ts";
 import { isActive, usageOf } from "../model/task.ts";
@@ -17,6 +16,7 @@ import { noUsage, tallyUsage } from "../model/usage.ts";
 import { Fleet } from "../scheduler/fleet.ts";
 import { NodeGraphs } from "../scheduler/node-graphs.ts";
 import { Queue } from "../scheduler/queue.ts";
+import { attemptEnded, heldMoved } from "./attempt-ends.ts";
 import type { Change, Counter } from "./change.ts";
 import { searchedTexts } from "./codec.ts";
 import { Holds } from "./dependencies/holds.ts";
@@ -160,9 +160,9 @@ export class State {
     return this.jobs.getBegun(id)?.task(index);
   }
 
-  /** How many tasks are pending or waiting, over all groups. */
+  /** How many tasks are pending, waiting or fetched ahead, over all groups. */
   get queuedTasks(): number {
-    return this.totals.tasks.pending + this.totals.tasks.waiting;
+    return this.totals.tasks.pending + this.totals.tasks.waiting + this.totals.tasks.held;
   }
 
   get unfinishedJobs(): number {
@@ -299,6 +299,7 @@ export class State {
     this.clusters.loads.moved(before, after);
     this.handed.moved(before, after);
     const { needs } = record.job.spec;
+    heldMoved(this, record, before, after);
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
     const to = isActive(after.state) ? after.state.nodeId : undefined;
     if (before !== undefined && from !== undefined) {
@@ -312,7 +313,7 @@ export class State {
       this.queue.order.touch(group);
       if (node !== undefined) {
         this.nodeTotals.release(node, before, takes);
-        this.fleet.suspicions.left(node.node, before, after);
+        attemptEnded(this.fleet, record, node, { before, after });
         this.clusters.loads.released(node.node.cluster, takes);
         this.fleet.usageChanged(node, true);
       }
@@ -385,7 +386,7 @@ export class State {
   #removeNode(id: NodeId): void {
     const record = this.nodes.get(id);
     if (record === undefined) return;
-    invariant(record.tasks.size === 0, `node ${id} is removed without tasks`);
+    invariant(record.tasks.size + record.held.size === 0, `node ${id} is removed without tasks`);
     this.fleet.nodeRemoved(record, record.node.capacity);
     this.#forgetPossible();
     this.clusters.loads.nodeChanged(record.node, undefined, record.used);

@@ -2,7 +2,24 @@ import { limits } from "../../limits.ts";
 import type { ClusterId, JobId, NodeId } from "../model/ids.ts";
 import type { Node } from "../model/node.ts";
 import type { Failure, Task } from "../model/task.ts";
+import { MultiMap } from "../../lib/multi-map.ts";
 import type { NodeRecord } from "./node-record.ts";
+
+/** When a node is quarantined, and for how long at first. */
+export interface QuarantineTerms {
+  /** Different jobs that fail at once, one after the other; 0: no node is ever quarantined. */
+  readonly jobs: number;
+  /** A task that fails sooner after its start fails at once. */
+  readonly quickMs: number;
+  /** Until a quarantined node gets one task; doubling when that fails, too. */
+  readonly firstMs: number;
+}
+
+export const QUARANTINE_TERMS: QuarantineTerms = {
+  jobs: limits.quarantineJobs,
+  quickMs: limits.quickFailureMs,
+  firstMs: limits.quarantineMs,
+};
 
 /** What the end of an attempt says of its node. */
 export type EndVerdict = "worked" | "failed-at-once" | "nothing";
@@ -37,6 +54,9 @@ export class Suspicions {
   /** By cluster: where something worked last, and where it did before that on another node. */
   readonly #worked = new Map<ClusterId, { latest: Worked; other: Worked | undefined }>();
   readonly #toJudge = new Set<NodeId>();
+  /** By cluster: nodes with enough failures that were judged before anything worked elsewhere. */
+  readonly #unproven = new MultiMap<ClusterId, NodeId>();
+  terms: QuarantineTerms = QUARANTINE_TERMS;
   readonly #quarantined = new Set<NodeRecord>();
   #turn = 0;
 
@@ -51,7 +71,17 @@ export class Suspicions {
   left(node: Node, { jobId, attempt }: Task, after: Task): void {
     const { state, past } = after;
     const atMs = "endedAtMs" in state ? state.endedAtMs : (past.at(-1)?.endedAtMs ?? 0);
-    this.#ended(node, jobId, verdictOnAttempt(after, attempt) ?? "nothing", atMs);
+    this.#ended(node, jobId, this.verdictOn(after, attempt) ?? "nothing", atMs);
+  }
+
+  /** What became of an attempt, from the task's row after it; undefined: it goes on, or is not known. */
+  verdictOn({ state, past, attempt: latest }: Task, attempt: number): EndVerdict | undefined {
+    const { quickMs } = this.terms;
+    if (latest === attempt && state.kind === "succeeded") return "worked";
+    if (latest === attempt && state.kind === "failed") return verdictOnEnd(state, quickMs);
+    if (latest === attempt && state.kind === "cancelled") return "nothing";
+    const end = past.findLast((one) => one.attempt === attempt);
+    return end && verdictOnEnd(end, quickMs);
   }
 
   /** A node that is released begins anew. */
@@ -109,7 +139,7 @@ export class Suspicions {
     return suspect !== undefined && suspect.node === undefined && !suspect.hasWorked;
   }
 
-  #failed({ id }: Node, job: JobId, atMs: number): void {
+  #failed({ id, cluster }: Node, job: JobId, atMs: number): void {
     this.#turn++;
     const streak = this.#streaks.get(id) ?? { sinceTurn: this.#turn, jobs: new Map() };
     this.#streaks.set(id, streak);
@@ -119,7 +149,10 @@ export class Suspicions {
     const suspect = known ?? { node: id, hasWorked: false };
     if (isElsewhere) suspect.node = undefined;
     putLast(this.#jobs, job, suspect, limits.suspectJobsMax);
-    if (streak.jobs.size >= limits.quarantineJobs) this.#toJudge.add(id);
+    const { jobs } = this.terms;
+    if (jobs === 0 || streak.jobs.size < jobs) return;
+    this.#toJudge.add(id);
+    this.#unproven.add(cluster, id);
   }
 
   #workedOn({ id, cluster }: Node, job: JobId): void {
@@ -131,6 +164,11 @@ export class Suspicions {
     const before = this.#worked.get(cluster);
     const other = before?.latest.node === id ? before.other : before?.latest;
     this.#worked.set(cluster, { latest, other });
+    // Once for each failure: it is the jobs, or there is enough against the node by now.
+    for (const node of this.#unproven.get(cluster)) {
+      this.#unproven.delete(cluster, node);
+      if (node !== id) this.#toJudge.add(node);
+    }
   }
 }
 
@@ -145,30 +183,23 @@ function putLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: 
   }
 }
 
-/** What became of an attempt, from the task's row after it; undefined: it goes on, or is not known. */
-export function verdictOnAttempt(task: Task, attempt: number): EndVerdict | undefined {
-  const { state, past } = task;
-  if (task.attempt === attempt && state.kind === "succeeded") return "worked";
-  if (task.attempt === attempt && state.kind === "failed") return verdictOnEnd(state);
-  if (task.attempt === attempt && state.kind === "cancelled") return "nothing";
-  const end = past.findLast((one) => one.attempt === attempt);
-  return end && verdictOnEnd(end);
-}
-
-function verdictOnEnd(end: {
+interface AttemptEnd {
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
   readonly failure: Failure;
-}): EndVerdict {
+}
+
+function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {
   switch (end.failure.kind) {
     case "could-not-start":
       return "failed-at-once";
     case "exited":
     case "signalled": {
       const tookMs = end.endedAtMs - (end.startedAtMs ?? end.endedAtMs);
-      return tookMs < limits.quickFailureMs ? "failed-at-once" : "worked";
+      return tookMs < quickMs ? "failed-at-once" : "worked";
     }
     case "time-limit":
+    case "out-of-memory": // it asked for too little, wherever it runs
       return "worked";
     case "node-fault":
     case "vanished":

@@ -96,7 +96,7 @@ export class TaskTables {
 
 /**
  * Rows of ended tasks at places 0 to size - 1, 24 bytes each: when it started and ended, the number
- * of its node and that of its outcome; and 24 more once one of them has a usage. A row with more to
+ * of its node and that of its outcome; and 16 more once one of them has a usage. A row with more to
  * say is kept as its stored text.
  */
 export class TaskColumns {
@@ -203,6 +203,7 @@ const noKinds = (): Record<TaskState["kind"], number> => ({
   waiting: 0,
   offered: 0,
   accepted: 0,
+  held: 0,
   assigned: 0,
   running: 0,
   stopping: 0,

@@ -9,7 +9,7 @@ import type { JobSpecInput } from "../model/job-spec.ts";
 import { addUsage } from "../model/usage.ts";
 import type { Usage } from "../model/usage.ts";
 import { encodeTask } from "./codec.ts";
-import { UsageColumns } from "./usage-columns.ts";
+import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
 function worldWith(spec: Partial<JobSpecInput>): World {
   const world = new World();
@@ -75,10 +75,29 @@ test("the row of a task without usage is as long as before, and one with usage l
 test("columns tell 0 from what is not known", () => {
   const columns = new UsageColumns(3);
   columns.put(0, { cpuUs: 0, majorFaults: 0 });
-  columns.put(1, { wallUs: 2 ** 50, maxRssKib: 0xffff_fffe });
+  columns.put(1, { wallUs: 7, maxRssKib: 0xffff_fffe });
   expect(columns.get(0)).toEqual({ cpuUs: 0, majorFaults: 0 });
-  expect(columns.get(1)).toEqual({ wallUs: 2 ** 50, maxRssKib: 0xffff_fffe });
+  expect(columns.get(1)).toEqual({ wallUs: 7, maxRssKib: 0xffff_fffe });
   expect(columns.get(2)).toBeUndefined();
   columns.remove(0);
   expect(columns.get(0)).toBeUndefined();
+});
+
+const MS_MAX = 2 ** 31 - 2;
+
+test.each<[name: string, us: number, fits: boolean]>([
+  ["nothing", 0, true],
+  ["the longest in microseconds", 2 ** 31 - 1, true],
+  ["longer, in whole milliseconds", Math.ceil(2 ** 31 / 1_000) * 1_000, true],
+  ["longer, between two milliseconds", 2 ** 31, false],
+  ["the longest in milliseconds", MS_MAX * 1_000, true],
+  ["longer than that", (MS_MAX + 1) * 1_000, false],
+  ["the longest that an agent may report", limits.usageMax, false],
+])("a time is told exactly or has no place in the columns: %s", (_name, us, fits) => {
+  const usage = { cpuUs: us, wallUs: us };
+  expect(fitsColumns(usage)).toBe(fits);
+  if (!fits) return;
+  const columns = new UsageColumns(1);
+  columns.put(0, usage);
+  expect(columns.get(0)).toEqual(usage);
 });

@@ -1,3 +1,4 @@
+import { gunzipSync, gzipSync } from "node:zlib";
 import { aSpec } from "../../../tests/support/builders.ts";
 import { JSON_LINES, parseLines } from "../../../tests/support/read-watch.ts";
 import { jobId, revision } from "../../core/model/ids.ts";
@@ -8,6 +9,7 @@ import type { Commit, JobSnapshot } from "../open-batch.ts";
 import type { WatchQuery } from "../operations.ts";
 import type { WatchEventView } from "../views.ts";
 import { toWatchFilter, toWatchRevision } from "../watch-filter.ts";
+import type { WatchFormat } from "../watch-format.ts";
 import { WatchHub } from "../watch-hub.ts";
 
 export const aJob = (id = 1, group = "default"): Job => ({
@@ -57,22 +59,33 @@ export function aHub(at = 0, jobOf: (id: number) => Job | undefined = (id) => aJ
   return { hub, slice, settle };
 }
 
+/** Lines of JSON, each part compressed on its own. */
+const GZIP_LINES: WatchFormat = {
+  name: "json gzip",
+  render: (event) => gzipSync(JSON_LINES.render(event)),
+  packing: { from: JSON_LINES, pack: (events) => gzipSync(events) },
+};
+
 /** `isRead` false: the network takes nothing until `take` is called. */
-export function aReader(isRead = true) {
+export function aReader(isRead = true, isPacked = false) {
+  let sentBytes = 0;
   const events: WatchEventView[] = [];
   const untaken: (() => void)[] = [];
   const ends: AppError[] = [];
   const cuts: true[] = [];
   return {
+    format: isPacked ? GZIP_LINES : JSON_LINES,
     events,
     ends,
     cuts,
+    sentBytes: () => sentBytes,
     take: () => untaken.splice(0).forEach((taken) => taken()),
     revisions: () => events.map((event) => event.revision),
     kinds: () => events.map((event) => event.kind),
     sink: {
       send(parts: readonly Buffer[], taken: () => void) {
-        events.push(...parseLines(parts));
+        for (const part of parts) sentBytes += part.length;
+        events.push(...parseLines(isPacked ? parts.map((part) => gunzipSync(part)) : parts));
         if (isRead) taken();
         else untaken.push(taken);
       },
@@ -93,7 +106,7 @@ export function watch(
   const open = hub.open({
     after: toWatchRevision(query.afterRevision),
     filter: toWatchFilter(query),
-    format: JSON_LINES,
+    format: reader.format,
     sink: reader.sink,
     caller: caller as typeof here,
   });

@@ -90,12 +90,14 @@ function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
   }
 }
 
+/** Rows have had the same columns since the first version: what is older is written anew. */
 function checkVersion(version: number, file: string): void {
-  if (version === migrations.length) return;
+  if (version === 0) throw damaged(file, "it has no tables");
+  if (version <= migrations.length) return;
   throw new AppError(
     "unavailable",
-    `${file} has schema version ${version}, this busbar writes ${migrations.length}: restore it ` +
-      "with the busbar that wrote it",
+    `${file} has schema version ${version}, this busbar knows versions up to ` +
+      `${migrations.length}: restore it with the newer busbar that wrote it`,
   );
 }
 

@@ -17,6 +17,8 @@ export interface Told {
 
 /** A release of rainbow-scheduler from PyPI in a Python of its own. */
 export interface RainbowPython {
+  /** The interpreter, which has grpcio. */
+  readonly python: string;
   /** A method of its client, with this configuration file. */
   client(config: string, method: string, args: object): Promise<Told>;
   /** A method of its stubs, at this address. */
@@ -34,6 +36,7 @@ export async function rainbowPython(version: string): Promise<RainbowPython> {
     return toTold(stdout);
   };
   return {
+    python,
     client: (config, method, args) => call("client.py", config, method, JSON.stringify(args)),
     stubs: (host, method, request) => call("stubs.py", host, method, JSON.stringify(request)),
   };

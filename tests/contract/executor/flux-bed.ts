@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,8 +25,10 @@ export interface FluxBed {
 
 /** The stand-in; `break` makes it fail as the file of that name does. */
 export interface StandIn extends FluxBed {
-  break(how: "down" | "hang" | "refuse" | "hold" | "mute", text?: string): void;
+  break(how: "down" | "hang" | "refuse" | "hold" | "mute" | "picky", text?: string): void;
   mend(): void;
+  /** Forgets all jobs, as after a crash; their processes go on. */
+  crash(): void;
   /** How it was called, but for looking at jobs. */
   calls(): readonly (readonly string[])[];
   /** How it was asked for jobs. */
@@ -45,12 +57,19 @@ export function makeStandIn(): StandIn {
       for (const how of ["down", "hang", "refuse", "hold"])
         rmSync(join(home, how), { force: true });
     },
+    crash() {
+      writeFileSync(join(home, "crashed"), "");
+      const names = readdirSync(join(home, "jobs")).filter((name) => name.endsWith(".json"));
+      for (const name of names) renameSync(join(home, "jobs", name), join(home, name));
+    },
     calls: () => said().filter(([command]) => command !== "jobs"),
     looks: () => said().filter(([command]) => command === "jobs"),
     dispose() {
-      for (const name of readdirSync(join(home, "jobs"))) {
+      for (const name of [".", "jobs"].flatMap((each) =>
+        readdirSync(join(home, each)).map((file) => join(home, each, file)),
+      )) {
         // What still runs is asked to end; its runner sees that its directory is gone.
-        if (name.endsWith(".json")) killGroupOf(join(home, "jobs", name));
+        if (name.endsWith(".json")) killGroupOf(name);
       }
       rmSync(directory, { recursive: true, force: true });
     },
@@ -68,24 +87,58 @@ function killGroupOf(path: string): void {
 
 export const isFluxHere = spawnSync("flux", ["version"]).status === 0;
 
-/** A Flux instance of its own, where the program is on PATH. */
-export async function startFlux(): Promise<FluxBed> {
-  const directory = mkdtempSync(join(tmpdir(), "busbar-flux-"));
-  const instance: ChildProcess = spawn(
-    "flux",
-    ["start", "--test-size=1", "sh", "-c", 'echo "$FLUX_URI"; exec sleep 3600'],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+/** A Flux instance that several tests share. */
+export interface FluxInstance {
+  readonly env: FluxBed["env"];
+  /** With a directory that no other test sees. */
+  openBed(): FluxBed;
+  /** Ends when nothing of it runs any more. */
+  stop(): Promise<void>;
+}
+
+/** Starts an instance with the `flux` on PATH, as the leader of a group that ends as a whole. */
+export async function startFlux(): Promise<FluxInstance> {
+  const home = mkdtempSync(join(tmpdir(), "busbar-flux-instance-"));
+  const messages = join(home, "stderr");
+  const log = openSync(messages, "a"); // the runner's own must not stay open in processes of Flux
+  const script = 'echo "$FLUX_URI"; exec sleep 3600';
+  const instance = spawn("flux", ["start", "--test-size=1", "sh", "-c", script], {
+    stdio: ["ignore", "pipe", log],
+    detached: true,
+  });
+  closeSync(log);
+  const ended = new Promise<void>((resolve) => instance.once("exit", () => resolve()));
   const uri = await new Promise<string>((resolve, reject) => {
     instance.stdout?.once("data", (data: Buffer) => resolve(data.toString().trim()));
-    instance.once("exit", () => reject(new Error("flux start has ended")));
+    const fail = (): void => reject(new Error(`flux start: ${readFileSync(messages, "utf8")}`));
+    void ended.then(fail);
   });
+  instance.stdout?.destroy();
+  const env = { ...process.env, FLUX_URI: uri };
   return {
-    directory,
-    env: { ...process.env, FLUX_URI: uri },
-    dispose() {
-      instance.kill("SIGTERM");
-      rmSync(directory, { recursive: true, force: true });
+    env,
+    openBed() {
+      const directory = mkdtempSync(join(tmpdir(), "busbar-flux-"));
+      return { directory, env, dispose: () => rmSync(directory, { recursive: true, force: true }) };
+    },
+    async stop() {
+      spawnSync("flux", ["cancel", "--all", "--quiet"], { env });
+      signalGroup(instance, "SIGTERM");
+      const timer = setTimeout(() => signalGroup(instance, "SIGKILL"), STOP_MS_MAX);
+      await ended;
+      clearTimeout(timer);
+      signalGroup(instance, "SIGKILL"); // what did not mind
+      rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+const STOP_MS_MAX = 20_000;
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // None of them is left.
+  }
 }

@@ -5,10 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 import { createFluxCommand } from "../../../src/agent/executors/flux/flux-command.ts";
 import { createFluxScheduler } from "../../../src/agent/executors/flux/flux-scheduler.ts";
-import type { LowerJob, LowerScheduler, LowerState } from "../../../src/agent/lower/scheduler.ts";
+import type {
+  LowerIds,
+  LowerJob,
+  LowerScheduler,
+  LowerState,
+} from "../../../src/agent/lower/scheduler.ts";
 import { INDEX } from "../../../src/agent/lower/scheduler.ts";
 import { eventually } from "../../support/eventually.ts";
-import type { FluxBed, StandIn } from "./flux-bed.ts";
+import type { FluxBed, FluxInstance, StandIn } from "./flux-bed.ts";
 import { isFluxHere, makeStandIn, startFlux } from "./flux-bed.ts";
 
 const ONE = {
@@ -42,6 +47,12 @@ function jobIn(directory: string, script: string, over: Partial<LowerJob> = {}):
   };
 }
 
+async function submitOne(scheduler: LowerScheduler, job: LowerJob): Promise<LowerIds> {
+  const [answer] = await scheduler.submitAll([job]);
+  if (answer?.kind === "taken") return answer.ids;
+  throw answer?.error ?? new Error("no answer");
+}
+
 type Ended = Extract<LowerState, { kind: "ended" }>;
 const endOf = (scheduler: LowerScheduler, id: string): Promise<Ended> =>
   eventually(
@@ -59,12 +70,13 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
     let scheduler: LowerScheduler;
     const submit = async (script: string, over: Partial<LowerJob> = {}) => {
       const job = jobIn(bed.directory, script, over);
-      return { job, ids: await scheduler.submit(job) };
+      return { job, ids: await submitOne(scheduler, job) };
     };
     const only = async (script: string, over: Partial<LowerJob> = {}) => {
       const { job, ids } = await submit(script, over);
       return { job, id: ids[0] ?? "" };
     };
+    afterEach(() => bed.dispose());
     beforeEach(() => {
       bed = open();
       scheduler = createFluxScheduler(createFluxCommand({ env: bed.env }));
@@ -120,6 +132,24 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
       ]);
     });
 
+    test("many jobs are taken at once, each with the id it is told", async () => {
+      const codes = [3, 0, 5, 4];
+      const jobs = codes.map((code) => jobIn(bed.directory, `pwd; exit ${code}`));
+      const other = jobIn(bed.directory, "exit 6", { shape: { ...ONE, processes: 2 } });
+      const all = [...jobs.slice(0, 2), other, ...jobs.slice(2)];
+      const answers = await scheduler.submitAll(all);
+      const ids = answers.map((answer) => (answer.kind === "taken" ? answer.ids[0] : undefined));
+      for (const [at, code] of [3, 0, 6, 5, 4].entries()) {
+        const { end } = await endOf(scheduler, ids[at] ?? "");
+        expect(end).toEqual({ kind: "exited", exitCode: code });
+      }
+      for (const { stdout, directory } of jobs) {
+        expect(readFileSync(stdout, "utf8")).toBe(`${directory}\n`);
+      }
+      const found = await scheduler.find(all);
+      expect(all.map(({ marker }) => found.get(marker)?.[0])).toEqual(ids);
+    });
+
     test("an array of instances is to be tried one by one", async () => {
       const shape = { ...ONE, processes: 2 };
       await expect(submit("true", { shape, indexes: [0, 1] })).rejects.toMatchObject({
@@ -150,8 +180,18 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
         what: "it to run",
       });
       await scheduler.cancel([done.id, id, "f2222"], "ask");
-      expect((await endOf(scheduler, id)).end).toEqual({ kind: "cancelled" });
+      expect((await endOf(scheduler, id)).end).toEqual({ kind: "exited", exitCode: 143 });
       await scheduler.cancel([id, done.id], "kill");
+    });
+
+    test("jobs that ignore TERM are killed, and not before that is asked for", async () => {
+      const mark = join(bed.directory, "deaf");
+      const { id } = await only(`trap '' TERM; touch '${mark}'; while :; do sleep 0.1; done`);
+      await eventually(() => existsSync(mark), { what: "it to ignore TERM" });
+      await scheduler.cancel([id], "ask");
+      expect((await scheduler.poll([id])).get(id)?.kind).toBe("running");
+      await scheduler.cancel([id], "kill");
+      expect((await endOf(scheduler, id)).end).toEqual({ kind: "cancelled" });
     });
 
     test("Flux's own time limit is a net behind the agent's", async () => {
@@ -190,22 +230,22 @@ function describeScheduler(name: string, open: () => FluxBed, isHere = true): vo
   });
 }
 
-let standIn: StandIn;
-afterEach(() => standIn?.dispose());
-describeScheduler("the stand-in for Flux", () => (standIn = makeStandIn()));
+describeScheduler("the stand-in for Flux", makeStandIn);
 
-let real: FluxBed | undefined;
+let real: FluxInstance | undefined;
 beforeAll(async () => {
   if (isFluxHere) real = await startFlux();
 });
-afterAll(() => real?.dispose());
+afterAll(() => real?.stop());
 describeScheduler(
   isFluxHere ? "a real Flux" : "a real Flux (there is none on PATH)",
-  () => real ?? makeStandIn(),
+  () => real?.openBed() ?? makeStandIn(),
   isFluxHere,
 );
 
 describe("a Flux that does not do as it should", () => {
+  let standIn: StandIn;
+  afterEach(() => standIn.dispose());
   const open = (timeoutMs?: number): LowerScheduler => {
     standIn = makeStandIn();
     return createFluxScheduler(
@@ -213,7 +253,7 @@ describe("a Flux that does not do as it should", () => {
     );
   };
   const all = (scheduler: LowerScheduler) => [
-    () => scheduler.submit(jobIn(standIn.directory, "true")),
+    () => submitOne(scheduler, jobIn(standIn.directory, "true")),
     () => scheduler.find([{ marker: "busbar:x", indexes: undefined }]),
     () => scheduler.poll(["f1"]),
     () => scheduler.cancel(["f1"], "ask"),
@@ -251,10 +291,28 @@ describe("a Flux that does not do as it should", () => {
   test("a refusal is told in Flux's own words", async () => {
     const scheduler = open();
     standIn.break("refuse", "unsatisfiable request");
-    await expect(scheduler.submit(jobIn(standIn.directory, "true"))).rejects.toMatchObject({
+    await expect(submitOne(scheduler, jobIn(standIn.directory, "true"))).rejects.toMatchObject({
       code: "invalid_argument",
       message: "Flux refused it: flux-submit: ERROR: unsatisfiable request",
     });
+  });
+
+  test("many jobs are one command, and what it refuses is tried alone", async () => {
+    const scheduler = open();
+    const jobs = Array.from({ length: 4 }, () => jobIn(standIn.directory, "true"));
+    expect((await scheduler.submitAll(jobs)).map(({ kind }) => kind)).toEqual(
+      jobs.map(() => "taken"),
+    );
+    expect(standIn.calls().map(([command]) => command)).toEqual(["bulksubmit"]);
+    standIn.break("picky");
+    const more = Array.from({ length: 4 }, () => jobIn(standIn.directory, "true"));
+    const answers = await scheduler.submitAll(more);
+    expect(answers.map(({ kind }) => kind)).toEqual(more.map(() => "taken"));
+    expect(new Set(answers.flatMap((each) => (each.kind === "taken" ? each.ids : []))).size).toBe(
+      4,
+    );
+    const commands = standIn.calls().map(([command]) => command);
+    expect(commands.slice(1)).toEqual(["bulksubmit", "submit", "submit", "submit"]);
   });
 
   test("hundreds of ids are asked for in several commands", async () => {

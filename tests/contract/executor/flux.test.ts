@@ -1,4 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -31,6 +38,17 @@ const open = async (
   });
   return executor;
 };
+
+/** Processes whose command line or environment names the directory, but for the stand-in's own. */
+const runsIn = (directory: string): string[] =>
+  readdirSync("/proc").flatMap((pid) => {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
+      return line.includes(directory) && !line.includes("fake-flux") ? [line] : [];
+    } catch {
+      return [];
+    }
+  });
 
 describeExecutorContract(
   "the Flux executor",
@@ -74,6 +92,72 @@ test("a submission of which no answer came is found again, and not made twice", 
       expect(readFileSync(join(standIn.directory, `ran${index}`), "utf8")).toBe("ran\n");
     }
     expect(standIn.calls().map(([command]) => command)).toEqual(["submit"]);
+  } finally {
+    await executor.close();
+    standIn.dispose();
+  }
+});
+
+describe("a Flux that has forgotten its jobs, whose processes go on", () => {
+  const ID = { jobId: 1, index: 0, attempt: 1 };
+  let standIn: StandIn;
+  let executor: Executor;
+  const at = (name: string): string => join(standIn.directory, name);
+  beforeEach(async () => {
+    standIn = makeStandIn();
+    executor = await open(standIn);
+  });
+  afterEach(async () => {
+    await executor.close();
+    standIn.dispose();
+  });
+  const startAndCrash = async (text: string): Promise<void> => {
+    executor.start(aRequest(shell(text, standIn.directory), { id: ID, killGraceMs: 1_000 }));
+    await eventually(() => existsSync(at("began")), { what: "it to begin" });
+    await eventually(() => executor.known().length === 1, { what: "it to be told" });
+    standIn.crash();
+  };
+  const runs = (): string[] => runsIn(standIn.directory);
+
+  test("the end of such a run is awaited, and told as it was", async () => {
+    await startAndCrash('touch "$1/began"; while ! [ -e "$1/go" ]; do sleep 0.1; done; exit 5');
+    const looks = standIn.looks().length;
+    await eventually(() => standIn.looks().length > looks + 3, { what: "it to be missed" });
+    writeFileSync(at("go"), "");
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
+  });
+
+  test("also by an agent that was restarted meanwhile", async () => {
+    await startAndCrash('touch "$1/began"; while ! [ -e "$1/go" ]; do sleep 0.1; done; exit 5');
+    await executor.close();
+    executor = await open(standIn);
+    const looks = standIn.looks().length;
+    await eventually(() => standIn.looks().length > looks + 3, { what: "it to be missed" });
+    expect(executor.known()).toMatchObject([{ report: { kind: "running" } }]);
+    writeFileSync(at("go"), "");
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "exited", exitCode: 5 });
+  });
+
+  test("a stop ends its processes before it is told", async () => {
+    await startAndCrash('trap "" TERM; touch "$1/began"; while :; do sleep 0.1; done');
+    executor.stop(ID);
+    expect((await endOfRun(executor, ID)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
+    expect(runs()).toEqual([]);
+  });
+});
+
+test("a stopped instance of Flux leaves no process that ignores TERM", async () => {
+  const standIn = makeStandIn();
+  const executor = await open(standIn);
+  try {
+    const id = { jobId: 1, index: 0, attempt: 1 };
+    const text = `trap "" TERM HUP; touch "$1/began"; while :; do sleep 0.1; done`;
+    const work = shell(text, standIn.directory);
+    executor.start(aRequest(work, { id, needs: { nodes: 2 }, killGraceMs: 1_000 }));
+    await eventually(() => existsSync(join(standIn.directory, "began")), { what: "it to begin" });
+    executor.stop(id);
+    expect((await endOfRun(executor, id)).end.kind).toBe("stopped");
+    expect(runsIn(standIn.directory)).toEqual([]);
   } finally {
     await executor.close();
     standIn.dispose();

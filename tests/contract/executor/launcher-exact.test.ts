@@ -62,7 +62,7 @@ function openLauncher(baseEnv: Buffer): Talk {
 
 /** The frame that `encodeLaunch` makes, from bytes. */
 function frameOf(key: string, argv: readonly Uint8Array[], env: readonly Uint8Array[]): Buffer {
-  const counts = ["", key, "", String(env.length), String(argv.length)];
+  const counts = ["", key, "", "", String(env.length), String(argv.length)];
   const parts = [...counts.map((part) => Buffer.from(part)), ...env, ...argv, Buffer.alloc(0)];
   const body = Buffer.concat(parts.flatMap((part) => [part, Buffer.alloc(1)])).subarray(0, -1);
   const head = Buffer.alloc(8);

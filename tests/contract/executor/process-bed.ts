@@ -12,7 +12,8 @@ import type {
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import { C_COMPILER, whyNoLauncher } from "../../../native/compile.ts";
 import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
-import { RUN_VARIABLE, runTagOf } from "../../../src/agent/executors/process/survivors.ts";
+import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
+import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
 import type { Clock } from "../../../src/ports/clock.ts";

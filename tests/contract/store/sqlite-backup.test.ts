@@ -1,8 +1,12 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
 import { createMemoryStore } from "../../../src/store/memory/memory-store.ts";
+import { copyDatabase } from "../../../src/store/sqlite/backup.ts";
+import { writeMeta } from "../../../src/store/sqlite/meta.ts";
+import { migrations } from "../../../src/store/sqlite/migrations.ts";
 import { checkBackup, restoreBackup } from "../../../src/store/sqlite/restore.ts";
 import { saveBackup } from "../../../src/store/sqlite/save-backup.ts";
 import { withDirectory, withSqlite } from "./sqlite-support.ts";
@@ -17,6 +21,12 @@ const manyGroups = (prefix: string): ReturnType<typeof put>[] =>
     const name = `${prefix}${index}`;
     return put(`group/${name}`, group(name));
   });
+
+function setVersion(file: string, version: number): void {
+  const db = new DatabaseSync(file);
+  writeMeta(db, "schema", version);
+  db.close();
+}
 
 async function* cut(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let count = 0;
@@ -51,6 +61,46 @@ describe("sqlite store: backup", () => {
       const directory = `${data}-restored`;
       const { rows } = restoreBackup({ file, directory, replaces: data });
       expect(await withSqlite(directory, loadAll)).toHaveLength(rows);
+    }));
+
+  test("one that begins during a commit waits for it", () =>
+    withDirectory(async (data) => {
+      await withSqlite(data, (store) =>
+        store.commit({ revision: 1, writes: manyGroups("a"), lastId: 5 }),
+      );
+      const db = new DatabaseSync(join(data, "busbar.db"));
+      db.exec("BEGIN IMMEDIATE; UPDATE rows SET revision = revision");
+      const copied = copyDatabase(db, `${data}-backup`);
+      setTimeout(() => db.exec("ROLLBACK"), 4 * limits.backupRetryMs);
+      await copied;
+      expect(checkBackup(`${data}-backup`).rows).toBe(ROWS);
+      db.close();
+    }));
+
+  test("one of an older version is restored, one of a newer version refused", () =>
+    withDirectory(async (data) => {
+      const file = `${data}-backup`;
+      await withSqlite(data, async (store) => {
+        await store.commit({ revision: 1, writes: manyGroups("a"), lastId: 5 });
+        await saveBackup(file, store.backup());
+      });
+      const rows = await withSqlite(data, loadAll);
+      setVersion(file, migrations.length + 1);
+      const restore = () => restoreBackup({ file, directory: `${data}-new`, replaces: data });
+      expect(restore).toThrow(`schema version ${migrations.length + 1}, this busbar knows`);
+      expect(existsSync(`${data}-new`)).toBe(false);
+      const db = new DatabaseSync(file); // how the first version kept rows
+      db.exec(`
+        CREATE TABLE old (
+          key TEXT PRIMARY KEY, value TEXT NOT NULL, revision INTEGER NOT NULL, crc INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        INSERT INTO old SELECT key, value, revision, crc FROM rows;
+        DROP TABLE rows;
+        ALTER TABLE old RENAME TO rows`);
+      db.close();
+      setVersion(file, 1);
+      restore();
+      expect(await withSqlite(`${data}-new`, loadAll)).toEqual(rows);
     }));
 
   test("one at a time, and one that is left early leaves nothing behind", () =>

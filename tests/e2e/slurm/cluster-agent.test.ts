@@ -80,6 +80,12 @@ describe.skipIf(missing !== undefined)("an agent that speaks for a real Slurm", 
       what: "two jobs to run in Slurm and three to wait",
       timeoutMs: 60_000,
     });
+    // Slurm's own reason, where tasks and the job are shown.
+    const isTold = async (): Promise<boolean> => {
+      const said = await Promise.all([site.run("tasks", id), site.run("explain", id)]);
+      return said.every(({ stdout }) => /waits? in slurm: (Resources|Priority)/.test(stdout));
+    };
+    await eventually(isTold, { what: "Slurm's reason", timeoutMs: 60_000 });
     go();
     await site.jobIs(id, "succeeded");
   });

@@ -26,8 +26,9 @@ describe("runs on a real Slurm", () => {
   let count = 0;
 
   beforeAll(async () => {
-    // It forgets ended jobs after two seconds, and minds time limits to the minute.
-    slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=2"] });
+    // It forgets ended jobs after two seconds, and kills what ignores TERM after five minutes: no test
+    // waits for that.
+    slurm = await startSlurm({ config: ["MinJobAge=2", "KillWait=300"] });
   });
   afterAll(async () => {
     await slurm.stop();
@@ -126,7 +127,7 @@ describe("runs on a real Slurm", () => {
     executor.stop(deaf);
     expect((await endOfRun(executor, heeding)).end.kind).toBe("stopped");
     expect((await endOfRun(executor, deaf)).end.kind).toBe("stopped");
-    expect(commandsIn(bed.directory)).toEqual([]);
+    expect(commandsIn(`${bed.directory}/runs/`)).toEqual([]);
     expect((await readAll(executor, heeding, "stdout")).text).toBe("hi\nbye\n");
     expect(jobId()).toBe("");
   });
@@ -145,14 +146,50 @@ tasks: [{name: a, resources: two, command: [sh, -c, 'trap "" TERM; while :; do s
       what: "the job to leave the queue",
     });
   });
+
+  test("processes in sessions of their own, and such without a parent, are killed too", async () => {
+    const deaf = "trap '' TERM HUP; while :; do sleep 1; done";
+    const text = `(setsid sh -c "${deaf}" ${bed.directory}/runs/ &); echo hi; ${deaf}`;
+    const id = start(script(text), { killGraceMs: 500 });
+    await eventually(async () => (await readNow(id)) === "hi\n", { what: "it to run" });
+    executor.stop(id);
+    expect((await endOfRun(executor, id)).end).toEqual({ kind: "stopped", signal: "SIGKILL" });
+    expect(commandsIn(`${bed.directory}/runs/`)).toEqual([]);
+    await allGo();
+  });
+
+  test("a Slurm that has forgotten its jobs: none runs twice, each is told as it ended", async () => {
+    const id = start(script("echo hi; sleep 8; exit 5"));
+    const deaf = start(script("trap '' TERM; echo hi; while :; do sleep 1; done"));
+    for (const each of [id, deaf]) {
+      await eventually(async () => (await readNow(each)) === "hi\n", { what: "it to run" });
+    }
+    await slurm.stopController();
+    await slurm.startController("-c");
+    executor.stop(deaf);
+    // Slurm itself ends what it finds on its nodes and knows nothing of.
+    const { end } = await endOfRun(executor, id);
+    expect(["vanished", "exited", "signalled"]).toContain(end.kind);
+    expect(commandsIn(`${bed.directory}/runs/${id.jobId}.0.1/`)).toEqual([]);
+    expect((await endOfRun(executor, deaf)).end.kind).toBe("stopped");
+    expect(commandsIn(`${bed.directory}/runs/`)).toEqual([]);
+    await allGo();
+  });
+
   /** Processes of scripts below the directory: a stopped run leaves none. */
   const commandsIn = (directory: string): string[] =>
+    // What is left of a wrapper whose command has ended goes within a second.
+    processesIn(directory).filter((line) => !line.trimEnd().endsWith("/wrapper"));
+  const allGo = (): Promise<unknown> =>
+    eventually(() => processesIn(bed.directory).length === 0, { what: "the last wrapper to go" });
+
+  const processesIn = (directory: string): string[] =>
     readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .flatMap((pid) => {
         try {
           const line = readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
-          return line.includes(`${directory}/runs/`) ? [line] : [];
+          return line.includes(directory) ? [line] : [];
         } catch {
           return []; // it ended while we looked
         }

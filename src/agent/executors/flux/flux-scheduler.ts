@@ -10,6 +10,9 @@ import type {
   LowerScheduler,
   LowerState,
 } from "../../lower/scheduler.ts";
+import type { SubmitAnswer } from "../../lower/submit-each.ts";
+import { isUnavailable, submitEach } from "../../lower/submit-each.ts";
+import { bulkArguments, gatherBulks } from "./bulk-submit.ts";
 import type { FluxAnswer, FluxCommand } from "./flux-command.ts";
 import { asciiId, OWN_ID } from "./job-id.ts";
 import { JOB_FORMAT, parseJobLine } from "./job-line.ts";
@@ -24,20 +27,80 @@ export function createFluxScheduler(flux: FluxCommand, site: FluxSite = {}): Low
     inside: { id: OWN_ID, index: "$FLUX_JOB_CC" },
     writesIntoOutput: needsInstance,
     launcher: (shape) => ["flux", "run", ...shapeArguments(shape, "task")],
-    submit: (job) => submit(flux, job, site),
+    submitAll: (jobs) => submitAll(flux, jobs, site),
     find: (queries) => find(flux, queries),
     poll: (ids) => poll(flux, ids),
     cancel: (ids, how) => cancel(flux, ids, how),
   };
 }
 
+/** One command of Flux takes a sixth of a second, most of it to begin: it takes many jobs if it can. */
+async function submitAll(
+  flux: FluxCommand,
+  jobs: readonly LowerJob[],
+  site: FluxSite,
+): Promise<readonly SubmitAnswer[]> {
+  const answers = new Map<LowerJob, SubmitAnswer>();
+  const bulks = gatherBulks(jobs, site);
+  let away: SubmitAnswer | undefined;
+  for (const bulk of bulks.filter(({ length }) => length > 1)) {
+    const some = away === undefined ? await submitBulk(flux, bulk, site) : [];
+    for (const [at, job] of bulk.entries()) {
+      const answer = away ?? some[at];
+      if (answer !== undefined) answers.set(job, answer);
+    }
+    away ??= some.find(isUnavailable);
+  }
+  // What was alone, and what Flux did not take with others: why, it says of each.
+  const alone = jobs.filter((job) => !answers.has(job));
+  const each = away === undefined ? await submitEach(alone, (job) => submit(flux, job, site)) : [];
+  for (const [at, job] of alone.entries()) {
+    const answer = away ?? each[at];
+    if (answer !== undefined) answers.set(job, answer);
+  }
+  return jobs.flatMap((job) => answers.get(job) ?? []);
+}
+
+/** undefined: Flux has refused the bulk and has not taken this one. */
+async function submitBulk(
+  flux: FluxCommand,
+  jobs: readonly LowerJob[],
+  site: FluxSite,
+): Promise<readonly (SubmitAnswer | undefined)[]> {
+  try {
+    const scripted = jobs.map((job) => ({ job: withNet(job), path: writeScript(job) }));
+    const answer = await flux(bulkArguments(scripted, site));
+    if (answer.exitCode !== 0 && isUnreachable(answer)) throw unavailable(answer, "submitting");
+    const ids = linesOf(answer.stdout).map(asciiId);
+    const idOf = new Map<string | undefined, string>();
+    if (ids.length > 0) {
+      for (const { id, name } of await namesOf(flux, ids)) idOf.set(markedBy(name)?.marker, id);
+    }
+    if (answer.exitCode === 0 && idOf.size !== jobs.length) {
+      throw new AppError("unavailable", `flux took ${idOf.size} of ${jobs.length} jobs`);
+    }
+    return jobs.map(({ marker }) => {
+      const id = idOf.get(marker);
+      return id === undefined ? undefined : { kind: "taken", ids: [id] };
+    });
+  } catch (error) {
+    const failed = { kind: "failed", error: AppError.from(error, "submit jobs") } as const;
+    return jobs.map(() => failed);
+  }
+}
+
+function writeScript(job: LowerJob): string {
+  const path = join(job.directory, `flux-${encodeURIComponent(job.marker)}`);
+  writeFileSync(path, job.script);
+  chmodSync(path, 0o700);
+  return path;
+}
+
 async function submit(flux: FluxCommand, job: LowerJob, site: FluxSite): Promise<LowerIds> {
   if (job.indexes !== undefined && needsInstance(job)) {
     throw new AppError("exhausted", "flux batch takes no arrays");
   }
-  const path = join(job.directory, `flux-${encodeURIComponent(job.marker)}`);
-  writeFileSync(path, job.script);
-  chmodSync(path, 0o700);
+  const path = writeScript(job);
   let answer = await flux(submitArguments(withNet(job), path, site));
   // A queue may not allow more time than was asked for.
   if (
@@ -140,13 +203,37 @@ async function cancel(
 ): Promise<void> {
   for (let at = 0; at < ids.length; at += limits.fluxIdsPerCommandMax) {
     const some = ids.slice(at, at + limits.fluxIdsPerCommandMax);
-    const answers = [await flux(["cancel", ...some])];
-    // Cancelled jobs are killed too, some seconds later.
-    if (how === "kill") answers.push(await flux(["job", "kill", "--signal=SIGKILL", ...some]));
-    const failure = answers.find((answer) => answer.exitCode !== 0 && isUnreachable(answer));
-    if (failure !== undefined) throw unavailable(failure, "cancelling jobs");
+    const commands = how === "ask" ? await waysToAsk(flux, some) : waysToKill(some);
+    for (const words of commands) {
+      const answer = await flux(words);
+      if (answer.exitCode !== 0 && isUnreachable(answer))
+        throw unavailable(answer, words.join(" "));
+    }
   }
 }
+
+/** Flux kills running jobs that it cancels a few seconds later, whatever the job's grace period is. */
+async function waysToAsk(
+  flux: FluxCommand,
+  ids: readonly string[],
+): Promise<readonly (readonly string[])[]> {
+  const answer = await flux(["jobs", "--color=never", "-n", "-o", "{id.f58}|{state}", ...ids]);
+  if (answer.exitCode !== 0 && isUnreachable(answer)) throw unavailable(answer, "listing jobs");
+  const running = linesOf(answer.stdout).flatMap((line) => {
+    const [id = "", state] = line.split("|");
+    return state === "RUN" ? [asciiId(id)] : [];
+  });
+  const others = ids.filter((id) => !running.includes(id));
+  return [
+    ...(running.length === 0 ? [] : [["job", "kill", "--signal=SIGTERM", ...running]]),
+    ...(others.length === 0 ? [] : [["cancel", ...others]]),
+  ];
+}
+
+const waysToKill = (ids: readonly string[]): readonly (readonly string[])[] => [
+  ["cancel", ...ids],
+  ["job", "kill", "--signal=SIGKILL", ...ids],
+];
 
 const linesOf = (text: string): readonly string[] =>
   text.split("\n").filter((line) => line.trim() !== "");

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { FluxAnswer } from "./flux-command.ts";
 import { createFluxSource, observationOf } from "./flux-source.ts";
 import { nodesOf, parseHostlist, parseIdset } from "./resources.ts";
 
@@ -95,4 +96,36 @@ test("a source asks Flux, and tells when it does not answer", async () => {
   for (const asked of [broken.describe(), broken.observe()]) {
     await expect(asked).rejects.toMatchObject({ code: "unavailable" });
   }
+});
+
+describe("memory, of which Flux knows nothing", () => {
+  const GIB = 1024 ** 3;
+  const sourceThat = (exec: () => FluxAnswer) =>
+    createFluxSource(async ([command]) => {
+      return command === "exec" ? exec() : { exitCode: 0, stdout: R, stderr: "" };
+    }, "blue");
+  const memoryOf = async (source: ReturnType<typeof sourceThat>): Promise<unknown[]> => {
+    const { nodes } = (await source.describe()).graph.graph;
+    return [0, 1, 2].map((at) => nodes[`/blue/blue${at}/memory`]?.metadata?.["size"]);
+  };
+  const line = (rank: number, gib: number): string => `${rank}: MemTotal: ${gib * 1024 ** 2} kB\n`;
+
+  test("comes from the machines themselves, each asked until it has answered", async () => {
+    let asked = 0;
+    const source = sourceThat(() => {
+      asked += 1;
+      return asked === 1
+        ? { exitCode: 1, stdout: line(2, 4) + line(0, 2), stderr: "1: No route to host\n" }
+        : { exitCode: 0, stdout: line(0, 2) + line(1, 3) + line(2, 4), stderr: "" };
+    });
+    expect(await memoryOf(source)).toEqual([2 * GIB, undefined, 4 * GIB]);
+    expect(await memoryOf(source)).toEqual([2 * GIB, 3 * GIB, 4 * GIB]);
+    expect(await memoryOf(source)).toEqual([2 * GIB, 3 * GIB, 4 * GIB]);
+    expect(asked).toBe(2);
+  });
+
+  test("is left out where the agent may not ask", async () => {
+    const source = sourceThat(() => ({ exitCode: 1, stdout: "", stderr: "not permitted\n" }));
+    expect(await memoryOf(source)).toEqual([undefined, undefined, undefined]);
+  });
 });

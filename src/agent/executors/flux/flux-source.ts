@@ -4,6 +4,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { ClusterObservation, ClusterSource } from "../../../ports/cluster-source.ts";
 import type { FluxCommand } from "./flux-command.ts";
+import { createNodeMemory } from "./node-memory.ts";
 import { nodesOf, parseIdset } from "./resources.ts";
 
 const CPU_UNITS = 1_000; // of one core
@@ -18,9 +19,10 @@ export function createFluxSource(flux: FluxCommand, cluster: string): ClusterSou
       `flux ${args[0]}: ${stderr.trim() || `exit code ${exitCode}`}`,
     );
   };
+  const withMemory = createNodeMemory(flux);
   return {
     async describe() {
-      const nodes = nodesOf(await ask("resource", "R"));
+      const nodes = await withMemory(nodesOf(await ask("resource", "R")));
       return { graph: toJgf(clusterGraph(cluster, nodes)), subsystems: [] };
     },
     async observe() {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { parseJobLine } from "./job-line.ts";
 
-const TIMES = "1700000000.5|1700000009.25|1700000010.0";
-const NEVER = "0.0|1700000009.25|1700000010.0";
+const TIMES = "1700000000.5|1700000009.25|1700000010.0|";
+const NEVER = "0.0|1700000009.25|1700000010.0|";
 const stateOf = (rest: string) => parseJobLine(`fAB1|${rest}`)?.state;
 
 describe("what a line says of a job", () => {
   const table: readonly (readonly [string, unknown])[] = [
-    ["DEPEND|||0.0|0.0|0.0||", { kind: "queued", reason: "it waits for other jobs" }],
-    ["PRIORITY|||0.0|0.0|0.0||", { kind: "queued" }],
-    ["SCHED|||0.0|0.0|0.0||", { kind: "queued" }],
-    ["SOMETHING|||||||", { kind: "queued" }],
-    ["RUN|||1700000000.5|0.0|0.0||", { kind: "running", startedAtMs: 1_700_000_000_500 }],
+    ["DEPEND|||0.0|0.0|0.0|||", { kind: "queued", reason: "it waits for other jobs" }],
+    ["PRIORITY|||0.0|0.0|0.0|||", { kind: "queued", reason: "state PRIORITY" }],
+    ["SCHED|||0.0|0.0|0.0|no cores||", { kind: "queued", reason: "no cores" }],
+    ["SOMETHING||||||||", { kind: "queued", reason: "state SOMETHING" }],
+    ["RUN|||1700000000.5|0.0|0.0|||", { kind: "running", startedAtMs: 1_700_000_000_500 }],
     [`CLEANUP||0|${TIMES}||`, { kind: "running", startedAtMs: 1_700_000_000_500 }],
   ];
   for (const [rest, want] of table) test(rest, () => expect(stateOf(rest)).toEqual(want));
@@ -49,8 +49,8 @@ describe("how a job ended", () => {
 });
 
 test("ids are the same with either letter; other lines are none", () => {
-  expect(parseJobLine("ƒAB1|SCHED|||||||")?.id).toBe("fAB1");
-  for (const line of ["", "the rest of a note", "a|b", "JOBID|ST|||||||", "x y|SCHED|||||||"]) {
+  expect(parseJobLine("ƒAB1|SCHED||||||||")?.id).toBe("fAB1");
+  for (const line of ["", "the rest of a note", "a|b", "JOBID|ST||||||||", "x y|SCHED||||||||"]) {
     expect(parseJobLine(line)).toBeUndefined();
   }
 });

@@ -4,19 +4,21 @@ import { asciiId } from "./job-id.ts";
 
 /** One line a job; the note comes last, as it may hold anything. */
 export const JOB_FORMAT =
-  "{id.f58}|{state}|{result}|{waitstatus}|{t_run}|{t_cleanup}|{t_inactive}|{exception.type}|{exception.note}";
+  "{id.f58}|{state}|{result}|{waitstatus}|{t_run}|{t_cleanup}|{t_inactive}|{annotations.sched.reason_pending}|{exception.type}|{exception.note}";
 
 /** What a line of `flux jobs` says; undefined: not a line about a job, such as the rest of a note. */
 export function parseJobLine(
   line: string,
 ): { readonly id: string; readonly state: LowerState } | undefined {
-  const [id, state, result, status, run, cleanup, inactive, exception, ...note] = line.split("|");
+  const [id, state, result, status, run, cleanup, inactive, pending, exception, ...note] =
+    line.split("|");
   if (id === undefined || exception === undefined || !/^[fƒ]\w+$/.test(id)) return undefined;
   const startedAtMs = timeOf(run);
   const endedAtMs = timeOf(cleanup) ?? timeOf(inactive) ?? startedAtMs ?? 0;
   const told = {
     result,
     status,
+    pending: pending ?? "",
     exception,
     note: note.join("|"),
     hasBegun: startedAtMs !== undefined,
@@ -28,6 +30,8 @@ interface Told {
   readonly result: string | undefined;
   /** Of the job as wait(2) has it; empty: it never ended by itself. */
   readonly status: string | undefined;
+  /** Why it waits; schedulers of Flux may say so. */
+  readonly pending: string;
   readonly exception: string;
   readonly note: string;
   readonly hasBegun: boolean;
@@ -47,8 +51,8 @@ function stateOf(
       return startedAtMs === undefined ? { kind: "queued" } : { kind: "running", startedAtMs };
     case "DEPEND":
       return { kind: "queued", reason: "it waits for other jobs" };
-    default:
-      return { kind: "queued" }; // NEW, PRIORITY, SCHED, and what there may be once
+    default: // NEW, PRIORITY, SCHED, and what there may be once
+      return { kind: "queued", reason: told.pending === "" ? `state ${state}` : told.pending };
   }
 }
 

@@ -36,8 +36,8 @@ describe("the words of a submission", () => {
     expect(submitArguments(job(), "/s", {})).toEqual([
       "submit",
       name,
-      "--ntasks=1",
       ...files,
+      "--ntasks=1",
       "/s",
     ]);
   });
@@ -52,12 +52,12 @@ describe("the words of a submission", () => {
     expect(submitArguments(all, "/s", site)).toEqual([
       "submit",
       name,
+      ...files,
       "--nodes=1",
       "--ntasks=1",
       "--cores-per-task=4",
       "--gpus-per-task=2",
       "--exclusive",
-      ...files,
       "--time-limit=90.501s",
       "--dependency=afterok:f1",
       "--dependency=afterok:f2",
@@ -70,16 +70,18 @@ describe("the words of a submission", () => {
 
   test("several processes, or a script that starts its own, are an instance", () => {
     const many = { ...shape, nodes: 2, processes: 4, coresPerProcess: 3 };
-    expect(submitArguments(job({ shape: many }), "/s", {}).slice(0, 5)).toEqual([
+    expect(submitArguments(job({ shape: many }), "/s", {}).slice(0, 8)).toEqual([
       "batch",
       name,
+      ...files,
       "--nodes=2",
       "--nslots=4",
       "--cores-per-slot=3",
     ]);
-    expect(submitArguments(job({ launch: "once" }), "/s", {}).slice(0, 3)).toEqual([
+    expect(submitArguments(job({ launch: "once" }), "/s", {}).slice(0, 6)).toEqual([
       "batch",
       name,
+      ...files,
       "--nslots=1",
     ]);
   });

@@ -17,16 +17,23 @@ export const needsInstance = ({ launch, shape }: Pick<LowerJob, "launch" | "shap
 
 /** The words after `flux` that submit a job whose script is the file at `path`. */
 export function submitArguments(job: LowerJob, path: string, site: FluxSite): readonly string[] {
-  const { timeLimitMs, indexes, after } = job;
-  const isBatch = needsInstance(job);
   const fill = (text: string): string => text.replaceAll(INDEX, "{cc}");
   return [
-    isBatch ? "batch" : "submit",
+    needsInstance(job) ? "batch" : "submit",
     `--job-name=${jobNameOf(job)}`,
-    ...shapeArguments(job.shape, isBatch ? "slot" : "task"),
     `--cwd=${job.directory}`,
     `--output=${fill(job.stdout)}`,
     `--error=${fill(job.stderr)}`,
+    ...sharedArguments(job, site),
+    path,
+  ];
+}
+
+/** Those of them that have nothing to do with names and paths. */
+export function sharedArguments(job: LowerJob, site: FluxSite): readonly string[] {
+  const { timeLimitMs, indexes, after } = job;
+  return [
+    ...shapeArguments(job.shape, needsInstance(job) ? "slot" : "task"),
     ...(timeLimitMs === undefined ? [] : [`--time-limit=${Math.ceil(timeLimitMs) / 1_000}s`]),
     ...(indexes === undefined ? [] : [`--cc=${idsetOf(indexes)}`]),
     ...after.map((id) => `--dependency=afterok:${id}`),
@@ -35,7 +42,6 @@ export function submitArguments(job: LowerJob, path: string, site: FluxSite): re
       ? []
       : [`--setattr=system.bank=${JSON.stringify(site.account)}`]),
     ...(site.extraArgs ?? []),
-    path,
   ];
 }
 

@@ -1,11 +1,16 @@
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { eventually } from "../../../../tests/support/eventually.ts";
-import { ownGroupOf, RunCgroups } from "./cgroups.ts";
+import { ownGroupOf, RunCgroups, RunGroup } from "./cgroups.ts";
+import {
+  decideEnforcement,
+  describeEnforcement,
+  groupWritesOf,
+  processLimitsOf,
+} from "./enforcement.ts";
+import { FakeCgroupFiles } from "./testing/fake-cgroup-files.ts";
 
 const HYBRID = [
   "25 1 0:22 / /sys/fs/cgroup rw - tmpfs tmpfs rw",
@@ -34,7 +39,7 @@ describe("the agent's own group", () => {
   });
 });
 
-describe("groups of runs in a tree of files", () => {
+describe("groups in a tree of files", () => {
   let root: string;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), "busbar-cgroups-"));
@@ -43,56 +48,158 @@ describe("groups of runs in a tree of files", () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  test("without version 2, without delegation and with an old kernel it says why there are none", () => {
-    expect(RunCgroups.open(undefined, "t")).toMatch(/no control groups version 2/);
-    expect(RunCgroups.open(join(root, "file", "below"), "t")).toMatch(/no cgroup.kill/);
-    writeFileSync(join(root, "plain"), "");
-    expect(RunCgroups.open(join(root, "plain"), "t")).toMatch(
-      /not delegated to this user \(ENOTDIR\)/,
-    );
-  });
-
-  test("what is written where, and what is read from where", () => {
-    const directory = join(root, "busbar-t");
-    mkdirSync(join(directory, "probe"), { recursive: true });
-    writeFileSync(join(directory, "probe", "cgroup.kill"), "");
-    const groups = RunCgroups.open(root, "t");
+  const open = (files: FakeCgroupFiles, over: object = {}): RunCgroups => {
+    const groups = RunCgroups.open({ own: root, tag: "t", files, ...over });
     if (typeof groups === "string") throw new Error(groups);
-    const path = groups.create("17.3.1");
-    expect(path).toBe(join(directory, "17.3.1"));
-    writeFileSync(join(path, "cgroup.kill"), "");
-    writeFileSync(join(path, "cgroup.events"), "populated 1\nfrozen 0\n");
+    return groups;
+  };
+
+  test("controllers are enabled for the group of the agent and the one of its runs", () => {
+    const files = new FakeCgroupFiles(root);
+    const groups = open(files);
+    expect(files.writes).toEqual([
+      "cgroup.subtree_control=+memory",
+      "busbar-t/cgroup.subtree_control=+memory",
+      "cgroup.subtree_control=+cpu",
+      "busbar-t/cgroup.subtree_control=+cpu",
+    ]);
+    expect([groups.whyNot("memory"), groups.whyNot("cpu")]).toEqual([undefined, undefined]);
+    expect(groups.keys()).toEqual([]);
+  });
+
+  test("an agent that the kernel finds in the way moves aside with the process that started it", () => {
+    class Busy extends FakeCgroupFiles {
+      override write(path: string, text: string): void {
+        const isOwn = path === join(root, "cgroup.subtree_control");
+        if (isOwn && !this.has(join(root, "busbar-agent"))) {
+          throw Object.assign(new Error("busy"), { code: "EBUSY" });
+        }
+        super.write(path, text);
+      }
+    }
+    const files = new Busy(root);
+    writeFileSync(join(root, "cgroup.procs"), `${process.ppid}\n${process.pid}\n`);
+    expect(open(files).whyNot("memory")).toBeUndefined();
+    expect(files.writes.slice(0, 3)).toEqual([
+      `busbar-agent/cgroup.procs=${process.ppid}`,
+      `busbar-agent/cgroup.procs=${process.pid}`,
+      "cgroup.subtree_control=+memory",
+    ]);
+    const own = join(root, "busbar-agent"); // as a restarted agent finds itself
+    expect(open(files, { own }).directory).toBe(join(root, "busbar-t"));
+  });
+
+  test("other processes in the group are left alone, and the reason names them", () => {
+    const files = new FakeCgroupFiles(root);
+    writeFileSync(join(root, "cgroup.procs"), "1\n");
+    expect(open(files).whyNot("memory")).toBe(`${root} is shared with other processes (1)`);
+    expect(files.writes).toEqual([]);
+  });
+
+  test("without version 2, delegation, controllers or a new kernel it says why", () => {
+    const files = new FakeCgroupFiles(root, "pids");
+    const text = (over: object) => RunCgroups.open({ own: root, tag: "t", files, ...over });
+    expect(text({ own: undefined })).toBe("this machine has no control groups version 2");
+    expect(text({ own: "/proc" })).toMatch(/root control group.*--cgroup/);
+    expect(text({ named: "/proc/self" })).toMatch(/^\/proc\/self is not delegated .*\(E/);
+    mkdirSync(join(root, "busbar-old/probe"), { recursive: true });
+    writeFileSync(join(root, "busbar-old/probe/cgroup.events"), "");
+    expect(text({ tag: "old" })).toMatch(/older than 5.14/);
+    expect(open(files).whyNot("cpu")).toBe(`${root} has no cpu controller of version 2`);
+  });
+
+  test("a trial leaves nothing behind and writes nothing", () => {
+    const files = new FakeCgroupFiles(root);
+    const groups = open(files, { isTrial: true });
+    expect(groups.whyNot("memory")).toBeUndefined();
+    expect(files.writes).toEqual([]);
+    expect(files.list(root)).toEqual([]);
+  });
+
+  test("limits, kills, ends by the kernel and removal of one group", () => {
+    const files = new FakeCgroupFiles(root);
+    const groups = open(files);
+    const path = groups.pathOf("17.3.1");
+    files.writes.length = 0;
+    groups.create(path, [
+      ["memory.max", "33554432"],
+      ["memory.swap.max", "0"],
+    ]);
+    const group = new RunGroup(path, files);
     writeFileSync(join(path, "cgroup.procs"), "12\n13\n");
-    expect(groups.isPopulated("17.3.1")).toBe(true);
-    expect(groups.pidsOf("17.3.1")).toEqual([12, 13]);
-    groups.kill("17.3.1");
-    expect(readFileSync(join(path, "cgroup.kill"), "latin1")).toBe("1");
-    expect(groups.remove("17.3.1")).toBe(false); // files are in it, as processes would be
-    expect(groups.keys()).toContain("17.3.1");
-    expect(groups.remove("18.0.1")).toBe(true);
-    expect(groups.isPopulated("18.0.1")).toBe(false);
+    writeFileSync(join(path, "cgroup.events"), "populated 1\nfrozen 0\n");
+    writeFileSync(join(path, "memory.events"), "oom 3\noom_kill 2\noom_group_kill 1\n");
+    expect([group.isPopulated, group.pids, group.outOfMemoryKills]).toEqual([true, [12, 13], 2]);
+    expect(group.remove()).toBe(false);
+    expect(groups.keys()).toEqual(["17.3.1"]);
+    group.kill();
+    expect(group.remove()).toBe(true);
+    expect(group.remove()).toBe(true); // gone is gone
+    expect(files.writes).toEqual([
+      "busbar-t/17.3.1/memory.max=33554432",
+      "busbar-t/17.3.1/memory.swap.max=0",
+      "busbar-t/17.3.1/cgroup.kill=1",
+    ]);
+  });
+
+  describe("what is enforced", () => {
+    const MIB = 1_024 ** 2;
+    const all = (): RunCgroups => open(new FakeCgroupFiles(root));
+    const needs = { cpu: 100, memory: 32 * MIB };
+    const memory = [
+      ["memory.max", String(32 * MIB)],
+      ["memory.oom.group", "1"],
+      ["memory.swap.max", "0"],
+    ];
+
+    test.each([
+      ["what can be", "available", needs, [...memory, ["cpu.weight", "10"]]],
+      ["memory by name", ["memory"], needs, [...memory, ["cpu.weight", "10"]]],
+      ["a quota", ["cpu"], needs, [["cpu.max", "10000 100000"]]],
+      ["both", ["memory", "cpu"], needs, [...memory, ["cpu.max", "10000 100000"]]],
+      ["nothing was asked for", "available", {}, []],
+      ["the least quota", ["cpu"], { cpu: 1 }, [["cpu.max", "1000 100000"]]],
+      ["the least weight", "available", { cpu: 1 }, [["cpu.weight", "1"]]],
+      ["the most weight", "available", { cpu: 256_000 }, [["cpu.weight", "10000"]]],
+    ] as const)("%s", (_, wanted, asked, writes) => {
+      expect(groupWritesOf(decideEnforcement(wanted, all()), asked)).toEqual(writes);
+    });
+
+    test("an agent that is to enforce what it cannot is refused with the reason and a cure", () => {
+      expect(() => decideEnforcement(["memory"], "it has none")).toThrow(
+        /^--enforce: memory cannot be enforced here: it has none; .*Delegate=yes/,
+      );
+      const some = open(new FakeCgroupFiles(root, "cpu"));
+      expect(() => decideEnforcement(["cpu", "memory"], some)).toThrow(
+        /memory.*no memory controller/,
+      );
+      expect(decideEnforcement(["cpu"], some).cpu).toEqual({ kind: "quota" });
+    });
+
+    test("memory of each process needs no control groups", () => {
+      const enforcement = decideEnforcement(["process-memory"], "it has none");
+      expect(processLimitsOf(enforcement, needs)).toEqual([
+        { resource: 2, soft: 32 * MIB, hard: 32 * MIB },
+      ]);
+      expect(processLimitsOf(enforcement, { cpu: 1 })).toBeUndefined();
+      expect(processLimitsOf(decideEnforcement("available", "no"), needs)).toBeUndefined();
+      expect(describeEnforcement(enforcement)).toContainEqual({
+        name: "process-memory",
+        enforced: true,
+        by: "RLIMIT_DATA",
+      });
+    });
+
+    test("facts say what is enforced by what, and why not", () => {
+      expect(describeEnforcement(decideEnforcement("available", all()))).toEqual([
+        { name: "memory", enforced: true, by: "memory.max" },
+        { name: "cpu", enforced: true, by: "cpu.weight" },
+        { name: "kill", enforced: true, by: "cgroup.kill" },
+      ]);
+      expect(describeEnforcement(decideEnforcement("available", "no"))).toEqual([
+        { name: "memory", enforced: false, why: "no" },
+        { name: "cpu", enforced: false, why: "no" },
+      ]);
+    });
   });
 });
-
-const here = ownGroupOf({
-  mounts: readFileSync("/proc/self/mountinfo", "latin1"),
-  own: readFileSync("/proc/self/cgroup", "latin1"),
-});
-const real = RunCgroups.open(here, `test-${process.pid}`);
-
-test.skipIf(typeof real === "string")(
-  `a kill ends what called setsid, too${typeof real === "string" ? ` (skipped: ${real})` : ""}`,
-  async () => {
-    if (typeof real === "string") return;
-    const path = real.create("1.0.1");
-    const enter = `echo 0 >${path}/cgroup.procs; setsid sleep 1000 & exec sleep 1000`;
-    const child = spawn("/bin/sh", ["-c", enter], { stdio: "ignore" });
-    await eventually(() => real.pidsOf("1.0.1").length === 2, { what: "both to be in it" });
-    real.kill("1.0.1");
-    await eventually(() => !real.isPopulated("1.0.1"), { what: "both to be gone" });
-    expect(child.exitCode).toBeNull();
-    expect(real.remove("1.0.1")).toBe(true);
-    real.close();
-    expect(existsSync(join(path, ".."))).toBe(false);
-  },
-);

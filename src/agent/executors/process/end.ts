@@ -36,6 +36,9 @@ export function endOf(
     case "signalled":
       return outcome;
     case "machine-fault":
+      if (outcome.at === "control group") {
+        return { kind: "node-fault", message: "a process could not enter its control group" };
+      }
       return { kind: "node-fault", message: describeMachineFault(outcome.errno) };
     case "not-executed":
       if (outcome.why === "no-directory" && names.ownDirectory !== undefined) {

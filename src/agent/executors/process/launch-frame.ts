@@ -7,10 +7,11 @@ const HEAD_BYTES = 8;
  * byte but NUL in an argument, a variable or a path, so what arrives is what was sent. The script
  * comes last and may hold anything, NUL bytes too. Throws when another part contains one.
  */
-export function encodeLaunch({ key, argv, env, cwd, script }: Launch): string {
-  const parts = [key, cwd ?? "", "", String(argv.length)];
+export function encodeLaunch({ key, argv, env, cwd, script, group }: Launch): string {
+  const parts = [key, cwd ?? "", group?.path ?? "", "", String(argv.length)];
+  const before = parts.length;
   for (const name in env) parts.push(`${name}=${env[name]}`);
-  parts[2] = String(parts.length - 4);
+  parts[3] = String(parts.length - before);
   for (const argument of argv) parts.push(argument);
   for (const part of parts) {
     if (part.includes("\0")) throw new Error("an argument or a variable contains a NUL byte");
@@ -24,12 +25,13 @@ export function encodeLaunch({ key, argv, env, cwd, script }: Launch): string {
  * second, limits of setrlimit(2) after the arguments. A script is the last argument of its launch.
  */
 export function encodeNativeLaunch(launch: Launch, slot: string, scriptPath: string): Buffer {
-  const { key, env, cwd, script, limits = [] } = launch;
+  const { key, env, cwd, script, group, limits = [] } = launch;
   const argv = script === undefined ? launch.argv : [...launch.argv.slice(0, -1), scriptPath];
-  const parts = [key, slot, cwd ?? "", "", String(argv.length), String(limits.length)];
+  const counts = ["", String(argv.length), String(limits.length)];
+  const parts = [key, slot, cwd ?? "", group?.path ?? "", ...counts];
   const before = parts.length;
   for (const name in env) parts.push(`${name}=${env[name]}`);
-  parts[3] = String(parts.length - before);
+  parts[4] = String(parts.length - before);
   parts.push(...argv);
   for (const { resource, soft, hard } of limits) parts.push(`${resource}:${soft}:${hard}`);
   for (const part of parts) {

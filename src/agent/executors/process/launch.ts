@@ -5,18 +5,38 @@ import { toDriverScript } from "../../../core/jobspec/to-driver-script.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 import { programOf } from "../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../runs/surroundings.ts";
-import type { RunTerms } from "./run.ts";
+import type { Enforcement } from "./enforcement.ts";
+import { processLimitsOf } from "./enforcement.ts";
+import type { GroupTerms, RunTerms } from "./run.ts";
+import type { GroupPlan } from "./run-groups.ts";
 import { runKey } from "../../runs/run-key.ts";
 import type { Launch } from "./starter.ts";
-import { RUN_VARIABLE } from "./survivors.ts";
+import { RUN_VARIABLE } from "../../runs/run-variable.ts";
+
+export interface LaunchPlace {
+  readonly directory: string;
+  /** See runTagOf. */
+  readonly tag: string;
+  readonly group: GroupPlan | undefined;
+  readonly enforcement: Enforcement;
+}
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
-export function launchOf(request: RunRequest, directory: string, tag: string): Launch {
+export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
+  const { directory, tag, group, enforcement } = at;
+  const limits = processLimitsOf(enforcement, request.needs);
   const { cwd } = request;
   if (cwd !== undefined) checkWorkingDirectory(cwd);
   const key = runKey(request.id);
   const env = { ...request.env, [RUN_VARIABLE]: `${tag}.${key}` };
-  const common = { key, directory, env, cwd };
+  const common = {
+    key,
+    directory,
+    env,
+    cwd,
+    ...(group && { group: { path: group.terms.path, writes: group.writes } }),
+    ...(limits && { limits }),
+  };
   const work = hereOf(request.work);
   if (work.kind === "script") {
     const path = join(directory, "script");
@@ -33,7 +53,11 @@ const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "
     ? { kind: "script", text: toDriverScript(parseJobspec(work.text)) }
     : work;
 
-export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
+export function termsOf(
+  request: RunRequest,
+  startedAtMs: number,
+  group: GroupTerms | undefined,
+): RunTerms {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
   const program = programOf(request);
   return {
@@ -44,6 +68,7 @@ export function termsOf(request: RunRequest, startedAtMs: number): RunTerms {
     outputLimitBytes,
     ...(request.cwd === undefined && { ownDirectory: true }),
     ...(isByOwnShell(request.work) && { ownShell: true }),
+    ...(group === undefined ? {} : { group }),
   };
 }
 

@@ -39,7 +39,7 @@ my $BLANK = "\n" x 1024;
 my $line = "\0" x 1000;
 my $made = 0;
 my (%base, %added); # variables: those of every command, and of the latest one
-my ($dir, $stopping, $state, $stat, @argv, $script); # of the latest run
+my ($dir, $stopping, $state, $stat, @argv, $script, $group, $procs); # of the latest run
 
 $SIG{$_} = sub { } for qw(HUP INT QUIT ALRM TERM USR1 USR2 PIPE);
 $SIG{CHLD} = "IGNORE";
@@ -197,6 +197,7 @@ sub run_command {
   my $pid = fork;
   if (defined $pid && $pid == 0) {
     $SIG{TERM} = "DEFAULT";
+    refuse("ungrouped " . ($! + 0)) if $group && !(open($procs, ">>:unix", "$group/cgroup.procs") && syswrite($procs, "0"));
     lead_session() or refuse("unstarted 1");
     syswrite $state, "session " . own_stat();
     refuse("unstarted 0") if -e $stopping;
@@ -213,14 +214,15 @@ sub run_command {
     sysseek $state, 0, 0;
     sysread $state, my $text, 1024;
     sysseek $state, $at, 0;
-    return ($pid, $1, "-") if $text =~ /^(unstarted \d+)$/m;
+    return ($pid, $1, "-") if $text =~ /^((?:unstarted|ungrouped) \d+)$/m;
   }
   return ($pid, "exit $code", $used);
 }
 
 sub work {
   my ($number, $self, $frame) = @_;
-  my ($spare, $key, $cwd, $env, $arguments, $rest) = split /\0/, $frame, 6;
+  my ($spare, $key, $cwd, $env, $arguments, $rest);
+  ($spare, $key, $cwd, $group, $env, $arguments, $rest) = split /\0/, $frame, 7;
   @argv = split /\0/, $rest, $env + $arguments + 1;
   $script = pop @argv;
   set_environment(splice @argv, 0, $env);

@@ -9,7 +9,7 @@ import type { LauncherLine } from "./launch-frame.ts";
 import { parseLauncherLine } from "./launch-frame.ts";
 import { Launcher } from "./launcher.ts";
 import type { Remover } from "../../runs/remover.ts";
-import { type Gone, type Launch, type ProcessStarter, STOPPED } from "./starter.ts";
+import { type Gone, type Launch, type ProcessStarter, NO_LIMITS_HERE, STOPPED } from "./starter.ts";
 import { describeMachineFault, describeOwnFault, errnoOf } from "../../runs/machine-fault.ts";
 import { parseOutcomeLine, parseUsage } from "./wrapper.ts";
 
@@ -66,7 +66,9 @@ export class PoolStarter implements ProcessStarter {
   }
 
   start(launch: Launch, onGone: Asked["onGone"], onStarted: Asked["onStarted"]): void {
-    this.#queue.set(launch.key, { launch, onGone, onStarted, attempt: 1 });
+    const asked = { launch, onGone, onStarted, attempt: 1 };
+    if (launch.limits !== undefined) return this.#tell(asked, NO_LIMITS_HERE);
+    this.#queue.set(launch.key, asked);
     this.#pump();
   }
 

@@ -4,12 +4,17 @@ import { join } from "node:path";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { readBootId } from "../../proc.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
 import type { AgentEnv } from "../../runs/task-env.ts";
 import { taskEnvOf } from "../../runs/task-env.ts";
 import { lockDirectory } from "../../runs/lock.ts";
+import type { CgroupFiles } from "./cgroup-files.ts";
+import type { Enforce, Enforcement } from "./enforcement.ts";
+import { describeEnforcement, NOTHING_ENFORCED } from "./enforcement.ts";
+import { enforcementHere } from "./enforcement-here.ts";
 import { findLauncher } from "./find-launcher.ts";
 import { LaunchLogs } from "./launch-logs.ts";
 import { PERLS } from "./launcher-script.ts";
@@ -49,6 +54,12 @@ export interface ProcessExecutorOptions {
   readonly keptBounds?: KeptBounds;
   /** The agent's own environment. */
   readonly env?: AgentEnv;
+  /** What is enforced of what tasks ask for; default: nothing, and runs have no control groups. */
+  readonly enforce?: Enforce | undefined;
+  /** The control group to use instead of the agent's own. */
+  readonly cgroup?: string | undefined;
+  /** Instead of the file system of control groups. */
+  readonly cgroupFiles?: CgroupFiles | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
 }
@@ -84,7 +95,9 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     const remover = createRemover(join(directory, "trash"), logger);
     const logs = new LaunchLogs(join(directory, "launchers"), remover);
     logs.recover();
+    const enforcement = openEnforcement(options, runTagOf(directory));
     const starter = options.starter ?? createStarter(options, remover, logs);
+    checkLauncher(enforcement, starter);
     const files = new RunFiles({ directory, starter, logs, remover });
     const runs = new Runs({
       directory,
@@ -97,6 +110,8 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       sessions: options.sessions ?? linuxSessions,
       tag: runTagOf(directory),
       endsSurvivors: options.endsSurvivors ?? true,
+      enforcement,
+      cgroupFiles: options.cgroupFiles,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
@@ -111,6 +126,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     const { clock } = options;
     return {
       name: "process",
+      enforced: describeEnforcement(enforcement),
       start: (request) => runs.start(request),
       stop: (id) => runs.stop(id),
       forget: (id) => runs.forget(id),
@@ -130,6 +146,25 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
     unlock();
     throw error;
   }
+}
+
+/** Throws `invalid_argument` when something was named that cannot be enforced. */
+function openEnforcement(options: ProcessExecutorOptions, tag: string): Enforcement {
+  const { enforce = [], cgroup, cgroupFiles } = options;
+  if (enforce.length === 0) return NOTHING_ENFORCED;
+  const enforcement = enforcementHere({ enforce, cgroup, tag, files: cgroupFiles });
+  const enforced = describeEnforcement(enforcement);
+  options.logger.info({ enforced }, "what is enforced of what tasks ask for");
+  return enforcement;
+}
+
+function checkLauncher({ isProcessMemoryLimited }: Enforcement, starter: ProcessStarter): void {
+  if (!isProcessMemoryLimited || starter instanceof NativeStarter) return;
+  throw new AppError(
+    "invalid_argument",
+    "--enforce: process-memory needs the native launcher, which this agent does not use: it is made " +
+      "by npm install where there is a C compiler; see --launcher",
+  );
 }
 
 function createStarter(

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
@@ -88,6 +89,12 @@ export class RunFiles {
   discard(directory: string, canBeRecycled: boolean): void {
     const { starter, remover } = this.#options;
     if (!canBeRecycled || !starter.recycle(directory)) remover.remove(directory);
+  }
+
+  /** The output of a run that was kept for long enough. */
+  discardKept(key: string, { bytes, isClean = false, isEmpty = false }: KeptOutput): void {
+    if (isEmpty) return;
+    this.discard(this.directoryOf(key), isClean && bytes <= limits.spareBytesMax);
   }
 
   /** Removes what a probe left: it is no run, and nobody will ask for it. */

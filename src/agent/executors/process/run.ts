@@ -13,6 +13,14 @@ export interface RunTerms {
   /** It works in a directory that this agent makes, by a shell that this agent chose. */
   readonly ownDirectory?: true;
   readonly ownShell?: true;
+  readonly group?: GroupTerms;
+}
+
+/** The control group of a run. */
+export interface GroupTerms {
+  readonly path: string;
+  /** Enforced; absent: memory is not. */
+  readonly memoryBytes?: number;
 }
 
 export type StopCause = "stopped" | "time-limit";
@@ -66,12 +74,14 @@ export interface Left {
 }
 
 /** For a run that is found alive after the journal was lost. */
-export const STRAY_TERMS: Omit<RunTerms, "startedAtMs"> = {
+export const strayTerms = (startedAtMs: number, group: GroupTerms | undefined): RunTerms => ({
   program: "unknown",
+  startedAtMs,
   timeLimitMs: undefined,
   killGraceMs: limits.killGraceMsDefault,
   outputLimitBytes: limits.outputBytesDefault,
-};
+  ...(group === undefined ? {} : { group }),
+});
 
 export const isActive = (run: Run | undefined): boolean =>
   run !== undefined && run.state.kind !== "ended";

@@ -2,6 +2,8 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import type { Remover } from "../../runs/remover.ts";
+import type { CgroupFiles } from "./cgroup-files.ts";
+import type { Enforcement } from "./enforcement.ts";
 import type { LaunchLogs } from "./launch-logs.ts";
 import type { Sessions } from "./sessions.ts";
 import type { ProcessStarter } from "./starter.ts";
@@ -20,6 +22,9 @@ export interface RunsOptions {
   /** See runTagOf. */
   readonly tag: string;
   readonly endsSurvivors: boolean;
+  readonly enforcement: Enforcement;
+  /** Instead of the file system of control groups. */
+  readonly cgroupFiles?: CgroupFiles | undefined;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
 }

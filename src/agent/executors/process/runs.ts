@@ -18,8 +18,9 @@ import { recall, summarise, unendedOf } from "./recover.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { hasRun } from "../../runs/command-outcome.ts";
 import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
-import { bytesOf, endReportOf, isActive, knownOf, queuedOf, reportOf, STRAY_TERMS } from "./run.ts";
+import { bytesOf, endReportOf, isActive, knownOf, queuedOf, reportOf, strayTerms } from "./run.ts";
 import { idOf, runKey } from "../../runs/run-key.ts";
+import { RunGroups } from "./run-groups.ts";
 import { RunFiles, wrappersOf } from "./run-files.ts";
 import type { Gone, Launch } from "./starter.ts";
 import type { StateFile } from "./state-file.ts";
@@ -38,6 +39,7 @@ export class Runs {
   readonly #kept: KeptOutputs;
   readonly #outputs: OutputReader;
   readonly #survivors: Survivors;
+  readonly #groups: RunGroups;
   readonly #watch: Watch;
   readonly #listeners: Listener[] = [];
   readonly #ledger: Ledger<JournalEntry>;
@@ -58,11 +60,13 @@ export class Runs {
       orphans: () => options.logs.orphans(),
       isActive: (key) => !options.endsSurvivors || isActive(this.#runs.get(key)),
     });
+    this.#groups = new RunGroups({ ...options, files: options.cgroupFiles });
     this.#watch = new Watch({
       clock: options.clock,
       active: this.#active,
       sessions: options.sessions,
       survivors: this.#survivors,
+      groups: this.#groups,
       isNative: (key) => options.logs.has(key),
       directoryOf: (key) => this.#files.directoryOf(key),
       readState: (key) => this.#files.read(key),
@@ -94,6 +98,7 @@ export class Runs {
     this.#recoverStrays();
     this.#ledger.open(createJournal(directory, this.#summary()));
     this.#watch.look();
+    this.#groups.recover(new Set(Array.from(this.#active, ({ id }) => runKey(id))));
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
@@ -102,14 +107,15 @@ export class Runs {
     if (this.#runs.has(key) || this.#closed) return;
     const directory = this.#files.directoryOf(key);
     if (this.#kept.remove(key)) this.#options.remover.remove(directory);
-    const terms = termsOf(request, this.#options.clock.nowMs());
+    const group = this.#groups.planOf(key, request.needs);
+    const terms = termsOf(request, this.#options.clock.nowMs(), group?.terms);
     const run = this.#add(key, terms, { kind: "told" }, undefined);
     this.#ledger.note({ kind: "started", key, terms });
     const isFull = this.#runs.size > limits.runsPerAgentMax;
     const fault = isFull ? "the agent has too many runs" : this.#disk.fault();
     if (fault !== undefined) return this.#end(run, { kind: "node-fault", message: fault });
     try {
-      const launch = launchOf(request, directory, this.#options.tag);
+      const launch = launchOf(request, { ...this.#options, directory, group });
       this.#ledger.after((failure) => this.#launch(run, launch, failure));
     } catch (error) {
       this.#end(run, { kind: "could-not-start", message: describeChain(error) });
@@ -171,6 +177,7 @@ export class Runs {
     this.#closed = true;
     this.#watch.stop();
     this.#survivors.close();
+    this.#groups.close();
     this.#outputs.close();
     return true;
   }
@@ -203,6 +210,8 @@ export class Runs {
       this.#lookUp(run, "it was stopped"); // before it was handed to the starter
       return;
     }
+    const message = this.#groups.create(launch);
+    if (message !== undefined) return this.#end(run, { kind: "node-fault", message });
     this.#options.starter.start(
       launch,
       (gone) => this.#onGone(run, gone),
@@ -278,7 +287,8 @@ export class Runs {
   #resume(run: Run, isSameBoot: boolean): void {
     invariant(run.state.kind === "running", "a resumed run has not ended");
     if (this.#files.takeUnbegun(runKey(run.id))) {
-      if (run.state.stop === undefined) this.#drop(run); // it never ran: start may be asked again
+      this.#active.delete(run);
+      if (run.state.stop === undefined) this.#runs.delete(runKey(run.id)); // start may be asked again
       else this.#end(run, { kind: run.state.stop.cause, signal: undefined });
     } else {
       this.#findAgain(run, isSameBoot);
@@ -303,7 +313,7 @@ export class Runs {
   /** Runs without an entry, after a journal was lost: those alive must not be forgotten. */
   #recoverStrays(): void {
     for (const key of this.#files.findStrays((key) => this.#runs.has(key) || this.#kept.has(key))) {
-      const terms = { ...STRAY_TERMS, startedAtMs: this.#options.clock.nowMs() };
+      const terms = strayTerms(this.#options.clock.nowMs(), this.#groups.find(key));
       this.#findAgain(this.#add(key, terms, this.#unknown(), undefined));
     }
   }
@@ -358,21 +368,17 @@ export class Runs {
   #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs(), measured?: Usage): void {
     if (run.state.kind === "ended") return;
     const key = runKey(run.id);
-    const { outputLimitBytes } = run.terms;
+    const { outputLimitBytes, group } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
-    const report = endReportOf(run, end, endedAtMs, measured);
+    const report = endReportOf(run, this.#groups.judge(end, group), endedAtMs, measured);
     this.#ledger.note({ kind: "ended", key, report });
     run.state = { kind: "ended", report };
     this.#active.delete(run);
     this.#outputs.ended(key);
-    if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));
+    if (group !== undefined) this.#groups.ended(group.path);
+    else if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));
     this.#ledger.after(() => this.#tell(run));
-  }
-
-  #drop(run: Run): void {
-    this.#runs.delete(runKey(run.id));
-    this.#active.delete(run);
   }
 
   #tell(run: Run): void {
@@ -381,10 +387,8 @@ export class Runs {
 
   #removeSurplus(nowMs: number): number | undefined {
     for (const [key, kept] of this.#kept.takeSurplus(nowMs)) {
-      const { bytes, isClean = false, isEmpty = false } = kept;
       this.#ledger.note({ kind: "removed", key });
-      if (isEmpty) continue;
-      this.#files.discard(this.#files.directoryOf(key), isClean && bytes <= limits.spareBytesMax);
+      this.#files.discardKept(key, kept);
     }
     return this.#kept.nextSurplusAtMs();
   }

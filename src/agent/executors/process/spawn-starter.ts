@@ -20,7 +20,7 @@ import {
   errnoOf,
   isMachineFault,
 } from "../../runs/machine-fault.ts";
-import { type Gone, type Launch, type ProcessStarter, STOPPED } from "./starter.ts";
+import { type Gone, type Launch, type ProcessStarter, NO_LIMITS_HERE, STOPPED } from "./starter.ts";
 import { isKeptByShell, SHELLS } from "../../runs/shells.ts";
 import { WRAPPER } from "./wrapper.ts";
 
@@ -50,6 +50,12 @@ export class SpawnStarter implements ProcessStarter {
   }
 
   start(launch: Launch, onGone: Asked["onGone"], onStarted: Asked["onStarted"]): void {
+    if (launch.limits !== undefined) {
+      queueMicrotask(() => {
+        if (!this.#isClosed) onGone(NO_LIMITS_HERE);
+      });
+      return;
+    }
     this.#queue.set(launch.key, { launch, onGone, onStarted });
     this.#pump();
   }
@@ -107,12 +113,16 @@ export class SpawnStarter implements ProcessStarter {
       return;
     }
     try {
-      const child = spawn(this.#shell, ["-c", WRAPPER, launch.directory, ...argvOf(launch)], {
-        cwd,
-        env: envOf(launch, this.#baseEnv),
-        stdio: ["ignore", "ignore", "ignore", "pipe"], // see WRAPPER: it says when it begins
-        detached: true,
-      });
+      const child = spawn(
+        this.#shell,
+        ["-c", WRAPPER, launch.directory, launch.group?.path ?? "", ...argvOf(launch)],
+        {
+          cwd,
+          env: envOf(launch, this.#baseEnv),
+          stdio: ["ignore", "ignore", "ignore", "pipe"], // see WRAPPER: it says when it begins
+          detached: true,
+        },
+      );
       child.unref(); // a run does not keep an agent alive that wants to end
       const word = child.stdio[3] as Socket;
       word.unref();

@@ -1,6 +1,8 @@
 import type { Usage } from "../../../core/model/usage.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 
+import type { GroupWrite } from "./enforcement.ts";
+
 /** One command to start, complete. Nothing in it is ever part of a command string. */
 export interface Launch {
   /** Names the run; also the last part of `directory`. */
@@ -14,12 +16,16 @@ export interface Launch {
   readonly cwd: string | undefined;
   /** Written to `script` in `directory` before the command begins. */
   readonly script: string | undefined;
-  /** Set by native launchers only; `resource` is the number of setrlimit(2). */
-  readonly limits?: readonly {
-    readonly resource: number;
-    readonly soft: number;
-    readonly hard: number;
-  }[];
+  /** The control group that the command begins in, which exists by then; absent: the agent's own. */
+  readonly group?: { readonly path: string; readonly writes: readonly GroupWrite[] };
+  /** `resource` is the number of setrlimit(2). Only native launchers can: others start nothing then. */
+  readonly limits?:
+    | readonly {
+        readonly resource: number;
+        readonly soft: number;
+        readonly hard: number;
+      }[]
+    | undefined;
 }
 
 /** What became of a launch. */
@@ -68,6 +74,12 @@ export interface ProcessStarter {
   renew?(): void;
   close(): void;
 }
+
+/** What launchers that cannot set limits make of a launch with some. */
+export const NO_LIMITS_HERE: Gone = {
+  kind: "node-fault",
+  message: "only the native launcher can limit processes (--enforce process-memory)",
+};
 
 /** A launch that was cancelled before any wrapper had it. */
 export const STOPPED: Gone = {

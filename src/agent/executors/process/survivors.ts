@@ -3,9 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
-
-/** In the environment of every process of a run: whose it is. No two agents of a machine share it. */
-export const RUN_VARIABLE = "BUSBAR_RUN";
+import { RUN_VARIABLE } from "../../runs/run-variable.ts";
 
 /** What the variable of each run of this directory begins with; a restarted agent has the same. */
 export function runTagOf(directory: string): string {

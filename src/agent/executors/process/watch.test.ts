@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { limits } from "../../../limits.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
 import type { Run } from "./run.ts";
-import { STRAY_TERMS } from "./run.ts";
+import { strayTerms } from "./run.ts";
 import type { Sessions } from "./sessions.ts";
 import { Watch } from "./watch.ts";
 
@@ -13,7 +13,7 @@ const STOPS = 1_000;
 /** A run whose stop was asked for and whose session has the number of its index. */
 const aStoppedRun = (index: number, nowMs: number): Run => ({
   id: { jobId: 1, index, attempt: 1 },
-  terms: { ...STRAY_TERMS, startedAtMs: nowMs },
+  terms: strayTerms(nowMs, undefined),
   hasBegun: true,
   state: {
     kind: "running",
@@ -52,6 +52,7 @@ function aWatch() {
     clock: slow,
     active,
     sessions,
+    groups: { pidsOf: () => [], kill: () => undefined },
     survivors: { of: () => new Map() },
     isNative: () => true,
     directoryOf: () => "/nonexistent",

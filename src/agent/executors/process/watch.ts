@@ -6,6 +6,7 @@ import { isAlive } from "../../proc.ts";
 import { cutOutput } from "../../runs/output.ts";
 import type { Run } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
+import type { RunGroups } from "./run-groups.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Survivors } from "./survivors.ts";
 import { send } from "./survivors.ts";
@@ -18,6 +19,7 @@ export interface WatchOptions {
   readonly active: ReadonlySet<Run>;
   readonly sessions: Sessions;
   readonly survivors: Pick<Survivors, "of">;
+  readonly groups: Pick<RunGroups, "pidsOf" | "kill">;
   isNative(key: string): boolean;
   directoryOf(key: string): string;
   readState(key: string): StateFile | undefined;
@@ -163,16 +165,25 @@ export class Watch {
     }
   }
 
-  #survivorsOf(runs: Iterable<Run>): Map<string, number[]> {
-    const keys = new Set(Array.from(runs, ({ id }) => runKey(id)));
+  #survivorsOf(runs: Iterable<Run>): Map<string, readonly number[]> {
+    const grouped = new Map<string, readonly number[]>();
+    const keys = new Set<string>(); // of runs without a group of their own
+    for (const { id, terms } of runs) {
+      if (terms.group === undefined) keys.add(runKey(id));
+      else {
+        const pids = this.#options.groups.pidsOf(terms.group);
+        if (pids.length > 0) grouped.set(runKey(id), pids);
+      }
+    }
     const areNative = [...keys].every((key) => this.#options.isNative(key));
-    return this.#options.survivors.of(keys, areNative);
+    return new Map([...grouped, ...this.#options.survivors.of(keys, areNative)]);
   }
 
   /** They left the session before its signal came: they get one of their own, then KILL as the others. */
   #endSurvivors(run: Run, pids: readonly number[], nowMs: number): void {
     if (run.state.kind !== "lingering") return;
     const isDue = nowMs >= run.state.stop.killAtMs;
+    if (isDue && run.terms.group !== undefined) return this.#options.groups.kill(run.terms.group);
     run.warned ??= new Set();
     for (const pid of pids) {
       if (isDue) send(pid, "SIGKILL");
@@ -194,6 +205,7 @@ export class Watch {
       const session = kind === "lingering" ? run.state.session : this.#fileOf(run)?.session;
       if (session === undefined) continue; // it has not begun, and a stop that is written keeps it so
       run.state = { ...run.state, stop: { ...stop, sent: isDue ? "SIGKILL" : "SIGTERM" } };
+      if (isDue && run.terms.group !== undefined) this.#options.groups.kill(run.terms.group);
       if (kind === "lingering") orphans.push(session);
       else (isDue ? kill : term).push(session);
     }

@@ -30,6 +30,8 @@ import { parseProcessStat } from "../../proc.ts";
  *   grace period too.
  * - When it has the claim and is about to begin the command, it says so on descriptor 3; that the
  *   agent is gone by then must not end it.
+ * - The first argument is the control group that the command enters; empty: none. This shell stays
+ *   outside, or it would be killed with the command and leave no exit code.
  * - No variable survives into the command, or one of the same name would be lost.
  */
 export const WRAPPER = `
@@ -44,6 +46,9 @@ printf 's' >&3 2>/dev/null
 exec 3>&-
 (
   trap 'printf "unstarted\\n" >>"$0/state"' EXIT
+  [ -z "$1" ] || { echo 0 >>"$1/cgroup.procs"; } 2>/dev/null ||
+    { printf "ungrouped\\n" >>"$0/state"; exit 126; }
+  shift
   [ -e "$0/stopping" ] || exec "$@" 9>&-
 ) </dev/null >>"$0/stdout" 2>>"$0/stderr"
 printf 'exit %s\\n' "$?" >&9
@@ -127,6 +132,7 @@ function parseOutcome(lines: readonly string[], isLane: boolean): CommandOutcome
   if (isLane || outcome?.kind !== "exited") return outcome;
   const { exitCode } = outcome;
   const said = lines.slice(1, -1);
+  if (said.includes("ungrouped")) return { ...OUTSIDE_GROUP, errno: EACCES };
   if (said.includes("unstarted")) {
     return { kind: "not-executed", why: exitCode === 127 ? "not-found" : "not-executable" };
   }
@@ -136,13 +142,19 @@ function parseOutcome(lines: readonly string[], isLane: boolean): CommandOutcome
   return outcome;
 }
 
+const OUTSIDE_GROUP = { kind: "machine-fault", at: "control group" } as const;
+
+/** No directory, no process, no control group, or no program. */
+const FAILURES = ["nowhere", "unforked", "ungrouped", "unstarted"];
+
 /** A lane's last word on a command: "exit 3", "signal 9", or what failed with which errno. */
 export function parseOutcomeLine(line: string): CommandOutcome | undefined {
   const [, what, digits] = /^(\w+) (\d+)$/.exec(line) ?? [];
   const number = Number(digits);
   if (what === "exit") return { kind: "exited", exitCode: number };
   if (what === "signal") return { kind: "signalled", signal: signalName(number) };
-  if (what !== "nowhere" && what !== "unforked" && what !== "unstarted") return undefined;
+  if (what === undefined || !FAILURES.includes(what)) return undefined;
+  if (what === "ungrouped") return { ...OUTSIDE_GROUP, errno: number };
   if (what === "unforked" || isMachineFault(number))
     return { kind: "machine-fault", errno: number };
   if (what === "nowhere") return { kind: "not-executed", why: "no-directory" };
@@ -152,7 +164,7 @@ export function parseOutcomeLine(line: string): CommandOutcome | undefined {
 /** What a run says that was taken before any wrapper could: it never begins. */
 export const TAKEN = "unstarted 0\nend\n";
 
-const { ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, E2BIG, EAGAIN } = constants.errno;
+const { ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, E2BIG, EAGAIN, EACCES } = constants.errno;
 
 /** By errno of execve(2). */
 const OBSTACLES: Readonly<Record<number, Obstacle>> = {

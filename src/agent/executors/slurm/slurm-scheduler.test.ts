@@ -4,7 +4,8 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import type { LowerScheduler } from "../../lower/scheduler.ts";
+import { limits } from "../../../limits.ts";
+import type { LowerIds, LowerJob, LowerScheduler } from "../../lower/scheduler.ts";
 import { runCommand } from "../../lower/command.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
 import { createSlurmScheduler } from "./slurm-scheduler.ts";
@@ -57,13 +58,42 @@ const job = {
   stderr: "/e",
 };
 
+async function submitOne(each: LowerJob): Promise<LowerIds> {
+  const [answer] = await slurm.submitAll([each]);
+  if (answer?.kind === "taken") return answer.ids;
+  throw answer?.error ?? new Error("no answer");
+}
+
 describe("submit", () => {
+  test("many jobs: a few commands side by side, answered in the order of the jobs", async () => {
+    // Each waits until as many as may be are there: one by one none would end.
+    const { lowerCommandsAtOnceMax: atOnce } = limits;
+    program(
+      "sbatch",
+      `for each in "$@"; do case $each in --comment=*) me=\${each#--comment=};; esac; done
+touch ${directory}/here.$me
+while [ $(ls ${directory} | grep -c ^here) -lt ${atOnce} ]; do sleep 0.05; done
+echo 1$me`,
+    );
+    const jobs = Array.from({ length: 2 * atOnce }, (_, at) => ({ ...job, marker: `${at}` }));
+    const answers = await slurm.submitAll(jobs);
+    expect(answers).toEqual(jobs.map((_, at) => ({ kind: "taken", ids: [`1${at}`] })));
+  });
+
+  test("a controller that is away is not asked for each of many jobs", async () => {
+    program("sbatch", "echo Unable to contact slurm controller >&2; exit 1");
+    const answers = await slurm.submitAll(Array.from({ length: 50 }, () => job));
+    expect(answers.filter(({ kind }) => kind === "failed")).toHaveLength(50);
+    const calls = called("sbatch").filter((word) => word === "--parsable").length;
+    expect(calls).toBeLessThanOrEqual(limits.lowerCommandsAtOnceMax);
+  });
+
   test("hands the script over on stdin and gives an id for each element", async () => {
     program("sbatch", "echo 42");
-    expect(await slurm.submit(job)).toEqual(["42"]);
+    expect(await submitOne(job)).toEqual(["42"]);
     expect(readFileSync(join(directory, "sbatch.stdin"), "utf8")).toBe(job.script);
     expect(called("sbatch")).toContain("--comment=busbar:x:1.0.1");
-    expect(await slurm.submit({ ...job, indexes: [0, 5] })).toEqual(["42_0", "42_5"]);
+    expect(await submitOne({ ...job, indexes: [0, 5] })).toEqual(["42_0", "42_5"]);
   });
 
   const failures: readonly [text: string, code: string][] = [
@@ -75,7 +105,7 @@ describe("submit", () => {
   for (const [text, code] of failures) {
     test(`${text}: ${code}`, async () => {
       program("sbatch", text);
-      await expect(slurm.submit(job)).rejects.toMatchObject({ code });
+      await expect(submitOne(job)).rejects.toMatchObject({ code });
     });
   }
 });

@@ -2,6 +2,7 @@ import { AppError, describeChain } from "../../../lib/errors.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { runCommand } from "../../lower/command.ts";
 import type { LowerScheduler, LowerState } from "../../lower/scheduler.ts";
+import { submitEach } from "../../lower/submit-each.ts";
 import type { QueuedJob } from "./queue.ts";
 import { parseSacct, parseSqueue, sacctFor, sacctSince, SQUEUE } from "./queue.ts";
 import type { SlurmChoices } from "./sbatch.ts";
@@ -69,10 +70,11 @@ export function createSlurmScheduler(options: SlurmOptions): LowerScheduler {
       ...(coresPerProcess > 0 ? [`--cpus-per-task=${coresPerProcess}`] : []),
     ],
 
-    async submit(job) {
-      const id = parseSbatch(await run("sbatch", sbatchArgs(job, options), job.script));
-      return job.indexes === undefined ? [id] : job.indexes.map((index) => `${id}_${index}`);
-    },
+    submitAll: (jobs) =>
+      submitEach(jobs, async (job) => {
+        const id = parseSbatch(await run("sbatch", sbatchArgs(job, options), job.script));
+        return job.indexes === undefined ? [id] : job.indexes.map((index) => `${id}_${index}`);
+      }),
 
     async find(queries) {
       const found = new Map<string, (string | undefined)[]>();

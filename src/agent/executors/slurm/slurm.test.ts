@@ -203,7 +203,7 @@ describe("states", () => {
       { state: "PENDING", reason: "DependencyNeverSatisfied" },
       { kind: "ended", startedAtMs: undefined, endedAtMs: 9_000, end: { kind: "skipped" } },
     ],
-    [{ state: "OUT_OF_MEMORY" }, { end: { kind: "signalled", signal: "SIGKILL" } }],
+    [{ state: "OUT_OF_MEMORY" }, { end: { kind: "out-of-memory" } }],
     [{ state: "NODE_FAIL" }, { end: { kind: "vanished" } }],
     [{ state: "BOOT_FAIL" }, { end: { kind: "vanished" } }],
     [{ state: "LAUNCH_FAILED" }, { end: { kind: "vanished" } }],

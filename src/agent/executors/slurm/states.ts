@@ -55,7 +55,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   TIMEOUT: ended(() => ({ kind: "time-limit", signal: "SIGTERM" })),
   DEADLINE: ended(() => ({ kind: "time-limit", signal: undefined })),
   CANCELLED: ended(({ reason }) => (isNeverSatisfied(reason) ? SKIPPED : { kind: "cancelled" })),
-  OUT_OF_MEMORY: ended(() => ({ kind: "signalled", signal: "SIGKILL" })),
+  OUT_OF_MEMORY: ended(() => ({ kind: "out-of-memory" })),
   NODE_FAIL: lost("a node of it failed"),
   BOOT_FAIL: lost("a node of it could not be booted"),
   LAUNCH_FAILED: lost("a node could not launch it"),

@@ -1,5 +1,6 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { LowerEnd, LowerIds, LowerJob, LowerScheduler, LowerState } from "../scheduler.ts";
+import { submitEach } from "../submit-each.ts";
 
 /** A scheduler in which jobs do what a test says. Ids are "1", "2", of arrays "3_0", "3_1". */
 export class FakeScheduler implements LowerScheduler {
@@ -15,6 +16,8 @@ export class FakeScheduler implements LowerScheduler {
   takesInTrouble = false;
   /** Elements of arrays that are not taken in trouble. */
   readonly dropped = new Set<number>();
+  /** Of the next submission; a scheduler that lost its memory counts anew. */
+  nextId = 1;
   readonly #idsOfMarker = new Map<string, Map<number | undefined, string>>();
 
   writesIntoOutput(): boolean {
@@ -25,7 +28,9 @@ export class FakeScheduler implements LowerScheduler {
     return ["launch"];
   }
 
-  submit(job: LowerJob): Promise<LowerIds> {
+  submitAll: LowerScheduler["submitAll"] = (jobs) => submitEach(jobs, (job) => this.#submit(job));
+
+  #submit(job: LowerJob): Promise<LowerIds> {
     const error = this.#call("submit");
     if (error === undefined) return Promise.resolve(this.#take(job));
     if (this.takesInTrouble) this.#take(job);
@@ -34,7 +39,7 @@ export class FakeScheduler implements LowerScheduler {
 
   #take(job: LowerJob): LowerIds {
     this.submitted.push(job);
-    const number = this.submitted.length;
+    const number = this.nextId++;
     const taken = this.#idsOfMarker.get(job.marker) ?? new Map<number | undefined, string>();
     this.#idsOfMarker.set(job.marker, taken);
     return (job.indexes ?? [undefined]).map((index) => {

@@ -1,6 +1,7 @@
 /** Tells which methods a path would take: HTTP wants that said when the wrong one was used. */
 export interface AllowedMethods {
   add(url: string, methods: readonly string[]): void;
+  /** Of the path itself rather than of a pattern that it fits, as /v1/jobs/try does /v1/jobs/:id. */
   of(path: string): readonly string[];
 }
 
@@ -17,7 +18,9 @@ export function createAllowedMethods(): AllowedMethods {
     },
     of(path) {
       const parts = path.split("/");
-      const fitting = [...routes.values()].filter((route) => fits(route.parts, parts));
+      const exact = routes.get(path);
+      const all = exact === undefined ? [...routes.values()] : [exact];
+      const fitting = all.filter((route) => fits(route.parts, parts));
       return [...new Set(fitting.flatMap(({ methods }) => [...methods]))].sort();
     },
   };

@@ -18,7 +18,21 @@ export const outcomeOf = (reply: FastifyReply): ErrorCode | "ok" => outcomes.get
 export function answerFailures(app: App, { logger }: HttpHost): void {
   const methods = createAllowedMethods();
   app.addHook("onRoute", (route) => methods.add(route.url, [route.method].flat()));
+  const answerNoRoute = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const path = pathOf(request);
+    const allowed = methods.of(path);
+    if (allowed.length > 0) reply.header("allow", allowed.join(", "));
+    return answer(reply, noRoute(request, path, allowed));
+  };
+  app.addHook("onRequest", async (request, reply) => {
+    if (request.is404 || !request.routeOptions.url?.includes(":")) return undefined;
+    return methods.of(pathOf(request)).includes(request.method)
+      ? undefined
+      : answerNoRoute(request, reply);
+  });
   app.setErrorHandler((thrown, request, reply) => {
+    // The framework looks at the body of a request before it says that nobody takes it.
+    if (request.is404 && !(thrown instanceof AppError)) return answerNoRoute(request, reply);
     const failure = toFailure(thrown, request);
     if (failure.error.code === "internal") {
       const fields = { method: request.method, url: request.routeOptions.url };
@@ -28,13 +42,10 @@ export function answerFailures(app: App, { logger }: HttpHost): void {
     endUnread(request, reply);
     return answer(reply, failure);
   });
-  app.setNotFoundHandler((request, reply) => {
-    const [path = ""] = request.url.split("?");
-    const allowed = methods.of(path);
-    if (allowed.length > 0) reply.header("allow", allowed.join(", "));
-    return answer(reply, noRoute(request, path, allowed));
-  });
+  app.setNotFoundHandler(answerNoRoute);
 }
+
+const pathOf = ({ url }: FastifyRequest): string => url.split("?", 1)[0] ?? "";
 
 function noRoute(request: FastifyRequest, path: string, allowed: readonly string[]): Failure {
   const shown = path.slice(0, 200);

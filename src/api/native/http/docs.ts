@@ -6,12 +6,38 @@ import type { App } from "./typebox-provider.ts";
 const DESCRIPTION = `Submit jobs, watch them, read what they print. Times are milliseconds since
 1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.`;
 
+interface Operation {
+  readonly requestBody?: {
+    required?: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: object }>>;
+  };
+}
+
+/** A body whose fields may all be left out may be left out; but PUT puts something (hooks.ts). */
+function markOptionalBodies(paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>) {
+  for (const operations of Object.values(paths)) {
+    for (const [method, { requestBody }] of Object.entries(operations)) {
+      const schema = requestBody?.content["application/json"]?.schema;
+      if (requestBody === undefined || schema === undefined || method === "put") continue;
+      const isPlain = !("$ref" in schema) && !("anyOf" in schema);
+      requestBody.required = !isPlain || "required" in schema;
+    }
+  }
+}
+
 /** Describes all routes added after this: a document for programs, a page for people. */
 export async function addDocs(app: App, version: string): Promise<void> {
   await app.register(fastifySwagger, {
     openapi: {
       openapi: "3.1.0",
-      info: { title: "Busbar", version, description: DESCRIPTION },
+      info: {
+        title: "Busbar",
+        version,
+        description: DESCRIPTION,
+        license: { name: "MIT", identifier: "MIT" },
+      },
+      servers: [{ url: "/" }],
+      security: [],
     },
     refResolver: { buildLocalReference: ({ $id }) => (typeof $id === "string" ? $id : "") },
     transform: ({ schema, url }) => ({
@@ -30,6 +56,10 @@ export async function addDocs(app: App, version: string): Promise<void> {
       "frame-ancestors": "'none'",
     },
     theme: { title: "Busbar" },
+  });
+  app.addHook("onReady", async () => {
+    const { paths = {} } = app.swagger(); // from here on it stays the same
+    markOptionalBodies(paths as Parameters<typeof markOptionalBodies>[0]);
   });
   app.get("/v1/openapi.json", { schema: { hide: true } }, async () => app.swagger());
 }

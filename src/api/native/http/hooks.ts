@@ -23,8 +23,9 @@ export function addHooks(
     if (schema?.querystring) {
       request.query = coerceQuery(request.query as Record<string, unknown>, schema.querystring);
     }
-    // All fields of a body that may be left out can be left out together.
-    if (schema?.body !== undefined) request.body ??= {};
+    // All fields of a body that may be left out can be left out together; but PUT puts something.
+    const isOptional = schema?.body !== undefined && request.method !== "PUT";
+    if (isOptional && request.body === undefined) request.body = {};
   });
   app.addHook("onResponse", async (request, reply) => {
     const route = request.routeOptions.url ?? "unmatched";

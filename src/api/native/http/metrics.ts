@@ -26,6 +26,12 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   gauge("busbar_commit_max_seconds", "Longest time of a commit", stats.commitMsMax / 1_000),
   counter("busbar_placements_total", "Placements", stats.placements),
   counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
+  counter("busbar_held_begun_total", "Tasks fetched ahead that nodes began", stats.heldBegun),
+  counter(
+    "busbar_held_returned_total",
+    "Tasks fetched ahead that nodes gave back",
+    stats.heldReturned,
+  ),
   counter(
     "busbar_task_cpu_seconds_total",
     "User and system time of attempts that ended",

@@ -208,6 +208,21 @@ export const WatchQuery = object({
 
 export const ReasonBody = object({ reason: optional(text("Why; kept beside the change")) });
 
+export const NodeBody = object({
+  onLost: optional(
+    oneOf(
+      ["requeue", "keep", "fail", "agent"],
+      "What becomes of its tasks when it is lost; agent: as its agent asks; absent: as it was",
+    ),
+  ),
+  lostAfterMs: optional(
+    whole(
+      "How long it may be away before it is lost, in milliseconds; 0: as its agent or the server " +
+        "says; absent: as it was",
+    ),
+  ),
+});
+
 export const GroupBody = object({
   weight: optional(number("Share of the resources, in proportion to other groups; default 1")),
   owner: optional(text("Who it belongs to")),

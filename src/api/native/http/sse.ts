@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { AppError } from "../../../lib/errors.ts";
+import { gzipPiece, GzipStream } from "../../../lib/gzip-pieces.ts";
 import { boundSendBuffer } from "../../../lib/send-buffer.ts";
 import { limits } from "../../../limits.ts";
 import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch-format.ts";
@@ -13,11 +14,27 @@ export const WATCH_SSE: WatchFormat = {
     Buffer.from(`id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`),
 };
 
-const SIGN_OF_LIFE = Buffer.from(":\n\n");
+const pack = (events: Buffer): Buffer =>
+  gzipPiece(
+    events,
+    events.length >= limits.watchPackBytesMin && events.length <= limits.watchPackBytesMax,
+  );
 
-/** The answer to one watch: events as they are pushed, then the reason of the end. */
+/** The same as pieces of a gzip stream, for readers that ask for it. */
+export const WATCH_SSE_GZIP: WatchFormat = {
+  name: "sse gzip",
+  render: (event) => pack(WATCH_SSE.render(event)),
+  packing: { from: WATCH_SSE, pack },
+};
+
+const SIGN_OF_LIFE = Buffer.from(":\n\n");
+const SIGN_OF_LIFE_GZIP = pack(SIGN_OF_LIFE);
+
+/** The answer to one watch: events as they are pushed in `format`, then the reason of the end. */
 export class SseStream implements WatchSink {
+  readonly format: WatchFormat;
   readonly #response: ServerResponse;
+  readonly #gzip: GzipStream | undefined;
   /** What to call when its part has left, or the reader. */
   readonly #untaken = new Set<() => void>();
   #watch: OpenWatch | undefined;
@@ -25,8 +42,10 @@ export class SseStream implements WatchSink {
   #late: NodeJS.Timeout | undefined;
   #isEnded = false;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, isGzip: boolean) {
+    this.format = isGzip ? WATCH_SSE_GZIP : WATCH_SSE;
     this.#response = response;
+    this.#gzip = isGzip ? new GzipStream() : undefined;
     response.once("close", () => this.#closed());
   }
 
@@ -42,12 +61,20 @@ export class SseStream implements WatchSink {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-store",
       "x-accel-buffering": "no",
+      vary: "accept-encoding",
+      ...(this.#gzip === undefined ? {} : { "content-encoding": "gzip" }),
       connection: "close",
     });
     response.flushHeaders();
+    if (this.#gzip !== undefined) response.write(this.#gzip.head);
     this.#heartbeat = setInterval(() => {
-      if (!watch.beat() && response.writableLength === 0) response.write(SIGN_OF_LIFE);
+      if (!watch.beat() && response.writableLength === 0) this.#showLife();
     }, heartbeatMs);
+  }
+
+  #showLife(): void {
+    this.#gzip?.add(SIGN_OF_LIFE_GZIP);
+    this.#response.write(this.#gzip === undefined ? SIGN_OF_LIFE : SIGN_OF_LIFE_GZIP);
   }
 
   send(parts: readonly Buffer[], taken: () => void): void {
@@ -58,6 +85,7 @@ export class SseStream implements WatchSink {
       if (this.#untaken.delete(left)) taken();
     };
     this.#untaken.add(left);
+    if (this.#gzip !== undefined) for (const part of parts) this.#gzip.add(part);
     if (parts.length > 1) response.cork();
     for (const part of parts.slice(0, -1)) response.write(part);
     response.write(last, left);
@@ -68,7 +96,8 @@ export class SseStream implements WatchSink {
     const response = this.#response;
     if (this.#isEnded || response.destroyed) return;
     this.#over();
-    response.end(formatEnd(error));
+    const last = formatEnd(error);
+    response.end(this.#gzip === undefined ? last : this.#gzip.end(last));
     this.#late = setTimeout(() => this.cut(), limits.drainMsMax).unref();
   }
 
@@ -90,8 +119,8 @@ export class SseStream implements WatchSink {
 }
 
 /** Not called "error": in browsers that is what a lost connection is called. */
-function formatEnd(reason: unknown): string {
+function formatEnd(reason: unknown): Buffer {
   const error = AppError.from(reason, "internal error");
   const id = error.revision === undefined ? "" : `id: ${error.revision}\n`;
-  return `${id}event: closed\ndata: ${JSON.stringify(toHttpError(error))}\n\n`;
+  return Buffer.from(`${id}event: closed\ndata: ${JSON.stringify(toHttpError(error))}\n\n`);
 }

@@ -125,7 +125,9 @@ export const Job = object(
     reason: optional(
       text("Why it was cancelled, expired, skipped or failed, or why it is pending"),
     ),
-    exitCode: optional(whole("Once ended: 0 when all tasks succeeded")),
+    exitCode: optional(
+      whole("Once ended: 0 when all tasks succeeded; absent where no process has left one"),
+    ),
     usage: optional(usage("What all attempts at its tasks used that have ended")),
     revision: revision(),
   },
@@ -202,6 +204,9 @@ export const Node = object(
     used: amounts("What its tasks use"),
     labels: texts("Labels"),
     tasks: whole("Tasks assigned, running or stopping there"),
+    held: optional(whole("Tasks fetched ahead, which use nothing yet")),
+    heldMax: optional(whole("How many tasks it may hold, for how short its last tasks were")),
+    taskMsMean: optional(number("How long about the last 32 tasks took there")),
     connectedAtMs: optional(timeMs("Connected since")),
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
@@ -210,6 +215,22 @@ export const Node = object(
     quarantine: optional(text("Why it gets one task at a time, or none")),
     quarantinedAtMs: optional(timeMs("Quarantined since")),
     probeAtMs: optional(timeMs("When a quarantined node gets a task again")),
+    onLost: optional(
+      oneOf(
+        ["keep", "fail"],
+        "What becomes of its tasks when it is lost; absent: they are placed again",
+      ),
+    ),
+    lostAfterMs: optional(
+      whole(
+        "How long it may be away before it is lost, in milliseconds; absent: as the server says",
+      ),
+    ),
+    clockOffsetMs: optional(
+      whole(
+        "Milliseconds its clock is ahead of the server's, below 0: behind; absent: less than 2 s",
+      ),
+    ),
     agentVersion: text("Version of its agent"),
     address: optional(text("Where its agent is, or was last, without the port")),
     isClusterAgent: optional(
@@ -299,6 +320,8 @@ export const Stats = object(
     commitMsMax: number("Longest time of a commit"),
     placements: whole("Placements since the start"),
     tasksEnded: whole("Tasks ended since the start"),
+    heldBegun: whole("Tasks fetched ahead that nodes have begun by themselves"),
+    heldReturned: whole("Tasks fetched ahead that nodes gave back"),
     usage: usage("What attempts used that have ended since the start"),
   },
   { $id: "Stats" },

@@ -205,6 +205,8 @@ export const tasks = record<TaskView>(
 
 const entries = fc.dictionary(name, fc.oneof(text, count, fc.boolean()), { maxKeys: 3 });
 
+const some = fc.integer({ min: 1, max: 64 }); // none is left out
+
 export const nodes = record<NodeView>(
   {
     name,
@@ -214,6 +216,9 @@ export const nodes = record<NodeView>(
     used: amounts,
     labels: texts,
     tasks: count,
+    held: some,
+    heldMax: some,
+    taskMsMean: some,
     connectedAtMs: wide,
     disconnectedAtMs: wide,
     drainReason: text,
@@ -222,6 +227,9 @@ export const nodes = record<NodeView>(
     quarantine: text,
     quarantinedAtMs: wide,
     probeAtMs: wide,
+    onLost: fc.constantFrom("keep" as const, "fail" as const),
+    lostAfterMs: wide,
+    clockOffsetMs: wide,
     agentVersion: text,
     address: text,
     isClusterAgent: fc.constant(true as const),
@@ -240,6 +248,9 @@ export const nodes = record<NodeView>(
     revision: wide,
   },
   [
+    "held",
+    "heldMax",
+    "taskMsMean",
     "connectedAtMs",
     "disconnectedAtMs",
     "drainReason",
@@ -248,6 +259,9 @@ export const nodes = record<NodeView>(
     "quarantine",
     "quarantinedAtMs",
     "probeAtMs",
+    "onLost",
+    "lostAfterMs",
+    "clockOffsetMs",
     "address",
     "isClusterAgent",
     "facts",
@@ -420,6 +434,8 @@ export const stats = record<StatsView>(
     commitMsMax: fc.double({ noNaN: true }),
     placements: wide,
     tasksEnded: wide,
+    heldBegun: wide,
+    heldReturned: wide,
     usage,
   },
   [],

@@ -147,6 +147,11 @@ function basics(): Operations {
       drainReason,
     }),
     undrainNode: async (_, name) => find(nodes, "node", name),
+    setNode: async (_, name, { lostAfterMs }) => ({
+      ...find(nodes, "node", name),
+      onLost: "keep",
+      ...(lostAfterMs === undefined ? {} : { lostAfterMs }),
+    }),
     async removeNode(_, name) {
       find(nodes, "node", name);
       nodes.delete(name);

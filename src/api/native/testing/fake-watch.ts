@@ -24,7 +24,11 @@ export const fakeWatch =
     setImmediate(() => {
       run().catch((error: unknown) => sink.end(AppError.from(error, "watch")));
     });
-    return { close: () => stop.abort(), beat: () => false };
+    const end = (error: AppError): void => {
+      stop.abort();
+      sink.end(new AppError(error.code, error.message, { revision: 77 }));
+    };
+    return { close: () => stop.abort(), end, beat: () => false };
   };
 
 /** A watch that sends much at once and ends, whether anybody reads or not. */
@@ -39,5 +43,5 @@ export const endingWatch =
       sink.end(error);
       if (isCut) sink.cut();
     });
-    return { close: () => undefined, beat: () => false };
+    return { close: () => undefined, end: () => undefined, beat: () => false };
   };

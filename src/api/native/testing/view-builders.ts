@@ -139,6 +139,8 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   commitMsMax: 4,
   placements: 7,
   tasksEnded: 3,
+  heldBegun: 2,
+  heldReturned: 1,
   usage: { cpuMs: 1_500, wallMs: 2_000.5, majorFaults: 4 },
   ...fields,
 });

@@ -1,6 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { hasIndex } from "../../model/array-range.ts";
+import type { NodeId } from "../../model/ids.ts";
 import type { ActiveState, Task } from "../../model/task.ts";
 import { ranBy } from "../../model/task.ts";
 import { visible } from "../../model/texts.ts";
@@ -9,21 +10,25 @@ import type { CommandOf, Decision } from "../command.ts";
 import type { JobRecord } from "../job-record.ts";
 import { isJobEnded } from "../progress.ts";
 import type { State } from "../state.ts";
-import { isActiveTask } from "./end-attempt.ts";
+import { failForGood, isActiveTask } from "./end-attempt.ts";
+import { begun, isHeldTask, takenBack } from "./held.ts";
 
-/** What has not started ends at once; what runs is stopped by its agent. Ended stays as it is. */
+/**
+ * What has not started ends at once; what runs is stopped by its agent. What a lost node keeps ends at
+ * once, too, for nobody can say when that agent returns; it stops the run then. Ended stays as it is.
+ */
 export function cancelJob(state: State, given: CommandOf<"cancel-job">): Decision<undefined> {
   const record = state.jobs.get(given.jobId);
   if (record === undefined) throw new AppError("not_found", `there is no job ${given.jobId}`);
   const command = { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
   const changes =
     command.index === undefined
-      ? cancelAll(record, command)
-      : cancelOne(record, command.index, command);
+      ? cancelAll(state, record, command)
+      : cancelOne(state, record, command.index, command);
   return { changes, answer: undefined };
 }
 
-function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[] {
+function cancelAll(state: State, record: JobRecord, command: CommandOf<"cancel-job">): Change[] {
   const { job, progress } = record;
   if (isJobEnded(progress)) return [];
   const { nowMs: atMs, by, reason } = command;
@@ -35,14 +40,19 @@ function cancelAll(record: JobRecord, command: CommandOf<"cancel-job">): Change[
     });
   }
   for (const task of record.openTaskRows()) {
-    const row = isNotOurs(task) ? cancelled(task, command) : stopped(task, reason);
+    const row = isNotOurs(task) ? cancelled(task, command) : stopped(state, task, command);
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;
 }
 
-function cancelOne(record: JobRecord, index: number, command: CommandOf<"cancel-job">): Change[] {
-  const { jobId, reason } = command;
+function cancelOne(
+  state: State,
+  record: JobRecord,
+  index: number,
+  command: CommandOf<"cancel-job">,
+): Change[] {
+  const { jobId } = command;
   if (!hasIndex(record.ranges, index)) {
     throw new AppError("not_found", `job ${jobId} has no task ${index}`);
   }
@@ -54,7 +64,7 @@ function cancelOne(record: JobRecord, index: number, command: CommandOf<"cancel-
     const base = task ?? { jobId, index, attempt: 0, failures: 0, losses: 0, past: [], state: NEW };
     return [{ table: "task", row: cancelled(base, command) }];
   }
-  const row = stopped(task, reason);
+  const row = stopped(state, task, command);
   return row === undefined ? [] : [{ table: "task", row }];
 }
 
@@ -73,10 +83,18 @@ function cancelled(task: Task, { nowMs: endedAtMs, reason }: CommandOf<"cancel-j
 }
 
 /** The task on its way to being stopped; undefined when there is nothing to stop. */
-function stopped(task: Task, reason: string): Task | undefined {
-  if (!isActiveTask(task) || task.state.kind === "stopping") return undefined;
-  const { nodeId, assignedAtMs } = task.state;
-  const startedAtMs = task.state.kind === "running" ? task.state.startedAtMs : undefined;
+function stopped(
+  { nodes }: State,
+  task: Task,
+  { reason, nowMs }: CommandOf<"cancel-job">,
+): Task | undefined {
+  const isLost = (id: NodeId): boolean => nodes.get(id)?.node.link.kind === "lost";
+  if (isHeldTask(task) && !isLost(task.state.nodeId)) return takenBack(task, reason, true);
+  const given = isHeldTask(task) ? begun(task) : task;
+  if (!isActiveTask(given) || given.state.kind === "stopping") return undefined;
+  const { nodeId, assignedAtMs } = given.state;
+  const startedAtMs = given.state.kind === "running" ? given.state.startedAtMs : undefined;
   const state: ActiveState = { kind: "stopping", nodeId, assignedAtMs, startedAtMs, reason };
-  return { ...task, state };
+  const row = { ...given, state };
+  return isLost(nodeId) ? failForGood(row, reason, nowMs) : row;
 }

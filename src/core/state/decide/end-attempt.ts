@@ -6,7 +6,7 @@ import { ranBy } from "../../model/task.ts";
 import type { Usage } from "../../model/usage.ts";
 import { addUsage } from "../../model/usage.ts";
 
-type ActiveTask = Task & { readonly state: ActiveState };
+export type ActiveTask = Task & { readonly state: ActiveState };
 export type AcceptedTask = Task & { readonly state: AcceptedState };
 
 /** What was reported first stays. */
@@ -67,6 +67,7 @@ function counted({ failures, losses, returns = 0 }: Task, failure: Failure): Cou
     case "exited":
     case "signalled":
     case "time-limit":
+    case "out-of-memory":
     case "could-not-start":
       return { failures: failures + 1, losses };
   }

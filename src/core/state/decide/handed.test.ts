@@ -315,7 +315,7 @@ describe("an agent that speaks for a cluster", () => {
   test.each([
     ["requeue", 4_000, "waiting"],
     ["fail", 4_000, "failed"],
-    ["keep", undefined, "running"],
+    ["keep", 4_000, "running"],
   ] as const)("away for longer than its lease: %s", (onLost, tickMs, then) => {
     const world = blueWorld();
     join(world, "agent", { leaseMs: 3_000, onLost });

@@ -13,7 +13,7 @@ import {
   loseAttempt,
   withdrawn,
 } from "./end-attempt.ts";
-import { ended, plausible } from "./report-runs.ts";
+import { ended, plausible, type RunNews } from "./report-runs.ts";
 
 /**
  * A cluster takes tasks that were offered to it, to run them by itself. Each has one taker: what was
@@ -113,7 +113,8 @@ function after(
       : loseAttempt(job, task, message, nowMs);
   }
   const run = { jobId: task.jobId, index: task.index, attempt: task.attempt };
-  const said = plausible({ ...event, run }, task.state.acceptedAtMs, nowMs);
+  const { acceptedAtMs, startedAtMs: known } = task.state;
+  const said = plausible<RunNews>({ ...event, run }, acceptedAtMs, nowMs, known);
   if (said.kind === "started") {
     const startedAtMs = task.state.startedAtMs ?? said.startedAtMs;
     return { ...task, state: { ...task.state, startedAtMs, heardAtMs: nowMs } };

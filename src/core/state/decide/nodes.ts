@@ -1,17 +1,22 @@
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { NodeId } from "../../model/ids.ts";
+import type { Job } from "../../model/job.ts";
+import type { Task } from "../../model/task.ts";
 import { checkName, clusterId } from "../../model/ids.ts";
-import type { Node } from "../../model/node.ts";
+import type { LossPolicy, LossTerms, Node } from "../../model/node.ts";
+import { lossPolicyOf } from "../../model/node.ts";
 import { checkAmountNames } from "../../model/resources.ts";
 import { checkLabels, visible } from "../../model/texts.ts";
 import type { Change } from "../change.ts";
-import type { Answers, CommandOf, Decision, NodeHello, RunRef } from "../command.ts";
+import type { Answers, CommandOf, Decision, HeldRun, NodeHello, RunRef } from "../command.ts";
 import type { NodeRecord } from "../node-record.ts";
 import type { State } from "../state.ts";
+import type { ActiveTask } from "./end-attempt.ts";
 import { failForGood, isActiveTask, loseAttempt } from "./end-attempt.ts";
 import { changeFacts } from "./facts.ts";
 import { sicknessOf } from "./health.ts";
+import { begun, isHeldTask } from "./held.ts";
 import { released } from "./quarantine.ts";
 
 /** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
@@ -102,8 +107,11 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
   ...sicknessOf(hello.sickness, known, hello.nowMs),
   ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
+  ...(hello.canHold === true ? { canHold: true } : {}),
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
+  ...(hello.loss === undefined ? {} : { loss: hello.loss }),
+  ...(known?.setLoss === undefined ? {} : { setLoss: known.setLoss }),
 });
 
 /**
@@ -113,6 +121,9 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
  * After a restart of the machine nobody knows what had started: the word of it may not have reached
  * us, and the agent's note of it may not have reached the disk. Then it is lost: an attempt that is
  * made twice would be worse than one that is made anew.
+ *
+ * What it held is sent again, whether it is wanted or not, and asked for back in the latter case: a
+ * Hello that comes late knows nothing of what a later session was given, and may have begun.
  */
 function reconcile(
   state: State,
@@ -123,7 +134,18 @@ function reconcile(
   const starts: RunRef[] = [];
   const stops: RunRef[] = [];
   const theirs = new Set(hello.runs.map(runKey));
+  const known = state.nodes.get(hello.nodeId)?.node;
+  const isOnceOnly = known !== undefined && lossPolicyOf(known) === "fail";
   const ours = new Set<string>();
+  const lose = (task: ActiveTask): void => {
+    const job = state.jobs.get(task.jobId)?.job;
+    if (job === undefined) return;
+    const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
+    const row = isOnceOnly
+      ? failForGood(task, message, hello.nowMs)
+      : loseAttempt(job, task, message, hello.nowMs);
+    changes.push({ table: "task", row });
+  };
   for (const task of state.nodes.get(hello.nodeId)?.tasks ?? []) {
     if (!isActiveTask(task)) continue;
     const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
@@ -131,30 +153,37 @@ function reconcile(
     if (isKnown) ours.add(runKey(run));
     if (isKnown && task.state.kind === "stopping") stops.push(run);
     else if (!isKnown && task.state.kind === "assigned" && !rebooted) starts.push(run);
-    else if (!isKnown) {
-      const job = state.jobs.get(task.jobId)?.job;
-      const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
-      if (job !== undefined) {
-        changes.push({ table: "task", row: loseAttempt(job, task, message, hello.nowMs) });
-      }
-    }
+    else if (!isKnown) lose(task);
+  }
+  const holds: HeldRun[] = [];
+  for (const task of state.nodes.get(hello.nodeId)?.held ?? []) {
+    if (!isHeldTask(task)) continue;
+    const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
+    const { heldAtMs, takeBack } = task.state;
+    const isKnown = theirs.has(runKey(run));
+    if (isKnown) ours.add(runKey(run));
+    if (isKnown && takeBack?.isCancel === true) stops.push(run);
+    if (isKnown) changes.push({ table: "task", row: begun(task) });
+    else if (rebooted || hello.canHold !== true) lose(begun(task));
+    else holds.push({ run, heldAtMs, isWanted: takeBack === undefined });
   }
   for (const run of hello.runs) if (!ours.has(runKey(run))) stops.push(run);
-  return { starts, stops };
+  return { starts, holds, stops };
 }
 
 const runKey = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;
 
 export function disconnectNode(
   state: State,
-  { nodeId, session, nowMs }: CommandOf<"disconnect-node">,
+  { nodeId, session, nowMs, heardAtMs = nowMs }: CommandOf<"disconnect-node">,
 ): Decision<undefined> {
   const node = state.nodes.get(nodeId)?.node;
   // A newer session may have taken over: the end of the older one says nothing then.
   if (node?.link.kind !== "connected" || node.link.session !== session) {
     return { changes: [], answer: undefined };
   }
-  return { changes: [disconnected(node, nowMs)], answer: undefined };
+  const sinceMs = Math.max(Math.min(heardAtMs, nowMs), node.link.sinceMs);
+  return { changes: [disconnected(node, sinceMs)], answer: undefined };
 }
 
 export const disconnected = (node: Node, sinceMs: number): Change => ({
@@ -188,42 +217,101 @@ export function removeNode(
   if (record.node.link.kind === "connected") {
     throw new AppError("conflict", `node ${nodeId} is connected; stop its agent first`);
   }
-  const changes = loseTasks(state, record, "its node was removed", nowMs);
+  const lose = lossPolicyOf(record.node) === "fail" ? fail : loseAttempt;
+  const changes = endTasks(state, record, lose, { message: "its node was removed", nowMs });
   if (state.facts.has(nodeId)) changes.push({ table: "facts", removed: nodeId });
   changes.push({ table: "node", removed: nodeId });
   return { changes, answer: undefined };
 }
 
 /**
- * The node was away too long: its tasks are placed again, with new attempts, unless its agent speaks
- * for a cluster and said otherwise.
+ * An operator says when the node counts as lost, and what becomes of its tasks then. Tasks that a lost
+ * node has kept until now follow the new policy at once.
+ */
+export function setNodeLoss(
+  state: State,
+  { nodeId, loss, nowMs }: CommandOf<"set-node-loss">,
+): Decision<undefined> {
+  const record = requireNode(state, nodeId);
+  const { node } = record;
+  const { setLoss: before, ...rest } = node;
+  const after = merged(before ?? {}, loss);
+  if (after.onLost === before?.onLost && after.lostAfterMs === before?.lostAfterMs) {
+    return { changes: [], answer: undefined };
+  }
+  const isSet = after.onLost !== undefined || after.lostAfterMs !== undefined;
+  const row: Node = isSet ? { ...rest, setLoss: after } : rest;
+  const changes: Change[] = [];
+  if (node.link.kind === "lost") {
+    const at = { message: `node ${node.id} was lost`, nowMs };
+    changes.push(...endTasks(state, record, LOSSES[lossPolicyOf(row)], at));
+  }
+  changes.push({ table: "node", row });
+  return { changes, answer: undefined };
+}
+
+function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-loss">["loss"]) {
+  const policy = onLost === undefined ? before.onLost : (onLost ?? undefined);
+  const afterMs = lostAfterMs === undefined ? before.lostAfterMs : (lostAfterMs ?? undefined);
+  const terms: LossTerms = {
+    ...(policy === undefined ? {} : { onLost: policy }),
+    ...(afterMs === undefined ? {} : { lostAfterMs: afterMs }),
+  };
+  return terms;
+}
+
+/**
+ * The node was away too long. Its tasks are placed again with new attempts, fail, or stay with the
+ * node until it returns: its loss policy decides. A task that was being cancelled is cancelled in
+ * any case: nobody wants another attempt, and a returning node stops what it still runs.
  */
 export function loseNode(state: State, record: NodeRecord, nowMs: number): Change[] {
   const { node } = record;
-  const message = `node ${node.id} was lost`;
-  const changes =
-    node.clusterAgent?.onLost === "fail"
-      ? failTasks(record, message, nowMs)
-      : loseTasks(state, record, message, nowMs);
-  changes.push({ table: "node", row: { ...node, link: { kind: "lost", sinceMs: nowMs } } });
+  const at = { message: `node ${node.id} was lost`, nowMs };
+  const changes = endTasks(state, record, LOSSES[lossPolicyOf(node)], at);
+  changes.push({
+    table: "node",
+    row: { ...node, link: { kind: "lost", sinceMs: awaySince(node, nowMs) } },
+  });
   return changes;
 }
 
-function failTasks({ tasks }: NodeRecord, message: string, nowMs: number): Change[] {
-  return [...tasks]
-    .filter(isActiveTask)
-    .map((task) => ({ table: "task", row: failForGood(task, message, nowMs) }));
-}
+const awaySince = ({ link }: Node, nowMs: number): number =>
+  link.kind === "disconnected" ? link.sinceMs : nowMs;
 
-function loseTasks(state: State, record: NodeRecord, message: string, nowMs: number): Change[] {
+/** How a task of a lost node ends; undefined: it stays with the node. */
+type Lose = (job: Job, task: ActiveTask, message: string, nowMs: number) => Task | undefined;
+
+const fail: Lose = (_job, task, message, nowMs) => failForGood(task, message, nowMs);
+
+const LOSSES: Readonly<Record<LossPolicy, Lose>> = {
+  requeue: loseAttempt,
+  keep: (_job, task, message, nowMs) =>
+    task.state.kind === "stopping" ? failForGood(task, message, nowMs) : undefined,
+  fail,
+};
+
+function endTasks(
+  state: State,
+  record: NodeRecord,
+  lose: Lose,
+  { message, nowMs }: { readonly message: string; readonly nowMs: number },
+): Change[] {
   const changes: Change[] = [];
-  for (const task of record.tasks) {
+  for (const task of tasksOn(record)) {
     const job = state.jobs.get(task.jobId)?.job;
-    if (job === undefined || !isActiveTask(task)) continue;
-    changes.push({ table: "task", row: loseAttempt(job, task, message, nowMs) });
+    if (job === undefined) continue;
+    const row = lose(job, task, message, nowMs);
+    if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;
 }
+
+/** What its agent may have begun: nobody knows of those that it held. */
+const tasksOn = ({ tasks, held }: NodeRecord) => [
+  ...[...tasks].filter(isActiveTask),
+  ...[...held].filter(isHeldTask).map(begun),
+];
 
 function requireNode(state: State, id: NodeId): NodeRecord {
   const record = state.nodes.get(id);

@@ -12,6 +12,7 @@ import { takesNow } from "../../scheduler/takes.ts";
 import { verify } from "../../scheduler/verify.ts";
 import type { Change } from "../change.ts";
 import type { ClusterTable } from "../cluster-table.ts";
+import type { JobRecord } from "../job-record.ts";
 
 /** Turns a proposal of the planner into changes, if the judge agrees. */
 export function placeTask(
@@ -23,18 +24,7 @@ export function placeTask(
   if (refusal !== undefined) throw new AppError("conflict", refusal);
   const { record, index, target } = placement;
   const { spec } = record.job;
-  const before = record.task(index);
-  const row: Task = {
-    jobId: record.job.id,
-    index,
-    attempt: (before?.attempt ?? 0) + 1,
-    failures: before?.failures ?? 0,
-    losses: before?.losses ?? 0,
-    ...(before?.returns === undefined ? {} : { returns: before.returns }),
-    past: before?.past ?? NO_PAST,
-    state: toState(target, nowMs),
-    ...(before?.earlierUsage && { earlierUsage: before.earlierUsage }),
-  };
+  const row = rowOfAttempt(record, index, toState(target, nowMs));
   if (target.kind === "cluster") {
     const status = countedDown(clusters, target.cluster, spec);
     const task = { table: "task", row } as const;
@@ -49,6 +39,22 @@ export function placeTask(
   const phase = { kind: "trial", jobId, index, attempt } as const;
   const quarantine = { ...node.quarantine, phase };
   return [task, { table: "node", row: { ...node, quarantine } }];
+}
+
+/** The task's row in its next attempt. */
+export function rowOfAttempt(record: JobRecord, index: number, state: Task["state"]): Task {
+  const before = record.task(index);
+  return {
+    jobId: record.job.id,
+    index,
+    attempt: (before?.attempt ?? 0) + 1,
+    failures: before?.failures ?? 0,
+    losses: before?.losses ?? 0,
+    ...(before?.returns === undefined ? {} : { returns: before.returns }),
+    past: before?.past ?? NO_PAST,
+    state,
+    ...(before?.earlierUsage && { earlierUsage: before.earlierUsage }),
+  };
 }
 
 const toState = (target: Target, nowMs: number): Task["state"] =>

@@ -71,6 +71,7 @@ describe("what counts against a node", () => {
     [{ kind: "signalled", signal: "SIGSEGV" }, 5, true],
     [{ kind: "could-not-start", message: "program not found" }, 0, true],
     [{ kind: "time-limit" }, 5, false],
+    [{ kind: "out-of-memory" }, 5, false],
   ];
   for (const [failure, tookMs, counts] of cases) {
     test(`${failure.kind} after ${tookMs} ms: ${counts}`, () => {
@@ -89,6 +90,30 @@ describe("what counts against a node", () => {
     run(world, "n1", { kind: "succeeded" });
     runMany(world, "n1", FAILED, quarantineJobs - 1);
     expect(phaseOf(world, "n1")).toBeUndefined();
+  });
+
+  test("a success elsewhere after the last failure is enough: nobody waits for another one", () => {
+    const world = aWorld("n1", "n2");
+    runMany(world, "n1", FAILED, quarantineJobs);
+    expect(phaseOf(world, "n1")).toBeUndefined();
+    run(world, "n2", { kind: "succeeded" });
+    expect(phaseOf(world, "n1")).toBe("closed");
+  });
+
+  test("an operator chooses how many, how quick, and for how long at first", () => {
+    const world = aWorld("n1", "n2");
+    world.state.fleet.suspicions.terms = { jobs: 2, quickMs: 5_000, firstMs: 60_000 };
+    runMany(world, "n1", FAILED, 2, 4_999);
+    run(world, "n2", { kind: "succeeded" });
+    expect(nodeOf(world, "n1").quarantine).toMatchObject({
+      reason: expect.stringContaining("2 jobs in a row failed here within 5000 ms"),
+      phase: { kind: "closed", untilMs: world.nowMs + 60_000 },
+    });
+    const never = aWorld("n1", "n2");
+    never.state.fleet.suspicions.terms = { jobs: 0, quickMs: 1_000, firstMs: 30_000 };
+    runMany(never, "n1", FAILED, 20);
+    run(never, "n2", { kind: "succeeded" });
+    expect(phaseOf(never, "n1")).toBeUndefined();
   });
 
   test("what happened long ago does not count", () => {

@@ -2,7 +2,6 @@ import { limits } from "../../../limits.ts";
 import type { Node, Quarantine } from "../../model/node.ts";
 import type { Change } from "../change.ts";
 import type { State } from "../state.ts";
-import { verdictOnAttempt } from "../suspicions.ts";
 
 /**
  * The next node that is quarantined, tried again or released, for what ended on it. Looks at the
@@ -27,13 +26,15 @@ export function nextQuarantine(state: State, nowMs: number): Change | undefined 
 }
 
 function quarantined(state: State, node: Node, nowMs: number): Node | undefined {
-  const jobs = state.fleet.suspicions.evidence(node, nowMs);
-  if (jobs.length < limits.quarantineJobs || !mayBeSpared(state, node)) return undefined;
-  const last = jobs.slice(-limits.quarantineJobs).join(", ");
+  const { suspicions } = state.fleet;
+  const { terms } = suspicions;
+  const jobs = suspicions.evidence(node, nowMs);
+  if (jobs.length < terms.jobs || !mayBeSpared(state, node)) return undefined;
+  const last = jobs.slice(-terms.jobs).join(", ");
   const reason =
-    `${jobs.length} jobs in a row failed here within ${limits.quickFailureMs} ms of their start ` +
+    `${jobs.length} jobs in a row failed here within ${terms.quickMs} ms of their start ` +
     `(the latest: ${last})`;
-  return { ...node, quarantine: closedFor(1, reason, nowMs, nowMs) };
+  return { ...node, quarantine: closedFor(state, { strikes: 1, reason, sinceMs: nowMs }, nowMs) };
 }
 
 /** At most half of the nodes of a cluster that would take tasks: if more look bad, it is the jobs. */
@@ -49,10 +50,11 @@ function mayBeSpared(state: State, { cluster }: Node): boolean {
   return 2 * (spared + 1) <= all;
 }
 
-function closedFor(strikes: number, reason: string, sinceMs: number, nowMs: number): Quarantine {
-  const waitMs = limits.quarantineMs * 2 ** Math.min(strikes - 1, 20);
+function closedFor(state: State, why: Omit<Quarantine, "phase">, nowMs: number): Quarantine {
+  const { firstMs } = state.fleet.suspicions.terms;
+  const waitMs = firstMs * 2 ** Math.min(why.strikes - 1, 20);
   const untilMs = nowMs + Math.min(limits.quarantineMsMax, waitMs);
-  return { reason, sinceMs, strikes, phase: { kind: "closed", untilMs } };
+  return { ...why, phase: { kind: "closed", untilMs } };
 }
 
 /** Something ended on a quarantined node: if it was its trial, that is over. */
@@ -60,7 +62,8 @@ function tried(state: State, node: Node, quarantine: Quarantine, nowMs: number):
   const { phase, reason, sinceMs, strikes } = quarantine;
   if (phase.kind !== "trial") return undefined;
   const task = state.task(phase);
-  const verdict = task === undefined ? "nothing" : verdictOnAttempt(task, phase.attempt);
+  const verdict =
+    task === undefined ? "nothing" : state.fleet.suspicions.verdictOn(task, phase.attempt);
   switch (verdict) {
     case undefined: // it goes on
       return undefined;
@@ -69,7 +72,10 @@ function tried(state: State, node: Node, quarantine: Quarantine, nowMs: number):
     case "failed-at-once":
       // A job that fails everywhere says nothing: the next one is tried.
       if (state.fleet.suspicions.isPoison(phase.jobId)) return opened(node, quarantine);
-      return { ...node, quarantine: closedFor(strikes + 1, reason, sinceMs, nowMs) };
+      return {
+        ...node,
+        quarantine: closedFor(state, { reason, sinceMs, strikes: strikes + 1 }, nowMs),
+      };
     case "nothing":
       return opened(node, quarantine);
   }
@@ -106,6 +112,9 @@ export function dueAtMs(state: State, { phase }: Quarantine): number | undefined
   if (phase.kind === "open") return undefined;
   const task = state.task(phase);
   // It ended just before the server did.
-  if (task === undefined || verdictOnAttempt(task, phase.attempt) !== undefined) return 0;
-  return task.state.kind === "running" ? task.state.startedAtMs + limits.quickFailureMs : undefined;
+  if (task === undefined || state.fleet.suspicions.verdictOn(task, phase.attempt) !== undefined)
+    return 0;
+  return task.state.kind === "running"
+    ? task.state.startedAtMs + state.fleet.suspicions.terms.quickMs
+    : undefined;
 }

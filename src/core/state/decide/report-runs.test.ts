@@ -81,3 +81,32 @@ test.each([
   });
   expect(stateOfTask(world)).toMatchObject({ startedAtMs, endedAtMs: startedAtMs + 1_500 });
 });
+
+test.each<[string, number, { startedAtMs: number; endedAtMs: number }]>([
+  ["right", 0, { startedAtMs: 5_000, endedAtMs: 55_000 }],
+  ["an hour behind", -3_600_000, { startedAtMs: 1_000, endedAtMs: 51_000 }],
+  ["an hour ahead", 3_600_000, { startedAtMs: 10_000, endedAtMs: 60_000 }],
+])("an agent whose clock is %s: a task of 50 s took 50 s", (_name, wrongMs, told) => {
+  for (const isStartKnown of [false, true]) {
+    const world = new World();
+    world.do({ kind: "connect-node", ...aHello("w1") });
+    const submissions = [{ spec: aSpec(), idempotencyKey: undefined }];
+    world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: 1_000 });
+    world.plan(); // assigned at 1 s, starts at 5 s, ends at 55 s
+    const run = { jobId: JOB, index: 0, attempt: 1 };
+    const startedAtMs = 5_000 + wrongMs;
+    const base = { kind: "report-runs", nodeId: nodeId("w1"), session: 1 } as const;
+    if (isStartKnown) {
+      world.do({ ...base, events: [{ kind: "started", run, startedAtMs }], nowMs: 5_020 });
+    }
+    const endedAtMs = startedAtMs + 50_000;
+    const outcome = { kind: "succeeded" } as const;
+    const events = [
+      { kind: "ended", run, startedAtMs, endedAtMs, outcome, usage: undefined },
+    ] as const;
+    world.do({ ...base, events, nowMs: 60_000 });
+    const state = stateOfTask(world) as typeof told;
+    expect(state.endedAtMs - state.startedAtMs).toBe(50_000);
+    if (!isStartKnown) expect(state).toMatchObject(told);
+  }
+});

@@ -8,6 +8,7 @@ import type { Change } from "../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../command.ts";
 import type { State } from "../state.ts";
 import { failAttempt, isActiveTask, startOf, withUsage } from "./end-attempt.ts";
+import { begun, isHeldTask, returned } from "./held.ts";
 
 /**
  * An agent reports. Only the current attempt of a task that is bound to this very node may be
@@ -26,32 +27,64 @@ export function reportRuns(
   const stops: RunRef[] = [];
   // A batch may hold the start and the end of one run; the second must see the first.
   const moved = new Map<string, Task>();
+  /** Whether the run is wanted that the agent has begun by itself. */
+  const begin = (run: RunRef): boolean => {
+    const key = `${run.jobId}.${run.index}`;
+    const task = moved.get(key) ?? state.task(run);
+    if (task?.attempt !== run.attempt || !("nodeId" in task.state)) return false;
+    if (task.state.nodeId !== nodeId) return false;
+    if (isHeldTask(task)) moved.set(key, begun(task));
+    return true;
+  };
   for (const event of events) {
     const { run } = event;
     const key = `${run.jobId}.${run.index}`;
     const job = state.jobs.get(run.jobId)?.job;
-    const task = moved.get(key) ?? state.task(run);
+    const known = moved.get(key) ?? state.task(run);
+    if (event.kind === "returned") {
+      const isOurs = known !== undefined && isHeldTask(known) && known.state.nodeId === nodeId;
+      const isThis = isOurs && known.attempt === run.attempt;
+      if (isThis && known.state.heldAtMs === event.heldAtMs) moved.set(key, returned(known, nowMs));
+      continue;
+    }
+    // A held one that the agent speaks of has begun.
+    const task = known !== undefined && isHeldTask(known) ? begun(known) : known;
     const isOurs = task !== undefined && isActiveTask(task) && task.state.nodeId === nodeId;
     if (job === undefined || !isOurs || task.attempt !== run.attempt) {
       if (event.kind === "started") stops.push(run);
-      continue;
+    } else {
+      const told = plausible(event, task.state.assignedAtMs, nowMs, startOf(task.state));
+      const after = told.kind === "started" ? started(task, told) : ended(job, task, told, nowMs);
+      if (after !== known) moved.set(key, after);
     }
-    const told = plausible(event, task.state.assignedAtMs, nowMs);
-    const after = told.kind === "started" ? started(task, told) : ended(job, task, told, nowMs);
-    if (after === task) continue;
-    moved.set(key, after);
+    const next = event.kind === "ended" ? event.began : undefined;
+    if (next !== undefined && !begin(next)) stops.push(next);
   }
   for (const row of moved.values()) changes.push({ table: "task", row });
   return { changes, answer: { stops } };
 }
 
-/** A node's clock may be wrong: nothing happened before the task was assigned, nor after now. */
-export function plausible(event: RunEvent, assignedAtMs: number, nowMs: number): RunEvent {
+/** That a run has begun, or how it ended. */
+export type RunNews = Exclude<RunEvent, { kind: "returned" }>;
+
+/**
+ * A node's clock may be wrong: nothing happened before the task was assigned, nor after now. How long
+ * the run took by that clock holds all the same, as far as there was time for it.
+ */
+export function plausible<Event extends RunNews>(
+  event: Event,
+  assignedAtMs: number,
+  nowMs: number,
+  knownStartMs: number | undefined,
+): Event {
   const within = (ms: number): number => Math.max(assignedAtMs, Math.min(ms, nowMs));
   if (event.kind === "started") return { ...event, startedAtMs: within(event.startedAtMs) };
-  const startedAtMs = event.startedAtMs === undefined ? undefined : within(event.startedAtMs);
-  const endedAtMs = Math.max(within(event.endedAtMs), startedAtMs ?? 0);
-  return { ...event, startedAtMs, endedAtMs };
+  if (event.startedAtMs === undefined) return { ...event, endedAtMs: within(event.endedAtMs) };
+  const tookMs = Math.max(0, event.endedAtMs - event.startedAtMs);
+  const futureMs = Math.max(0, event.endedAtMs - nowMs);
+  const startedAtMs = within(event.startedAtMs - futureMs);
+  const beganAtMs = knownStartMs ?? startedAtMs;
+  return { ...event, startedAtMs, endedAtMs: Math.max(beganAtMs, within(beganAtMs + tookMs)) };
 }
 
 function started(

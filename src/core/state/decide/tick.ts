@@ -5,11 +5,13 @@ import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
 import { condense } from "../dependencies/settle.ts";
 import { isJobEnded } from "../progress.ts";
+import type { NodeRecord } from "../node-record.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node.ts";
 import { withdrawn } from "./end-attempt.ts";
 import { withdrawForsaken } from "./forsaken.ts";
 import { failSilent, silentAtMs } from "./handed.ts";
+import { type HeldTask, takenBack } from "./held.ts";
 import { disconnected, loseNode } from "./nodes.ts";
 import { dueAtMs, tickQuarantines } from "./quarantine.ts";
 
@@ -32,6 +34,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   changes.push(...withdrawForsaken(state, lost, expired, nowMs));
   changes.push(...failSilent(state, nowMs));
   const gone = new Set(lost);
+  changes.push(...takeBackOld(state, gone, nowMs));
   for (const change of tickQuarantines(state, nowMs)) {
     const record = change.table === "node" && "row" in change && state.nodes.get(change.row.id);
     if (record !== false && record !== undefined && !gone.has(record)) changes.push(change);
@@ -55,6 +58,8 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
     next = Math.min(next, silentAtMs(task));
     break; // the others were heard of later
   }
+  const held = state.fleet.ahead.oldest;
+  if (held !== undefined) next = Math.min(next, takeBackAtMs(held));
   const oldest = state.ended.oldest(0);
   if (oldest !== undefined) {
     const isSurplus = state.ended.tasks > settings.finishedTasksMax;
@@ -62,6 +67,21 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   }
   return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
+
+/** What a node has not begun by now waits for tasks that take longer than those before them did. */
+function takeBackOld(state: State, gone: ReadonlySet<NodeRecord>, nowMs: number): Change[] {
+  const changes: Change[] = [];
+  for (const task of state.fleet.ahead.inOrder()) {
+    if (changes.length >= limits.changesPerBatchMax || takeBackAtMs(task) > nowMs) break;
+    const record = state.nodes.get(task.state.nodeId);
+    if (record === undefined || gone.has(record)) continue;
+    const row = takenBack(task, "its node has not begun it in time");
+    if (row !== undefined) changes.push({ table: "task", row });
+  }
+  return changes;
+}
+
+const takeBackAtMs = ({ state }: HeldTask): number => state.heldAtMs + limits.heldMsMax;
 
 function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
   const expired = new Map<JobId, Job>();

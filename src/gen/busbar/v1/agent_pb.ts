@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKhAgoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAQgkKB21lc3NhZ2UiogMKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoGi8KDUNhcGFjaXR5RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKDENsdXN0ZXJBZ2VudBIQCghsZWFzZV9tcxgBIAEoARIPCgdvbl9sb3N0GAIgASgJInkKBFRha2USDQoFdGFza3MYASABKA0SJwoEZnJlZRgCIAMoCzIZLmJ1c2Jhci52MS5UYWtlLkZyZWVFbnRyeRIMCgRzZWVuGAMgASgNGisKCUZyZWVFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhUKBUZhY3RzEgwKBGpzb24YASABKAkiGgoGSGVhbHRoEhAKCHNpY2tuZXNzGAEgASgJIiAKCUhlYXJ0YmVhdBITCgtpbnRlcnZhbF9tcxgBIAEoDSI7CgdSZXBvcnRzEgsKA3NlcRgBIAEoDRIjCgZldmVudHMYAiADKAsyEy5idXNiYXIudjEuUnVuRXZlbnQiewoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIAEIHCgVldmVudCIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEixgEKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgSIgoFdXNhZ2UYByABKAsyEy5idXNiYXIudjEuUnVuVXNhZ2UiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi/wEKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAQgkKB21lc3NhZ2UiVgoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIImwKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQilAMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIpsBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0iWwoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKwAwoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSABCCQoHbWVzc2FnZSIWCgRNYXJrEg4KBm51bWJlchgBIAEoDSJDCgVQYXJ0cxIRCgllbmNvZGluZ3MYASADKAkSJwoKaGVsZF9zcGVjcxgCIAMoCzITLmJ1c2Jhci52MS5IZWxkU3BlYyIpCghIZWxkU3BlYxIOCgZkaWdlc3QYASABKAwSDQoFYnl0ZXMYAiABKAEipwQKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoEg8KB29uX2xvc3QYFCABKAkSFQoNbG9zdF9hZnRlcl9tcxgVIAEoARIUCgxoZWFydGJlYXRfbXMYFiABKA0SEgoKc2lsZW5jZV9tcxgXIAEoDRIfCgVwYXJ0cxgeIAEoCzIQLmJ1c2Jhci52MS5QYXJ0cxIQCghjYW5faG9sZBgOIAEoCBovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIxCgxDbHVzdGVyQWdlbnQSEAoIbGVhc2VfbXMYASABKAESDwoHb25fbG9zdBgCIAEoCSJ5CgRUYWtlEg0KBXRhc2tzGAEgASgNEicKBGZyZWUYAiADKAsyGS5idXNiYXIudjEuVGFrZS5GcmVlRW50cnkSDAoEc2VlbhgDIAEoDRorCglGcmVlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIVCgVGYWN0cxIMCgRqc29uGAEgASgJIhoKBkhlYWx0aBIQCghzaWNrbmVzcxgBIAEoCSIvCgZRdWV1ZWQSJQoGZ3JvdXBzGAEgAygLMhUuYnVzYmFyLnYxLlF1ZXVlZFJ1bnMiPAoKUXVldWVkUnVucxIOCgZyZWFzb24YASABKAkSHgoEcnVucxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCIZCgVDbG9jaxIQCghhaGVhZF9tcxgBIAEoASI4CglIZWFydGJlYXQSEwoLaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYFCABKAEiOwoHUmVwb3J0cxILCgNzZXEYASABKA0SIwoGZXZlbnRzGAIgAygLMhMuYnVzYmFyLnYxLlJ1bkV2ZW50IqQBCghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAEicKCHJldHVybmVkGAQgASgLMhMuYnVzYmFyLnYxLlJldHVybmVkSABCBwoFZXZlbnQiHgoIUmV0dXJuZWQSEgoKaGVsZF9hdF9tcxgBIAEoASIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEinQIKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgSGAoQaXNfb3V0X29mX21lbW9yeRgJIAEoCBIaChJtZW1vcnlfbGltaXRfYnl0ZXMYCiABKAESIgoFdXNhZ2UYByABKAsyEy5idXNiYXIudjEuUnVuVXNhZ2USHwoFYmVnYW4YDCABKAsyEC5idXNiYXIudjEuUnVuSWQiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi8AIKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEigKCXNwZWNfcGFydBgeIAEoCzITLmJ1c2Jhci52MS5TcGVjUGFydEgAEh8KBG1hcmsYHyABKAsyDy5idXNiYXIudjEuTWFya0gAEiQKCW1hcmtfc2VlbhggIAEoCzIPLmJ1c2Jhci52MS5NYXJrSABCCQoHbWVzc2FnZSK2AQoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIEhMKC3dhbnRzX2Nsb2NrGBQgASgIEhQKDHdhbnRzX3F1ZXVlZBgoIAEoCBISCgpzaWxlbmNlX21zGBUgASgNEh8KBXBhcnRzGB4gASgLMhAuYnVzYmFyLnYxLlBhcnRzIvsBCgRXb3JrEiEKBXNwZWNzGAEgAygLMhIuYnVzYmFyLnYxLlJ1blNwZWMSIAoGc3RhcnRzGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkEh8KBXN0b3BzGAMgAygLMhAuYnVzYmFyLnYxLlJ1bklkEiUKCXNwZWNfcmVmcxgeIAMoCzISLmJ1c2Jhci52MS5TcGVjUmVmEiMKCXdpdGhkcmF3bhgfIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIeCgVob2xkcxgIIAMoCzIPLmJ1c2Jhci52MS5Ib2xkEiEKB3JldHVybnMYCSADKAsyEC5idXNiYXIudjEuUnVuSWQiOAoESG9sZBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpoZWxkX2F0X21zGAIgASgBIiYKB1NwZWNSZWYSCwoDam9iGAEgASgNEg4KBmRpZ2VzdBgCIAEoDCJlCghTcGVjUGFydBIOCgZkaWdlc3QYASABKAwSDAoEc2l6ZRgCIAEoARIOCgZvZmZzZXQYAyABKAESDAoEZGF0YRgEIAEoDBIQCghlbmNvZGluZxgFIAEoCRILCgNqb2IYBiABKA0ilAMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGiwKCk5lZWRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASISCgNBY2sSCwoDc2VxGAEgASgNIrEBCg1PdXRwdXRSZXF1ZXN0Eg8KB3JlcXVlc3QYASABKA0SHAoCaWQYAiABKAsyEC5idXNiYXIudjEuUnVuSWQSJwoGc3RyZWFtGAMgASgOMhcuYnVzYmFyLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYBCABKAESEQoJbWF4X2J5dGVzGAUgASgNEg8KB3dhaXRfbXMYBiABKA0SFAoMaXNfY2FuY2VsbGVkGB4gASgIInsKC091dHB1dENodW5rEg8KB3JlcXVlc3QYASABKA0SDAoEZGF0YRgCIAEoDBILCgNlb2YYAyABKAgSEQoJdHJ1bmNhdGVkGAQgASgIEg0KBWVycm9yGAUgASgJEgwKBG1vcmUYHiABKAgSEAoIZW5jb2RpbmcYHyABKAkiKAoHR29vZGJ5ZRIOCgZyZWFzb24YASABKAkSDQoFcmV0cnkYAiABKAgqvAEKCEVuZENhdXNlEhkKFUVORF9DQVVTRV9VTlNQRUNJRklFRBAAEhQKEEVORF9DQVVTRV9FWElURUQQARIXChNFTkRfQ0FVU0VfU0lHTkFMTEVEEAISGAoURU5EX0NBVVNFX1RJTUVfTElNSVQQAxIVChFFTkRfQ0FVU0VfU1RPUFBFRBAEEh0KGUVORF9DQVVTRV9DT1VMRF9OT1RfU1RBUlQQBRIWChJFTkRfQ0FVU0VfVkFOSVNIRUQQBiphCgxPdXRwdXRTdHJlYW0SHQoZT1VUUFVUX1NUUkVBTV9VTlNQRUNJRklFRBAAEhgKFE9VVFBVVF9TVFJFQU1fU1RET1VUEAESGAoUT1VUUFVUX1NUUkVBTV9TVERFUlIQAjJKCgZBZ2VudHMSQAoHU2Vzc2lvbhIXLmJ1c2Jhci52MS5BZ2VudE1lc3NhZ2UaGC5idXNiYXIudjEuU2VydmVyTWVzc2FnZSgBMAFiBnByb3RvMw");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -98,6 +98,30 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
      */
     value: Health;
     case: "health";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Clock clock = 20;
+     */
+    value: Clock;
+    case: "clock";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Mark mark = 30;
+     */
+    value: Mark;
+    case: "mark";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Mark mark_seen = 31;
+     */
+    value: Mark;
+    case: "markSeen";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Queued queued = 40;
+     */
+    value: Queued;
+    case: "queued";
   } | { case: undefined; value?: undefined };
 };
 
@@ -107,6 +131,81 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
  */
 export const AgentMessageSchema: GenMessage<AgentMessage> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 1);
+
+/**
+ * Sent behind larger messages; whoever receives it sends it back at once, as mark_seen. So the sender
+ * learns how fast the link is, and keeps no more under way than takes it a quarter of a second: small
+ * messages do not wait behind large ones. Only between ends that both said Parts.
+ *
+ * @generated from message busbar.v1.Mark
+ */
+export type Mark = Message<"busbar.v1.Mark"> & {
+  /**
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+};
+
+/**
+ * Describes the message busbar.v1.Mark.
+ * Use `create(MarkSchema)` to create a new message.
+ */
+export const MarkSchema: GenMessage<Mark> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 2);
+
+/**
+ * What an end can do on thin links. Absent: it is an older one; then specs and outputs come whole.
+ *
+ * @generated from message busbar.v1.Parts
+ */
+export type Parts = Message<"busbar.v1.Parts"> & {
+  /**
+   * that it can unpack: zstd, gzip
+   *
+   * @generated from field: repeated string encodings = 1;
+   */
+  encodings: string[];
+
+  /**
+   * Of an agent: specs of earlier sessions that it holds, or the beginnings of them.
+   *
+   * @generated from field: repeated busbar.v1.HeldSpec held_specs = 2;
+   */
+  heldSpecs: HeldSpec[];
+};
+
+/**
+ * Describes the message busbar.v1.Parts.
+ * Use `create(PartsSchema)` to create a new message.
+ */
+export const PartsSchema: GenMessage<Parts> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 3);
+
+/**
+ * @generated from message busbar.v1.HeldSpec
+ */
+export type HeldSpec = Message<"busbar.v1.HeldSpec"> & {
+  /**
+   * as in SpecPart
+   *
+   * @generated from field: bytes digest = 1;
+   */
+  digest: Uint8Array;
+
+  /**
+   * from the beginning
+   *
+   * @generated from field: double bytes = 2;
+   */
+  bytes: number;
+};
+
+/**
+ * Describes the message busbar.v1.HeldSpec.
+ * Use `create(HeldSpecSchema)` to create a new message.
+ */
+export const HeldSpecSchema: GenMessage<HeldSpec> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 4);
 
 /**
  * @generated from message busbar.v1.Hello
@@ -182,6 +281,48 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: busbar.v1.Health health = 11;
    */
   health?: Health | undefined;
+
+  /**
+   * Of an agent of a node: what becomes of its tasks when the node is lost: requeue (the default),
+   * keep (they wait for the node, however long), fail. Empty: it does not say.
+   *
+   * @generated from field: string on_lost = 20;
+   */
+  onLost: string;
+
+  /**
+   * How long the node may be away before it is lost; 0: the server's own time.
+   *
+   * @generated from field: double lost_after_ms = 21;
+   */
+  lostAfterMs: number;
+
+  /**
+   * How often the agent wants to send heartbeats on this link; 0: as the server says.
+   *
+   * @generated from field: uint32 heartbeat_ms = 22;
+   */
+  heartbeatMs: number;
+
+  /**
+   * How long either side may hear nothing on this link; 0: as the server says.
+   *
+   * @generated from field: uint32 silence_ms = 23;
+   */
+  silenceMs: number;
+
+  /**
+   * @generated from field: busbar.v1.Parts parts = 30;
+   */
+  parts?: Parts | undefined;
+
+  /**
+   * It can hold runs beyond its free capacity (Work.holds) and begin them by itself. It holds none of
+   * earlier sessions: `runs` names those that it has begun.
+   *
+   * @generated from field: bool can_hold = 14;
+   */
+  canHold: boolean;
 };
 
 /**
@@ -189,7 +330,7 @@ export type Hello = Message<"busbar.v1.Hello"> & {
  * Use `create(HelloSchema)` to create a new message.
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 2);
+  messageDesc(file_busbar_v1_agent, 5);
 
 /**
  * @generated from message busbar.v1.ClusterAgent
@@ -215,7 +356,7 @@ export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
  * Use `create(ClusterAgentSchema)` to create a new message.
  */
 export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 3);
+  messageDesc(file_busbar_v1_agent, 6);
 
 /**
  * Of an agent that speaks for a cluster: what it would take now of the tasks that were offered to
@@ -253,7 +394,7 @@ export type Take = Message<"busbar.v1.Take"> & {
  * Use `create(TakeSchema)` to create a new message.
  */
 export const TakeSchema: GenMessage<Take> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 4);
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * What the machine has is no longer what Hello, or the last of these, said.
@@ -274,7 +415,7 @@ export type Facts = Message<"busbar.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 5);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * Whether the agent can start processes. One that cannot gives back the tasks that it has not
@@ -297,12 +438,78 @@ export type Health = Message<"busbar.v1.Health"> & {
  * Use `create(HealthSchema)` to create a new message.
  */
 export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 6);
+  messageDesc(file_busbar_v1_agent, 9);
+
+/**
+ * Why runs wait in the queue of a scheduler below, all of it; replaces the one before. Only for servers
+ * whose Welcome asks for it.
+ *
+ * @generated from message busbar.v1.Queued
+ */
+export type Queued = Message<"busbar.v1.Queued"> & {
+  /**
+   * @generated from field: repeated busbar.v1.QueuedRuns groups = 1;
+   */
+  groups: QueuedRuns[];
+};
+
+/**
+ * Describes the message busbar.v1.Queued.
+ * Use `create(QueuedSchema)` to create a new message.
+ */
+export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 10);
+
+/**
+ * @generated from message busbar.v1.QueuedRuns
+ */
+export type QueuedRuns = Message<"busbar.v1.QueuedRuns"> & {
+  /**
+   * "slurm: Resources"
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: repeated busbar.v1.RunId runs = 2;
+   */
+  runs: RunId[];
+};
+
+/**
+ * Describes the message busbar.v1.QueuedRuns.
+ * Use `create(QueuedRunsSchema)` to create a new message.
+ */
+export const QueuedRunsSchema: GenMessage<QueuedRuns> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 11);
+
+/**
+ * The agent's clock differs from the server's by more than two seconds, or no longer does. Its reports
+ * have the server's time all the same. Only for servers whose Welcome asks for it.
+ *
+ * @generated from message busbar.v1.Clock
+ */
+export type Clock = Message<"busbar.v1.Clock"> & {
+  /**
+   * of the server's; below 0: behind; 0: it agrees
+   *
+   * @generated from field: double ahead_ms = 1;
+   */
+  aheadMs: number;
+};
+
+/**
+ * Describes the message busbar.v1.Clock.
+ * Use `create(ClockSchema)` to create a new message.
+ */
+export const ClockSchema: GenMessage<Clock> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
- * the server answers each. Every other message is a sign of life, too. Each side gives the other up
- * after a silence of twice the interval and 10 seconds.
+ * the server answers each. Every other message is a sign of life, too, and so are the bytes of
+ * one that has not arrived yet. Each side gives the other up after a silence of twice the interval and 10 seconds.
  *
  * @generated from message busbar.v1.Heartbeat
  */
@@ -314,6 +521,13 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
    * @generated from field: uint32 interval_ms = 1;
    */
   intervalMs: number;
+
+  /**
+   * of the server: when it answered
+   *
+   * @generated from field: double server_time_ms = 20;
+   */
+  serverTimeMs: number;
 };
 
 /**
@@ -321,7 +535,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 13);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -346,7 +560,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 14);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -372,6 +586,12 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
      */
     value: Ended;
     case: "ended";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Returned returned = 4;
+     */
+    value: Returned;
+    case: "returned";
   } | { case: undefined; value?: undefined };
 };
 
@@ -380,7 +600,28 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 15);
+
+/**
+ * A held run that the agent has not begun, and never will: it may be placed again under the same id.
+ *
+ * @generated from message busbar.v1.Returned
+ */
+export type Returned = Message<"busbar.v1.Returned"> & {
+  /**
+   * as in its Hold: a report that comes late is not taken for a later one
+   *
+   * @generated from field: double held_at_ms = 1;
+   */
+  heldAtMs: number;
+};
+
+/**
+ * Describes the message busbar.v1.Returned.
+ * Use `create(ReturnedSchema)` to create a new message.
+ */
+export const ReturnedSchema: GenMessage<Returned> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * @generated from message busbar.v1.Started
@@ -397,7 +638,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -449,11 +690,32 @@ export type Ended = Message<"busbar.v1.Ended"> & {
   isNodeFault: boolean;
 
   /**
+   * For SIGNALLED: the kernel killed it because it used more memory than its limit. Older servers see SIGKILL.
+   *
+   * @generated from field: bool is_out_of_memory = 9;
+   */
+  isOutOfMemory: boolean;
+
+  /**
+   * 0: not known
+   *
+   * @generated from field: double memory_limit_bytes = 10;
+   */
+  memoryLimitBytes: number;
+
+  /**
    * absent: the executor could not measure it
    *
    * @generated from field: busbar.v1.RunUsage usage = 7;
    */
   usage?: RunUsage | undefined;
+
+  /**
+   * the held run that the agent has begun in its place; absent: none
+   *
+   * @generated from field: busbar.v1.RunId began = 12;
+   */
+  began?: RunId | undefined;
 };
 
 /**
@@ -461,7 +723,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * What a run used. A number that the executor does not know is absent.
@@ -503,7 +765,7 @@ export type RunUsage = Message<"busbar.v1.RunUsage"> & {
  * Use `create(RunUsageSchema)` to create a new message.
  */
 export const RunUsageSchema: GenMessage<RunUsage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -550,6 +812,24 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
      */
     value: Heartbeat;
     case: "heartbeat";
+  } | {
+    /**
+     * @generated from field: busbar.v1.SpecPart spec_part = 30;
+     */
+    value: SpecPart;
+    case: "specPart";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Mark mark = 31;
+     */
+    value: Mark;
+    case: "mark";
+  } | {
+    /**
+     * @generated from field: busbar.v1.Mark mark_seen = 32;
+     */
+    value: Mark;
+    case: "markSeen";
   } | { case: undefined; value?: undefined };
 };
 
@@ -558,7 +838,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 20);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -582,6 +862,34 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
    * @generated from field: bool wants_health = 3;
    */
   wantsHealth: boolean;
+
+  /**
+   * and Clock
+   *
+   * @generated from field: bool wants_clock = 20;
+   */
+  wantsClock: boolean;
+
+  /**
+   * and Queued
+   *
+   * @generated from field: bool wants_queued = 40;
+   */
+  wantsQueued: boolean;
+
+  /**
+   * How long either side may hear nothing on this link; 0: twice the interval and 10 seconds.
+   *
+   * @generated from field: uint32 silence_ms = 21;
+   */
+  silenceMs: number;
+
+  /**
+   * only for agents whose Hello has it
+   *
+   * @generated from field: busbar.v1.Parts parts = 30;
+   */
+  parts?: Parts | undefined;
 };
 
 /**
@@ -589,7 +897,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 21);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -615,6 +923,36 @@ export type Work = Message<"busbar.v1.Work"> & {
    * @generated from field: repeated busbar.v1.RunId stops = 3;
    */
   stops: RunId[];
+
+  /**
+   * Specs that came as SpecParts, of starts of this message; the agent then has them as if they were
+   * in specs.
+   *
+   * @generated from field: repeated busbar.v1.SpecRef spec_refs = 30;
+   */
+  specRefs: SpecRef[];
+
+  /**
+   * Runs that are stopped before they were sent: the agent reports each as stopped, and never starts it.
+   *
+   * @generated from field: repeated busbar.v1.RunId withdrawn = 31;
+   */
+  withdrawn: RunId[];
+
+  /**
+   * Runs to hold: each begins in the place of a run of this session that needed the same (RunSpec.needs)
+   * and has ended by itself, in this order. Only for agents whose Hello says can_hold.
+   *
+   * @generated from field: repeated busbar.v1.Hold holds = 8;
+   */
+  holds: Hold[];
+
+  /**
+   * Held runs to give back (RunEvent.returned). One that has begun goes on: its reports say so.
+   *
+   * @generated from field: repeated busbar.v1.RunId returns = 9;
+   */
+  returns: RunId[];
 };
 
 /**
@@ -622,7 +960,106 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 22);
+
+/**
+ * @generated from message busbar.v1.Hold
+ */
+export type Hold = Message<"busbar.v1.Hold"> & {
+  /**
+   * @generated from field: busbar.v1.RunId id = 1;
+   */
+  id?: RunId | undefined;
+
+  /**
+   * tells it apart from an earlier one of the same id, which was given back
+   *
+   * @generated from field: double held_at_ms = 2;
+   */
+  heldAtMs: number;
+};
+
+/**
+ * Describes the message busbar.v1.Hold.
+ * Use `create(HoldSchema)` to create a new message.
+ */
+export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 23);
+
+/**
+ * @generated from message busbar.v1.SpecRef
+ */
+export type SpecRef = Message<"busbar.v1.SpecRef"> & {
+  /**
+   * @generated from field: uint32 job = 1;
+   */
+  job: number;
+
+  /**
+   * @generated from field: bytes digest = 2;
+   */
+  digest: Uint8Array;
+};
+
+/**
+ * Describes the message busbar.v1.SpecRef.
+ * Use `create(SpecRefSchema)` to create a new message.
+ */
+export const SpecRefSchema: GenMessage<SpecRef> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 24);
+
+/**
+ * A part of a large RunSpec, which is sent once for all tasks of its job. The agent keeps it, or the
+ * beginning of it, across sessions.
+ *
+ * @generated from message busbar.v1.SpecPart
+ */
+export type SpecPart = Message<"busbar.v1.SpecPart"> & {
+  /**
+   * SHA-256 of all of its bytes, as they are sent
+   *
+   * @generated from field: bytes digest = 1;
+   */
+  digest: Uint8Array;
+
+  /**
+   * of all of them
+   *
+   * @generated from field: double size = 2;
+   */
+  size: number;
+
+  /**
+   * @generated from field: double offset = 3;
+   */
+  offset: number;
+
+  /**
+   * @generated from field: bytes data = 4;
+   */
+  data: Uint8Array;
+
+  /**
+   * how the RunSpec is packed; empty: not at all
+   *
+   * @generated from field: string encoding = 5;
+   */
+  encoding: string;
+
+  /**
+   * that needs it now
+   *
+   * @generated from field: uint32 job = 6;
+   */
+  job: number;
+};
+
+/**
+ * Describes the message busbar.v1.SpecPart.
+ * Use `create(SpecPartSchema)` to create a new message.
+ */
+export const SpecPartSchema: GenMessage<SpecPart> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 25);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -703,14 +1140,16 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
   jobspec: string;
 
   /**
-   * What one task asks for: of a graph, as JSON (docs/graph.md; empty: needs say it all), and in
-   * amounts. For schedulers below.
+   * What one task asks of a graph, as JSON (docs/graph.md; empty: needs say it all). Only for
+   * schedulers below.
    *
    * @generated from field: string request = 13;
    */
   request: string;
 
   /**
+   * what one task asks for, in amounts
+   *
    * @generated from field: map<string, double> needs = 14;
    */
   needs: { [key: string]: number };
@@ -721,7 +1160,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 26);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -740,7 +1179,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 27);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -777,6 +1216,13 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
    * @generated from field: uint32 wait_ms = 6;
    */
   waitMs: number;
+
+  /**
+   * Nobody reads the answer to the request of this number any more. Only for agents that said Parts.
+   *
+   * @generated from field: bool is_cancelled = 30;
+   */
+  isCancelled: boolean;
 };
 
 /**
@@ -784,7 +1230,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 28);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -820,6 +1266,20 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
    * @generated from field: string error = 5;
    */
   error: string;
+
+  /**
+   * another chunk answers the same request; only for servers that said Parts
+   *
+   * @generated from field: bool more = 30;
+   */
+  more: boolean;
+
+  /**
+   * how data is packed; empty: not at all. As more
+   *
+   * @generated from field: string encoding = 31;
+   */
+  encoding: string;
 };
 
 /**
@@ -827,7 +1287,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 19);
+  messageDesc(file_busbar_v1_agent, 29);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -851,7 +1311,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 20);
+  messageDesc(file_busbar_v1_agent, 30);
 
 /**
  * @generated from enum busbar.v1.EndCause

@@ -26,6 +26,10 @@ export const Failure = object(
   { $id: "Failure" },
 );
 
+/** An answer that is not JSON. */
+export const bytesOf = (type: string, description: string, schema: object = { type: "string" }) =>
+  Type.Unsafe<unknown>({ description, content: { [type]: { schema } } });
+
 /** All that any route may answer besides its own. Handlers never send it: they throw. */
 export const failures = {
   "4xx": Type.Unsafe<never>({ description: "Refused", ...named(Failure) }),

@@ -36,7 +36,14 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   const { operations } = host;
   app.get(
     "/v1/clusters",
-    { schema: { tags, summary: "List clusters", response: { 200: Clusters, ...failures } } },
+    {
+      schema: {
+        tags,
+        operationId: "listClusters",
+        summary: "List clusters",
+        response: { 200: Clusters, ...failures },
+      },
+    },
     () => operations.listClusters(),
   );
   app.post(
@@ -45,6 +52,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
       bodyLimit,
       schema: {
         tags,
+        operationId: "registerCluster",
         summary: "Register a cluster with a graph of what it has",
         body: RegisterBody,
         response: { 200: named(Cluster), 201: named(Cluster), ...failures },
@@ -62,7 +70,15 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   );
   app.get(
     "/v1/clusters/:name",
-    { schema: { tags, summary: "Show a cluster", params, response: cluster } },
+    {
+      schema: {
+        tags,
+        operationId: "getCluster",
+        summary: "Show a cluster",
+        params,
+        response: cluster,
+      },
+    },
     (request) => operations.getCluster(request.params.name),
   );
   app.delete(
@@ -70,6 +86,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "deleteCluster",
         summary:
           "Forget a cluster with all that is known of it; one with agents only without nodes",
         params,
@@ -80,7 +97,15 @@ export function clusterRoutes(app: App, host: HttpHost): void {
   );
   app.get(
     "/v1/clusters/:name/graph",
-    { schema: { tags, summary: "Show what a cluster has", params, response: graphText } },
+    {
+      schema: {
+        tags,
+        operationId: "getClusterGraph",
+        summary: "Show what a cluster has",
+        params,
+        response: graphText,
+      },
+    },
     async (request, reply) => {
       reply.type("application/json; charset=utf-8");
       return operations.getClusterGraph(request.params.name);
@@ -105,6 +130,7 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
       bodyLimit,
       schema: {
         tags,
+        operationId: "addSubsystem",
         summary: "Add what is linked to a cluster's graph, or replace it",
         params: SubsystemPath,
         body: DocumentBody,
@@ -116,7 +142,15 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
   );
   app.get(
     path,
-    { schema: { tags, summary: "Show a subsystem", params: SubsystemPath, response: graphText } },
+    {
+      schema: {
+        tags,
+        operationId: "getSubsystem",
+        summary: "Show a subsystem",
+        params: SubsystemPath,
+        response: graphText,
+      },
+    },
     async (request, reply) => {
       reply.type("application/json; charset=utf-8");
       return operations.getSubsystem(which(request.params));
@@ -127,6 +161,7 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "removeSubsystem",
         summary: "Remove a subsystem with its links",
         params: SubsystemPath,
         response: removed,
@@ -142,6 +177,7 @@ function stateRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "setClusterState",
         summary: "Tell what a cluster says of itself; other keys stay",
         params,
         body: StateBody,
@@ -156,6 +192,7 @@ function stateRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "setClusterCounters",
         summary: "Say which keys of a cluster's state go down as jobs are assigned",
         params,
         body: CountersBody,
@@ -177,6 +214,7 @@ function satisfyRoute(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "satisfy",
         summary: "Say which clusters could run a jobspec, and why others could not",
         body: SatisfyBody,
         response: { 200: named(Satisfied), ...failures },

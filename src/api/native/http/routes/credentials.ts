@@ -14,6 +14,7 @@ export function credentialRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "rotateClusterCredentials",
         summary: "Give a cluster a new secret and token; the old ones are refused from then on",
         params: NamePath,
         body: RotateBody,
@@ -32,6 +33,7 @@ export function credentialRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "setCredentials",
         summary: "Set secrets and tokens that come from elsewhere; only their hashes are kept",
         body: CredentialsBody,
         response: { 200: CredentialsSet, ...failures },

@@ -12,7 +12,14 @@ const params = NamePath;
 export function groupRoutes(app: App, { operations }: HttpHost): void {
   app.get(
     "/v1/groups",
-    { schema: { tags, summary: "List groups", response: { 200: Groups, ...failures } } },
+    {
+      schema: {
+        tags,
+        operationId: "listGroups",
+        summary: "List groups",
+        response: { 200: Groups, ...failures },
+      },
+    },
     () => operations.listGroups(),
   );
   app.put(
@@ -20,6 +27,7 @@ export function groupRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "putGroup",
         summary: "Create a group, or change the fields that are given",
         params,
         body: GroupBody,
@@ -33,6 +41,7 @@ export function groupRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "removeGroup",
         summary: "Remove a group that has no jobs",
         params,
         response: { 200: Removed, ...failures },

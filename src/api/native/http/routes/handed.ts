@@ -56,6 +56,7 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "listOfferedTasks",
         summary: "List tasks that wait for the cluster to take them, oldest first",
         params,
         querystring: object({ max: optional(whole("At most so many; absent: 100")) }),
@@ -69,6 +70,7 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "acceptTasks",
         summary: "Take tasks for the cluster, which runs them by itself; each has one taker",
         params,
         body: object({ ids: ids("Tasks that are offered to it") }),
@@ -82,6 +84,7 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "reportTasks",
         summary: "Tell what became of tasks that the cluster took",
         params,
         body: object({ reports: list(report, { maxItems: limits.offeredPageMax }) }),

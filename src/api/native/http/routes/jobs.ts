@@ -14,6 +14,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "listJobs",
         summary: "List jobs, newest first. A page may be empty and still have a next one",
         querystring: JobQuery,
         response: { 200: JobPage, ...failures },
@@ -27,6 +28,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "countJobs",
         summary: "Count jobs and tasks in each state",
         querystring: CountQuery,
         response: { 200: Counts, ...failures },
@@ -40,6 +42,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "getJob",
         summary: "Show a job",
         params: IdPath,
         response: { 200: named(Job), ...failures },
@@ -53,6 +56,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "cancelJob",
         summary: "Cancel a job, or one task of it. Cancelling what has ended changes nothing",
         params: IdPath,
         body: ReasonBody,
@@ -67,6 +71,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "explainJob",
         summary: "Say why a job is pending, and what would help",
         params: IdPath,
         response: { 200: named(Explanation), ...failures },
@@ -80,6 +85,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "listTasks",
         summary: "List the tasks of a job, by array index",
         params: IdPath,
         querystring: TaskQuery,

@@ -1,6 +1,6 @@
 import { LOCAL_CALLER } from "../../caller.ts";
 import type { HttpHost } from "../host.ts";
-import { NamePath, NodeQuery, ReasonBody } from "../request-schemas.ts";
+import { NamePath, NodeBody, NodeQuery, ReasonBody } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
 import { Node, NodePage, Removed } from "../view-schemas.ts";
@@ -15,6 +15,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "listNodes",
         summary: "List nodes",
         querystring: NodeQuery,
         response: { 200: NodePage, ...failures },
@@ -26,7 +27,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
   const response = { 200: named(Node), ...failures };
   app.get(
     "/v1/nodes/:name",
-    { schema: { tags, summary: "Show a node", params, response } },
+    { schema: { tags, operationId: "getNode", summary: "Show a node", params, response } },
     (request) => operations.getNode(request.params.name),
   );
   app.post(
@@ -34,6 +35,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "drainNode",
         summary: "Place no new tasks on a node; the running ones go on",
         params,
         body: ReasonBody,
@@ -44,14 +46,37 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
   );
   app.post(
     "/v1/nodes/:name/undrain",
-    { schema: { tags, summary: "Place tasks on a node again", params, response } },
+    {
+      schema: {
+        tags,
+        operationId: "undrainNode",
+        summary: "Place tasks on a node again",
+        params,
+        response,
+      },
+    },
     (request) => operations.undrainNode(LOCAL_CALLER, request.params.name),
+  );
+  app.patch(
+    "/v1/nodes/:name",
+    {
+      schema: {
+        tags,
+        operationId: "setNode",
+        summary: "Say what becomes of a node's tasks when the node is lost",
+        params,
+        body: NodeBody,
+        response,
+      },
+    },
+    (request) => operations.setNode(LOCAL_CALLER, request.params.name, request.body),
   );
   app.delete(
     "/v1/nodes/:name",
     {
       schema: {
         tags,
+        operationId: "removeNode",
         summary: "Forget a node that is not connected. Its tasks are lost and placed again",
         params,
         response: { 200: Removed, ...failures },

@@ -35,6 +35,7 @@ export function submitRoute(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags: ["jobs"],
+        operationId: "submitJobs",
         summary: "Submit a job, or many under `jobs`: all or none. Answers when they are durable",
         headers: SubmitHeaders,
         querystring: SubmitQuery,
@@ -54,6 +55,7 @@ export function submitRoute(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags: ["jobs"],
+        operationId: "tryJobs",
         summary: "Say where jobs would go now, or why they would wait. Changes nothing",
         body: SubmitBody,
         response: { 200: Tried, ...failures },
@@ -77,6 +79,7 @@ export function jobspecRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags: ["jobs"],
+        operationId: "submitJobspec",
         summary: "Submit the tasks of a jobspec as jobs: all or none",
         querystring: SubmitQuery,
         body: named(JobspecSubmission),
@@ -94,6 +97,7 @@ export function jobspecRoutes(app: App, { operations }: HttpHost): void {
     {
       schema: {
         tags: ["jobs"],
+        operationId: "tryJobspec",
         summary: "Say where the tasks of a jobspec would go now, or why they would wait",
         body: named(JobspecSubmission),
         response: { 200: Tried, ...failures },

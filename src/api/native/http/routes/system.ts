@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../host.ts";
@@ -8,7 +7,7 @@ import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../pro
 import { flag, named, object } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
 import { Stats } from "../view-schemas.ts";
-import { failures } from "./answers.ts";
+import { bytesOf, failures } from "./answers.ts";
 
 const tags = ["system"];
 
@@ -20,12 +19,9 @@ export function systemRoutes(app: App, host: HttpHost): void {
       exposeHeadRoute: false,
       schema: {
         tags,
+        operationId: "backup",
         summary: "Read a copy of all data, for `busbar restore`; one at a time",
-        produces: ["application/octet-stream"],
-        response: {
-          200: Type.Unsafe<unknown>({ type: "string", description: "The bytes" }),
-          ...failures,
-        },
+        response: { 200: bytesOf("application/octet-stream", "The bytes"), ...failures },
       },
     },
     async (_, reply) => {
@@ -44,6 +40,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "getStats",
         summary: "Say how much there is of everything",
         response: { 200: named(Stats), ...failures },
       },
@@ -54,12 +51,21 @@ export function systemRoutes(app: App, host: HttpHost): void {
   const ok = { 200: object({ ok: flag("Always true") }), ...failures };
   app.get(
     "/healthz",
-    { schema: { tags, summary: "Say that the process is up", response: ok } },
+    {
+      schema: { tags, operationId: "isAlive", summary: "Say that the process is up", response: ok },
+    },
     async () => ({ ok: true }),
   );
   app.get(
     "/readyz",
-    { schema: { tags, summary: "Say whether commands are taken", response: ok } },
+    {
+      schema: {
+        tags,
+        operationId: "isReady",
+        summary: "Say whether commands are taken",
+        response: ok,
+      },
+    },
     async () => {
       if (operations.isReady()) return { ok: true };
       throw new AppError("unavailable", "the server is starting, stopping or broken");
@@ -76,9 +82,9 @@ function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "getMetrics",
         summary: "Measure everything, for Prometheus",
-        produces: ["text/plain"],
-        response: { 200: Type.Unsafe<unknown>({ type: "string" }), ...failures },
+        response: { 200: bytesOf("text/plain", "Metrics of Prometheus"), ...failures },
       },
     },
     async (_, reply) => {

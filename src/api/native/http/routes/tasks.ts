@@ -1,4 +1,3 @@
-import { Type } from "typebox";
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../host.ts";
 import { openOutput } from "../output-stream.ts";
@@ -6,7 +5,7 @@ import { IdPath, OutputQuery } from "../request-schemas.ts";
 import { named } from "../schema.ts";
 import type { App } from "../typebox-provider.ts";
 import { Task } from "../view-schemas.ts";
-import { failures } from "./answers.ts";
+import { bytesOf, failures } from "./answers.ts";
 
 const tags = ["tasks"];
 
@@ -16,6 +15,7 @@ export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
     {
       schema: {
         tags,
+        operationId: "getTask",
         summary: "Show a task",
         params: IdPath,
         response: { 200: named(Task), ...failures },
@@ -30,14 +30,11 @@ export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
       exposeHeadRoute: false,
       schema: {
         tags,
+        operationId: "readOutput",
         summary: "Read what a task printed, as it is; with follow, until the task ends",
         params: IdPath,
         querystring: OutputQuery,
-        produces: ["application/octet-stream"],
-        response: {
-          200: Type.Unsafe<unknown>({ type: "string", description: "The bytes" }),
-          ...failures,
-        },
+        response: { 200: bytesOf("application/octet-stream", "The bytes"), ...failures },
       },
     },
     async ({ params, query }, reply) => {

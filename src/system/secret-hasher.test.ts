@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createScryptHasher } from "./scrypt-hasher.ts";
+import { createSecretHasher } from "./secret-hasher.ts";
 
-const quick = createScryptHasher(4);
+const quick = createSecretHasher(4);
 
 test("a hash is of its own text only, and no two are the same", async () => {
   for (const secret of ["chocolate-cookies", "", "ä\u{1F36A}", "x".repeat(1_024)]) {
@@ -15,11 +15,21 @@ test("a hash is of its own text only, and no two are the same", async () => {
 });
 
 test("settings stand in the hash: those of others stay good", async () => {
-  const hasher = createScryptHasher();
+  const hasher = createSecretHasher();
   const hash = await hasher.hash("a");
   expect(hash).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[\w+/]{22}==\$[\w+/]{43}=$/);
   expect(await quick.isOf(hash, "a")).toBe(true);
   expect(await hasher.isOf(await quick.hash("a"), "a")).toBe(true);
+});
+
+test("the hash of a random text is fast, of its own text only, and no two are the same", async () => {
+  const [one, other] = [quick.hashRandom("s"), quick.hashRandom("s")];
+  expect(one).toMatch(/^\$sha256\$[\w+/]{22}==\$[\w+/]{43}=$/);
+  expect(one).not.toBe(other);
+  expect([quick.isSlow(one), quick.isSlow(await quick.hash("s"))]).toEqual([false, true]);
+  expect(await quick.isOf(one, "s")).toBe(true);
+  expect(await quick.isOf(other, "s")).toBe(true);
+  expect(await quick.isOf(one, "t")).toBe(false);
 });
 
 const foreign = [
@@ -27,6 +37,8 @@ const foreign = [
   "a",
   "$scrypt$ln=14,r=8,p=1$$",
   "$scrypt$ln=30,r=8,p=1$AAAA$AAAA",
+  "$sha256$AAAA$AAAA",
+  "$sha256$$",
   "$2b$10$abcdefghijklmnopqrstuv",
 ];
 for (const hash of foreign) {

@@ -1,4 +1,4 @@
-import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import type { SecretHasher } from "../ports/secret-hasher.ts";
 
 /** 16 MiB and some 50 ms for each guess. */
@@ -20,7 +20,11 @@ interface Settings {
 /** "$scrypt$ln=14,r=8,p=1$<salt>$<key>", both in base64. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/=]+)\$([\w+/=]+)$/;
 
-export function createScryptHasher(costLog2 = COST_LOG2): SecretHasher {
+/** "$sha256$<salt>$<digest>", both in base64. */
+const FAST_FORM = /^\$sha256\$([\w+/=]+)\$([\w+/=]+)$/;
+
+/** Slow by scrypt, fast by SHA-256. */
+export function createSecretHasher(costLog2 = COST_LOG2): SecretHasher {
   return {
     async hash(secret) {
       const salt = randomBytes(SALT_BYTES);
@@ -29,7 +33,17 @@ export function createScryptHasher(costLog2 = COST_LOG2): SecretHasher {
       const terms = `ln=${costLog2},r=${BLOCK_SIZE},p=${PARALLEL}`;
       return `$scrypt$${terms}$${salt.toString("base64")}$${key.toString("base64")}`;
     },
+    hashRandom(secret) {
+      const salt = randomBytes(SALT_BYTES).toString("base64");
+      return `$sha256$${salt}$${digest(salt, secret).toString("base64")}`;
+    },
+    isSlow: (hash) => !FAST_FORM.test(hash),
     async isOf(hash, secret) {
+      const [, fastSalt, fastDigest = ""] = FAST_FORM.exec(hash) ?? [];
+      if (fastSalt !== undefined) {
+        const stored = Buffer.from(fastDigest, "base64");
+        return stored.length === KEY_BYTES && timingSafeEqual(digest(fastSalt, secret), stored);
+      }
       const [, ln, r, p, salt, key] = FORM.exec(hash) ?? [];
       if (salt === undefined || key === undefined || Number(ln) > COST_LOG2_MAX) return false;
       const wanted = Buffer.from(key, "base64");
@@ -43,6 +57,9 @@ export function createScryptHasher(costLog2 = COST_LOG2): SecretHasher {
     },
   };
 }
+
+const digest = (salt: string, secret: string): Buffer =>
+  createHash("sha256").update(`${salt}\0${secret}`).digest();
 
 function derive(secret: string, settings: Settings, bytes: number): Promise<Buffer> {
   const { cost, blockSize, parallel, salt } = settings;

@@ -1,0 +1,41 @@
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { LowerIds, LowerJob } from "./scheduler.ts";
+
+/** What became of one of several submissions. */
+export type SubmitAnswer =
+  | { readonly kind: "taken"; readonly ids: LowerIds }
+  | { readonly kind: "failed"; readonly error: AppError };
+
+/**
+ * Submits jobs by a command each, a few side by side. Answers in the order of the jobs. Once the
+ * scheduler could not be asked, it is not asked for the others.
+ */
+export async function submitEach(
+  jobs: readonly LowerJob[],
+  submit: (job: LowerJob) => Promise<LowerIds>,
+): Promise<readonly SubmitAnswer[]> {
+  const answers: SubmitAnswer[] = [];
+  const left = jobs.entries();
+  let away: SubmitAnswer | undefined;
+  const work = async (): Promise<void> => {
+    for (const [at, job] of left) {
+      const answer = away ?? (await answerOf(() => submit(job)));
+      if (isUnavailable(answer)) away ??= answer;
+      answers[at] = answer;
+    }
+  };
+  await Promise.all(Array.from({ length: limits.lowerCommandsAtOnceMax }, work));
+  return answers;
+}
+
+export const isUnavailable = (answer: SubmitAnswer | undefined): boolean =>
+  answer?.kind === "failed" && answer.error.code === "unavailable";
+
+async function answerOf(submit: () => Promise<LowerIds>): Promise<SubmitAnswer> {
+  try {
+    return { kind: "taken", ids: await submit() };
+  } catch (error) {
+    return { kind: "failed", error: AppError.from(error, "submit a job") };
+  }
+}

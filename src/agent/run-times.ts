@@ -1,0 +1,44 @@
+import type { RunReport } from "../ports/executor.ts";
+import type { Clock } from "../ports/clock.ts";
+import { steadyMs } from "../ports/clock.ts";
+
+/**
+ * Puts an executor's report on the agent's steady clock, as it arrives. Executors tell times of the
+ * system's clock, of a scheduler's or of another machine's, any of which may be wrong or be set while a
+ * run goes on; how long a run took they know well. So the start is as long ago as that clock says, but
+ * not before the run was handed over, and the end follows from how long it took.
+ */
+export function toSteadyTimes(
+  report: RunReport,
+  clock: Clock,
+  known: {
+    /** When the executor got the run; undefined: in an earlier life of the agent. */
+    readonly handedMs?: number | undefined;
+    /** When it started, as was found out before. */
+    readonly startedMs?: number | undefined;
+  },
+): RunReport {
+  const nowMs = steadyMs(clock);
+  const systemMs = clock.nowMs();
+  const moment = (atMs: number): number =>
+    Math.max(nowMs - Math.max(0, systemMs - atMs), known.handedMs ?? Number.NEGATIVE_INFINITY);
+  if (report.kind === "running") {
+    return { ...report, startedAtMs: known.startedMs ?? moment(report.startedAtMs) };
+  }
+  const endedMs = moment(report.endedAtMs);
+  if (report.startedAtMs === undefined) return { ...report, endedAtMs: endedMs };
+  const tookMs = Math.max(0, report.endedAtMs - report.startedAtMs);
+  const earliestMs = known.handedMs ?? Number.NEGATIVE_INFINITY;
+  const startedAtMs = known.startedMs ?? Math.max(endedMs - tookMs, earliestMs);
+  return { ...report, startedAtMs, endedAtMs: Math.min(startedAtMs + tookMs, nowMs) };
+}
+
+/** The same report with its times by another clock. */
+export const shifted = (report: RunReport, at: (momentMs: number) => number): RunReport =>
+  report.kind === "running"
+    ? { ...report, startedAtMs: at(report.startedAtMs) }
+    : {
+        ...report,
+        startedAtMs: report.startedAtMs === undefined ? undefined : at(report.startedAtMs),
+        endedAtMs: at(report.endedAtMs),
+      };

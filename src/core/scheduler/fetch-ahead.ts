@@ -1,0 +1,105 @@
+import { limits } from "../../limits.ts";
+import { mayHold } from "../model/node.ts";
+import type { Task } from "../model/task.ts";
+import { type HeldTask, holdTask, isHeldTask, takenBack } from "../state/decide/held.ts";
+import type { NodeRecord } from "../state/node-record.ts";
+import { slotsOf } from "../state/pace.ts";
+import type { State } from "../state/state.ts";
+import type { Lane } from "./lane.ts";
+import { chooseTarget, countTurn, isOfClusters, type PlanPolicy } from "./plan.ts";
+
+/**
+ * The next task that is fetched ahead to a node, or asked for back; undefined: all nodes where
+ * something ended were looked at. Looks at the newest state, so each row must be applied before the
+ * next is asked for, and nothing more can be placed: docs/design/fetch-ahead.md.
+ */
+export function nextAhead(state: State, policy: PlanPolicy, nowMs: number): Task | undefined {
+  const { ahead } = state.fleet;
+  for (;;) {
+    const record = ahead.toReview;
+    if (record === undefined) return undefined;
+    const row = takeBackOne(state, record, policy) ?? fetchOne(state, record, nowMs);
+    if (row !== undefined) return row;
+    ahead.reviewed(record);
+  }
+}
+
+/** The lane that goes first on this node, also if more than one task must end there for it. */
+const firstLane = ({ queue }: State, record: NodeRecord): Lane | undefined =>
+  queue.firstFor(record, record.node.capacity);
+
+function fetchOne(state: State, record: NodeRecord, nowMs: number): Task | undefined {
+  const { pace, node } = record;
+  if (!mayHold(node)) return undefined;
+  if (record.held.size >= pace.depth(node.capacity)) return undefined;
+  const lane = firstLane(state, record);
+  if (lane === undefined || !isHeldFor(state, lane, record)) return undefined;
+  const job = lane.peek();
+  const index = job?.nextIndex();
+  if (job === undefined || index === undefined) return undefined;
+  countTurn(state, lane);
+  return holdTask(job, index, record, nowMs);
+}
+
+/** Only tasks of what just ran there, of groups that may run any number of them. */
+const isHeldFor = ({ clusters }: State, { request, group }: Lane, { pace }: NodeRecord): boolean =>
+  pace.isOf(request.needs) &&
+  !isOfClusters(request, clusters) &&
+  group.group.runningTasksMax === undefined;
+
+function takeBackOne(state: State, record: NodeRecord, policy: PlanPolicy): Task | undefined {
+  if (record.held.size === 0) return undefined;
+  const judge = judgeOf(state, record, policy);
+  for (const task of record.held) {
+    if (!isHeldTask(task) || task.state.takeBack !== undefined) continue;
+    const reason = judge(task);
+    if (reason !== undefined) return takenBack(task, reason);
+  }
+  return undefined;
+}
+
+/** Says why a task that the node holds is wanted back; undefined: it is not. */
+function judgeOf(
+  state: State,
+  record: NodeRecord,
+  policy: PlanPolicy,
+): (task: HeldTask) => string | undefined {
+  const { node, pace } = record;
+  if (!mayHold(node)) return () => "its node takes no tasks";
+  if (pace.needs === undefined || pace.meanMs > limits.aheadTaskMsMax) {
+    return () => "tasks there no longer end soon";
+  }
+  const lane = firstLane(state, record);
+  if (lane === undefined) {
+    const reason = placeElsewhere(state, record, policy);
+    return () => reason;
+  }
+  if (!isHeldFor(state, lane, record)) return () => "a job that requests something else goes first";
+  return (task) => {
+    const held = state.jobs.get(task.jobId)?.job.spec;
+    if (held === undefined || !pace.isOf(held.needs)) return "other tasks end there";
+    const group = state.groups.get(held.group);
+    if (group === undefined || group === lane.group) return undefined;
+    if (group.group.runningTasksMax !== undefined) return "its group has a limit";
+    // Groups of equal right take turns: only one that is far behind gets what others hold.
+    const [theirs = 0, ours = 0] = [lane.group.standing?.share, group.standing?.share];
+    return 2 * theirs < ours ? `group ${lane.group.group.id} goes first` : undefined;
+  };
+}
+
+/** Nothing else is queued: a node may have room for what this one holds. */
+function placeElsewhere(state: State, record: NodeRecord, policy: PlanPolicy): string | undefined {
+  const [held] = record.held;
+  const spec = held && state.jobs.get(held.jobId)?.job.spec;
+  if (spec === undefined) return undefined;
+  const target = state.queue.withClass(spec, (request) =>
+    chooseTarget(state, request, policy, limits.candidatesPerPlacementMax),
+  );
+  if (target?.kind !== "node") return undefined;
+  let asked = 0;
+  for (const { state: now } of record.held) {
+    if (now.kind === "held" && now.takeBack !== undefined) asked++;
+  }
+  const isMore = asked < slotsOf(spec.needs, target.node.free);
+  return isMore ? `node ${target.node.node.id} could begin it now` : undefined;
+}
