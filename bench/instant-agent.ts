@@ -1,6 +1,6 @@
-import { createGrpcConnect } from "../src/agent/grpc-link.ts";
-import type { Link } from "../src/agent/link.ts";
-import { Liveness } from "../src/agent/liveness.ts";
+import { createGrpcConnect } from "../src/agent/link/grpc-link.ts";
+import type { Link } from "../src/agent/link/link.ts";
+import { Liveness } from "../src/agent/session/liveness.ts";
 import { toAgentMessage } from "../src/agent/translate.ts";
 import type { RunId, ServerMessage } from "../src/gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../src/gen/busbar/v1/agent_pb.ts";

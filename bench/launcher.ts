@@ -6,13 +6,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { PERLS } from "../src/agent/executors/process/launcher-script.ts";
-import { PoolStarter } from "../src/agent/executors/process/pool-starter.ts";
+import { PERLS } from "../src/agent/executors/process/launchers/launcher-script.ts";
+import { PoolStarter } from "../src/agent/executors/process/launchers/pool-starter.ts";
 import type { LauncherKind } from "../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../src/agent/executors/process/process-executor.ts";
 import { createRemover } from "../src/agent/runs/remover.ts";
-import { SpawnStarter } from "../src/agent/executors/process/spawn-starter.ts";
-import type { ProcessStarter } from "../src/agent/executors/process/starter.ts";
+import { SpawnStarter } from "../src/agent/executors/process/launchers/spawn-starter.ts";
+import type { ProcessStarter } from "../src/agent/executors/process/launchers/starter.ts";
 import { createSystemClock } from "../src/system/clock.ts";
 
 const count = Number(process.argv[2] ?? 2_000);

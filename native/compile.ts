@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { launcherPath } from "../src/agent/executors/process/find-launcher.ts";
+import { launcherPath } from "../src/agent/executors/process/launchers/find-launcher.ts";
 
 const root = dirname(import.meta.dirname);
 const source = join(import.meta.dirname, "launcher.c");

@@ -3,13 +3,13 @@ import { NodeNames } from "./agent/executors/remote/node-names.ts";
 import type { RemoteAgentOptions } from "./agent/executors/remote/run-remote-agent.ts";
 import { runRemoteAgent } from "./agent/executors/remote/run-remote-agent.ts";
 import { readAgentKey } from "./agent/identity.ts";
-import type { Connect } from "./agent/link.ts";
+import type { Connect } from "./agent/link/link.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { Random } from "./ports/random.ts";
 import type { RemoteShell } from "./ports/remote-shell.ts";
-import type { AgentPeer } from "./server/agent-session.ts";
-import type { AgentSessions } from "./server/agent-sessions.ts";
+import type { AgentPeer } from "./server/sessions/agent-session.ts";
+import type { AgentSessions } from "./server/sessions/agent-sessions.ts";
 
 export interface WorkersOptions {
   /** The server's data directory. */

@@ -15,7 +15,7 @@ import type {
   UpFlags,
 } from "./cli/context.ts";
 import type { Discovery } from "./agent/discovery/discovery.ts";
-import type { NodeFacts } from "./core/model/node-facts.ts";
+import type { NodeFacts } from "./core/model/node/node-facts.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 
@@ -83,7 +83,7 @@ async function runUp(flags: UpFlags, announce: Announce): Promise<void> {
 /** Before the server listens: the agent would be started again and again. */
 async function checkEnforce({ agent, enforce, cgroup }: UpFlags): Promise<void> {
   if (!agent || enforce === "available" || enforce.length === 0) return;
-  const { enforcementHere } = await import("./agent/executors/process/enforcement-here.ts");
+  const { enforcementHere } = await import("./agent/executors/process/cgroups/enforcement-here.ts");
   enforcementHere({ enforce, cgroup, tag: `up-${process.pid}`, isTrial: true });
 }
 
@@ -195,7 +195,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const { offeredAmounts } = await import("./agent/facts.ts");
   const { runAgent } = await import("./agent/run-agent.ts");
   const { toResources } = await import("./core/model/resources.ts");
-  const { version } = await import("./cli/version.ts");
+  const { version } = await import("./cli/service/version.ts");
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
   const { machine, hardware } = await looking;
@@ -231,17 +231,17 @@ async function lookAtMachine(flags: AgentFlags, clock: Clock) {
 }
 
 async function recoverHere(flags: { readonly data: string; readonly acceptsLoss: boolean }) {
-  const { recoverData } = await import("./store/sqlite/recover.ts");
+  const { recoverData } = await import("./store/sqlite/recovery/recover.ts");
   return recoverData({ directory: resolve(flags.data), acceptsLoss: flags.acceptsLoss });
 }
 
 async function saveBackupHere(file: string, bytes: AsyncIterable<Uint8Array>) {
-  const { saveBackup } = await import("./store/sqlite/save-backup.ts");
+  const { saveBackup } = await import("./store/sqlite/recovery/save-backup.ts");
   return saveBackup(resolve(file), bytes);
 }
 
 async function restoreHere({ file, data, replaces }: RestoreFlags) {
-  const { restoreBackup } = await import("./store/sqlite/restore.ts");
+  const { restoreBackup } = await import("./store/sqlite/recovery/restore.ts");
   return restoreBackup({
     file: resolve(file),
     directory: resolve(data),
@@ -257,8 +257,8 @@ async function extractFacts(): Promise<NodeFacts> {
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
   const { addLimits } = await import("./agent/discovery/with-limits.ts");
-  const { describeEnforcement } = await import("./agent/executors/process/enforcement.ts");
-  const { enforcementHere } = await import("./agent/executors/process/enforcement-here.ts");
+  const { describeEnforcement } = await import("./agent/executors/process/cgroups/enforcement.ts");
+  const { enforcementHere } = await import("./agent/executors/process/cgroups/enforcement-here.ts");
   const facts = await findFacts(createSystemMachine(process.env), (hardware) => {
     const amounts = offeredAmounts(detectResources(), hardware, {});
     return toResources(amounts, "capacity", limits.resourceNamesMax);

@@ -1,16 +1,16 @@
 import manifest from "../package.json" with { type: "json" };
-import { agentService } from "./api/native/agent-service.ts";
+import { agentService } from "./api/native/grpc/agent-service.ts";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
 import type { GrpcService } from "./api/grpc/service.ts";
-import { type CallMemory, createCallMemory, releasedBytes } from "./api/grpc/memory.ts";
-import { createHttpServer } from "./api/native/http-server.ts";
-import { busbarService } from "./api/native/service.ts";
+import { type CallMemory, createCallMemory, releasedBytes } from "./api/grpc/memory/call-memory.ts";
+import { createHttpServer } from "./api/native/http/http-server.ts";
+import { busbarService } from "./api/native/grpc/service.ts";
 import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
-import { Previews } from "./api/goschedule/previews.ts";
+import { Previews } from "./api/goschedule/lists/previews.ts";
 import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
-import type { LinkTimes } from "./core/model/heartbeat.ts";
+import type { LinkTimes } from "./core/model/node/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import { createWorkers } from "./go-schedule-workers.ts";
 import { isLoopback, parseAddress } from "./lib/address.ts";
@@ -20,8 +20,11 @@ import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { openControlPlane } from "./server/control-plane.ts";
-import { prepareRainbowSecrets, type RainbowSecretSources } from "./server/rainbow-secrets.ts";
-import { startupStep } from "./server/startup-step.ts";
+import {
+  prepareRainbowSecrets,
+  type RainbowSecretSources,
+} from "./server/credentials/rainbow-secrets.ts";
+import { startupStep } from "./server/loop/startup-step.ts";
 import { collectWhenIdle } from "./system/idle-collector.ts";
 import { createThreadReader } from "./server/readers/thread-reader.ts";
 import { createSqliteStore } from "./store/sqlite/sqlite-store.ts";

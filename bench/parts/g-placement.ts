@@ -1,5 +1,5 @@
-import { policyNames } from "../../src/core/scheduler/node-policy.ts";
-import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
+import { policyNames } from "../../src/core/scheduler/nodes/node-policy.ts";
+import { toJobSpec, type JobSpecInput } from "../../src/core/model/job/job-spec.ts";
 import { Core } from "../support/core.ts";
 import { atLeast, type Bench, type Case, type Measure } from "../support/part.ts";
 

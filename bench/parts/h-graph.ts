@@ -1,14 +1,17 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ClusterGraphs } from "../../src/core/graph/cluster-graphs.ts";
-import { type CompiledRequest, compileRequest } from "../../src/core/graph/compile-request.ts";
+import {
+  type CompiledRequest,
+  compileRequest,
+} from "../../src/core/graph/match/compile-request.ts";
 import { clusterGraph } from "../../src/core/graph/facts.ts";
 import type { Graph } from "../../src/core/graph/graph.ts";
 import { parseGraph } from "../../src/core/graph/jgf.ts";
 import { layOut } from "../../src/core/graph/layout.ts";
-import { allocate } from "../../src/core/graph/match.ts";
-import type { ResourceRequest } from "../../src/core/graph/request.ts";
-import { Use } from "../../src/core/graph/use.ts";
+import { allocate } from "../../src/core/graph/match/match.ts";
+import type { ResourceRequest } from "../../src/core/graph/request/request.ts";
+import { Use } from "../../src/core/graph/match/use.ts";
 import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
 
 const CLUSTERS = 100;

@@ -1,13 +1,13 @@
 import { nodeId } from "../../src/core/model/ids.ts";
-import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
-import type { JobSpec } from "../../src/core/model/job.ts";
-import { matchGraphs } from "../../src/core/scheduler/node-classes.ts";
+import { toJobSpec, type JobSpecInput } from "../../src/core/model/job/job-spec.ts";
+import type { JobSpec } from "../../src/core/model/job/job.ts";
+import { matchGraphs } from "../../src/core/scheduler/nodes/node-classes.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
-import { tryOut } from "../../src/core/scheduler/trial.ts";
+import { tryOut } from "../../src/core/scheduler/explain/trial.ts";
 import { decide } from "../../src/core/state/decide.ts";
 import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
-import { explainPlaces } from "../../src/server/explain-job.ts";
+import { explainPlaces } from "../../src/server/views/explain-job.ts";
 import { cheapestChange } from "../../tests/support/slow-explain/cheapest-change.ts";
 import { outlook } from "../../tests/support/slow-explain/explain.ts";
 import { clusterAnswers } from "../../tests/support/slow-explain/places.ts";

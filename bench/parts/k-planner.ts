@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { toJobSpec, type JobSpecInput } from "../../src/core/model/job-spec.ts";
-import type { JobSpec } from "../../src/core/model/job.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import { toJobSpec, type JobSpecInput } from "../../src/core/model/job/job-spec.ts";
+import type { JobSpec } from "../../src/core/model/job/job.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import { Core } from "../support/core.ts";
 import { atMost, type Bench, type Case, type Measure } from "../support/part.ts";
 

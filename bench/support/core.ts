@@ -1,12 +1,12 @@
 import { groupId, nodeId } from "../../src/core/model/ids.ts";
-import type { JobSpec } from "../../src/core/model/job.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import type { JobSpec } from "../../src/core/model/job/job.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
 import type { Command, CommandOf } from "../../src/core/state/command.ts";
 import { decide } from "../../src/core/state/decide.ts";
-import { placeTask } from "../../src/core/state/decide/place-task.ts";
+import { placeTask } from "../../src/core/state/decide/tasks/place-task.ts";
 import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
 

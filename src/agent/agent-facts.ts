@@ -1,5 +1,5 @@
-import type { LinkTimes } from "../core/model/heartbeat.ts";
-import type { LossPolicy, LossTerms } from "../core/model/node.ts";
+import type { LinkTimes } from "../core/model/node/heartbeat.ts";
+import type { LossPolicy, LossTerms } from "../core/model/node/node.ts";
 import type { Room } from "./cluster/room.ts";
 
 /** Who the agent is and what it has: the same in every session. */

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { EndCause, OutputStream, ServerMessageSchema } from "../gen/busbar/v1/agent_pb.ts";
-import { silenceMsMax } from "../core/model/heartbeat.ts";
+import { silenceMsMax } from "../core/model/node/heartbeat.ts";
 import { limits } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
 import type { Agent } from "./agent.ts";

@@ -5,13 +5,13 @@ import type { Executor } from "../ports/executor.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { Health } from "./health.ts";
-import { HeldSpecs } from "./held-specs.ts";
-import { KnownRuns } from "./known-runs.ts";
-import type { Connect } from "./link.ts";
+import { HeldSpecs } from "./session/held-specs.ts";
+import { KnownRuns } from "./session/known-runs.ts";
+import type { Connect } from "./link/link.ts";
 import type { AgentFacts } from "./agent-facts.ts";
-import type { SessionEnd } from "./session-options.ts";
-import { ServerTime } from "./server-time.ts";
-import { Session } from "./session.ts";
+import type { SessionEnd } from "./session/session-options.ts";
+import { ServerTime } from "./session/server-time.ts";
+import { Session } from "./session/session.ts";
 
 export interface AgentOptions extends AgentFacts {
   readonly executor: Executor;

@@ -10,13 +10,13 @@ import type { Random } from "../ports/random.ts";
 import { type AgentOptions, createAgent } from "./agent.ts";
 import type { Discovery } from "./discovery/discovery.ts";
 import { withLimits } from "./discovery/with-limits.ts";
-import type { Enforce } from "./executors/process/enforcement.ts";
+import type { Enforce } from "./executors/process/cgroups/enforcement.ts";
 import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
-import { createGrpcConnect } from "./grpc-link.ts";
+import { createGrpcConnect } from "./link/grpc-link.ts";
 import { readAgentKey, restoreAgentKey } from "./identity.ts";
 import { readBootId } from "./proc.ts";
-import { Servers } from "./servers.ts";
+import { Servers } from "./link/servers.ts";
 import type { AgentFacts } from "./agent-facts.ts";
 
 export interface RunAgentOptions {

@@ -42,3 +42,11 @@ export const shifted = (report: RunReport, at: (momentMs: number) => number): Ru
         startedAtMs: report.startedAtMs === undefined ? undefined : at(report.startedAtMs),
         endedAtMs: at(report.endedAtMs),
       };
+
+/** The report of a run that was stopped before its executor heard of it. */
+export const stoppedBeforeStart = (endedAtMs: number): RunReport => ({
+  kind: "ended",
+  startedAtMs: undefined,
+  endedAtMs,
+  end: { kind: "stopped", signal: undefined },
+});

@@ -12,11 +12,11 @@ import {
   RunEventSchema,
   RunIdSchema,
 } from "../gen/busbar/v1/agent_pb.ts";
-import type { ResourceChoice } from "../core/graph/request.ts";
+import type { ResourceChoice } from "../core/graph/request/request.ts";
 import { decodeChoice } from "../core/graph/rows.ts";
 import { invalid } from "../lib/errors.ts";
 import type { RunEnd, RunId, RunRequest } from "../ports/executor.ts";
-import type { Outgoing } from "./outbox.ts";
+import type { Outgoing } from "./session/outbox.ts";
 
 type MessageInit = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
 

@@ -1,5 +1,5 @@
 import type { Recovery, Restored } from "../core/model/recovery.ts";
-import type { NodeFacts } from "../core/model/node-facts.ts";
+import type { NodeFacts } from "../core/model/node/node-facts.ts";
 
 /** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
 export interface Sink {

@@ -1,4 +1,4 @@
-import { isReservedVariable, isVariableName } from "../core/model/variable-names.ts";
+import { isReservedVariable, isVariableName } from "../core/model/job/variable-names.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";

@@ -17,7 +17,7 @@ import type {
   Usage,
   WatchEvent,
 } from "../client/messages.ts";
-import type { NodeFacts } from "../core/model/node-facts.ts";
+import type { NodeFacts } from "../core/model/node/node-facts.ts";
 import { stateName, stateNames } from "../client/state.ts";
 import type * as Rows from "./rows.ts";
 

@@ -5,7 +5,7 @@ import { addGlobalFlags, guessFormat } from "./globals.ts";
 import { nouns } from "./nouns.ts";
 import { createShell, type Outcome, type Shell } from "./session.ts";
 import { refuseRepeatedFlags } from "./single-flags.ts";
-import { version } from "./version.ts";
+import { version } from "./service/version.ts";
 
 const EXAMPLES = `
 Examples:

@@ -1,4 +1,4 @@
-import type { NodeFacts } from "../core/model/node-facts.ts";
+import type { NodeFacts } from "../core/model/node/node-facts.ts";
 import type { StateName } from "../client/state.ts";
 
 /**

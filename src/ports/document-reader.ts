@@ -1,5 +1,5 @@
 import type { Graph } from "../core/graph/graph.ts";
-import type { ReadSubsystems } from "../core/graph/read-subsystems.ts";
+import type { ReadSubsystems } from "../core/graph/subsystems/read-subsystems.ts";
 import type { Jobspec } from "../core/jobspec/model.ts";
 
 /** A registration as REST has it: what stands beside the graph is not checked yet. */

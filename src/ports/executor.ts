@@ -1,6 +1,6 @@
-import type { ResourceChoice } from "../core/graph/request.ts";
-import type { FactEntry } from "../core/model/node-facts.ts";
-import type { Usage } from "../core/model/usage.ts";
+import type { ResourceChoice } from "../core/graph/request/request.ts";
+import type { FactEntry } from "../core/model/node/node-facts.ts";
+import type { Usage } from "../core/model/job/usage.ts";
 
 /** One attempt at one task: what an agent starts, reports and stops. */
 export interface RunId {

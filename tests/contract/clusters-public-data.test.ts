@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createGrpcServer, type GrpcServer } from "../../src/api/grpc/server.ts";
-import { busbarService } from "../../src/api/native/service.ts";
+import { busbarService } from "../../src/api/native/grpc/service.ts";
 import { runHere } from "../../src/cli/testing/context.ts";
 import { createClient } from "../../src/client/client.ts";
 import { readInput } from "../../src/system/input.ts";

@@ -3,10 +3,10 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { JobspecItem, JobspecTask } from "../../src/core/jobspec/model.ts";
-import { checkJobspec, parseJobspec } from "../../src/core/jobspec/parse.ts";
-import { describeProblem } from "../../src/core/jobspec/problems.ts";
-import { toBusbarJobs } from "../../src/core/jobspec/to-busbar.ts";
-import { toNextgen } from "../../src/core/jobspec/to-nextgen.ts";
+import { checkJobspec, parseJobspec } from "../../src/core/jobspec/read/parse.ts";
+import { describeProblem } from "../../src/core/jobspec/read/problems.ts";
+import { toBusbarJobs } from "../../src/core/jobspec/write/to-busbar.ts";
+import { toNextgen } from "../../src/core/jobspec/write/to-nextgen.ts";
 
 /** Jobspecs that others have published. */
 const data = fileURLToPath(new URL("../../../shared/data/", import.meta.url));

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseJobspec } from "../../src/core/jobspec/parse.ts";
-import { plan, toScript } from "../../src/core/jobspec/plan.ts";
-import { toBusbarJobs } from "../../src/core/jobspec/to-busbar.ts";
+import { parseJobspec } from "../../src/core/jobspec/read/parse.ts";
+import { plan, toScript } from "../../src/core/jobspec/plan/plan.ts";
+import { toBusbarJobs } from "../../src/core/jobspec/write/to-busbar.ts";
 
 /** Plans are lines for a shell: what a real one makes of them is what counts. */
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { call, connect } from "../../src/api/grpc/testing/grpc-client.ts";
 import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
-import type { CredentialQuery } from "../../src/server/operations.ts";
+import type { CredentialQuery } from "../../src/server/operations/operations.ts";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createSecretHasher } from "../../src/system/secret-hasher.ts";
 import { Site } from "../support/busbar.ts";

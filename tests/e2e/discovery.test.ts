@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, machine } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { NodeFacts } from "../../src/core/model/node-facts.ts";
+import type { NodeFacts } from "../../src/core/model/node/node-facts.ts";
 import { Site } from "../support/busbar.ts";
 import { eventually } from "../support/eventually.ts";
 

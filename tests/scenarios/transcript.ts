@@ -1,10 +1,10 @@
 import { credentialKey } from "../../src/core/model/credential.ts";
-import type { DependencyInput } from "../../src/core/model/dependency.ts";
+import type { DependencyInput } from "../../src/core/model/job/dependency.ts";
 import { groupId, jobId, nodeId, parseTaskId } from "../../src/core/model/ids.ts";
-import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
-import type { Quarantine } from "../../src/core/model/node.ts";
-import type { NodeFacts } from "../../src/core/model/node-facts.ts";
-import { NO_FACTS } from "../../src/core/model/node-facts.ts";
+import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
+import type { Quarantine } from "../../src/core/model/node/node.ts";
+import type { NodeFacts } from "../../src/core/model/node/node-facts.ts";
+import { NO_FACTS } from "../../src/core/model/node/node-facts.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import type { RunRef } from "../../src/core/state/command.ts";
 import { describeWaiting } from "../../src/core/state/dependencies/describe.ts";

@@ -1,5 +1,5 @@
 import { createAgent } from "../../src/agent/agent.ts";
-import type { LossTerms } from "../../src/core/model/node.ts";
+import type { LossTerms } from "../../src/core/model/node/node.ts";
 import { describeChain } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import type { Machine } from "./machine.ts";

@@ -1,4 +1,4 @@
-import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
 import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 

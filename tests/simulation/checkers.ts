@@ -1,6 +1,6 @@
-import type { Job } from "../../src/core/model/job.ts";
-import type { Task } from "../../src/core/model/task.ts";
-import { isActive, isEnded } from "../../src/core/model/task.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
+import { isActive, isEnded } from "../../src/core/model/job/task.ts";
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { BatchMoves, Durable, RowMove, Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";

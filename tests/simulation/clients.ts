@@ -1,8 +1,8 @@
-import type { DependencyInput } from "../../src/core/model/dependency.ts";
-import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
-import { toJobSpec } from "../../src/core/model/job-spec.ts";
+import type { DependencyInput } from "../../src/core/model/job/dependency.ts";
+import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
+import { toJobSpec } from "../../src/core/model/job/job-spec.ts";
 import { AppError } from "../../src/lib/errors.ts";
-import type { Operations } from "../../src/server/operations.ts";
+import type { Operations } from "../../src/server/operations/operations.ts";
 import { drawAsk, PULLING } from "./asks.ts";
 import { ClusterClients } from "./cluster-clients.ts";
 import type { Habits } from "./habits.ts";

@@ -1,4 +1,4 @@
-import type { Operations } from "../../src/server/operations.ts";
+import type { Operations } from "../../src/server/operations/operations.ts";
 import type { Asked, Shape } from "./asks.ts";
 import { MANAGED, PULLING } from "./asks.ts";
 import type { Seeded } from "./random.ts";

@@ -1,7 +1,7 @@
-import type { Clause, Target } from "../../src/core/model/dependency.ts";
-import { WANTED } from "../../src/core/model/dependency.ts";
+import type { Clause, Target } from "../../src/core/model/job/dependency.ts";
+import { WANTED } from "../../src/core/model/job/dependency.ts";
 import { jobId } from "../../src/core/model/ids.ts";
-import type { Job } from "../../src/core/model/job.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
 import type { Fate } from "../support/slow-dependencies.ts";
 import { slowFate } from "../support/slow-dependencies.ts";
 import type { Verdict } from "./checkers.ts";

@@ -1,10 +1,10 @@
-import { countIndexes } from "../../src/core/model/array-range.ts";
+import { countIndexes } from "../../src/core/model/job/array-range.ts";
 import type { ClusterStatus } from "../../src/core/model/cluster.ts";
-import type { Job } from "../../src/core/model/job.ts";
-import { rangesOf } from "../../src/core/model/job.ts";
-import type { Node } from "../../src/core/model/node.ts";
-import type { ActiveState, HeldState, Task, TaskState } from "../../src/core/model/task.ts";
-import { isActive, isEnded } from "../../src/core/model/task.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
+import { rangesOf } from "../../src/core/model/job/job.ts";
+import type { Node } from "../../src/core/model/node/node.ts";
+import type { ActiveState, HeldState, Task, TaskState } from "../../src/core/model/job/task.ts";
+import { isActive, isEnded } from "../../src/core/model/job/task.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import type { AllRows } from "../support/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";

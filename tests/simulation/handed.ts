@@ -1,4 +1,4 @@
-import type { Task } from "../../src/core/model/task.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";

@@ -1,4 +1,4 @@
-import type { Node } from "../../src/core/model/node.ts";
+import type { Node } from "../../src/core/model/node/node.ts";
 import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable } from "./durable.ts";
 import { formatRun } from "./durable.ts";

@@ -1,6 +1,6 @@
-import type { LossPolicy, Node } from "../../src/core/model/node.ts";
-import type { Task } from "../../src/core/model/task.ts";
-import { isActive } from "../../src/core/model/task.ts";
+import type { LossPolicy, Node } from "../../src/core/model/node/node.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
+import { isActive } from "../../src/core/model/job/task.ts";
 import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";
 import { formatRun } from "./durable.ts";

@@ -36,14 +36,14 @@ const edit = (
   edits: edits.map(([file, find, replace]) => ({ file: `src/${file}`, find, replace })),
 });
 
-const LOOP = "server/control-loop.ts";
-const SESSIONS = "server/agent-sessions.ts";
-const NODES = "core/state/decide/nodes.ts";
-const REPORTS = "core/state/decide/report-runs.ts";
+const LOOP = "server/loop/control-loop.ts";
+const SESSIONS = "server/sessions/agent-sessions.ts";
+const NODES = "core/state/decide/nodes/nodes.ts";
+const REPORTS = "core/state/decide/tasks/report-runs.ts";
 const HOLDS = "core/state/dependencies/holds.ts";
 const STATE = "core/state/state.ts";
-const HELD = "core/state/decide/held.ts";
-const PLACE = "core/state/decide/place-task.ts";
+const HELD = "core/state/decide/tasks/held.ts";
+const PLACE = "core/state/decide/tasks/place-task.ts";
 
 /** Each breaks one promise on purpose. A checker that lets its mutants live proves nothing. */
 export const MUTANTS: readonly Mutant[] = [
@@ -79,7 +79,7 @@ export const MUTANTS: readonly Mutant[] = [
     "same-attempt",
     "one-execution-per-attempt",
     "a new placement keeps the number of the last",
-    ["core/state/decide/place-task.ts", "(before?.attempt ?? 0) + 1", "before?.attempt ?? 1"],
+    ["core/state/decide/tasks/place-task.ts", "(before?.attempt ?? 0) + 1", "before?.attempt ?? 1"],
   ),
   edit("any-attempt", "old-attempts-are-stopped", "reports of old attempts move the new one", [
     REPORTS,
@@ -118,7 +118,7 @@ export const MUTANTS: readonly Mutant[] = [
     "if (batch !== null) resolve(decision.answer);",
   ]),
   edit("reads-at-once", "durable-before-told", "reads show what is not stored yet", [
-    "server/open-batch.ts",
+    "server/loop/open-batch.ts",
     "if (batch === undefined) settle();",
     "if (batch !== null) settle();",
   ]),
@@ -140,7 +140,7 @@ export const MUTANTS: readonly Mutant[] = [
     [NODES, " && !rebooted) starts.push(run);", ") starts.push(run);"],
   ),
   edit("ticker-spins", "server-stays-sound", "a refused tick is repeated without a pause", [
-    "server/ticker.ts",
+    "server/loop/ticker.ts",
     "this.#clock.after(limits.tickRetryMs,",
     "this.#clock.after(0,",
   ]),
@@ -152,7 +152,7 @@ export const MUTANTS: readonly Mutant[] = [
     [REPORTS, 'if (event.kind === "started") stops.push(run);', ""],
   ),
   edit("releases-nothing", "indexes-agree-with-rows", "what a task used stays used", [
-    "core/state/node-record.ts",
+    "core/state/nodes/node-record.ts",
     "subtractFrom(this.#used, needs);",
     "",
   ]),
@@ -162,22 +162,22 @@ export const MUTANTS: readonly Mutant[] = [
     "losses: 0,",
   ]),
   edit("folds-placed", "indexes-agree-with-rows", "a job that was placed is folded all the same", [
-    "core/state/job-record.ts",
+    "core/state/jobs/job-record.ts",
     "this.#tasks === undefined && closed",
     "closed",
   ]),
   edit("resume-skips", "watch-has-no-gaps", "a resumed watch starts one revision late", [
-    "server/watch-history.ts",
+    "server/watch/watch-history.ts",
     "?? 0) <= from) low = middle + 1",
     "?? 0) <= from + 1) low = middle + 1",
   ]),
   edit("keys-not-asked", "one-job-per-key", "a known idempotency key is not found", [
-    "core/state/decide/submit-jobs.ts",
+    "core/state/decide/tasks/submit-jobs.ts",
     "if (idempotencyKey === undefined) return undefined;",
     "if (idempotencyKey !== null) return undefined;",
   ]),
   edit("backoff-forgets", "every-task-ends", "a task whose backoff is over is not queued again", [
-    "core/scheduler/queue.ts",
+    "core/scheduler/queue/queue.ts",
     "record.giveBack(index);",
     "",
   ]),
@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
     "limits-forget",
     "indexes-agree-with-rows",
     "what is free while groups are at their limits is not remembered for them",
-    ["core/scheduler/queue.ts", "if (this.order.hasLimited) this.#widenFitting(pool);", ""],
+    ["core/scheduler/queue/queue.ts", "if (this.order.hasLimited) this.#widenFitting(pool);", ""],
   ),
   edit(
     "limits-stay",
@@ -252,7 +252,7 @@ export const MUTANTS: readonly Mutant[] = [
     "row: isOwn ? row : { ...row }",
   ]),
   edit("exclusive-shares", "placed-as-asked", "an exclusive node is asked for its cores only", [
-    "core/graph/compile-request.ts",
+    "core/graph/match/compile-request.ts",
     "(request.isExclusive || above.slot?.isExclusive === true)",
     "above.slot?.isExclusive === true",
   ]),
@@ -286,7 +286,7 @@ export const MUTANTS: readonly Mutant[] = [
     "",
   ]),
   edit("accepts-others", "one-taker-each", "a cluster takes what is offered to another", [
-    "core/state/decide/handed.ts",
+    "core/state/decide/tasks/accepted-tasks.ts",
     "|| task.state.cluster !== cluster || taken.has(task)",
     "|| taken.has(task)",
   ]),
@@ -296,7 +296,7 @@ export const MUTANTS: readonly Mutant[] = [
     "",
   ]),
   edit("old-news-counts", "handed-ends-were-told", "news of an old attempt ends the new one", [
-    "core/state/decide/handed.ts",
+    "core/state/decide/tasks/accepted-tasks.ts",
     "if (!isOurs || (event.attempt !== undefined && event.attempt !== task.attempt)) {",
     "if (!isOurs) {",
   ]),
@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
     "indexes-agree-with-rows",
     "what is handed over is not known by its row",
     [
-      "core/state/handed-tasks.ts",
+      "core/state/jobs/accepted-tasks.ts",
       "if (after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
       "if (before === undefined && after !== undefined && isAcceptedTask(after)) this.#tasks.add(after);",
     ],
@@ -338,12 +338,12 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   edit("returns-cost", "sick-nodes-cost-nothing", "a task that its node gives back uses a retry", [
-    "core/state/decide/end-attempt.ts",
+    "core/state/decide/tasks/end-attempt.ts",
     "return { failures, losses, returns: returns + 1 };",
     "return { failures: failures + 1, losses, returns: returns + 1 };",
   ]),
   edit("sick-takes", "sick-nodes-cost-nothing", "tasks are placed on nodes that are sick", [
-    "core/model/node.ts",
+    "core/model/node/node.ts",
     "node.sickness === undefined &&",
     "",
   ]),
@@ -362,11 +362,11 @@ export const MUTANTS: readonly Mutant[] = [
     "quarantines-are-due",
     "one job that fails again and again quarantines a node",
     [
-      "core/state/suspicions.ts",
+      "core/state/nodes/suspicions.ts",
       "if (jobs === 0 || streak.jobs.size < jobs) return;",
       "this.#toJudge.add(id);",
     ],
-    ["core/state/decide/quarantine.ts", "jobs.length < terms.jobs", "jobs.length < 1"],
+    ["core/state/decide/nodes/quarantine.ts", "jobs.length < terms.jobs", "jobs.length < 1"],
   ),
   edit("keeps-nothing", "losses-follow-policy", "a lost node keeps no task", [
     NODES,
@@ -380,7 +380,7 @@ export const MUTANTS: readonly Mutant[] = [
     [NODES, "  fail,\n};", "  fail: loseAttempt,\n};"],
   ),
   edit("held-begins-at-once", "no-overcommit", "an agent begins what it holds at once", [
-    "agent/session.ts",
+    "agent/session/session.ts",
     "this.#held.add(key, cached.needs, { id, heldAtMs, begin });",
     "begin();",
   ]),
@@ -395,7 +395,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   edit("held-uses-capacity", "indexes-agree-with-rows", "a held task counts as using its node", [
-    "core/state/attempt-ends.ts",
+    "core/state/jobs/attempt-ends.ts",
     "if (to !== undefined) nodeTotals.hold(to, after);",
     "if (to !== undefined) nodeTotals.bind(to, after, record.job.spec.needs);",
   ]),

@@ -1,7 +1,7 @@
-import type { Connect } from "../../src/agent/link.ts";
+import type { Connect } from "../../src/agent/link/link.ts";
 import type { AgentMessage, RunEvent } from "../../src/gen/busbar/v1/agent_pb.ts";
-import type { AgentPeer } from "../../src/server/agent-session.ts";
-import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { AgentPeer } from "../../src/server/sessions/agent-session.ts";
+import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import { Stream } from "./stream.ts";

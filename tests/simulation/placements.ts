@@ -1,8 +1,8 @@
 import type { ClusterStatus } from "../../src/core/model/cluster.ts";
-import type { Node } from "../../src/core/model/node.ts";
+import type { Node } from "../../src/core/model/node/node.ts";
 import type { Resources } from "../../src/core/model/resources.ts";
-import type { Task } from "../../src/core/model/task.ts";
-import { isActive } from "../../src/core/model/task.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
+import { isActive } from "../../src/core/model/job/task.ts";
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
 import type { Ask, Asked, Wish } from "./asks.ts";
 import type { Verdict } from "./checkers.ts";

@@ -1,4 +1,4 @@
-import type { TaskReportInput } from "../../src/server/operations.ts";
+import type { TaskReportInput } from "../../src/server/operations/operations.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { PULLING } from "./asks.ts";
 import type { Habits } from "./habits.ts";

@@ -1,13 +1,13 @@
 import type { AppError } from "../../src/lib/errors.ts";
 import { AppError as Refusal, describeChain } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/ports/logger.ts";
-import type { AgentPeer } from "../../src/server/agent-session.ts";
-import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { AgentPeer } from "../../src/server/sessions/agent-session.ts";
+import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { createInlineReader } from "../../src/server/readers/inline-reader.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
-import type { Operations } from "../../src/server/operations.ts";
-import { policyNames } from "../../src/core/scheduler/node-policy.ts";
+import type { Operations } from "../../src/server/operations/operations.ts";
+import { policyNames } from "../../src/core/scheduler/nodes/node-policy.ts";
 import { decodeRow } from "../../src/core/state/codec.ts";
 import { State } from "../../src/core/state/state.ts";
 import { firstDifference } from "./first-difference.ts";

@@ -1,5 +1,5 @@
-import type { Node } from "../../src/core/model/node.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import type { Node } from "../../src/core/model/node/node.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import { limits } from "../../src/limits.ts";
 import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable, RowMove } from "./durable.ts";

@@ -1,13 +1,13 @@
 import { clone, create, toBinary } from "@bufbuild/protobuf";
-import type { Link, LinkEvents } from "../../src/agent/link.ts";
+import type { Link, LinkEvents } from "../../src/agent/link/link.ts";
 import type { AgentMessage, RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import {
   AgentMessageSchema,
   ServerMessageSchema,
   WorkSchema,
 } from "../../src/gen/busbar/v1/agent_pb.ts";
-import type { AgentPeer } from "../../src/server/agent-session.ts";
-import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { AgentPeer } from "../../src/server/sessions/agent-session.ts";
+import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
 import { Pipe } from "./pipe.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";

@@ -1,4 +1,4 @@
-import { Heap } from "../../src/lib/heap.ts";
+import { Heap } from "../../src/lib/collections/heap.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 
 interface Event {

@@ -1,5 +1,5 @@
 import { AppError } from "../../src/lib/errors.ts";
-import type { JobView, WatchEventView } from "../../src/server/views.ts";
+import type { JobView, WatchEventView } from "../../src/server/views/views.ts";
 import { readWatch } from "../support/read-watch.ts";
 import { noGapBetween } from "./checkers.ts";
 import { Pipe } from "./pipe.ts";

@@ -1,4 +1,4 @@
-import type { Job } from "../../src/core/model/job.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
 import type { RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { Batch, StoredRow } from "../../src/ports/store.ts";
 import { Asked } from "./asks.ts";

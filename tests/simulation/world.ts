@@ -1,5 +1,5 @@
-import type { LossTerms } from "../../src/core/model/node.ts";
-import { LOSS_POLICIES } from "../../src/core/model/node.ts";
+import type { LossTerms } from "../../src/core/model/node/node.ts";
+import { LOSS_POLICIES } from "../../src/core/model/node/node.ts";
 import type { Logger } from "../../src/ports/logger.ts";
 import { AgentHost } from "./agent-host.ts";
 import { Clients } from "./clients.ts";

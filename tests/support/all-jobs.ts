@@ -1,5 +1,5 @@
-import type { Task } from "../../src/core/model/task.ts";
-import type { JobRecord } from "../../src/core/state/job-record.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
+import type { JobRecord } from "../../src/core/state/jobs/job-record.ts";
 import type { State } from "../../src/core/state/state.ts";
 
 /** In the order of their ids. */

@@ -1,7 +1,7 @@
-import { toJobSpec } from "../../src/core/model/job-spec.ts";
-import type { JobSpecInput } from "../../src/core/model/job-spec.ts";
+import { toJobSpec } from "../../src/core/model/job/job-spec.ts";
+import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
 import { nodeId } from "../../src/core/model/ids.ts";
-import type { JobSpec } from "../../src/core/model/job.ts";
+import type { JobSpec } from "../../src/core/model/job/job.ts";
 import type { NodeHello } from "../../src/core/state/command.ts";
 
 /** A job spec with defaults: `true` on one cpu. */

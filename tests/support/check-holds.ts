@@ -1,7 +1,7 @@
-import type { Job } from "../../src/core/model/job.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
 import type { HeldClause } from "../../src/core/state/dependencies/holds.ts";
-import type { Progress } from "../../src/core/state/progress.ts";
-import { isJobEnded } from "../../src/core/state/progress.ts";
+import type { Progress } from "../../src/core/state/jobs/progress.ts";
+import { isJobEnded } from "../../src/core/state/jobs/progress.ts";
 import type { State } from "../../src/core/state/state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import type { AllRows } from "./slow-dependencies.ts";

@@ -1,4 +1,4 @@
-import { nodeStateName } from "../../src/core/model/node.ts";
+import { nodeStateName } from "../../src/core/model/node/node.ts";
 import { addInto } from "../../src/core/model/resources.ts";
 import type { State } from "../../src/core/state/state.ts";
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";

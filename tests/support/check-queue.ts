@@ -1,6 +1,6 @@
-import { isSchedulable } from "../../src/core/model/node.ts";
+import { isSchedulable } from "../../src/core/model/node/node.ts";
 import { addInto, dominantShare } from "../../src/core/model/resources.ts";
-import type { Pool } from "../../src/core/scheduler/pool.ts";
+import type { Pool } from "../../src/core/scheduler/nodes/pool.ts";
 import type { RequestClass } from "../../src/core/scheduler/request.ts";
 import type { State } from "../../src/core/state/state.ts";
 

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import { AgentMessageSchema, EndCause } from "../../src/gen/busbar/v1/agent_pb.ts";
-import type { AgentStream } from "../../src/server/agent-sessions.ts";
+import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
 import { eventually } from "./eventually.ts";
 

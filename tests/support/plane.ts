@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { LinkTimes } from "../../src/core/model/heartbeat.ts";
+import type { LinkTimes } from "../../src/core/model/node/heartbeat.ts";
 import type { PolicyNames } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";
 import type { DocumentReader } from "../../src/ports/document-reader.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Controller } from "../../src/agent/executors/process/cgroups.ts";
-import { ownGroupOf, RunCgroups } from "../../src/agent/executors/process/cgroups.ts";
+import type { Controller } from "../../src/agent/executors/process/cgroups/cgroups.ts";
+import { ownGroupOf, RunCgroups } from "../../src/agent/executors/process/cgroups/cgroups.ts";
 import { eventually } from "./eventually.ts";
 
 const own = ownGroupOf({

@@ -1,8 +1,8 @@
-import { indexAt } from "../../src/core/model/array-range.ts";
-import type { Clause, Target, Wanted } from "../../src/core/model/dependency.ts";
-import type { Job } from "../../src/core/model/job.ts";
-import { rangesOf } from "../../src/core/model/job.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import { indexAt } from "../../src/core/model/job/array-range.ts";
+import type { Clause, Target, Wanted } from "../../src/core/model/job/dependency.ts";
+import type { Job } from "../../src/core/model/job/job.ts";
+import { rangesOf } from "../../src/core/model/job/job.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 
 /** All rows there are, or ever were. */
 export interface AllRows {

@@ -7,7 +7,7 @@ import { slurmEnv } from "../../src/agent/executors/slurm/slurm.ts";
 import { createLowerExecutor } from "../../src/agent/lower/lower-executor.ts";
 import type { LowerScheduler } from "../../src/agent/lower/scheduler.ts";
 import { submitEach } from "../../src/agent/lower/submit-each.ts";
-import { toSteps } from "../../src/core/jobspec/to-steps.ts";
+import { toSteps } from "../../src/core/jobspec/write/to-steps.ts";
 import type { RunRequest } from "../../src/ports/executor.ts";
 import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
 

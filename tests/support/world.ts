@@ -9,13 +9,13 @@ import type {
 } from "../../src/core/state/command.ts";
 import { encodeChange } from "../../src/core/state/codec.ts";
 import { decide } from "../../src/core/state/decide.ts";
-import { placeTask } from "../../src/core/state/decide/place-task.ts";
-import { nextQuarantine } from "../../src/core/state/decide/quarantine.ts";
+import { placeTask } from "../../src/core/state/decide/tasks/place-task.ts";
+import { nextQuarantine } from "../../src/core/state/decide/nodes/quarantine.ts";
 import { nextSettlement } from "../../src/core/state/dependencies/settle.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
 import { isNewest } from "../../src/core/state/is-newest.ts";
 import { State } from "../../src/core/state/state.ts";
-import type { Task } from "../../src/core/model/task.ts";
+import type { Task } from "../../src/core/model/job/task.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { limits } from "../../src/limits.ts";

@@ -14,6 +14,7 @@ const src = join(root, "src");
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   gen: ["gen"],
+  limits: ["lib"],
   core: ["lib", "limits"],
   ports: ["core", "lib"],
   store: ["ports", "core", "lib", "limits"],
@@ -41,6 +42,18 @@ function sourceFiles(folder: string): string[] {
   });
 }
 
+function foldersIn(folder: string): string[] {
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isDirectory())
+    .flatMap((path) => [path, ...foldersIn(path)]);
+}
+
+const isIn =
+  (folder: string) =>
+  (file: string): boolean =>
+    dirname(file) === folder;
+
 const isTest = (file: string): boolean => /\.test\.ts$|\/testing\//.test(file);
 const productFiles = sourceFiles(src).filter((file) => !isTest(file));
 
@@ -55,7 +68,7 @@ function importsOf(file: string): Import[] {
   }));
 }
 
-/** "core/model/job.ts" for a path inside src; undefined for a package. */
+/** "core/model/job/job.ts" for a path inside src; undefined for a package. */
 function inSource(file: string, target: string): string | undefined {
   if (!target.startsWith(".")) return undefined;
   return relative(src, resolve(root, dirname(file), target));
@@ -140,10 +153,10 @@ describe("tidy", () => {
     const mayWrite: Readonly<Record<string, string>> = {
       "session.ts": "is where texts are made printable",
       "program.ts": "prints help and failures, which are printable",
-      "run.ts": "copies the output of tasks, byte for byte",
-      "logs.ts": "copies the output of tasks, byte for byte",
-      "wait.ts": "draws a line of numbers over itself",
-      "backup.ts": "draws a line of numbers over itself",
+      "jobs/run.ts": "copies the output of tasks, byte for byte",
+      "jobs/logs.ts": "copies the output of tasks, byte for byte",
+      "jobs/wait.ts": "draws a line of numbers over itself",
+      "service/backup.ts": "draws a line of numbers over itself",
     };
     const writers = productFiles
       .filter((path) => path.startsWith(join(src, "cli")))
@@ -159,6 +172,14 @@ describe("tidy", () => {
       .filter(({ lines }) => lines > 400)
       .map(({ path, lines }) => `${relative(root, path)} has ${lines} lines`);
     expect(long).toEqual([]);
+  });
+
+  test("folders stay readable: at most 20 files in one level", () => {
+    const crowded = [src, ...foldersIn(src)]
+      .map((folder) => ({ folder, files: sourceFiles(folder).filter(isIn(folder)).length }))
+      .filter(({ files }) => files > 20)
+      .map(({ folder, files }) => `${relative(root, folder)} has ${files} files`);
+    expect(crowded).toEqual([]);
   });
 
   test("every dependency is justified in docs/dependencies.md", () => {

@@ -1,9 +1,9 @@
 import { clusterGraph } from "../../core/graph/facts.ts";
 import type { JgfDocument } from "../../core/graph/jgf.ts";
 import { parseGraph, toJgf } from "../../core/graph/jgf.ts";
-import { subsystemsOf } from "../../core/graph/node-subsystems.ts";
-import { parseSubsystem, toSubsystemJgf } from "../../core/graph/subsystem.ts";
-import type { NodeFacts } from "../../core/model/node-facts.ts";
+import { subsystemsOf } from "../../core/graph/subsystems/node-subsystems.ts";
+import { parseSubsystem, toSubsystemJgf } from "../../core/graph/subsystems/subsystem.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { ClusterDescription } from "../../ports/cluster-source.ts";
 

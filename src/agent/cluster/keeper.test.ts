@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aPlane } from "../../../tests/support/plane.ts";
 import { LOCAL_CALLER } from "../../api/native/caller.ts";
-import type { NodeFacts } from "../../core/model/node-facts.ts";
-import { NO_FACTS } from "../../core/model/node-facts.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import { NO_FACTS } from "../../core/model/node/node-facts.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { ClusterDescription, ClusterObservation } from "../../ports/cluster-source.ts";

@@ -1,4 +1,4 @@
-import type { NodeFacts } from "../../core/model/node-facts.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import { describeMachine } from "./description.ts";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 
 import { createMovingClient } from "../../client/several-servers.ts";
 import { parseGraphText, toJgf } from "../../core/graph/jgf.ts";
-import type { NodeFacts } from "../../core/model/node-facts.ts";
-import { factsOfCapacity, parseNodeFacts } from "../../core/model/node-facts.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import { factsOfCapacity, parseNodeFacts } from "../../core/model/node/node-facts.ts";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import type { ClusterDescription, ClusterSource } from "../../ports/cluster-source.ts";
 import { createAgent } from "../agent.ts";

@@ -1,4 +1,4 @@
-import { amountsOf, graphRequest } from "../../core/graph/graph-request.ts";
+import { amountsOf, graphRequest } from "../../core/graph/request/graph-request.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import type { RunRequest } from "../../ports/executor.ts";
 

@@ -1,7 +1,7 @@
 import type { Resources } from "../../core/model/resources.ts";
 import { addInto } from "../../core/model/resources.ts";
 import type { Executor, QueuedRuns, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
-import { runKey } from "../known-runs.ts";
+import { runKey } from "../session/known-runs.ts";
 import type { NeedsJournal } from "./needs-journal.ts";
 import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
 import { roomOf } from "./room.ts";

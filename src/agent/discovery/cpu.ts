@@ -1,4 +1,4 @@
-import type { FactEntry } from "../../core/model/node-facts.ts";
+import type { FactEntry } from "../../core/model/node/node-facts.ts";
 
 /** What the kernel says of the processors, as far as this process may use them. */
 export interface Processors {

@@ -1,5 +1,5 @@
-import type { NodeFacts, Software } from "../../core/model/node-facts.ts";
-import { offeredFacts } from "../../core/model/node-facts.ts";
+import type { NodeFacts, Software } from "../../core/model/node/node-facts.ts";
+import { offeredFacts } from "../../core/model/node/node-facts.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import { describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";

@@ -1,5 +1,5 @@
-import type { FactEntry, NodeFacts, Software } from "../../core/model/node-facts.ts";
-import { NO_FACTS } from "../../core/model/node-facts.ts";
+import type { FactEntry, NodeFacts, Software } from "../../core/model/node/node-facts.ts";
+import { NO_FACTS } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 import type { CgroupLimits } from "./cgroup.ts";
 import { readCgroupLimits } from "./cgroup.ts";

@@ -1,4 +1,4 @@
-import type { FactEntry } from "../../core/model/node-facts.ts";
+import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import type { Machine } from "./machine.ts";
 
 /** Devices that drivers have taken charge of: only those can be computed on. */

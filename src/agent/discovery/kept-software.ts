@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Software } from "../../core/model/node-facts.ts";
-import { parseNodeFacts } from "../../core/model/node-facts.ts";
+import type { Software } from "../../core/model/node/node-facts.ts";
+import { parseNodeFacts } from "../../core/model/node/node-facts.ts";
 
 /**
  * What programs told the last time, in the agent's directory: a restarted agent says it in its hello

@@ -1,4 +1,4 @@
-import type { FactEntry } from "../../core/model/node-facts.ts";
+import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import type { Machine } from "./machine.ts";
 
 /** A program that tells its version, and how to read it. */

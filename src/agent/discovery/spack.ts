@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { FactEntry } from "../../core/model/node-facts.ts";
+import type { FactEntry } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 import type { Machine } from "./machine.ts";
 

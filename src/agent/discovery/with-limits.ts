@@ -1,4 +1,4 @@
-import type { FactEntry, NodeFacts } from "../../core/model/node-facts.ts";
+import type { FactEntry, NodeFacts } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 
 /** Facts as JSON, with the limits that an agent enforces as one more subsystem. */

@@ -12,7 +12,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { toSteps } from "../../core/jobspec/to-steps.ts";
+import { toSteps } from "../../core/jobspec/write/to-steps.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";

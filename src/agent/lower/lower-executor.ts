@@ -17,15 +17,15 @@ import { createRemover } from "../runs/remover.ts";
 import { runKey } from "../runs/run-key.ts";
 import { checkWorkingDirectory } from "../runs/surroundings.ts";
 import { Book } from "./book.ts";
-import type { Piece } from "./joined-output.ts";
-import { readJoined } from "./joined-output.ts";
-import { PartFiles } from "./part-files.ts";
+import type { Piece } from "./wrapper/joined-output.ts";
+import { readJoined } from "./wrapper/joined-output.ts";
+import { PartFiles } from "./wrapper/part-files.ts";
 import type { ToSteps } from "./plan-run.ts";
 import { planRun, termsOf } from "./plan-run.ts";
 import type { Part, Run } from "./run.ts";
 import { makeRun, reportOf } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
-import { Upkeep } from "./upkeep.ts";
+import { Upkeep } from "./scheduler-rounds.ts";
 
 export interface LowerExecutorOptions {
   /**

@@ -1,6 +1,6 @@
 import type { Jobspec } from "../../core/jobspec/model.ts";
-import { parseJobspec } from "../../core/jobspec/parse.ts";
-import type { WorkloadStep } from "../../core/jobspec/to-steps.ts";
+import { parseJobspec } from "../../core/jobspec/read/parse.ts";
+import type { WorkloadStep } from "../../core/jobspec/write/to-steps.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { RunRequest } from "../../ports/executor.ts";

@@ -1,4 +1,4 @@
-import type { StepShape } from "../../core/jobspec/to-steps.ts";
+import type { StepShape } from "../../core/jobspec/write/to-steps.ts";
 import type { RunEnd } from "../../ports/executor.ts";
 import type { SubmitAnswer } from "./submit-each.ts";
 

@@ -1,4 +1,4 @@
-import { stepShapeOf } from "../../core/jobspec/to-steps.ts";
+import { stepShapeOf } from "../../core/jobspec/write/to-steps.ts";
 import type { RunRequest } from "../../ports/executor.ts";
 import type { LowerShape } from "./scheduler.ts";
 

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { invariant } from "../../lib/invariant.ts";
 import { quoteShell } from "../../lib/shell.ts";
 import { limits } from "../../limits.ts";
-import type { PartFiles } from "./part-files.ts";
+import type { PartFiles } from "./wrapper/part-files.ts";
 import type { Step } from "./plan-run.ts";
 import type { Part } from "./run.ts";
 import { isSuccess } from "./run.ts";
 import type { LowerJob, LowerScheduler } from "./scheduler.ts";
 import { INDEX } from "./scheduler.ts";
-import { jobScript } from "./wrapper.ts";
+import { jobScript } from "./wrapper/wrapper.ts";
 
 /** Parts that are handed to the scheduler at once: one job, or an array. */
 export interface Submission {

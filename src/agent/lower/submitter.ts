@@ -3,7 +3,7 @@ import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Book } from "./book.ts";
-import type { PartFiles } from "./part-files.ts";
+import type { PartFiles } from "./wrapper/part-files.ts";
 import type { Step, ToSteps } from "./plan-run.ts";
 import { planRun } from "./plan-run.ts";
 import type { Part, Run } from "./run.ts";

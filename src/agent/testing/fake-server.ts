@@ -13,7 +13,7 @@ import type {
   Take,
 } from "../../gen/busbar/v1/agent_pb.ts";
 import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
-import type { Connect, LinkEvents } from "../link.ts";
+import type { Connect, LinkEvents } from "../link/link.ts";
 
 type Init = NonNullable<
   NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"]

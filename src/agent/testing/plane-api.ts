@@ -1,14 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 
 import { LOCAL_CALLER } from "../../api/native/caller.ts";
-import * as wire from "../../api/native/translate-clusters.ts";
+import * as wire from "../../api/native/grpc/translate-clusters.ts";
 import {
   AddSubsystemRequestSchema,
   RegisterClusterRequestSchema,
   SetClusterStateRequestSchema,
 } from "../../gen/busbar/v1/cluster_pb.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Operations } from "../../server/operations.ts";
+import type { Operations } from "../../server/operations/operations.ts";
 import type { ClusterApi } from "../cluster/register.ts";
 
 /** The API of a real control plane without the wire between, and what was changed through it. */

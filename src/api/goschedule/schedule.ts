@@ -1,7 +1,7 @@
 import type { Task } from "../../gen/goschedule/v1/scheduler_pb.ts";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { Caller, SubmissionInput } from "../../server/operations.ts";
+import type { Caller, SubmissionInput } from "../../server/operations/operations.ts";
 import { encodeList, encodeTask, bytesInList } from "./encode.ts";
 import type { GoScheduleOperations } from "./operations.ts";
 

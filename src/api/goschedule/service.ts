@@ -6,17 +6,17 @@ import {
   TaskListSchema,
   WorkerNodeListSchema,
 } from "../../gen/goschedule/v1/scheduler_pb.ts";
-import { undecodable } from "../grpc/codec.ts";
-import { OfBytes } from "../grpc/of-bytes.ts";
+import { undecodable } from "../grpc/calls/codec.ts";
+import { OfBytes } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
-import { message } from "../grpc/wire-message.ts";
+import { message } from "../grpc/calls/wire-message.ts";
 import type { GoScheduleOperations } from "./operations.ts";
-import type { Previews } from "./previews.ts";
+import type { Previews } from "./lists/previews.ts";
 import { schedule } from "./schedule.ts";
 import { toStatus } from "./status.ts";
-import { listTasks } from "./task-list.ts";
-import { listWorkers } from "./worker-list.ts";
+import { listTasks } from "./lists/task-list.ts";
+import { listWorkers } from "./lists/worker-list.ts";
 import type { LinkSettings } from "./worker-link.ts";
 import { Workers, type WorkersOptions } from "./workers.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Failure } from "../../core/model/task.ts";
-import { TASK_STATES, type TaskStateName } from "../../core/state/progress.ts";
+import type { Failure } from "../../core/model/job/task.ts";
+import { TASK_STATES, type TaskStateName } from "../../core/state/jobs/progress.ts";
 import { type TaskState, taskStateOf, workerStateOf } from "./task-state.ts";
 
 describe("a task is", () => {

@@ -1,7 +1,7 @@
-import type { NodeStateName } from "../../core/model/node.ts";
-import type { Failure } from "../../core/model/task.ts";
-import type { TaskStateName } from "../../core/state/progress.ts";
-import type { NewestTaskView } from "../../server/views.ts";
+import type { NodeStateName } from "../../core/model/node/node.ts";
+import type { Failure } from "../../core/model/job/task.ts";
+import type { TaskStateName } from "../../core/state/jobs/progress.ts";
+import type { NewestTaskView } from "../../server/views/views.ts";
 
 /** The four words go-schedule knows of a task. Its clients compare them as strings. */
 export type TaskState = "pending" | "scheduled" | "done" | "dead";

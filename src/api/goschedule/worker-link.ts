@@ -9,7 +9,7 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { ExecOptions, Executed, RemoteShell } from "../../ports/remote-shell.ts";
-import type { BidiPeer } from "../grpc/bidi.ts";
+import type { BidiPeer } from "../grpc/calls/bidi.ts";
 import { addressOf } from "../grpc/peer-address.ts";
 import { PendingExec, sizeOfExec } from "./pending-exec.ts";
 import { silentFor } from "./status.ts";

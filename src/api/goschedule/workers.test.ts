@@ -9,7 +9,7 @@ import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { connect } from "../grpc/testing/grpc-client.ts";
 import { settle, until } from "../grpc/testing/until.ts";
 import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
-import { Previews } from "./previews.ts";
+import { Previews } from "./lists/previews.ts";
 import { goScheduleService } from "./service.ts";
 import { openWorker } from "./testing/fake-worker.ts";
 

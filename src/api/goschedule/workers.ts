@@ -4,7 +4,7 @@ import { AppError, describeChain, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { RemoteShell } from "../../ports/remote-shell.ts";
-import type { BidiPeer, BidiReceiver } from "../grpc/bidi.ts";
+import type { BidiPeer, BidiReceiver } from "../grpc/calls/bidi.ts";
 import { silentFor } from "./status.ts";
 import { type LinkParts, WorkerLink } from "./worker-link.ts";
 

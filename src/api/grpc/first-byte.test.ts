@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectTcp, createServer } from "node:net"
 import { connect as connectTls } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import { Busbar, StatsSchema } from "../../gen/busbar/v1/busbar_pb.ts";
-import { busbarService } from "../native/service.ts";
+import { busbarService } from "../native/grpc/service.ts";
 import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
 import { createGrpcServer } from "./server.ts";
 import * as certificates from "./testing/certificates.ts";

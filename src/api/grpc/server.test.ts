@@ -10,7 +10,7 @@ import { Agents } from "../../gen/busbar/v1/agent_pb.ts";
 import { Busbar, file_busbar_v1_busbar } from "../../gen/busbar/v1/busbar_pb.ts";
 import { createGrpcServer } from "./server.ts";
 import { defineService } from "./service.ts";
-import { busbarService } from "../native/service.ts";
+import { busbarService } from "../native/grpc/service.ts";
 import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
 import { call, connect, failure } from "./testing/grpc-client.ts";
 

@@ -12,9 +12,14 @@ import type { TLSSocket } from "node:tls";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { GrpcCall } from "./call.ts";
-import { type CallMemory, type ConnectionMemory, createCallMemory, memoryOf } from "./memory.ts";
-import { createExtras, type Extras } from "./extras.ts";
+import { GrpcCall } from "./calls/call.ts";
+import {
+  type CallMemory,
+  type ConnectionMemory,
+  createCallMemory,
+  memoryOf,
+} from "./memory/call-memory.ts";
+import { createExtras, type Extras } from "./health-and-reflection.ts";
 import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../../server/operations.ts";
+import type { Caller } from "../../server/operations/operations.ts";
 
 /**
  * Everyone who calls, while there is no authentication: a name that a caller gives itself in a

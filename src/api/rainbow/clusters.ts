@@ -2,9 +2,9 @@ import { principalOf } from "../../core/model/credential.ts";
 import { clusterId } from "../../core/model/ids.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { RegisterRequest } from "./decode.ts";
-import { nameAlone, readClusterNodes, readNodes, readState } from "./documents.ts";
-import { REGISTER, type RegisterAnswer } from "./encode.ts";
+import type { RegisterRequest } from "./wire/decode.ts";
+import { nameAlone, readClusterNodes, readNodes, readState } from "./wire/documents.ts";
+import { REGISTER, type RegisterAnswer } from "./wire/encode.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
 

@@ -1,4 +1,4 @@
-import type { Operations } from "../../server/operations.ts";
+import type { Operations } from "../../server/operations/operations.ts";
 
 /** What this door asks of Busbar. */
 export type RainbowOperations = Pick<

@@ -1,10 +1,10 @@
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { checkSecret, type ClusterSpeaker, speaksFor } from "./clusters.ts";
-import type { JobNumbers } from "./job-numbers.ts";
-import type { ReadText } from "./jobspecs.ts";
+import type { JobNumbers } from "./wire/job-numbers.ts";
+import type { ReadText } from "./jobspecs/jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
-import { sizeOf, toRecord } from "./record.ts";
+import { sizeOf, toRecord } from "./wire/record.ts";
 import { refuse } from "./status.ts";
 
 /** What it takes to tell tasks to rainbow's clients. */

@@ -1,5 +1,5 @@
 import { limits } from "../../limits.ts";
-import type { ReadText } from "./jobspecs.ts";
+import type { ReadText } from "./jobspecs/jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
 

@@ -6,22 +6,22 @@ import {
 import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
 import * as wire from "../../gen/rainbow/v1/rainbow_pb.ts";
 import type { Logger } from "../../ports/logger.ts";
-import type { CallContext } from "../grpc/call.ts";
-import { OfBytes } from "../grpc/of-bytes.ts";
+import type { CallContext } from "../grpc/calls/call.ts";
+import { OfBytes } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
-import { message } from "../grpc/wire-message.ts";
+import { message } from "../grpc/calls/wire-message.ts";
 import * as clusters from "./clusters.ts";
-import { decodeRegister, decodeSubmit } from "./decode.ts";
-import { encodeRegistered, encodeSubmitted } from "./encode.ts";
-import { JobNumbers } from "./job-numbers.ts";
-import { createJobspecReader, type ReadText } from "./jobspecs.ts";
+import { decodeRegister, decodeSubmit } from "./wire/decode.ts";
+import { encodeRegistered, encodeSubmitted } from "./wire/encode.ts";
+import { JobNumbers } from "./wire/job-numbers.ts";
+import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type Shown } from "./satisfy.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
-import { TokenLists } from "./token-lists.ts";
+import { TokenLists } from "./wire/token-lists.ts";
 
 export interface RainbowOptions {
   readonly operations: RainbowOperations;

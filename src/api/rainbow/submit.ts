@@ -1,13 +1,13 @@
 import { strategyNames } from "../../core/scheduler/select/all.ts";
 import { limits } from "../../limits.ts";
-import type { SatisfyView } from "../../server/views.ts";
+import type { SatisfyView } from "../../server/views/views.ts";
 import { submitsTo } from "./clusters.ts";
-import type { CommandRequest, JobspecRequest, SubmitRequest } from "./decode.ts";
-import type { SubmitAnswer } from "./encode.ts";
-import type { ReadJobspec, ReadText } from "./jobspecs.ts";
+import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";
+import type { SubmitAnswer } from "./wire/encode.ts";
+import type { ReadJobspec, ReadText } from "./jobspecs/jobspecs.ts";
 import type { RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
-import type { TokenLists } from "./token-lists.ts";
+import type { TokenLists } from "./wire/token-lists.ts";
 import { toJobspecText, toSubmission } from "./translate.ts";
 
 /** What is remembered from one submission to the next. */

@@ -2,9 +2,9 @@ import { visible } from "../../core/model/texts.ts";
 import type { Plain } from "../../core/jobspec/model.ts";
 import { joinShell, splitShell } from "../../lib/shell.ts";
 import { limits } from "../../limits.ts";
-import type { SubmissionInput } from "../../server/operations.ts";
-import type { CommandRequest } from "./decode.ts";
-import type { ReadJobspec } from "./jobspecs.ts";
+import type { SubmissionInput } from "../../server/operations/operations.ts";
+import type { CommandRequest } from "./wire/decode.ts";
+import type { ReadJobspec } from "./jobspecs/jobspecs.ts";
 
 /** One job, which goes to the chosen cluster as a whole: its text, as it was sent. */
 export const toSubmission = (

@@ -1,4 +1,4 @@
-import type { FactEntry, NodeFacts } from "../../core/model/node-facts.ts";
+import type { FactEntry, NodeFacts } from "../../core/model/node/node-facts.ts";
 import { formatBytes } from "../../lib/units.ts";
 import { clean, displayWidth, pad, type Page, paint } from "./page.ts";
 import { renderFields } from "./table.ts";

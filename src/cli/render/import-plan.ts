@@ -1,5 +1,5 @@
 import { joinShell } from "../../lib/shell.ts";
-import type { ImportPlan, ImportStep } from "../import-plan.ts";
+import type { ImportPlan, ImportStep } from "../coming-from/import-plan.ts";
 import type { Page } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { onOneNode } from "../request-flags.ts";
-import { requirement } from "../requirement.ts";
+import { onOneNode } from "../submit/request-flags.ts";
+import { requirement } from "../submit/requirement.ts";
 import { displayWidth } from "./page.ts";
 import { requestText } from "./request.ts";
 

@@ -1,6 +1,6 @@
-import { readResourceChoice } from "../../core/graph/read-request.ts";
-import type { ResourceChoice, ResourceRequest } from "../../core/graph/request.ts";
-import { describeRequirement } from "../../core/graph/requirement.ts";
+import { readResourceChoice } from "../../core/graph/request/read-request.ts";
+import type { ResourceChoice, ResourceRequest } from "../../core/graph/request/request.ts";
+import { describeRequirement } from "../../core/graph/request/requirement.ts";
 import { formatBytes } from "../../lib/units.ts";
 import { cut } from "./page.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { NO_FACTS } from "../../core/model/node-facts.ts";
+import { NO_FACTS } from "../../core/model/node/node-facts.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { AgentFlags, Context, ServerFlags, UpFlags } from "../context.ts";
 import { runCli } from "../program.ts";

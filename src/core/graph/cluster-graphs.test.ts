@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { lammpsClusters, lammpsMatches } from "../../../tests/support/lammps-clusters.ts";
-import { sharesOf } from "./allocation.ts";
+import { sharesOf } from "./match/allocation.ts";
 import { ClusterGraphs } from "./cluster-graphs.ts";
-import { compileRequest } from "./compile-request.ts";
+import { compileRequest } from "./match/compile-request.ts";
 import { parseGraph } from "./jgf.ts";
-import { allocate } from "./match.ts";
-import { parseSubsystem } from "./subsystem.ts";
+import { allocate } from "./match/match.ts";
+import { parseSubsystem } from "./subsystems/subsystem.ts";
 import { documentOf, times } from "./testing/documents.ts";
 import { requireOne, slots, want } from "./testing/requests.ts";
 

@@ -1,14 +1,14 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { CompiledRequest } from "./compile-request.ts";
-import { explainRefusal, type Refusal } from "./explain.ts";
+import type { CompiledRequest } from "./match/compile-request.ts";
+import { explainRefusal, type Refusal } from "./match/explain.ts";
 import type { Graph } from "./graph.ts";
 import { type Layout, layOut } from "./layout.ts";
-import { allocate, type Allocated, type Match, match } from "./match.ts";
-import type { MatchTotal } from "./match-total.ts";
-import type { Slicer } from "./match-work.ts";
-import type { Subsystem } from "./subsystem.ts";
-import { Use } from "./use.ts";
+import { allocate, type Allocated, type Match, match } from "./match/match.ts";
+import type { MatchTotal } from "./match/match-total.ts";
+import type { Slicer } from "./match/match-work.ts";
+import type { Subsystem } from "./subsystems/subsystem.ts";
+import { Use } from "./match/use.ts";
 
 export interface ClusterMatch extends Match {
   readonly cluster: string;

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { NodeFacts } from "../model/node-facts.ts";
+import type { NodeFacts } from "../model/node/node-facts.ts";
 import { arrange, type Graph, NO_PARENT } from "./graph.ts";
 import { canonicalJson, type Scalar } from "./metadata.ts";
 import { type Kind, VertexTableBuilder } from "./vertex-table.ts";

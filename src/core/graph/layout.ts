@@ -3,8 +3,8 @@ import { limits } from "../../limits.ts";
 import { type Graph, NO_PARENT } from "./graph.ts";
 import { SLICE } from "./joined-texts.ts";
 import { canonicalJson } from "./metadata.ts";
-import type { Scalars } from "./requirement.ts";
-import type { Subsystem, SubsystemVertex } from "./subsystem.ts";
+import type { Scalars } from "./request/requirement.ts";
+import type { Subsystem, SubsystemVertex } from "./subsystems/subsystem.ts";
 
 /** Vertices with the same of everything that can be asked for, all that is inside included. */
 export interface Shape {

@@ -2,8 +2,8 @@ import { runToEnd } from "../../lib/run-to-end.ts";
 import { limits } from "../../limits.ts";
 import type { Graph } from "./graph.ts";
 import { scalarsOf } from "./metadata.ts";
-import type { Condition, ResourceChoice, ResourceRequest } from "./request.ts";
-import type { Subsystem } from "./subsystem.ts";
+import type { Condition, ResourceChoice, ResourceRequest } from "./request/request.ts";
+import type { Subsystem } from "./subsystems/subsystem.ts";
 import { TextSlices } from "./text-slices.ts";
 import type { Kind } from "./vertex-table.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { askedParts, parametersOf } from "./asked-parts.ts";
-import { parseJobspec } from "./parse.ts";
+import { parseJobspec } from "./read/parse.ts";
 
 const names = (text: string): unknown =>
   askedParts(parseJobspec(text)).map(({ name, resources }) => [

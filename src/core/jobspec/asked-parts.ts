@@ -1,4 +1,4 @@
-import type { ResourceChoice } from "../graph/request.ts";
+import type { ResourceChoice } from "../graph/request/request.ts";
 import { flattenTasks } from "./flatten.ts";
 import { perProcess } from "./split-processes.ts";
 import { type Jobspec, type JobspecItem, type Plain, scheduledResources } from "./model.ts";

@@ -2,19 +2,19 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml, stringify as toYaml } from "yaml";
 import { AppError } from "../../lib/errors.ts";
-import type { ResourceRequest } from "../graph/request.ts";
-import { toJobSpec } from "../model/job-spec.ts";
+import type { ResourceRequest } from "../graph/request/request.ts";
+import { toJobSpec } from "../model/job/job-spec.ts";
 import { flattenTasks } from "./flatten.ts";
 import type { Jobspec, JobspecItem } from "./model.ts";
-import { checkJobspec, parseJobspec } from "./parse.ts";
-import { plan, planTargets, toScript } from "./plan.ts";
+import { checkJobspec, parseJobspec } from "./read/parse.ts";
+import { plan, planTargets, toScript } from "./plan/plan.ts";
 import { shapeOf } from "./shape.ts";
 import { document } from "./testing/arbitrary.ts";
 import { DRAFT_2, EXPERIMENTAL, FLUX_V1, NEXTGEN } from "./testing/documents.ts";
-import { toBusbarJobs } from "./to-busbar.ts";
-import { toFluxV1 } from "./to-flux-v1.ts";
-import { toNextgen } from "./to-nextgen.ts";
-import { toSteps } from "./to-steps.ts";
+import { toBusbarJobs } from "./write/to-busbar.ts";
+import { toFluxV1 } from "./write/to-flux-v1.ts";
+import { toNextgen } from "./write/to-nextgen.ts";
+import { toSteps } from "./write/to-steps.ts";
 
 const START = { line: 1, column: 1 };
 

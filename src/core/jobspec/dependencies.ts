@@ -1,6 +1,6 @@
 import { limits } from "../../limits.ts";
 import type { Placed } from "./place-groups.ts";
-import { complain, type Place, quote, suggest } from "./reader.ts";
+import { complain, type Place, quote, suggest } from "./read/reader.ts";
 
 /** What can be named from one place: the tasks and groups beside each other. */
 export type DependencyScope = ReadonlyMap<string, Placed>;

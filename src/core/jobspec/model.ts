@@ -1,5 +1,5 @@
-import type { Position } from "../../lib/yaml-tree.ts";
-import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { Position } from "../../lib/yaml/yaml-tree.ts";
+import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 
 /** The four kinds of documents that all call themselves version 1. */
 export type Dialect = "flux-v1" | "experimental" | "draft-2" | "nextgen";

@@ -1,5 +1,5 @@
 import type { JobspecItem } from "./model.ts";
-import { complain, type Place, quote } from "./reader.ts";
+import { complain, type Place, quote } from "./read/reader.ts";
 
 /** All that an item or anything inside it waits for, outside of it. */
 function waitsFor(item: JobspecItem): ReadonlySet<string> {

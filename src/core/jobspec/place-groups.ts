@@ -6,8 +6,8 @@ import {
   freeName,
   type GroupPlacing,
   type NameAt,
-} from "./draft.ts";
-import { complain, type Place, quote, suggest } from "./reader.ts";
+} from "./read/draft.ts";
+import { complain, type Place, quote, suggest } from "./read/reader.ts";
 
 /** A task or group at the place where it runs, with the name it is known by there. */
 export interface Placed {

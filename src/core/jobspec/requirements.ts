@@ -1,5 +1,5 @@
-import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request.ts";
-import { freeName } from "./draft.ts";
+import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
+import { freeName } from "./read/draft.ts";
 import type { NameChoice } from "./model.ts";
 
 type Sets = Map<string, readonly Requirement[]>;

@@ -1,13 +1,13 @@
 import { formatDuration } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
-import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 import { attributesOfResources, disagreements } from "./attributes.ts";
 import { type DependencyScope, resolveDependencies } from "./dependencies.ts";
-import type { Draft, Reference } from "./draft.ts";
+import type { Draft, Reference } from "./read/draft.ts";
 import type { Jobspec, JobspecItem, NameChoice } from "./model.ts";
 import { complainOfCycles } from "./order.ts";
 import { type Placed, placeGroups } from "./place-groups.ts";
-import { complain, descend, type Place, quote, suggest } from "./reader.ts";
+import { complain, descend, type Place, quote, suggest } from "./read/reader.ts";
 import {
   addToOwn,
   inheritRequirements,

@@ -1,4 +1,4 @@
-import type { ResourceRequest } from "../graph/request.ts";
+import type { ResourceRequest } from "../graph/request/request.ts";
 import { bytesOf } from "./subset.ts";
 
 /** What trees of resources mean to whoever starts processes: how many, where, with how much. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 import type { JobspecTask } from "./model.ts";
-import { parseJobspec } from "./parse.ts";
+import { parseJobspec } from "./read/parse.ts";
 import { perProcess } from "./split-processes.ts";
 
 /** "node 1 > slot 1 > core 2, gpu 1"; alternatives by "|". */

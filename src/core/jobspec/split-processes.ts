@@ -1,4 +1,4 @@
-import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 import type { JobspecTask } from "./model.ts";
 import { pathToProcess, type Shape, shapeOf } from "./shape.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import { parseSizeBytes } from "../../lib/units.ts";
-import type { ResourceChoice, ResourceRequest } from "../graph/request.ts";
+import type { ResourceChoice, ResourceRequest } from "../graph/request/request.ts";
 
 /** What a set of trees holds, in numbers. */
 interface Summary {

@@ -1,6 +1,6 @@
 import type { ClusterState, Counter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
-import type { Subsystem } from "../graph/subsystem.ts";
+import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { ClusterId } from "./ids.ts";
 
 /**

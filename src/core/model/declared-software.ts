@@ -1,5 +1,5 @@
 import type { ClusterId } from "./ids.ts";
-import type { FactEntry, Software } from "./node-facts.ts";
+import type { FactEntry, Software } from "./node/node-facts.ts";
 
 /**
  * A subsystem that was added to a cluster with agents: entries that hold for all its nodes, or for

@@ -9,14 +9,14 @@ import {
   indexAt,
   parseIndexRanges,
   positionOf,
-} from "./array-range.ts";
+} from "./job/array-range.ts";
 import { checkName, parseTaskId } from "./ids.ts";
-import { backoffMs } from "./job.ts";
-import type { JobSpecInput } from "./job-spec.ts";
-import { toJobSpec } from "./job-spec.ts";
+import { backoffMs } from "./job/job.ts";
+import type { JobSpecInput } from "./job/job-spec.ts";
+import { toJobSpec } from "./job/job-spec.ts";
 import { dominantShare, fits, formatAmount, fromResources, toResources } from "./resources.ts";
-import type { TaskState } from "./task.ts";
-import { canMove, isEnded } from "./task.ts";
+import type { TaskState } from "./job/task.ts";
+import { canMove, isEnded } from "./job/task.ts";
 import { nodeId } from "./ids.ts";
 
 /** The message of the AppError that `run` throws. */

@@ -1,6 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { Texts } from "./job.ts";
+import type { Texts } from "./job/job.ts";
 
 /**
  * Characters that move a cursor, end a line, or turn the direction of writing: a name with one of

@@ -1,7 +1,7 @@
 import type { SeededNumbers } from "../../lib/seeded-numbers.ts";
-import type { NodeRecord } from "../state/node-record.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
 import type { Request } from "./request.ts";
-import { preferenceNow } from "./takes.ts";
+import { preferenceNow } from "./nodes/placement-cost.ts";
 
 /**
  * One of the nodes that were offered, all of which have room: of those that serve the request in

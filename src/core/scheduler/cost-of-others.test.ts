@@ -3,8 +3,8 @@ import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { World } from "../../../tests/support/world.ts";
 import { limits } from "../../limits.ts";
 import { groupId, jobId } from "../model/ids.ts";
-import type { JobSpecInput } from "../model/job-spec.ts";
-import { isActive, type Task } from "../model/task.ts";
+import type { JobSpecInput } from "../model/job/job-spec.ts";
+import { isActive, type Task } from "../model/job/task.ts";
 import type { PlannerWork } from "./planner-work.ts";
 
 // An event costs what it changes, not what else there is: each test compares counts of a small world

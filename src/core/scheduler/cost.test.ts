@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { World } from "../../../tests/support/world.ts";
-import { isActive } from "../model/task.ts";
+import { isActive } from "../model/job/task.ts";
 
 interface Shape {
   readonly nodes: number;

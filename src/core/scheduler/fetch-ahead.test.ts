@@ -4,7 +4,7 @@ import { checkState } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { limits } from "../../limits.ts";
 import { groupId, jobId, nodeId } from "../model/ids.ts";
-import type { Task } from "../model/task.ts";
+import type { Task } from "../model/job/task.ts";
 import type { RunEvent, RunRef } from "../state/command.ts";
 import { nextAhead } from "./fetch-ahead.ts";
 import { createPolicy } from "./policy.ts";

@@ -1,11 +1,11 @@
 import { limits } from "../../limits.ts";
-import { mayHold } from "../model/node.ts";
-import type { Task } from "../model/task.ts";
-import { type HeldTask, holdTask, isHeldTask, takenBack } from "../state/decide/held.ts";
-import type { NodeRecord } from "../state/node-record.ts";
-import { slotsOf } from "../state/pace.ts";
+import { mayHold } from "../model/node/node.ts";
+import type { Task } from "../model/job/task.ts";
+import { type HeldTask, holdTask, isHeldTask, takenBack } from "../state/decide/tasks/held.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
+import { slotsOf } from "../state/nodes/task-pace.ts";
 import type { State } from "../state/state.ts";
-import type { Lane } from "./lane.ts";
+import type { Lane } from "./queue/lane.ts";
 import { chooseTarget, countTurn, isOfClusters, type PlanPolicy } from "./plan.ts";
 
 /**

@@ -4,14 +4,14 @@ import { aHello, aSpec } from "../../../tests/support/builders.ts";
 import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
 import { World } from "../../../tests/support/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
-import type { ResourceChoice } from "../graph/request.ts";
-import { parseSubsystem } from "../graph/subsystem.ts";
+import type { ResourceChoice } from "../graph/request/request.ts";
+import { parseSubsystem } from "../graph/subsystems/subsystem.ts";
 import { aDocument } from "../graph/testing/documents.ts";
 import { clusterId, jobId, nodeId } from "../model/ids.ts";
-import { NO_FACTS, type Software } from "../model/node-facts.ts";
+import { NO_FACTS, type Software } from "../model/node/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
 import { isWaiting } from "./request.ts";
-import { isEverPossible } from "../state/decide/check-possible.ts";
+import { isEverPossible } from "../state/decide/tasks/check-possible.ts";
 import { cores, join, register, submit, tell, whereTo } from "./testing/worlds.ts";
 
 /** Where tasks went; and all that is known must be the same after a restart. */

@@ -2,16 +2,16 @@ import { invariant } from "../../lib/invariant.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { dominantShare } from "../model/resources.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
-import type { JobRecord } from "../state/job-record.ts";
-import type { NodeRecord } from "../state/node-record.ts";
-import { chooseCluster, type ClusterPolicy, type Target } from "./choose-cluster.ts";
+import type { JobRecord } from "../state/jobs/job-record.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
+import { chooseCluster, type ClusterPolicy, type Target } from "./clusters/choose-cluster.ts";
 import type { Choice } from "./choice.ts";
-import type { Fleet } from "./fleet.ts";
-import type { Lane } from "./lane.ts";
-import type { NodeLevels } from "./node-levels.ts";
-import { choiceFor, numbersFor, type NodePolicy } from "./node-policy.ts";
-import { drawn, longestAgo } from "./ordered-search.ts";
-import type { Queue } from "./queue.ts";
+import type { Fleet } from "./nodes/fleet.ts";
+import type { Lane } from "./queue/lane.ts";
+import type { NodeLevels } from "./nodes/node-levels.ts";
+import { choiceFor, numbersFor, type NodePolicy } from "./nodes/node-policy.ts";
+import { drawn, longestAgo } from "./nodes/ordered-search.ts";
+import type { Queue } from "./queue/queue.ts";
 import type { Request, RequestClass } from "./request.ts";
 
 /** A proposal: this task goes there. Only `verify` turns it into a decision. */

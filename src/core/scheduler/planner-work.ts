@@ -1,4 +1,4 @@
-import type { TreeWork } from "../../lib/ordered-tree.ts";
+import type { TreeWork } from "../../lib/collections/ordered-tree.ts";
 
 /**
  * How much the planner looks at, for tests and metrics. For one event none of it may grow with the

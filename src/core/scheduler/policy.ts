@@ -1,4 +1,4 @@
-import { nodePolicyByName } from "./node-policy.ts";
+import { nodePolicyByName } from "./nodes/node-policy.ts";
 import type { PlanPolicy } from "./plan.ts";
 import { strategyByName } from "./select/all.ts";
 

@@ -1,11 +1,11 @@
-import { choiceOf, graphRequest, type GraphRequest } from "../graph/graph-request.ts";
-import type { JobTerms, Where } from "../model/job.ts";
+import { choiceOf, graphRequest, type GraphRequest } from "../graph/request/graph-request.ts";
+import type { JobTerms, Where } from "../model/job/job.ts";
 import type { Resources } from "../model/resources.ts";
-import type { NodeRecord } from "../state/node-record.ts";
-import type { Lane } from "./lane.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { Lane } from "./queue/lane.ts";
 import { strategyByName } from "./select/all.ts";
 import type { Select } from "./select/strategy.ts";
-import type { Pool } from "./pool.ts";
+import type { Pool } from "./nodes/pool.ts";
 
 /** What a task asks for. Tasks that ask for the same thing are planned together. */
 export type Request = Pick<JobTerms, "needs" | "request" | "select" | "where">;

@@ -1,12 +1,12 @@
-import { isSchedulable } from "../model/node.ts";
+import { isSchedulable } from "../model/node/node.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
-import type { JobRecord } from "../state/job-record.ts";
-import type { NodeRecord } from "../state/node-record.ts";
+import type { JobRecord } from "../state/jobs/job-record.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
 import { whereMatches } from "./filters/where-matches.ts";
 import type { Placement } from "./plan.ts";
 import { askedOfClusters } from "./request.ts";
 import type { Request } from "./request.ts";
-import { takesNow } from "./takes.ts";
+import { takesNow } from "./nodes/placement-cost.ts";
 
 /**
  * The only judge of placements: rules out overcommit, double placement, nodes and clusters that are

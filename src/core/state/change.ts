@@ -3,10 +3,10 @@ import type { Credential, CredentialRef } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
-import type { Job } from "../model/job.ts";
-import type { Node } from "../model/node.ts";
-import type { NodeFacts } from "../model/node-facts.ts";
-import type { Task } from "../model/task.ts";
+import type { Job } from "../model/job/job.ts";
+import type { Node } from "../model/node/node.ts";
+import type { NodeFacts } from "../model/node/node-facts.ts";
+import type { Task } from "../model/job/task.ts";
 
 /**
  * One row written or removed. Changes are the only way state moves: the same list is stored,

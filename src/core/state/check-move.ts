@@ -1,5 +1,5 @@
 import { invariant } from "../../lib/invariant.ts";
-import { canMove, type Task } from "../model/task.ts";
+import { canMove, type Task } from "../model/job/task.ts";
 import type { State } from "./state.ts";
 
 /** Asserts that a change is one the tables of transitions allow; called for what `decide` made. */

@@ -1,11 +1,11 @@
 import { NO_STATE } from "../graph/cluster-state.ts";
 import { ClusterGraphs } from "../graph/cluster-graphs.ts";
 import type { Graph } from "../graph/graph.ts";
-import type { Subsystem } from "../graph/subsystem.ts";
+import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId } from "../model/ids.ts";
-import { ClusterLoads } from "../scheduler/cluster-loads.ts";
+import { ClusterLoads } from "../scheduler/clusters/cluster-loads.ts";
 import type { Change } from "./change.ts";
 
 const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>

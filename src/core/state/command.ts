@@ -1,18 +1,18 @@
 import type { Counter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
-import type { Relinked } from "../graph/link-subsystem.ts";
-import type { Subsystem } from "../graph/subsystem.ts";
+import type { Relinked } from "../graph/subsystems/link-subsystem.ts";
+import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
-import type { JobSpec, Texts } from "../model/job.ts";
-import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node.ts";
-import type { NodeFacts } from "../model/node-facts.ts";
+import type { JobSpec, Texts } from "../model/job/job.ts";
+import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node/node.ts";
+import type { NodeFacts } from "../model/node/node-facts.ts";
 import type { Resources } from "../model/resources.ts";
-import type { Failure, ToldOutput } from "../model/task.ts";
-import type { Usage } from "../model/usage.ts";
+import type { Failure, ToldOutput } from "../model/job/task.ts";
+import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
-import type { QuarantineTerms } from "./suspicions.ts";
+import type { QuarantineTerms } from "./nodes/suspicions.ts";
 
 /** One attempt at one task, as agents name it. */
 export interface RunRef {

@@ -1,6 +1,6 @@
 import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
-import { cancelJob } from "./decide/cancel-job.ts";
+import { cancelJob } from "./decide/tasks/cancel-job.ts";
 import {
   declareSoftware,
   putSubsystems,
@@ -10,14 +10,20 @@ import {
   setStatus,
 } from "./decide/clusters.ts";
 import { setCredentials } from "./decide/credentials.ts";
-import { putFacts } from "./decide/facts.ts";
+import { putFacts } from "./decide/nodes/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
-import { acceptTasks, reportTasks } from "./decide/handed.ts";
-import { reportClock, reportHealth } from "./decide/health.ts";
-import { connectNode, disconnectNode, drainNode, removeNode, setNodeLoss } from "./decide/nodes.ts";
-import { reportRuns } from "./decide/report-runs.ts";
-import { submitJobs } from "./decide/submit-jobs.ts";
-import { takeTasks } from "./decide/take-tasks.ts";
+import { acceptTasks, reportTasks } from "./decide/tasks/accepted-tasks.ts";
+import { reportClock, reportHealth } from "./decide/nodes/health.ts";
+import {
+  connectNode,
+  disconnectNode,
+  drainNode,
+  removeNode,
+  setNodeLoss,
+} from "./decide/nodes/nodes.ts";
+import { reportRuns } from "./decide/tasks/report-runs.ts";
+import { submitJobs } from "./decide/tasks/submit-jobs.ts";
+import { takeTasks } from "./decide/tasks/take-tasks.ts";
 import { recover, tick } from "./decide/tick.ts";
 import type { State } from "./state.ts";
 

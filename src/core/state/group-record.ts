@@ -1,11 +1,11 @@
-import { OrderedTree } from "../../lib/ordered-tree.ts";
+import { OrderedTree } from "../../lib/collections/ordered-tree.ts";
 import type { Group } from "../model/group.ts";
-import type { UsageTally } from "../model/usage.ts";
-import { noUsage, tallyUsage } from "../model/usage.ts";
-import type { Standing } from "../scheduler/group-order.ts";
-import { type Lane, type LaneEntry, laneGoesFirst } from "../scheduler/lane.ts";
-import type { JobStateName, Progress, TaskStateName } from "./progress.ts";
-import { noCounts, TASK_STATES } from "./progress.ts";
+import type { UsageTally } from "../model/job/usage.ts";
+import { noUsage, tallyUsage } from "../model/job/usage.ts";
+import type { Standing } from "../scheduler/queue/group-order.ts";
+import { type Lane, type LaneEntry, laneGoesFirst } from "../scheduler/queue/lane.ts";
+import type { JobStateName, Progress, TaskStateName } from "./jobs/progress.ts";
+import { noCounts, TASK_STATES } from "./jobs/progress.ts";
 
 export const noJobCounts = (): Record<JobStateName, number> => ({
   pending: 0,

@@ -1,5 +1,5 @@
 import { unreachable } from "../../lib/invariant.ts";
-import { isEnded } from "../model/task.ts";
+import { isEnded } from "../model/job/task.ts";
 import type { Change } from "./change.ts";
 import type { State } from "./state.ts";
 

@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
-import type { Job, JobTerms } from "../model/job.ts";
-import { FactsPool } from "../model/facts-pool.ts";
-import { DEFAULT_TERMS } from "../model/job-spec.ts";
+import type { Job, JobTerms } from "../model/job/job.ts";
+import { FactsPool } from "../model/node/facts-pool.ts";
+import { DEFAULT_TERMS } from "../model/job/job-spec.ts";
 import type { Change } from "./change.ts";
 import { decodeRow, jobIdOfKey, waitingPrefix } from "./codec.ts";
 import type { State } from "./state.ts";

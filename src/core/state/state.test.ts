@@ -8,9 +8,9 @@ import { AppError } from "../../lib/errors.ts";
 import { isNewest } from "./is-newest.ts";
 import { encodeChange } from "./codec.ts";
 import { jobId, nodeId } from "../model/ids.ts";
-import type { NodeFacts } from "../model/node-facts.ts";
-import { NO_FACTS } from "../model/node-facts.ts";
-import { isActive } from "../model/task.ts";
+import type { NodeFacts } from "../model/node/node-facts.ts";
+import { NO_FACTS } from "../model/node/node-facts.ts";
+import { isActive } from "../model/job/task.ts";
 
 const NODES = ["n1", "n2", "n3"];
 

@@ -1,5 +1,5 @@
-import { toError } from "../../core/jobspec/problems.ts";
-import { ReadSubsystems } from "../../core/graph/read-subsystems.ts";
+import { toError } from "../../core/jobspec/read/problems.ts";
+import { ReadSubsystems } from "../../core/graph/subsystems/read-subsystems.ts";
 import { invariant } from "../../lib/invariant.ts";
 import type { DocumentReader, ReadJobspecBody } from "../../ports/document-reader.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";

@@ -1,6 +1,6 @@
 import type { PackedGraph } from "../../core/graph/packed-graph.ts";
-import type { PackedSubsystem } from "../../core/graph/packed-subsystem.ts";
-import type { CheckedJobspec } from "../../core/jobspec/parse.ts";
+import type { PackedSubsystem } from "../../core/graph/subsystems/packed-subsystem.ts";
+import type { CheckedJobspec } from "../../core/jobspec/read/parse.ts";
 import type { ErrorCode } from "../../lib/errors.ts";
 
 /** What a thread answers to one DocumentTask. */

@@ -1,11 +1,11 @@
 import type { Graph } from "../../core/graph/graph.ts";
 import { parseGraph, parseGraphText, parseJson } from "../../core/graph/jgf.ts";
 import { isRecord } from "../../core/graph/metadata.ts";
-import { draftsOf } from "../../core/graph/read-subsystems.ts";
-import type { CheckedJobspec } from "../../core/jobspec/parse.ts";
-import { checkJobspec } from "../../core/jobspec/parse.ts";
+import { draftsOf } from "../../core/graph/subsystems/read-subsystems.ts";
+import type { CheckedJobspec } from "../../core/jobspec/read/parse.ts";
+import { checkJobspec } from "../../core/jobspec/read/parse.ts";
 import { invalid } from "../../lib/errors.ts";
-import { isLongerJson } from "../../lib/json-size.ts";
+import { isLongerJson } from "../../lib/bytes/json-size.ts";
 import { limits } from "../../limits.ts";
 
 /** What is read elsewhere. */

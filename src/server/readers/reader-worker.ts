@@ -1,7 +1,10 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { packGraph, transferOf } from "../../core/graph/packed-graph.ts";
-import { packSubsystem, transferOfSubsystem } from "../../core/graph/packed-subsystem.ts";
+import {
+  packSubsystem,
+  transferOfSubsystem,
+} from "../../core/graph/subsystems/packed-subsystem.ts";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import type { ThreadAnswer } from "./messages.ts";

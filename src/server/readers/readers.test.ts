@@ -2,11 +2,15 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "../../../tests/support/fake-clock.ts";
 import { parseGraph, parseGraphText } from "../../core/graph/jgf.ts";
 import { layOut } from "../../core/graph/layout.ts";
-import { parseCompatibilitySpec } from "../../core/graph/compatibility-spec.ts";
-import { linkSubsystem } from "../../core/graph/link-subsystem.ts";
+import { parseCompatibilitySpec } from "../../core/graph/subsystems/compatibility-spec.ts";
+import { linkSubsystem } from "../../core/graph/subsystems/link-subsystem.ts";
 import { decodeSubsystem, encodeGraph, encodeSubsystem } from "../../core/graph/rows.ts";
-import { parseSubsystem, renderSubsystemJgf, toSubsystemJgf } from "../../core/graph/subsystem.ts";
-import { parseJobspec } from "../../core/jobspec/parse.ts";
+import {
+  parseSubsystem,
+  renderSubsystemJgf,
+  toSubsystemJgf,
+} from "../../core/graph/subsystems/subsystem.ts";
+import { parseJobspec } from "../../core/jobspec/read/parse.ts";
 import { runToEnd } from "../../lib/run-to-end.ts";
 import { limits } from "../../limits.ts";
 import type { DocumentReader } from "../../ports/document-reader.ts";

@@ -1,11 +1,11 @@
 import { extname } from "node:path";
 import { adoptGraph } from "../../core/graph/packed-graph.ts";
-import { adoptSubsystem } from "../../core/graph/packed-subsystem.ts";
+import { adoptSubsystem } from "../../core/graph/subsystems/packed-subsystem.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { DocumentKind, DocumentReader } from "../../ports/document-reader.ts";
-import { inSlices } from "../in-slices.ts";
+import { inSlices } from "../loop/in-slices.ts";
 import { toReader } from "./inline-reader.ts";
 import type { ThreadAnswer } from "./messages.ts";
 import { type DocumentTask, type ReadDocument, readDocument } from "./read-document.ts";

@@ -2,15 +2,15 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { aSpec } from "../../../tests/support/builders.ts";
 import { JSON_LINES, parseLines } from "../../../tests/support/read-watch.ts";
 import { jobId, revision } from "../../core/model/ids.ts";
-import type { Job } from "../../core/model/job.ts";
-import { freshProgress } from "../../core/state/progress.ts";
+import type { Job } from "../../core/model/job/job.ts";
+import { freshProgress } from "../../core/state/jobs/progress.ts";
 import type { AppError } from "../../lib/errors.ts";
-import type { Commit, JobSnapshot } from "../open-batch.ts";
-import type { WatchQuery } from "../operations.ts";
-import type { WatchEventView } from "../views.ts";
-import { toWatchFilter, toWatchRevision } from "../watch-filter.ts";
-import type { WatchFormat } from "../watch-format.ts";
-import { WatchHub } from "../watch-hub.ts";
+import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
+import type { WatchQuery } from "../operations/operations.ts";
+import type { WatchEventView } from "../views/views.ts";
+import { toWatchFilter, toWatchRevision } from "../watch/watch-filter.ts";
+import type { WatchFormat } from "../watch/watch-format.ts";
+import { WatchHub } from "../watch/watch-hub.ts";
 
 export const aJob = (id = 1, group = "default"): Job => ({
   id: jobId(id),

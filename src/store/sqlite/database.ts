@@ -3,14 +3,14 @@ import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { copyDatabase } from "./backup.ts";
+import { copyDatabase } from "./recovery/backup.ts";
 import {
   checkRecord,
   describeRevisions,
   refusal,
   type Found,
   type Verdict,
-} from "./check-record.ts";
+} from "./recovery/check-record.ts";
 import { APPLICATION_ID, prepareDirectory, removeBackups } from "./data-directory.ts";
 import {
   bootId,
@@ -20,7 +20,7 @@ import {
   type ReadRecord,
 } from "./durable-record.ts";
 import { damaged, isBusy, readError } from "./failures.ts";
-import { checksumFirstPage } from "./first-page.ts";
+import { checksumFirstPage } from "./recovery/first-page.ts";
 import { describeHolder, removeHolder, writeHolder } from "./holder.ts";
 import type { PackedBatch, PackedRows } from "./messages.ts";
 import { readMeta, readTotals, type Totals, writeMeta } from "./meta.ts";

@@ -6,7 +6,7 @@ import { hostileYaml } from "./hostile-yaml.ts";
 const [few, many] = process.argv.slice(2).map(Number);
 const counter = new StepCounter(/\/yaml\/dist\/|\/src\/lib\//);
 await counter.start();
-const { parseYamlTree } = await import("../../../src/lib/yaml-tree.ts");
+const { parseYamlTree } = await import("../../../src/lib/yaml/yaml-tree.ts");
 const bounds = { charsMax: 10_000_000, depthMax: 64, valuesMax: 100_000 };
 const steps: Record<string, readonly number[]> = {};
 for (const [name, make] of Object.entries(hostileYaml)) {

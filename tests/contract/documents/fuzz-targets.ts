@@ -1,15 +1,15 @@
-import { decodeRegister, decodeSubmit } from "../../../src/api/rainbow/decode.ts";
-import { decodeSubmissions } from "../../../src/api/native/decode-submit.ts";
-import { readYaml } from "../../../src/cli/yaml-value.ts";
+import { decodeRegister, decodeSubmit } from "../../../src/api/rainbow/wire/decode.ts";
+import { decodeSubmissions } from "../../../src/api/native/grpc/decode-submit.ts";
+import { readYaml } from "../../../src/cli/yaml/yaml-value.ts";
 import { parseGraphText } from "../../../src/core/graph/jgf.ts";
 import { layOut } from "../../../src/core/graph/layout.ts";
-import { readResourceChoice } from "../../../src/core/graph/read-request.ts";
-import { checkJobspec } from "../../../src/core/jobspec/parse.ts";
-import { toSubmissions } from "../../../src/core/jobspec/to-submissions.ts";
-import { toJobSpec } from "../../../src/core/model/job-spec.ts";
+import { readResourceChoice } from "../../../src/core/graph/request/read-request.ts";
+import { checkJobspec } from "../../../src/core/jobspec/read/parse.ts";
+import { toSubmissions } from "../../../src/core/jobspec/write/to-submissions.ts";
+import { toJobSpec } from "../../../src/core/model/job/job-spec.ts";
 import { parseExpression } from "../../../src/core/scheduler/select/expression.ts";
 import { parsePriorities } from "../../../src/core/scheduler/select/priorities.ts";
-import { parseYamlTree } from "../../../src/lib/yaml-tree.ts";
+import { parseYamlTree } from "../../../src/lib/yaml/yaml-tree.ts";
 
 const json = (text: string): unknown => {
   try {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { encodeLaunch } from "../../../src/agent/executors/process/launch-frame.ts";
-import { LAUNCHER, PERLS } from "../../../src/agent/executors/process/launcher-script.ts";
+import { encodeLaunch } from "../../../src/agent/executors/process/launchers/launch-frame.ts";
+import { LAUNCHER, PERLS } from "../../../src/agent/executors/process/launchers/launcher-script.ts";
 
 // Strings of JavaScript cannot hold every byte, so these tests speak to a launcher themselves.
 

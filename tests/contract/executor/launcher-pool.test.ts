@@ -11,9 +11,9 @@ import { basename, join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { createRemover } from "../../../src/agent/runs/remover.ts";
-import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
-import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
-import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
+import { PoolStarter } from "../../../src/agent/executors/process/launchers/pool-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/launchers/spawn-starter.ts";
+import type { ProcessStarter } from "../../../src/agent/executors/process/launchers/starter.ts";
 import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";

@@ -3,10 +3,10 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { findLauncher } from "../../../src/agent/executors/process/find-launcher.ts";
-import { LaunchLogs } from "../../../src/agent/executors/process/launch-logs.ts";
-import { NativeStarter } from "../../../src/agent/executors/process/native-starter.ts";
-import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
+import { findLauncher } from "../../../src/agent/executors/process/launchers/find-launcher.ts";
+import { LaunchLogs } from "../../../src/agent/executors/process/launchers/launch-logs.ts";
+import { NativeStarter } from "../../../src/agent/executors/process/launchers/native-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/launchers/spawn-starter.ts";
 import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { limits } from "../../../src/limits.ts";
 import { eventually } from "../../support/eventually.ts";

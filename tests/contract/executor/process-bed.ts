@@ -11,7 +11,7 @@ import type {
 } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import { C_COMPILER, whyNoLauncher } from "../../../native/compile.ts";
-import { LaunchLog } from "../../../src/agent/executors/process/launch-log.ts";
+import { LaunchLog } from "../../../src/agent/executors/process/launchers/launch-log.ts";
 import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";

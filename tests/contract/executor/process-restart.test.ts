@@ -12,14 +12,14 @@ import { createInterface } from "node:readline";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { PERLS } from "../../../src/agent/executors/process/launcher-script.ts";
-import { PoolStarter } from "../../../src/agent/executors/process/pool-starter.ts";
+import { PERLS } from "../../../src/agent/executors/process/launchers/launcher-script.ts";
+import { PoolStarter } from "../../../src/agent/executors/process/launchers/pool-starter.ts";
 import { createRemover } from "../../../src/agent/runs/remover.ts";
-import { SpawnStarter } from "../../../src/agent/executors/process/spawn-starter.ts";
-import type { ProcessStarter } from "../../../src/agent/executors/process/starter.ts";
-import { findLauncher } from "../../../src/agent/executors/process/find-launcher.ts";
-import { LaunchLogs } from "../../../src/agent/executors/process/launch-logs.ts";
-import { NativeStarter } from "../../../src/agent/executors/process/native-starter.ts";
+import { SpawnStarter } from "../../../src/agent/executors/process/launchers/spawn-starter.ts";
+import type { ProcessStarter } from "../../../src/agent/executors/process/launchers/starter.ts";
+import { findLauncher } from "../../../src/agent/executors/process/launchers/find-launcher.ts";
+import { LaunchLogs } from "../../../src/agent/executors/process/launchers/launch-logs.ts";
+import { NativeStarter } from "../../../src/agent/executors/process/launchers/native-starter.ts";
 import { identityOf } from "../../../src/agent/proc.ts";
 import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import type { Usage } from "../../../src/core/model/usage.ts";
+import type { Usage } from "../../../src/core/model/job/usage.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aRequest, endOfRun, reportFor } from "./executor-contract.ts";

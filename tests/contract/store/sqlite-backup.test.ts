@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
 import { createMemoryStore } from "../../../src/store/memory/memory-store.ts";
-import { copyDatabase } from "../../../src/store/sqlite/backup.ts";
+import { copyDatabase } from "../../../src/store/sqlite/recovery/backup.ts";
 import { writeMeta } from "../../../src/store/sqlite/meta.ts";
 import { migrations } from "../../../src/store/sqlite/migrations.ts";
-import { checkBackup, restoreBackup } from "../../../src/store/sqlite/restore.ts";
-import { saveBackup } from "../../../src/store/sqlite/save-backup.ts";
+import { checkBackup, restoreBackup } from "../../../src/store/sqlite/recovery/restore.ts";
+import { saveBackup } from "../../../src/store/sqlite/recovery/save-backup.ts";
 import { withDirectory, withSqlite } from "./sqlite-support.ts";
 import { loadAll, put } from "./store-data.ts";
 

@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
-import { recoverData } from "../../../src/store/sqlite/recover.ts";
-import { checkBackup, restoreBackup } from "../../../src/store/sqlite/restore.ts";
+import { recoverData } from "../../../src/store/sqlite/recovery/recover.ts";
+import { checkBackup, restoreBackup } from "../../../src/store/sqlite/recovery/restore.ts";
 import { withDirectory, withSqlite } from "./sqlite-support.ts";
 import { loadAll, put } from "./store-data.ts";
 

@@ -1,5 +1,5 @@
-import type { Outlook } from "../../../src/core/scheduler/explain.ts";
-import type { NodeRecord } from "../../../src/core/state/node-record.ts";
+import type { Outlook } from "../../../src/core/scheduler/explain/explain.ts";
+import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
 import type { Verdict } from "../../../src/core/scheduler/filters/filter.ts";
 import { filters } from "../../../src/core/scheduler/filters/all.ts";
 import type { Request } from "../../../src/core/scheduler/request.ts";

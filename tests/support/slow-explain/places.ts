@@ -1,13 +1,16 @@
 import { invariant } from "../../../src/lib/invariant.ts";
 import type { ClusterId } from "../../../src/core/model/ids.ts";
-import type { NodeRecord } from "../../../src/core/state/node-record.ts";
-import { chooseCluster, type ClusterPolicy } from "../../../src/core/scheduler/choose-cluster.ts";
+import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
+import {
+  chooseCluster,
+  type ClusterPolicy,
+} from "../../../src/core/scheduler/clusters/choose-cluster.ts";
 import {
   type ClusterVerdict,
   nodeReasons,
   type PlacesView,
   pullingAnswer,
-} from "../../../src/core/scheduler/places.ts";
+} from "../../../src/core/scheduler/explain/places.ts";
 import { judge, outlook } from "./explain.ts";
 import {
   mayGoToClusters,

@@ -1,4 +1,4 @@
-import { toFluxSteps } from "../../../core/jobspec/to-flux-steps.ts";
+import { toFluxSteps } from "../../../core/jobspec/write/to-flux-steps.ts";
 import { invalid } from "../../../lib/errors.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ClusterSource } from "../../../ports/cluster-source.ts";

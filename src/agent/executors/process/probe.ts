@@ -7,7 +7,7 @@ import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { diskFault } from "../../runs/disk-space.ts";
 import { describeMachineFault, describeOwnFault } from "../../runs/machine-fault.ts";
 import type { RunFiles } from "./run-files.ts";
-import type { Gone, Launch, ProcessStarter } from "./starter.ts";
+import type { Gone, Launch, ProcessStarter } from "./launchers/starter.ts";
 
 export interface ProbeOptions {
   readonly directory: string;

@@ -10,9 +10,9 @@ import type { KeptOutput } from "../../runs/kept-outputs.ts";
 import type { OutputSource } from "../../runs/output-reader.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { parseRunKey } from "../../runs/run-key.ts";
-import type { LaunchLogs } from "./launch-logs.ts";
+import type { LaunchLogs } from "./launchers/launch-logs.ts";
 import type { Run } from "./run.ts";
-import type { ProcessStarter } from "./starter.ts";
+import type { ProcessStarter } from "./launchers/starter.ts";
 import type { StateFile } from "./state-file.ts";
 import {
   awaitWrappers,

@@ -1,4 +1,4 @@
-import type { Usage } from "../../../core/model/usage.ts";
+import type { Usage } from "../../../core/model/job/usage.ts";
 import { limits } from "../../../limits.ts";
 import type { RunEnd, RunId, RunReport } from "../../../ports/executor.ts";
 import type { ProcessIdentity } from "../../proc.ts";

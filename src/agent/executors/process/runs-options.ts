@@ -2,11 +2,11 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { KeptBounds } from "../../runs/kept-outputs.ts";
 import type { Remover } from "../../runs/remover.ts";
-import type { CgroupFiles } from "./cgroup-files.ts";
-import type { Enforcement } from "./enforcement.ts";
-import type { LaunchLogs } from "./launch-logs.ts";
+import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
+import type { Enforcement } from "./cgroups/enforcement.ts";
+import type { LaunchLogs } from "./launchers/launch-logs.ts";
 import type { Sessions } from "./sessions.ts";
-import type { ProcessStarter } from "./starter.ts";
+import type { ProcessStarter } from "./launchers/starter.ts";
 
 export interface RunsOptions {
   readonly directory: string;

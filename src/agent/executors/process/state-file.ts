@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ProcessIdentity } from "../../proc.ts";
-import type { WrapperState } from "./wrapper.ts";
-import { parseWrapperState, TAKEN } from "./wrapper.ts";
+import type { WrapperState } from "./launchers/wrapper.ts";
+import { parseWrapperState, TAKEN } from "./launchers/wrapper.ts";
 
 export interface StateFile extends WrapperState {
   /** When the wrapper last wrote: with an outcome, when the command ended. */

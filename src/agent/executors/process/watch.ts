@@ -6,7 +6,7 @@ import { isAlive } from "../../proc.ts";
 import { cutOutput } from "../../runs/output.ts";
 import type { Run } from "./run.ts";
 import { runKey } from "../../runs/run-key.ts";
-import type { RunGroups } from "./run-groups.ts";
+import type { RunGroups } from "./cgroups/run-groups.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Survivors } from "./survivors.ts";
 import { send } from "./survivors.ts";

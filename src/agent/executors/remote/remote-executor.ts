@@ -11,7 +11,7 @@ import { programOf } from "../../runs/command-outcome.ts";
 import { parseRunKey, runKey } from "../../runs/run-key.ts";
 import type { Place } from "./commands.ts";
 import { startCommand } from "./commands.ts";
-import { FarSide } from "./far-side.ts";
+import { FarSide } from "./remote-runs.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import { readRemoteOutput } from "./read-output.ts";
 import type { Run } from "./run.ts";

@@ -8,7 +8,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { Random } from "../../../ports/random.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { createAgent } from "../../agent.ts";
-import type { Connect } from "../../link.ts";
+import type { Connect } from "../../link/link.ts";
 import type { NodeNames } from "./node-names.ts";
 import type { Machine } from "./probe.ts";
 import { probeMachine } from "./probe.ts";

@@ -1,4 +1,4 @@
-import { slurmShapeFlags, slurmTime } from "../../../core/jobspec/slurm-flags.ts";
+import { slurmShapeFlags, slurmTime } from "../../../core/jobspec/plan/slurm-flags.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { LowerJob } from "../../lower/scheduler.ts";

@@ -1,4 +1,4 @@
-import { toSteps } from "../../../core/jobspec/to-steps.ts";
+import { toSteps } from "../../../core/jobspec/write/to-steps.ts";
 import type { ClusterSource } from "../../../ports/cluster-source.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor } from "../../../ports/executor.ts";

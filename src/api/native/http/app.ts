@@ -1,14 +1,14 @@
 import { fastify } from "fastify";
 import { limits } from "../../../limits.ts";
-import { answerBadUrl, answerFailures } from "./answer-failures.ts";
-import type { OwnNames } from "./browser-guard.ts";
+import { answerBadUrl, answerFailures } from "./guards/answer-failures.ts";
+import type { OwnNames } from "./guards/browser-guard.ts";
 import { addDocs } from "./docs.ts";
 import { addHooks } from "./hooks.ts";
-import type { HttpHost } from "./host.ts";
-import { acceptJson } from "./json-body.ts";
+import type { HttpHost } from "./guards/host.ts";
+import { acceptJson } from "./guards/json-body.ts";
 import { addRoutes } from "./routes.ts";
 import { chargeMemory } from "./memory.ts";
-import type { App } from "./typebox-provider.ts";
+import type { App } from "./schemas/typebox-provider.ts";
 
 interface AppOptions {
   readonly version: string;

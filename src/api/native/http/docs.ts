@@ -1,7 +1,7 @@
 import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
-import { SubmitBody, SubmitBodyShown } from "./request-schemas.ts";
-import type { App } from "./typebox-provider.ts";
+import { SubmitBody, SubmitBodyShown } from "./schemas/request-schemas.ts";
+import type { App } from "./schemas/typebox-provider.ts";
 
 const DESCRIPTION = `Submit jobs, watch them, read what they print. Times are milliseconds since
 1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.`;

@@ -1,9 +1,9 @@
 import { AppError } from "../../../lib/errors.ts";
-import { type OwnNames, refuseForeignPages } from "./browser-guard.ts";
-import { coerceQuery } from "./coerce-query.ts";
-import type { HttpHost } from "./host.ts";
-import { outcomeOf } from "./answer-failures.ts";
-import type { App } from "./typebox-provider.ts";
+import { type OwnNames, refuseForeignPages } from "./guards/browser-guard.ts";
+import { coerceQuery } from "./schemas/coerce-query.ts";
+import type { HttpHost } from "./guards/host.ts";
+import { outcomeOf } from "./guards/answer-failures.ts";
+import type { App } from "./schemas/typebox-provider.ts";
 
 /** What happens around every request. */
 export function addHooks(

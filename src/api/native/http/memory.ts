@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { errorCodes, type FastifyReply, type FastifyRequest } from "fastify";
-import { ByteBlocks } from "../../../lib/byte-blocks.ts";
+import { ByteBlocks } from "../../../lib/bytes/byte-blocks.ts";
 import { limits } from "../../../limits.ts";
-import { type CallMemory, type ConnectionMemory, memoryOf } from "../../grpc/memory.ts";
-import type { RequestHold } from "../../grpc/request-hold.ts";
-import type { App } from "./typebox-provider.ts";
+import { type CallMemory, type ConnectionMemory, memoryOf } from "../../grpc/memory/call-memory.ts";
+import type { RequestHold } from "../../grpc/memory/request-hold.ts";
+import type { App } from "./schemas/typebox-provider.ts";
 
 /** Reads the body of a request. */
 export type ReadBody = (request: FastifyRequest) => Promise<Buffer>;

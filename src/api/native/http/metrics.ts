@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { limits } from "../../../limits.ts";
-import type { GroupView, StatsView } from "../../../server/views.ts";
+import type { GroupView, StatsView } from "../../../server/views/views.ts";
 import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../../grpc/traffic.ts";
 import { counter, gauge, gauges, type MetricFamily, type Sample } from "./prometheus.ts";
 

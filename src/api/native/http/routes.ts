@@ -1,6 +1,6 @@
-import { Cluster, Satisfied } from "./cluster-schemas.ts";
-import type { HttpHost } from "./host.ts";
-import { JobSubmission, JobspecSubmission, ManySubmissions } from "./request-schemas.ts";
+import { Cluster, Satisfied } from "./schemas/cluster-schemas.ts";
+import type { HttpHost } from "./guards/host.ts";
+import { JobSubmission, JobspecSubmission, ManySubmissions } from "./schemas/request-schemas.ts";
 import { Failure } from "./routes/answers.ts";
 import { clusterRoutes } from "./routes/clusters.ts";
 import { groupRoutes } from "./routes/groups.ts";
@@ -10,8 +10,8 @@ import { jobspecRoutes, submitRoute } from "./routes/submit.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { watchRoute } from "./routes/watch.ts";
-import type { App } from "./typebox-provider.ts";
-import * as views from "./view-schemas.ts";
+import type { App } from "./schemas/typebox-provider.ts";
+import * as views from "./schemas/view-schemas.ts";
 
 /** The components of the document: what routes refer to by name. */
 const NAMED = [

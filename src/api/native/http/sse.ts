@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { AppError } from "../../../lib/errors.ts";
-import { gzipPiece, GzipStream } from "../../../lib/gzip-pieces.ts";
-import { boundSendBuffer } from "../../../lib/send-buffer.ts";
+import { gzipPiece, GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
+import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
-import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch-format.ts";
+import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch/watch-format.ts";
 import { toHttpError } from "../status.ts";
 import { eventId } from "./translate.ts";
 

@@ -1,9 +1,17 @@
 import type { Static } from "typebox";
 import { invalid } from "../../../lib/errors.ts";
 import { parseSizeBytes } from "../../../lib/units.ts";
-import type { JobFilter, SubmissionInput, WatchQuery } from "../../../server/operations.ts";
-import type { WatchEventView } from "../../../server/views.ts";
-import type { JobQuery, JobSubmission, WatchQuery as WatchQuerySchema } from "./request-schemas.ts";
+import type {
+  JobFilter,
+  SubmissionInput,
+  WatchQuery,
+} from "../../../server/operations/operations.ts";
+import type { WatchEventView } from "../../../server/views/views.ts";
+import type {
+  JobQuery,
+  JobSubmission,
+  WatchQuery as WatchQuerySchema,
+} from "./schemas/request-schemas.ts";
 
 /** `path` is what stands before a field's name in errors: "" or "jobs[3].". */
 export function fromSubmission(body: Static<typeof JobSubmission>, path: string): SubmissionInput {

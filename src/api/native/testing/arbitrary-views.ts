@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import type { ResourceChoice } from "../../../core/graph/request.ts";
+import type { ResourceChoice } from "../../../core/graph/request/request.ts";
 import { requireOne, want } from "../../../core/graph/testing/requests.ts";
-import type { NodeFacts } from "../../../core/model/node-facts.ts";
+import type { NodeFacts } from "../../../core/model/node/node-facts.ts";
 import type {
   ClusterAnswerView,
   ClusterReasonView,
@@ -24,7 +24,7 @@ import type {
   TaskView,
   TriedJobView,
   UsageView,
-} from "../../../server/views.ts";
+} from "../../../server/views/views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 
 /** An arbitrary for every field, optional ones too: a new field does not compile until it has one. */

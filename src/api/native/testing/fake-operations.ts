@@ -1,10 +1,10 @@
 import type { Jobspec } from "../../../core/jobspec/model.ts";
-import { parseJobspec } from "../../../core/jobspec/parse.ts";
+import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
-import { toJobSpec } from "../../../core/model/job-spec.ts";
+import { toJobSpec } from "../../../core/model/job/job-spec.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { Operations } from "../../../server/operations.ts";
-import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views/views.ts";
 import { fakeWatch } from "./fake-watch.ts";
 import { aCluster, aGroup, aJob, aNode, aSatisfied, aTask, someStats } from "./view-builders.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../../lib/errors.ts";
-import type { Operations, WatchQuery } from "../../../server/operations.ts";
-import type { WatchEventView } from "../../../server/views.ts";
+import type { Operations, WatchQuery } from "../../../server/operations/operations.ts";
+import type { WatchEventView } from "../../../server/views/views.ts";
 import { aJob } from "./view-builders.ts";
 
 type Events = (query: WatchQuery, signal: AbortSignal) => AsyncIterable<WatchEventView>;

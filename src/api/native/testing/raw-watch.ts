@@ -2,7 +2,7 @@ import { connect, type IncomingHttpHeaders } from "node:http2";
 import { gunzipSync } from "node:zlib";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { WatchRequestSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
-import { frameMessage, MessageReader } from "../../grpc/frames.ts";
+import { frameMessage, MessageReader } from "../../grpc/calls/frames.ts";
 
 export interface RawFrame {
   readonly isPacked: boolean;

@@ -1,4 +1,4 @@
-import { noCounts } from "../../../core/state/progress.ts";
+import { noCounts } from "../../../core/state/jobs/progress.ts";
 import type {
   ClusterView,
   GroupView,
@@ -7,7 +7,7 @@ import type {
   SatisfyView,
   StatsView,
   TaskView,
-} from "../../../server/views.ts";
+} from "../../../server/views/views.ts";
 
 export const aJob = (fields: Partial<JobView> = {}): JobView => ({
   id: "17",

@@ -1,4 +1,4 @@
-import type { Requirement, ResourceRequest } from "../request.ts";
+import type { Requirement, ResourceRequest } from "../request/request.ts";
 
 type Extra = Partial<Omit<ResourceRequest, "type" | "count" | "with">>;
 

@@ -1,6 +1,6 @@
 import type { Graph } from "../graph.ts";
-import type { Requirement, ResourceRequest } from "../request.ts";
-import type { Subsystem } from "../subsystem.ts";
+import type { Requirement, ResourceRequest } from "../request/request.ts";
+import type { Subsystem } from "../subsystems/subsystem.ts";
 
 /**
  * The obvious way to match: every piece is tried on every vertex. Knows "one-of" conditions and

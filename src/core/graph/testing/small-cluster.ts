@@ -1,10 +1,10 @@
-import { compileRequest } from "../compile-request.ts";
+import { compileRequest } from "../match/compile-request.ts";
 import { parseGraph } from "../jgf.ts";
 import { layOut } from "../layout.ts";
-import { match } from "../match.ts";
-import type { ResourceChoice } from "../request.ts";
-import type { Subsystem } from "../subsystem.ts";
-import type { Use } from "../use.ts";
+import { match } from "../match/match.ts";
+import type { ResourceChoice } from "../request/request.ts";
+import type { Subsystem } from "../subsystems/subsystem.ts";
+import type { Use } from "../match/use.ts";
 import { type Branch, documentOf, times } from "./documents.ts";
 
 export const core: Branch = { type: "core" };

@@ -1,5 +1,5 @@
-import { graphRequest } from "../../graph/graph-request.ts";
-import type { NodeRecord } from "../../state/node-record.ts";
+import { graphRequest } from "../../graph/request/graph-request.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { Request } from "../request.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";

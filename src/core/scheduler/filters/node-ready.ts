@@ -1,4 +1,4 @@
-import { isSchedulable, nodeStateName, stateReason } from "../../model/node.ts";
+import { isSchedulable, nodeStateName, stateReason } from "../../model/node/node.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";
 

@@ -1,9 +1,9 @@
-import { graphRequest } from "../../graph/graph-request.ts";
+import { graphRequest } from "../../graph/request/graph-request.ts";
 import { formatAmount, shortage } from "../../model/resources.ts";
 import type { Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/node-record.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { Request } from "../request.ts";
-import { takesNow } from "../takes.ts";
+import { takesNow } from "../nodes/placement-cost.ts";
 import type { Filter } from "./filter.ts";
 import { YES } from "./filter.ts";
 

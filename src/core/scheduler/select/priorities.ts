@@ -1,6 +1,6 @@
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { nearest } from "../../../lib/nearest.ts";
-import { parseYamlTree, type Position, positionAt, toPlain } from "../../../lib/yaml-tree.ts";
+import { parseYamlTree, type Position, positionAt, toPlain } from "../../../lib/yaml/yaml-tree.ts";
 import { limits } from "../../../limits.ts";
 import { type Expression, parseAssignment, parseExpression, variable } from "./expression.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { limits } from "../../../limits.ts";
 import type { StateValues } from "../../graph/cluster-state.ts";
-import { toJobSpec } from "../../model/job-spec.ts";
+import { toJobSpec } from "../../model/job/job-spec.ts";
 import { strategyByName, strategyNames } from "./all.ts";
 import { parsePriorities } from "./priorities.ts";
 import type { Candidate, Context, Selection } from "./strategy.ts";

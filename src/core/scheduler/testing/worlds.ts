@@ -1,13 +1,13 @@
 import { aHello, aSpec } from "../../../../tests/support/builders.ts";
 import type { World } from "../../../../tests/support/world.ts";
 import { parseGraph } from "../../graph/jgf.ts";
-import type { ResourceChoice } from "../../graph/request.ts";
+import type { ResourceChoice } from "../../graph/request/request.ts";
 import { documentOf, times } from "../../graph/testing/documents.ts";
 import { want } from "../../graph/testing/requests.ts";
 import { clusterId } from "../../model/ids.ts";
-import type { JobSpecInput } from "../../model/job-spec.ts";
+import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import type { Resources } from "../../model/resources.ts";
-import type { Task } from "../../model/task.ts";
+import type { Task } from "../../model/job/task.ts";
 
 /** A node joins. */
 export function join(world: World, name: string, capacity: Resources, cluster = "default"): void {

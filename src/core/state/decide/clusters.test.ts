@@ -6,7 +6,7 @@ import { World } from "../../../../tests/support/world.ts";
 import { limits } from "../../../limits.ts";
 import { parseGraph } from "../../graph/jgf.ts";
 import type { Graph } from "../../graph/graph.ts";
-import { parseSubsystem } from "../../graph/subsystem.ts";
+import { parseSubsystem } from "../../graph/subsystems/subsystem.ts";
 import { aDocument, documentOf, times } from "../../graph/testing/documents.ts";
 import { clusterId, nodeId } from "../../model/ids.ts";
 

@@ -2,7 +2,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { runToEnd } from "../../../lib/run-to-end.ts";
 import { limits } from "../../../limits.ts";
 import { mergeState } from "../../graph/cluster-state.ts";
-import { relinkAll } from "../../graph/link-subsystem.ts";
+import { relinkAll } from "../../graph/subsystems/link-subsystem.ts";
 import type { Cluster } from "../../model/cluster.ts";
 import { toHashedCredentials } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
@@ -10,7 +10,7 @@ import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
-import { failForGood, withdrawn } from "./end-attempt.ts";
+import { failForGood, withdrawn } from "./tasks/end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(

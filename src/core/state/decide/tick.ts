@@ -1,19 +1,19 @@
 import { limits } from "../../../limits.ts";
 import type { JobId } from "../../model/ids.ts";
-import type { Job } from "../../model/job.ts";
+import type { Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
 import { condense } from "../dependencies/settle.ts";
-import { isJobEnded } from "../progress.ts";
-import type { NodeRecord } from "../node-record.ts";
+import { isJobEnded } from "../jobs/progress.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { State } from "../state.ts";
-import { lostAtMs } from "../../model/node.ts";
-import { withdrawn } from "./end-attempt.ts";
-import { withdrawForsaken } from "./forsaken.ts";
-import { failSilent, silentAtMs } from "./handed.ts";
-import { type HeldTask, takenBack } from "./held.ts";
-import { disconnected, loseNode } from "./nodes.ts";
-import { dueAtMs, tickQuarantines } from "./quarantine.ts";
+import { lostAtMs } from "../../model/node/node.ts";
+import { withdrawn } from "./tasks/end-attempt.ts";
+import { withdrawForsaken } from "./tasks/withdraw-offers.ts";
+import { failSilent, silentAtMs } from "./tasks/accepted-tasks.ts";
+import { type HeldTask, takenBack } from "./tasks/held.ts";
+import { disconnected, loseNode } from "./nodes/nodes.ts";
+import { dueAtMs, tickQuarantines } from "./nodes/quarantine.ts";
 
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
 export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Decision<undefined> {

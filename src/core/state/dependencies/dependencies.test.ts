@@ -9,12 +9,12 @@ import { slowFate } from "../../../../tests/support/slow-dependencies.ts";
 import { World } from "../../../../tests/support/world.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import type { DependencyInput } from "../../model/dependency.ts";
+import type { DependencyInput } from "../../model/job/dependency.ts";
 import { jobId, nodeId } from "../../model/ids.ts";
-import type { JobSpecInput } from "../../model/job-spec.ts";
-import { isActive } from "../../model/task.ts";
+import type { JobSpecInput } from "../../model/job/job-spec.ts";
+import { isActive } from "../../model/job/task.ts";
 import type { Submission } from "../command.ts";
-import { placeTask } from "../decide/place-task.ts";
+import { placeTask } from "../decide/tasks/place-task.ts";
 import { findCycle } from "./cycle.ts";
 
 const kinds = ["afterok", "afterany", "afternotok", "after"] as const;

@@ -1,9 +1,9 @@
 import { limits } from "../../../limits.ts";
-import type { Target, TargetClause, Wanted } from "../../model/dependency.ts";
-import type { JobRecord } from "../job-record.ts";
-import type { JobTable } from "../job-table.ts";
-import { isJobEnded, taskStateName } from "../progress.ts";
-import type { TaskStateName } from "../progress.ts";
+import type { Target, TargetClause, Wanted } from "../../model/job/dependency.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
+import type { JobTable } from "../jobs/job-table.ts";
+import { isJobEnded, taskStateName } from "../jobs/progress.ts";
+import type { TaskStateName } from "../jobs/progress.ts";
 import type { Hold, HeldClause, Holds } from "./holds.ts";
 import type { Verdict } from "./verdict.ts";
 import { verdictOn } from "./verdict.ts";

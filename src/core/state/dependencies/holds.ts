@@ -1,9 +1,9 @@
-import type { Clause, Target, TargetClause } from "../../model/dependency.ts";
+import type { Clause, Target, TargetClause } from "../../model/job/dependency.ts";
 import type { JobId } from "../../model/ids.ts";
-import type { JobRecord } from "../job-record.ts";
-import type { JobTable } from "../job-table.ts";
-import type { Progress } from "../progress.ts";
-import { isJobEnded } from "../progress.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
+import type { JobTable } from "../jobs/job-table.ts";
+import type { Progress } from "../jobs/progress.ts";
+import { isJobEnded } from "../jobs/progress.ts";
 import { Singletons } from "./singletons.ts";
 import { isNews, verdictOn } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import { limits } from "../../../limits.ts";
-import type { Target } from "../../model/dependency.ts";
-import type { Job } from "../../model/job.ts";
+import type { Target } from "../../model/job/dependency.ts";
+import type { Job } from "../../model/job/job.ts";
 import type { State } from "../state.ts";
 import { stateOfTarget, WANTS } from "./describe.ts";
 import type { Verdict } from "./verdict.ts";

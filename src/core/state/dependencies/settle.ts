@@ -1,8 +1,8 @@
 import { invariant } from "../../../lib/invariant.ts";
-import type { Clause, Target } from "../../model/dependency.ts";
-import type { Job } from "../../model/job.ts";
+import type { Clause, Target } from "../../model/job/dependency.ts";
+import type { Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
-import type { JobTable } from "../job-table.ts";
+import type { JobTable } from "../jobs/job-table.ts";
 import type { State } from "../state.ts";
 import { describeBroken } from "./describe.ts";
 import type { Hold, HeldClause } from "./holds.ts";

@@ -1,10 +1,10 @@
-import type { Target, Wanted } from "../../model/dependency.ts";
-import type { Job } from "../../model/job.ts";
-import type { Task } from "../../model/task.ts";
-import type { JobRecord } from "../job-record.ts";
-import type { JobTable } from "../job-table.ts";
-import type { Progress, TaskStateName } from "../progress.ts";
-import { isJobEnded, taskStateName } from "../progress.ts";
+import type { Target, Wanted } from "../../model/job/dependency.ts";
+import type { Job } from "../../model/job/job.ts";
+import type { Task } from "../../model/job/task.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
+import type { JobTable } from "../jobs/job-table.ts";
+import type { Progress, TaskStateName } from "../jobs/progress.ts";
+import { isJobEnded, taskStateName } from "../jobs/progress.ts";
 
 /** Whether a target did what is wanted of it. Only "open" can still change. */
 export type Verdict = "met" | "never" | "open";

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-import type { CgroupFiles } from "../cgroup-files.ts";
-import { systemFiles } from "../cgroup-files.ts";
+import type { CgroupFiles } from "../cgroups/cgroup-files.ts";
+import { systemFiles } from "../cgroups/cgroup-files.ts";
 
 const EMPTY = "populated 0\nfrozen 0\n";
 

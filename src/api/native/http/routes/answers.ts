@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { ErrorCode } from "../../../../lib/errors.ts";
-import { named, object, oneOf, optional, text } from "../schema.ts";
+import { named, object, oneOf, optional, text } from "../schemas/schema.ts";
 
 const CODES: Readonly<Record<ErrorCode, true>> = {
   invalid_argument: true,

@@ -1,6 +1,6 @@
 import { invalid } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
-import type { SatisfyQuery } from "../../../../server/operations.ts";
+import type { SatisfyQuery } from "../../../../server/operations/operations.ts";
 import { wholeDocument } from "../../../../server/readers/read-document.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
 import {
@@ -14,16 +14,16 @@ import {
   SatisfyBody,
   StateBody,
   SubsystemPath,
-} from "../cluster-schemas.ts";
+} from "../schemas/cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
-import type { HttpHost } from "../host.ts";
-import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../json-body.ts";
-import { NamePath } from "../request-schemas.ts";
-import { named } from "../schema.ts";
-import type { App } from "../typebox-provider.ts";
-import { Removed } from "../view-schemas.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../guards/json-body.ts";
+import { NamePath } from "../schemas/request-schemas.ts";
+import { named } from "../schemas/schema.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
-import { handedRoutes } from "./handed.ts";
+import { handedRoutes } from "./accepted.ts";
 
 const tags = ["clusters"];
 const params = NamePath;

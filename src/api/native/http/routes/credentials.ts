@@ -1,9 +1,14 @@
 import { LOCAL_CALLER } from "../../caller.ts";
-import { fromRotate } from "../../translate-clusters.ts";
-import { CredentialsBody, CredentialsSet, RotateBody, Rotated } from "../cluster-schemas.ts";
-import type { HttpHost } from "../host.ts";
-import { NamePath } from "../request-schemas.ts";
-import type { App } from "../typebox-provider.ts";
+import { fromRotate } from "../../grpc/translate-clusters.ts";
+import {
+  CredentialsBody,
+  CredentialsSet,
+  RotateBody,
+  Rotated,
+} from "../schemas/cluster-schemas.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { NamePath } from "../schemas/request-schemas.ts";
+import type { App } from "../schemas/typebox-provider.ts";
 import { failures } from "./answers.ts";
 
 const tags = ["clusters"];

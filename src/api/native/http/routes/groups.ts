@@ -1,9 +1,9 @@
 import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../host.ts";
-import { GroupBody, NamePath } from "../request-schemas.ts";
-import { named } from "../schema.ts";
-import type { App } from "../typebox-provider.ts";
-import { Group, Groups, Removed } from "../view-schemas.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { GroupBody, NamePath } from "../schemas/request-schemas.ts";
+import { named } from "../schemas/schema.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Group, Groups, Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
 
 const tags = ["groups"];

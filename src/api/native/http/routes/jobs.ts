@@ -1,10 +1,10 @@
 import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../host.ts";
-import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../request-schemas.ts";
-import { named } from "../schema.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../schemas/request-schemas.ts";
+import { named } from "../schemas/schema.ts";
 import { fromJobQuery } from "../translate.ts";
-import type { App } from "../typebox-provider.ts";
-import { Counts, Explanation, Job, JobPage, TaskPage } from "../view-schemas.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
 
 const tags = ["jobs"];

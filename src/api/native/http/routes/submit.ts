@@ -2,21 +2,25 @@ import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import { invalid, withoutFieldPrefix } from "../../../../lib/errors.ts";
 import { invariant } from "../../../../lib/invariant.ts";
-import type { JobspecInput, Operations, SubmitOptions } from "../../../../server/operations.ts";
+import type {
+  JobspecInput,
+  Operations,
+  SubmitOptions,
+} from "../../../../server/operations/operations.ts";
 import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../host.ts";
-import { jobspecOf } from "../json-body.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { jobspecOf } from "../guards/json-body.ts";
 import {
   type JobSubmission,
   JobspecSubmission,
   type ManySubmissions,
   SubmitBody,
   SubmitQuery,
-} from "../request-schemas.ts";
-import { list, named, object, optional, text, whole } from "../schema.ts";
+} from "../schemas/request-schemas.ts";
+import { list, named, object, optional, text, whole } from "../schemas/schema.ts";
 import { fromSubmission, oneKey } from "../translate.ts";
-import type { App } from "../typebox-provider.ts";
-import { Submitted, SubmittedJobspec, Tried } from "../view-schemas.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Submitted, SubmittedJobspec, Tried } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
 
 const revision = whole("Number of the change");

@@ -1,12 +1,12 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
-import type { HttpHost } from "../host.ts";
+import type { HttpHost } from "../guards/host.ts";
 import { createProcessMeter, groupMetrics, statsMetrics, trafficMetrics } from "../metrics.ts";
 import { openOutput } from "../output-stream.ts";
 import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
-import { flag, named, object } from "../schema.ts";
-import type { App } from "../typebox-provider.ts";
-import { Stats } from "../view-schemas.ts";
+import { flag, named, object } from "../schemas/schema.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Stats } from "../schemas/view-schemas.ts";
 import { bytesOf, failures } from "./answers.ts";
 
 const tags = ["system"];

@@ -1,10 +1,10 @@
 import { limits } from "../../../../limits.ts";
-import type { HttpHost } from "../host.ts";
+import type { HttpHost } from "../guards/host.ts";
 import { openOutput } from "../output-stream.ts";
-import { IdPath, OutputQuery } from "../request-schemas.ts";
-import { named } from "../schema.ts";
-import type { App } from "../typebox-provider.ts";
-import { Task } from "../view-schemas.ts";
+import { IdPath, OutputQuery } from "../schemas/request-schemas.ts";
+import { named } from "../schemas/schema.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+import { Task } from "../schemas/view-schemas.ts";
 import { bytesOf, failures } from "./answers.ts";
 
 const tags = ["tasks"];

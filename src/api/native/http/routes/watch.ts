@@ -1,13 +1,13 @@
 import { Type } from "typebox";
-import { acceptsGzip } from "../../../../lib/accept-encoding.ts";
+import { acceptsGzip } from "../../../../lib/bytes/accept-encoding.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { addressOf } from "../../../grpc/peer-address.ts";
-import type { HttpHost } from "../host.ts";
-import { WatchQuery } from "../request-schemas.ts";
-import { optional, text } from "../schema.ts";
+import type { HttpHost } from "../guards/host.ts";
+import { WatchQuery } from "../schemas/request-schemas.ts";
+import { optional, text } from "../schemas/schema.ts";
 import { SseStream } from "../sse.ts";
 import { fromWatchQuery } from "../translate.ts";
-import type { App } from "../typebox-provider.ts";
+import type { App } from "../schemas/typebox-provider.ts";
 import { bytesOf, failures } from "./answers.ts";
 
 const WatchHeaders = Type.Object({

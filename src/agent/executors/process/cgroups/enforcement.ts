@@ -1,0 +1,128 @@
+import type { FactEntry } from "../../../../core/model/node/node-facts.ts";
+import { AppError } from "../../../../lib/errors.ts";
+import type { Controller, RunCgroups } from "./cgroups.ts";
+import type { Launch } from "../launchers/starter.ts";
+
+/** What the operator wants enforced: what this machine can (memory, cpu by weight), or exactly these. */
+export type Enforce = "available" | readonly Enforceable[];
+
+/** By control groups; or memory of each process, which needs none. */
+type Enforceable = Controller | "process-memory";
+
+/** What holds for every run of this agent. */
+export interface Enforcement {
+  /** undefined: runs have no control groups. */
+  readonly cgroups: RunCgroups | undefined;
+  /** "limit": memory.max is what a run asked for. */
+  readonly memory: { readonly kind: "limit" } | { readonly kind: "none"; readonly why: string };
+  /** "weight": cpu.weight in proportion to what runs asked for; "quota": cpu.max. */
+  readonly cpu:
+    | { readonly kind: "weight" | "quota" }
+    | { readonly kind: "none"; readonly why: string };
+  /** RLIMIT_DATA of each process is what its run asked for. */
+  readonly isProcessMemoryLimited: boolean;
+}
+
+const NOT_WANTED = "--enforce does not name it";
+
+export const NOTHING_ENFORCED: Enforcement = {
+  cgroups: undefined,
+  memory: { kind: "none", why: NOT_WANTED },
+  cpu: { kind: "none", why: NOT_WANTED },
+  isProcessMemoryLimited: false,
+};
+
+/**
+ * `opened` is a text where there are no control groups: why. Throws `invalid_argument` when
+ * something was asked for by name that cannot be enforced.
+ */
+export function decideEnforcement(wanted: Enforce, opened: RunCgroups | string): Enforcement {
+  const cgroups = typeof opened === "string" ? undefined : opened;
+  const whyNot = (controller: Controller): string | undefined =>
+    typeof opened === "string" ? opened : opened.whyNot(controller);
+  if (wanted !== "available") {
+    for (const controller of wanted) {
+      if (controller === "process-memory") continue;
+      const why = whyNot(controller);
+      if (why !== undefined) throw cannot(controller, why);
+    }
+  }
+  const isNamed = (controller: Enforceable): boolean =>
+    wanted !== "available" && wanted.includes(controller);
+  const memoryWhy = wanted === "available" || isNamed("memory") ? whyNot("memory") : NOT_WANTED;
+  const cpuWhy = whyNot("cpu");
+  return {
+    cgroups,
+    memory: memoryWhy === undefined ? { kind: "limit" } : { kind: "none", why: memoryWhy },
+    cpu:
+      cpuWhy === undefined
+        ? { kind: isNamed("cpu") ? "quota" : "weight" }
+        : { kind: "none", why: cpuWhy },
+    isProcessMemoryLimited: isNamed("process-memory"),
+  };
+}
+
+const cannot = (controller: Controller, why: string): AppError =>
+  new AppError(
+    "invalid_argument",
+    `--enforce: ${controller} cannot be enforced here: ${why}; run the agent as a systemd service ` +
+      `with Delegate=yes (docs/install.md), or leave ${controller} out of --enforce` +
+      (controller === "memory" ? "; process-memory needs no control groups" : ""),
+  );
+
+/** One file of a control group, and what is written to it. */
+export type GroupWrite = readonly [file: string, text: string];
+
+const CPU_PERIOD_US = 100_000;
+const CPU_QUOTA_US_MIN = 1_000; // the kernel takes no less
+
+/** The limits of one run, from what it asked for in base units: thousandths of a cpu, bytes. */
+export function groupWritesOf(
+  { memory, cpu }: Pick<Enforcement, "memory" | "cpu">,
+  needs: Readonly<Record<string, number>>,
+): readonly GroupWrite[] {
+  const writes: GroupWrite[] = [];
+  const { memory: bytes = 0, cpu: millis = 0 } = needs;
+  if (memory.kind === "limit" && bytes > 0) {
+    // The group is killed as one: a task that lost a part of itself has failed.
+    writes.push(["memory.max", String(bytes)], ["memory.oom.group", "1"]);
+    writes.push(["memory.swap.max", "0"]);
+  }
+  if (cpu.kind === "weight" && millis > 0) {
+    const weight = Math.min(10_000, Math.max(1, Math.round(millis / 10))); // one cpu: 100, the kernel's default
+    writes.push(["cpu.weight", String(weight)]);
+  }
+  if (cpu.kind === "quota" && millis > 0) {
+    const quotaUs = Math.max(CPU_QUOTA_US_MIN, Math.round((millis * CPU_PERIOD_US) / 1_000));
+    writes.push(["cpu.max", `${quotaUs} ${CPU_PERIOD_US}`]);
+  }
+  return writes;
+}
+
+const RLIMIT_DATA = 2;
+
+/** Limits of each process of a run, for setrlimit(2). */
+export function processLimitsOf(
+  { isProcessMemoryLimited }: Enforcement,
+  { memory: bytes = 0 }: Readonly<Record<string, number>>,
+): Launch["limits"] {
+  if (!isProcessMemoryLimited || bytes === 0) return undefined;
+  return [{ resource: RLIMIT_DATA, soft: bytes, hard: bytes }];
+}
+
+/** For the facts of the machine: subsystem "limits". */
+export function describeEnforcement(enforcement: Enforcement): readonly FactEntry[] {
+  const { memory, cpu, cgroups, isProcessMemoryLimited } = enforcement;
+  return [
+    memory.kind === "limit"
+      ? { name: "memory", enforced: true, by: "memory.max" }
+      : { name: "memory", enforced: false, why: memory.why },
+    cpu.kind === "none"
+      ? { name: "cpu", enforced: false, why: cpu.why }
+      : { name: "cpu", enforced: true, by: cpu.kind === "quota" ? "cpu.max" : "cpu.weight" },
+    ...(isProcessMemoryLimited
+      ? [{ name: "process-memory", enforced: true, by: "RLIMIT_DATA" }]
+      : []),
+    ...(cgroups === undefined ? [] : [{ name: "kill", enforced: true, by: "cgroup.kill" }]),
+  ];
+}

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+
+import { parseJobspec } from "../../../../core/jobspec/read/parse.ts";
+import { toDriverScript } from "../../../../core/jobspec/write/to-driver-script.ts";
+import type { RunRequest } from "../../../../ports/executor.ts";
+import { programOf } from "../../../runs/command-outcome.ts";
+import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
+import type { Enforcement } from "../cgroups/enforcement.ts";
+import { processLimitsOf } from "../cgroups/enforcement.ts";
+import type { GroupTerms, RunTerms } from "../run.ts";
+import type { GroupPlan } from "../cgroups/run-groups.ts";
+import { runKey } from "../../../runs/run-key.ts";
+import type { Launch } from "./starter.ts";
+import { RUN_VARIABLE } from "../../../runs/run-variable.ts";
+
+export interface LaunchPlace {
+  readonly directory: string;
+  /** See runTagOf. */
+  readonly tag: string;
+  readonly group: GroupPlan | undefined;
+  readonly enforcement: Enforcement;
+}
+
+/** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
+export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
+  const { directory, tag, group, enforcement } = at;
+  const limits = processLimitsOf(enforcement, request.needs);
+  const { cwd } = request;
+  if (cwd !== undefined) checkWorkingDirectory(cwd);
+  const key = runKey(request.id);
+  const env = { ...request.env, [RUN_VARIABLE]: `${tag}.${key}` };
+  const common = {
+    key,
+    directory,
+    env,
+    cwd,
+    ...(group && { group: { path: group.terms.path, writes: group.writes } }),
+    ...(limits && { limits }),
+  };
+  const work = hereOf(request.work);
+  if (work.kind === "script") {
+    const path = join(directory, "script");
+    const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
+    return { ...common, argv, script: work.text };
+  }
+  if (work.argv.length === 0) throw new Error("there is no program to run");
+  return { ...common, argv: work.argv, script: undefined };
+}
+
+/** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
+const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "jobspec" }> =>
+  work.kind === "jobspec"
+    ? { kind: "script", text: toDriverScript(parseJobspec(work.text)) }
+    : work;
+
+export function termsOf(
+  request: RunRequest,
+  startedAtMs: number,
+  group: GroupTerms | undefined,
+): RunTerms {
+  const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
+  const program = programOf(request);
+  return {
+    program,
+    startedAtMs,
+    timeLimitMs,
+    killGraceMs,
+    outputLimitBytes,
+    ...(request.cwd === undefined && { ownDirectory: true }),
+    ...(isByOwnShell(request.work) && { ownShell: true }),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+/** Every machine has /bin/sh; where it is missing the work is not to blame. */
+function isByOwnShell(work: RunRequest["work"]): boolean {
+  if (work.kind === "command") return work.argv[0] === "/bin/sh";
+  return (
+    work.kind === "jobspec" || !work.text.startsWith("#!") || /^#! *\/bin\/sh\b/.test(work.text)
+  );
+}

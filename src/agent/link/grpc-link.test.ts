@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { ServerDuplexStream } from "@grpc/grpc-js";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { eventually } from "../../../tests/support/eventually.ts";
+import { Relay } from "../../../tests/support/relay.ts";
+import { AgentMessageSchema, EndCause, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
+import type { AgentMessage, ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
+import { createGrpcConnect, deserializeServerMessage } from "./grpc-link.ts";
+import { runAgent } from "../run-agent.ts";
+import { toAgentMessage } from "../translate.ts";
+
+type Peer = ServerDuplexStream<AgentMessage, Buffer>;
+
+/** A real gRPC server whose messages are raw bytes, so that it can send nonsense. */
+let server: Server;
+let address: string;
+let onSession: (peer: Peer) => void;
+const peers: Peer[] = [];
+
+beforeEach(async () => {
+  server = new Server();
+  server.addService(
+    {
+      session: {
+        path: "/busbar.v1.Agents/Session",
+        requestStream: true,
+        responseStream: true,
+        requestSerialize: (message: AgentMessage) =>
+          Buffer.from(toBinary(AgentMessageSchema, message)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(AgentMessageSchema, bytes),
+        responseSerialize: (bytes: Buffer) => bytes,
+        responseDeserialize: (bytes: Buffer) => bytes,
+      },
+    },
+    {
+      session: (peer: Peer) => {
+        peers.push(peer);
+        peer.on("error", () => undefined);
+        onSession(peer);
+      },
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  address = `127.0.0.1:${port}`;
+});
+afterEach(() => {
+  peers.length = 0;
+  server.forceShutdown();
+});
+
+type Init = NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"];
+
+const bytesOf = (message: NonNullable<Init>): Buffer =>
+  Buffer.from(toBinary(ServerMessageSchema, create(ServerMessageSchema, { message })));
+
+function dial(server = address) {
+  const messages: ServerMessage[] = [];
+  const closes: string[] = [];
+  const link = createGrpcConnect(server)({
+    onMessage: (message) => messages.push(message),
+    onClose: (reason) => closes.push(reason),
+  });
+  return { link, messages, closes };
+}
+
+describe("the gRPC link", () => {
+  test("carries messages both ways, and close ends the stream for the server", async () => {
+    const received: AgentMessage[] = [];
+    let ended = false;
+    onSession = (peer) => {
+      peer.on("data", (message: AgentMessage) => received.push(message));
+      peer.on("end", () => {
+        ended = true;
+        peer.end();
+      });
+      peer.write(bytesOf({ case: "ack", value: { seq: 7 } }));
+    };
+    const { link, messages, closes } = dial();
+    link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+    await eventually(() => messages.length === 1 && received.length === 1, { what: "both" });
+    expect(messages[0]?.message).toMatchObject({ case: "ack", value: { seq: 7 } });
+    link.close();
+    link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+    await eventually(() => ended, { what: "the server to see the end" });
+    expect(closes).toEqual([]);
+  });
+
+  test("a server that ends, breaks, sends nonsense or too much closes the link once", async () => {
+    const ways: ((peer: Peer) => void)[] = [
+      (peer) => peer.end(),
+      (peer) => peer.emit("error", { code: 14, details: "broken" }),
+      (peer) => peer.write(Buffer.from([0xff, 0xff, 0xff])),
+      (peer) => peer.write(Buffer.alloc(5 * 1024 * 1024)),
+    ];
+    for (const way of ways) {
+      onSession = way;
+      const { link, closes } = dial();
+      link.send(toAgentMessage({ case: "heartbeat", value: {} }));
+      await eventually(() => closes.length > 0, { what: "the close" });
+      link.close();
+      expect(closes.length).toBe(1);
+    }
+  });
+
+  test("counts the bytes of a message that has not arrived yet", async () => {
+    const relay = await Relay.start(address, { downBytesPerSecond: 100_000 });
+    const script = "x".repeat(1_000_000);
+    onSession = (peer) => peer.write(bytesOf({ case: "work", value: { specs: [{ script }] } }));
+    const { link, messages } = dial(relay.address);
+    await eventually(() => (link.bytesReceived?.() ?? 0) > 20_000, { what: "some bytes" });
+    expect(messages.length).toBe(0);
+    relay.set({ downBytesPerSecond: Infinity });
+    await eventually(() => messages.length === 1, { what: "the message" });
+    expect(link.bytesReceived?.()).toBeGreaterThan(script.length);
+    link.close();
+    await relay.close();
+  });
+
+  test("nobody there is a close, not a throw", async () => {
+    server.forceShutdown();
+    const { closes, link } = dial();
+    await eventually(() => closes.length === 1, { what: "the close" });
+    link.close();
+  });
+
+  test("random bytes are a message or an error, never anything worse", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+        try {
+          expect(deserializeServerMessage(Buffer.from(bytes)).$typeName).toBe(
+            "busbar.v1.ServerMessage",
+          );
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("runAgent", () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "busbar-agent-"));
+  });
+  afterEach(() => {
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const run = (signal: AbortSignal) => {
+    const nothing = () => undefined;
+    return runAgent(
+      {
+        servers: [address],
+        name: "n1",
+        cluster: "default",
+        capacity: { cpu: 1_000 },
+        labels: {},
+        directory,
+        clock: {
+          nowMs: () => Date.now(),
+          after(delayMs, wake) {
+            const timer = setTimeout(wake, delayMs);
+            return () => clearTimeout(timer);
+          },
+        },
+        random: { fraction: () => 0, token: (bytes) => "ab".repeat(bytes) },
+        logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+      },
+      signal,
+    );
+  };
+
+  test("runs what it is told as a process and reports how it ended, over a broken link", async () => {
+    const ended: AgentMessage["message"][] = [];
+    onSession = (peer) => {
+      const isFirst = peers.length === 1;
+      peer.on("data", ({ message }: AgentMessage) => {
+        if (message.case === "hello") {
+          expect(message.value.agentKey).toBe("ab".repeat(32));
+          const value = { heartbeatIntervalMs: 1_000, serverTimeMs: 0 };
+          peer.write(bytesOf({ case: "welcome", value }));
+          const spec = { job: 3, script: "exit 11", killGraceMs: 100, outputLimitBytes: 10 };
+          const work = { specs: [spec], starts: [{ job: 3, index: 0, attempt: 1 }] };
+          if (isFirst) peer.write(bytesOf({ case: "work", value: work }));
+        }
+        if (message.case !== "reports") return;
+        const hasEnd = message.value.events.some(({ event }) => event.case === "ended");
+        if (isFirst && hasEnd) peer.end(); // without an Ack
+        if (!isFirst) ended.push(message);
+      });
+    };
+    const controller = new AbortController();
+    const done = run(controller.signal);
+    const [message] = await eventually(() => ended.length > 0 && ended, { what: "the end again" });
+    expect(message).toMatchObject({
+      case: "reports",
+      value: {
+        seq: 1,
+        events: [{ event: { case: "ended", value: { cause: EndCause.EXITED, exitCode: 11 } } }],
+      },
+    });
+    controller.abort();
+    await done;
+  });
+
+  test("a final Goodbye is thrown, and the directory is free again", async () => {
+    onSession = (peer) => {
+      const value = { reason: "unknown key", retry: false };
+      peer.write(bytesOf({ case: "goodbye", value }));
+    };
+    for (let time = 0; time < 2; time += 1) {
+      await expect(run(new AbortController().signal)).rejects.toMatchObject({
+        code: "permission_denied",
+      });
+    }
+  });
+});

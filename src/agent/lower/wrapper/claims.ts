@@ -1,0 +1,84 @@
+import { readlinkSync } from "node:fs";
+
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import { isAlive, readBootId } from "../../proc.ts";
+import { processesMarked } from "../../runs/run-variable.ts";
+import type { PartFiles } from "./part-files.ts";
+
+/**
+ * - unknown: no wrapper of the part has said that it runs.
+ * - running: the wrapper of the job that claimed it still runs.
+ * - silent: it runs on another machine, or did, and was not heard of for a while: it may be gone.
+ * - gone: it runs no more. On another machine that means: no sign of life for `lowerSilentMsMax`.
+ */
+export type ClaimState = "unknown" | "running" | "silent" | "gone";
+
+interface Sign {
+  readonly writtenAtMs: number; // by the clock of the file system
+  readonly seenAtMs: number; // by ours
+}
+
+/**
+ * Asks the jobs themselves whether they run, when their scheduler does not know. On this machine the
+ * kernel answers. Of another machine only files tell: a wrapper writes one every few seconds, and only
+ * that it changes counts, so that no two clocks are compared. A wrapper that cannot reach the file
+ * system counts as gone, and may run all the same.
+ */
+export class Claims {
+  readonly #files: PartFiles;
+  readonly #clock: Clock;
+  readonly #place = { bootId: readBootId(), pidNamespace: ownPidNamespace() };
+  /** Of parts that were asked for, and have not ended. */
+  readonly #signs = new Map<string, Sign>();
+
+  constructor(files: PartFiles, clock: Clock) {
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  stateOf(key: string): ClaimState {
+    const runner = this.#files.runnerOf(key);
+    if (runner === undefined) return "unknown";
+    if (this.#isHere(runner)) return isAlive(runner) ? "running" : "gone";
+    const nowMs = this.#clock.nowMs();
+    const writtenAtMs = this.#files.aliveAtMs(key) ?? 0;
+    let sign = this.#signs.get(key);
+    if (sign?.writtenAtMs !== writtenAtMs) {
+      sign = { writtenAtMs, seenAtMs: nowMs };
+      this.#signs.set(key, sign);
+    }
+    if (nowMs >= sign.seenAtMs + limits.lowerSilentMsMax) return "gone";
+    return nowMs < sign.seenAtMs + 2 * limits.lowerAliveMs ? "running" : "silent";
+  }
+
+  /** Kills what a wrapper that is gone has left on this machine. Whether there was anything. */
+  killLeft(key: string): boolean {
+    const pids = processesMarked(this.#files.markOf(key));
+    for (const pid of pids) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Gone already; the next look tells.
+      }
+    }
+    return pids.length > 0;
+  }
+
+  /** The part has ended. */
+  forget(key: string): void {
+    this.#signs.delete(key);
+  }
+
+  #isHere({ bootId, pidNamespace }: { bootId: string; pidNamespace: string }): boolean {
+    return bootId === this.#place.bootId && pidNamespace === this.#place.pidNamespace;
+  }
+}
+
+function ownPidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return ""; // as the wrapper writes it where it is not known
+  }
+}

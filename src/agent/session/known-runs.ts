@@ -1,0 +1,107 @@
+import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { steadyMs } from "../../ports/clock.ts";
+import type { Reported } from "./outbox.ts";
+import { toSteadyTimes } from "../run-times.ts";
+
+export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
+
+/** The runs an agent knows, with their latest reports, across sessions. Times are by its steady clock. */
+export class KnownRuns {
+  readonly #executor: Executor;
+  readonly #onChange: (key: string, reported: Reported) => void;
+  readonly #runs = new Map<string, Reported>();
+  /** Handed to the executor, of which nothing was heard yet: it may have a queue of its own. */
+  readonly #waiting = new Map<string, RunId>();
+  readonly #countByJob = new Map<number, number>();
+  /** When runs that have not ended were handed to the executor. */
+  readonly #handed = new Map<string, number>();
+  readonly #clock: Clock;
+
+  /** `onChange` hears each report after it was noted. */
+  constructor(
+    executor: Executor,
+    clock: Clock,
+    onChange: (key: string, reported: Reported) => void,
+  ) {
+    this.#executor = executor;
+    this.#clock = clock;
+    this.#onChange = onChange;
+    for (const run of executor.known()) this.#note(this.#timed(run));
+    for (const id of executor.queued()) this.#wait(id);
+    executor.onReport((id, report) => this.#tell(this.#timed({ id, report })));
+  }
+
+  /** undefined: nothing was reported of it. */
+  get(id: RunId): Reported | undefined {
+    return this.#runs.get(runKey(id));
+  }
+
+  entries(): IterableIterator<[string, Reported]> {
+    return this.#runs.entries();
+  }
+
+  /** All of them, also those of which nothing was reported yet. */
+  ids(): RunId[] {
+    return [...Array.from(this.#runs.values(), ({ id }) => id), ...this.#waiting.values()];
+  }
+
+  hasJob(jobId: number): boolean {
+    return this.#countByJob.has(jobId);
+  }
+
+  start(request: RunRequest): void {
+    this.#wait(request.id);
+    this.#handed.set(runKey(request.id), steadyMs(this.#clock));
+    this.#executor.start(request);
+  }
+
+  /** Refuses a start: the executor never hears of it. */
+  giveBack(id: RunId, message: string): void {
+    const end = { kind: "node-fault", message } as const;
+    const endedAtMs = steadyMs(this.#clock);
+    this.#tell({ id, report: { kind: "ended", startedAtMs: undefined, endedAtMs, end } });
+  }
+
+  /** An executor's report, with times by the steady clock. */
+  #timed({ id, report }: Reported): Reported {
+    const key = runKey(id);
+    const before = this.#runs.get(key)?.report;
+    const startedMs = before?.kind === "running" ? before.startedAtMs : undefined;
+    const handedMs = this.#handed.get(key);
+    if (report.kind === "ended") this.#handed.delete(key);
+    return { id, report: toSteadyTimes(report, this.#clock, { handedMs, startedMs }) };
+  }
+
+  #tell(reported: Reported): void {
+    this.#onChange(this.#note(reported), reported);
+  }
+
+  /** The server has it for good. */
+  forget(id: RunId): void {
+    this.#executor.forget(id);
+    if (!this.#runs.delete(runKey(id))) return;
+    const left = (this.#countByJob.get(id.jobId) ?? 1) - 1;
+    if (left > 0) this.#countByJob.set(id.jobId, left);
+    else this.#countByJob.delete(id.jobId);
+  }
+
+  #wait(id: RunId): void {
+    const key = runKey(id);
+    if (this.#runs.has(key) || this.#waiting.has(key)) return;
+    this.#waiting.set(key, id);
+    this.#count(id);
+  }
+
+  #note(run: Reported): string {
+    const key = runKey(run.id);
+    const isCounted = this.#waiting.delete(key) || this.#runs.has(key);
+    if (!isCounted) this.#count(run.id);
+    this.#runs.set(key, run);
+    return key;
+  }
+
+  #count({ jobId }: RunId): void {
+    this.#countByJob.set(jobId, (this.#countByJob.get(jobId) ?? 0) + 1);
+  }
+}

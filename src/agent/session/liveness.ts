@@ -1,0 +1,101 @@
+import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
+import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+
+/**
+ * Keeps the two ends of a link sure of each other. `beat` is called when nothing was sent, or
+ * nothing heard, for the interval; `silent` once, when nothing was heard for too long. A busy link
+ * needs no heartbeats.
+ *
+ * Bytes are a sign of life, too: on a thin link a message may take longer than the longest silence.
+ */
+export class Liveness {
+  readonly #clock: Clock;
+  readonly #beat: () => void;
+  readonly #silent: () => void;
+  readonly #bytesReceived: () => number;
+  /** At the last look. */
+  #bytesSeen = 0;
+  #intervalMs = 0;
+  #intervalMsMax: number = limits.heartbeatIntervalMsMax;
+  #times: LinkTimes = {};
+  #sentMs = 0;
+  #heardMs = 0;
+  #cancelBeat: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
+
+  constructor(
+    clock: Clock,
+    on: {
+      readonly beat: () => void;
+      readonly silent: () => void;
+      /** Left out: only messages count. */
+      readonly bytesReceived?: () => number;
+    },
+  ) {
+    this.#clock = clock;
+    this.#bytesReceived = on.bytesReceived ?? ((): number => 0);
+    this.#beat = on.beat;
+    this.#silent = on.silent;
+  }
+
+  /** Counts from now on. An interval that is too long is shortened: the server would give us up. */
+  setInterval(intervalMs: number): void {
+    this.#intervalMs = Math.min(intervalMs, this.#intervalMsMax);
+    this.heard();
+    this.#beatIn(this.#intervalMs);
+  }
+
+  /** As the server knows them, too; what is absent follows from the interval. */
+  setTimes({ heartbeatMs = 0, silenceMs }: LinkTimes): void {
+    this.#intervalMsMax = Math.max(limits.heartbeatIntervalMsMax, heartbeatMs);
+    this.#times = { silenceMs };
+  }
+
+  sent(): void {
+    this.#sentMs = this.#clock.nowMs();
+  }
+
+  heard(): void {
+    this.#heardMs = this.#clock.nowMs();
+    this.#hasReceived();
+    this.#awaitSign();
+  }
+
+  stop(): void {
+    this.#cancelBeat?.();
+    this.#cancelSilence?.();
+  }
+
+  #awaitSign(): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = this.#clock.after(silenceMsMax(this.#intervalMs, this.#times), () => {
+      if (this.#hasReceived()) return this.#awaitSign();
+      // This process may have been the one that did not run: what has arrived meanwhile is read first.
+      this.#cancelSilence = this.#clock.after(limits.silenceConfirmMs, () =>
+        this.#hasReceived() ? this.#awaitSign() : this.#silent(),
+      );
+    });
+  }
+
+  /** Whether bytes have come since the last look. */
+  #hasReceived(): boolean {
+    const bytes = this.#bytesReceived();
+    const hasMore = bytes !== this.#bytesSeen;
+    this.#bytesSeen = bytes;
+    return hasMore;
+  }
+
+  #beatIn(delayMs: number): void {
+    this.#cancelBeat?.();
+    this.#cancelBeat = this.#clock.after(delayMs, () => {
+      if (this.#hasReceived()) this.#awaitSign();
+      const dueMs = Math.min(this.#sentMs, this.#heardMs) + this.#intervalMs;
+      const leftMs = dueMs - this.#clock.nowMs();
+      if (leftMs <= 0) this.#beat();
+      // The clock may have been set back.
+      this.#beatIn(leftMs <= 0 ? this.#intervalMs : Math.min(leftMs, this.#intervalMs));
+    });
+  }
+}

@@ -1,0 +1,39 @@
+import type { RunSpec } from "../../gen/busbar/v1/agent_pb.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Executor } from "../../ports/executor.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { AgentFacts } from "../agent-facts.ts";
+import type { HeldSpecs } from "./held-specs.ts";
+import type { KnownRuns } from "./known-runs.ts";
+import type { Connect } from "../link/link.ts";
+import type { ServerTime } from "./server-time.ts";
+
+/** Whether the agent can start anything. */
+export interface SessionHealth {
+  readonly sickness: string | undefined;
+}
+
+export type SessionEnd =
+  | { readonly kind: "lost"; readonly reason: string; readonly wasWelcomed: boolean }
+  | { readonly kind: "refused"; readonly reason: string }; // dialling again will not help
+
+export interface SessionOptions {
+  readonly facts: AgentFacts;
+  readonly connect: Connect;
+  readonly executor: Executor;
+  readonly runs: KnownRuns;
+  readonly health: SessionHealth;
+  /** What is known of the server's time, from earlier sessions too. */
+  readonly serverTime: ServerTime;
+  readonly heldSpecs: HeldSpecs;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  onEnd(end: SessionEnd): void;
+}
+
+/** Of a job with a run here or in the queue. */
+export interface CachedSpec {
+  readonly spec: RunSpec;
+  readonly needs: string;
+  queued: number; // starts that wait for their turn, and held runs
+}

@@ -1,0 +1,399 @@
+import type {
+  RunEvent,
+  RunSpec,
+  ServerMessage,
+  Welcome,
+  Work,
+} from "../../gen/busbar/v1/agent_pb.ts";
+import { describeChain, invalid } from "../../lib/errors.ts";
+import { isDeepEqual } from "../../lib/is-deep-equal.ts";
+import { ENCODINGS } from "../../lib/bytes/packing.ts";
+import { limits } from "../../limits.ts";
+import { steadyMs } from "../../ports/clock.ts";
+import type { RunId } from "../../ports/executor.ts";
+import { NO_ROOM, type Room } from "../cluster/room.ts";
+import { type HeldRun, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
+import { toHello } from "./hello.ts";
+import { runKey } from "./known-runs.ts";
+import type { Link } from "../link/link.ts";
+import { Liveness } from "./liveness.ts";
+import { Outbox, type Outgoing, type Reported } from "./outbox.ts";
+import { OutputLane } from "../output/output-lane.ts";
+import { OutputRequests } from "../output/output-requests.ts";
+import { QueueTeller } from "./queue-teller.ts";
+import { shifted, stoppedBeforeStart } from "../run-times.ts";
+import { SessionClocks } from "./session-clocks.ts";
+import type { CachedSpec, SessionEnd, SessionOptions } from "./session-options.ts";
+import { fromWireId, toAgentMessage, toRunEvent, toRunRequest, toWireId } from "../translate.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/**
+ * One stream to the server, from Hello to its end.
+ *
+ *   greeting --Welcome--> open --close, silence, nonsense, Goodbye--> over
+ *
+ * Nothing is reported and nothing started before Welcome. After the end nothing is sent, and work
+ * that was still queued is dropped: the next Hello does not name it, so the server sends it again.
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #link: Link;
+  readonly #outbox: Outbox;
+  readonly #queue: WorkQueue;
+  readonly #outputs: OutputRequests;
+  readonly #outputLane: OutputLane;
+  readonly #held = new HeldRuns();
+  /** Runs of this session: the server counts what they use until it hears of their end. */
+  readonly #begun = new Set<string>();
+  /** Of jobs with a run here or in the queue, just as the server counts them. */
+  readonly #specs = new Map<number, CachedSpec>();
+  #phase: "greeting" | "open" | "over" = "greeting";
+  readonly #liveness: Liveness;
+  readonly #clocks: SessionClocks;
+  readonly #queueTeller: QueueTeller;
+  #cancelGreeting: () => void = () => undefined;
+  /** What the server was told of the machine. */
+  #factsJson = "";
+  /** What it was told of our health; older ones do not want to know. */
+  #sickness: string | undefined = undefined;
+  #wantsHealth = false;
+  /** What it was told would be taken; undefined: it has used some of that since. */
+  #room: Room | undefined = NO_ROOM;
+  #cancelRoom: (() => void) | undefined;
+  /** Of this session: the server compares it with what it has sent. */
+  #startsSeen = 0;
+
+  constructor(options: SessionOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#queue = new WorkQueue(clock);
+    this.#outbox = new Outbox({
+      clock,
+      send: (seq, events) => this.#sendReports(seq, events),
+      onAcknowledged: (events) => this.#acknowledged(events),
+    });
+    const { bandwidthBytes = Infinity } = options.facts;
+    this.#outputLane = new OutputLane(clock, bandwidthBytes, (number) =>
+      this.#send({ case: "mark", value: { number } }),
+    );
+    this.#outputs = new OutputRequests(options.executor, this.#outputLane, (chunk) => {
+      if (this.#phase === "open") this.#send({ case: "output", value: chunk });
+    });
+    this.#clocks = new SessionClocks({
+      ...options,
+      tell: (aheadMs) => this.#send({ case: "clock", value: { aheadMs } }),
+    });
+    this.#queueTeller = new QueueTeller(options.executor, (groups) => {
+      this.#send({ case: "queued", value: { groups: [...groups] } });
+    });
+    this.#liveness = new Liveness(clock, {
+      beat: () => {
+        this.#queueTeller.tellChanges();
+        this.#clocks.heartbeatSent();
+        this.#send({ case: "heartbeat", value: {} });
+      },
+      silent: () => this.#lose("the server was silent for too long"),
+      bytesReceived: () => this.#link.bytesReceived?.() ?? 0,
+    });
+    this.#awaitWelcome();
+    this.#link = options.connect({
+      onMessage: (message) => this.#onMessage(message),
+      onClose: (reason) => this.#lose(reason),
+    });
+    this.#sendHello();
+  }
+
+  /** Passes a run's news on; before Welcome it waits with everything else that is known. */
+  report(key: string, reported: Reported): void {
+    if (this.#phase !== "open") return;
+    const next = this.#nextAfter(key, reported);
+    // In one report, before anything is said of the next one: the server releases the one and binds
+    // the other in one step.
+    this.#outbox.push(key, next === undefined ? reported : { ...reported, began: next.id });
+    next?.begin();
+  }
+
+  /** The held run that begins in the place of one that has ended. */
+  #nextAfter(key: string, { id, report }: Reported): HeldRun | undefined {
+    if (report.kind !== "ended" || !this.#begun.delete(key) || !makesRoom(report.end)) {
+      return undefined;
+    }
+    const needs = this.#specs.get(id.jobId)?.needs;
+    if (needs === undefined || this.#options.health.sickness !== undefined) return undefined;
+    return this.#held.next(needs);
+  }
+
+  /** Tells what the machine has if it is not what was told; before Welcome it waits. */
+  tellFacts(): void {
+    const json = this.#options.facts.machineFacts?.() ?? "";
+    if (this.#phase !== "open" || json === this.#factsJson) return;
+    this.#factsJson = json;
+    this.#send({ case: "facts", value: { json } });
+  }
+
+  /** Says whether anything can be started, if the server knows otherwise; before Welcome it waits. */
+  tellHealth(): void {
+    const { sickness } = this.#options.health;
+    if (this.#phase !== "open" || !this.#wantsHealth || sickness === this.#sickness) return;
+    this.#sickness = sickness;
+    this.#send({ case: "health", value: { sickness: sickness ?? "" } });
+  }
+
+  /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
+  tellRoom(): void {
+    const { clusterAgent } = this.#options.facts;
+    if (clusterAgent === undefined || this.#phase !== "open") return;
+    this.#cancelRoom ??= this.#options.clock.after(limits.reportCoalesceMs, () => {
+      this.#cancelRoom = undefined;
+      if (this.#queue.isEmpty) this.#sendTake(clusterAgent.room());
+      else this.tellRoom(); // what is about to be started takes some of it
+    });
+  }
+
+  /** Ends it from our side; onEnd is not called. */
+  close(): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
+    this.#cancelGreeting();
+    this.#liveness.stop();
+    this.#cancelRoom?.();
+    this.#outbox.close();
+    this.#outputs.close();
+    this.#queue.clear();
+    this.#held.clear();
+    this.#link.close();
+  }
+
+  #end(end: SessionEnd): void {
+    if (this.#phase === "over") return;
+    this.close();
+    this.#options.onEnd(end);
+  }
+
+  #lose(reason: string): void {
+    this.#end({ kind: "lost", reason, wasWelcomed: this.#phase === "open" });
+  }
+
+  /** On a thin link Hello may take long to arrive: while bytes come, so may Welcome. */
+  #awaitWelcome(bytesBefore = 0, leftMs: number = limits.greetingMsMax): void {
+    this.#cancelGreeting = this.#options.clock.after(limits.helloTimeoutMs, () => {
+      const bytes = this.#link.bytesReceived?.() ?? 0;
+      const isOver = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
+      if (isOver) this.#lose("no Welcome in time");
+      else this.#awaitWelcome(bytes, leftMs - limits.helloTimeoutMs);
+    });
+  }
+
+  #sendHello(): void {
+    const { facts, runs, health, heldSpecs } = this.#options;
+    this.#factsJson = facts.machineFacts?.() ?? "";
+    this.#sickness = health.sickness;
+    const value = {
+      ...toHello(facts),
+      runs: runs.ids().map(toWireId),
+      factsJson: this.#factsJson,
+      ...(this.#sickness !== undefined && { health: { sickness: this.#sickness } }),
+      parts: { encodings: [...ENCODINGS], heldSpecs: heldSpecs.list() },
+    };
+    this.#send({ case: "hello", value });
+  }
+
+  #onMessage(message: ServerMessage): void {
+    if (this.#phase === "over") return;
+    try {
+      this.#handle(message.message);
+    } catch (error) {
+      // Whatever the server sent, an agent with work to look after does not die of it.
+      this.#options.logger.warn({ error: describeChain(error) }, "the server sent nonsense");
+      this.#lose(`nonsense from the server: ${describeChain(error)}`);
+    }
+  }
+
+  #handle(message: ServerMessage["message"]): void {
+    if (message.case === "goodbye") return this.#onGoodbye(message.value);
+    if (message.case === "welcome") return this.#onWelcome(message.value);
+    if (this.#phase === "greeting")
+      throw invalid("message", "the first must be Welcome or Goodbye");
+    this.#liveness.heard();
+    switch (message.case) {
+      case "work":
+        return this.#onWork(message.value);
+      case "specPart":
+        return this.#options.heldSpecs.add(message.value);
+      case "mark":
+        return this.#send({ case: "markSeen", value: { number: message.value.number } });
+      case "markSeen":
+        return this.#outputLane.markReturned(message.value.number);
+      case "ack":
+        return this.#outbox.acknowledge(message.value.seq);
+      case "output":
+        return this.#outputs.serve(message.value);
+      case "heartbeat": // without an interval: of an older server
+        this.#clocks.heartbeatAnswered(message.value.serverTimeMs);
+        if (message.value.intervalMs > 0) this.#liveness.setInterval(message.value.intervalMs);
+        return undefined;
+      case undefined: // of a newer server: not for us
+        return undefined;
+    }
+  }
+
+  #onGoodbye({ reason, retry }: { readonly reason: string; readonly retry: boolean }): void {
+    if (retry) this.#lose(`the server said goodbye: ${reason}`);
+    else this.#end({ kind: "refused", reason });
+  }
+
+  #onWelcome(welcome: Welcome): void {
+    const { heartbeatIntervalMs, wantsHealth, serverTimeMs, wantsClock } = welcome;
+    if (this.#phase !== "greeting") throw invalid("welcome", "comes once");
+    if (heartbeatIntervalMs < 1) throw invalid("heartbeat_interval_ms", "must be positive");
+    this.#phase = "open";
+    this.#outputLane.open(welcome.parts);
+    this.#options.logger.info({ node: this.#options.facts.name }, "connected");
+    this.#cancelGreeting();
+    const silenceMs = welcome.silenceMs > 0 ? welcome.silenceMs : undefined;
+    this.#liveness.setTimes({ heartbeatMs: heartbeatIntervalMs, silenceMs });
+    this.#liveness.setInterval(heartbeatIntervalMs);
+    this.#clocks.welcomed(serverTimeMs, wantsClock);
+    this.#queueTeller.welcomed(welcome.wantsQueued);
+    this.#wantsHealth = wantsHealth;
+    this.tellHealth(); // before what it explains
+    for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
+    this.tellFacts();
+    this.tellRoom();
+  }
+
+  #send(message: Parameters<typeof toAgentMessage>[0]): void {
+    this.#liveness.sent();
+    this.#link.send(toAgentMessage(message));
+  }
+
+  #onWork(work: Work): void {
+    for (const spec of work.specs) this.#cacheSpec(spec);
+    for (const { job, digest } of work.specRefs) {
+      this.#cacheSpec(this.#options.heldSpecs.take(job, digest));
+    }
+    const starts = new Map<string, () => void>();
+    for (const wireId of work.starts) {
+      const id = fromWireId(wireId);
+      const key = runKey(id);
+      const cached = this.#specOf(id, "work.starts");
+      if (starts.has(key) || this.#queue.has(key)) continue;
+      if (this.#held.withdraw(key) === undefined) cached.queued += 1;
+      starts.set(key, () => this.#start(this.#specOf(id, "work.starts"), id));
+    }
+    this.#onHolds(work);
+    const stops = work.stops.map((wireId) => {
+      const id = fromWireId(wireId);
+      return () => this.#stop(id);
+    });
+    this.#queue.push(starts, stops);
+    for (const wireId of work.withdrawn) this.#withdraw(fromWireId(wireId));
+    for (const wireId of work.returns) this.#giveBack(fromWireId(wireId));
+    const seen = work.starts.length + work.withdrawn.length;
+    if (seen === 0) return;
+    this.#startsSeen += seen;
+    this.#room = undefined;
+    this.tellRoom();
+  }
+
+  #cacheSpec(spec: RunSpec): void {
+    const queued = this.#specs.get(spec.job)?.queued ?? 0;
+    this.#specs.set(spec.job, { spec, needs: needsKey(spec.needs), queued });
+  }
+
+  #specOf({ jobId }: RunId, field: string): CachedSpec {
+    const cached = this.#specs.get(jobId);
+    if (cached === undefined) throw invalid(field, `job ${jobId} came without its spec`);
+    return cached;
+  }
+
+  #onHolds({ holds }: Work): void {
+    for (const { id: wireId, heldAtMs } of holds) {
+      const id = fromWireId(wireId);
+      const key = runKey(id);
+      const cached = this.#specOf(id, "work.holds");
+      if (this.#held.has(key) || this.#queue.has(key)) continue;
+      cached.queued += 1;
+      const begin = (): void => this.#start(this.#specOf(id, "work.holds"), id);
+      this.#held.add(key, cached.needs, { id, heldAtMs, begin });
+    }
+  }
+
+  /** What has begun is not given back: the server hears how it goes on. */
+  #giveBack(id: RunId): void {
+    const key = runKey(id);
+    const held = this.#held.withdraw(key);
+    if (held === undefined) return;
+    this.#specOf(id, "work.returns").queued -= 1;
+    const { heldAtMs } = held;
+    this.#outbox.push(key, { id, report: { kind: "returned", heldAtMs } });
+  }
+
+  #start(cached: CachedSpec, id: RunId): void {
+    const { runs, facts, health } = this.#options;
+    cached.queued -= 1;
+    const known = runs.get(id);
+    if (known?.report.kind !== "ended") this.#begun.add(runKey(id));
+    if (known === undefined && health.sickness !== undefined) {
+      runs.giveBack(id, health.sickness);
+    } else if (known === undefined) {
+      runs.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
+    } else {
+      this.#outbox.push(runKey(id), known); // the server has missed it
+    }
+  }
+
+  /** A start that has not begun ends here: the executor never hears of it. */
+  #stop(id: RunId): void {
+    const key = runKey(id);
+    if (!this.#queue.withdraw(key) && this.#held.withdraw(key) === undefined) {
+      this.#options.executor.stop(id);
+      return;
+    }
+    const cached = this.#specs.get(id.jobId);
+    if (cached !== undefined) cached.queued -= 1;
+    this.#reportStopped(id);
+  }
+
+  /** It was stopped while its spec was on its way. */
+  #withdraw(id: RunId): void {
+    this.#reportStopped(id);
+    const { runs, heldSpecs } = this.#options;
+    if (!this.#specs.has(id.jobId) && !runs.hasJob(id.jobId)) heldSpecs.release(id.jobId);
+  }
+
+  #reportStopped(id: RunId): void {
+    const report = stoppedBeforeStart(steadyMs(this.#options.clock));
+    this.#outbox.push(runKey(id), { id, report });
+  }
+
+  #sendTake(room: Room): void {
+    if (isDeepEqual(room, this.#room)) return;
+    this.#room = room;
+    const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };
+    this.#send({ case: "take", value });
+  }
+
+  #sendReports(seq: number, events: readonly Outgoing[]): void {
+    const { serverTime } = this.#options;
+    const toEvent = (outgoing: Outgoing): RunEvent => {
+      if (outgoing.report.kind === "returned") return toRunEvent(outgoing);
+      const report = shifted(outgoing.report, (momentMs) => serverTime.at(momentMs));
+      return toRunEvent({ ...outgoing, report });
+    };
+    const value = { seq, events: events.map(toEvent) };
+    this.#send({ case: "reports", value });
+  }
+
+  #acknowledged(events: readonly Outgoing[]): void {
+    const { runs, heldSpecs } = this.#options;
+    for (const { id, report } of events) {
+      if (report.kind === "running") continue;
+      if (report.kind === "ended") runs.forget(id);
+      const isQueued = (this.#specs.get(id.jobId)?.queued ?? 0) > 0;
+      if (isQueued || runs.hasJob(id.jobId)) continue;
+      this.#specs.delete(id.jobId);
+      heldSpecs.release(id.jobId);
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { AnswerBytes } from "./answer-bytes.ts";
+import { type ConnectionBytes, RequestBytes } from "./request-bytes.ts";
+import { Unpacking } from "../calls/unpack.ts";
+
+/** The memory that calls of all connections share. */
+export interface CallMemory {
+  readonly requests: RequestBytes;
+  readonly answers: AnswerBytes;
+  readonly unpacking: Unpacking;
+}
+
+/** What one connection holds of it. */
+export interface ConnectionMemory extends CallMemory {
+  readonly requestsHere: ConnectionBytes;
+  readonly answersHere: { bytes: number };
+}
+
+/** For all doors of one process. */
+export const createCallMemory = (): CallMemory => ({
+  requests: new RequestBytes(),
+  answers: new AnswerBytes(),
+  unpacking: new Unpacking(),
+});
+
+/** Bytes that nobody holds any more, ever: what a collection could free grows with it. */
+export const releasedBytes = ({ requests, answers }: CallMemory): number =>
+  requests.counts.released + answers.counts.released;
+
+/** Finds what each connection holds. */
+export function memoryOf(memory: CallMemory): (connection: object) => ConnectionMemory {
+  const known = new WeakMap<object, ConnectionMemory>();
+  return (connection) => {
+    let here = known.get(connection);
+    if (here === undefined) {
+      here = { ...memory, requestsHere: { small: 0, large: 0 }, answersHere: { bytes: 0 } };
+      known.set(connection, here);
+    }
+    return here;
+  };
+}

@@ -1,0 +1,55 @@
+import type * as wire from "../../../gen/busbar/v1/busbar_pb.ts";
+import {
+  AcceptTasksResponseSchema,
+  ListOfferedTasksResponseSchema,
+  OfferedTaskSchema,
+  RefusedTaskSchema,
+  ReportTasksResponseSchema,
+} from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { Operations, TaskReportInput } from "../../../server/operations/operations.ts";
+import { toJobSpec } from "./translate-jobs.ts";
+import { given } from "./translate.ts";
+import { message, wide } from "../../grpc/calls/wire-message.ts";
+
+// What clusters that pull ask and are told about tasks, from and to messages of the wire.
+
+type Answer<Name extends "listOffered" | "acceptTasks" | "reportTasks"> = Awaited<
+  ReturnType<Operations[Name]>
+>;
+
+export const toOffered = ({ tasks, total, revision }: Answer<"listOffered">) =>
+  message(ListOfferedTasksResponseSchema, {
+    tasks: tasks.map(({ id, attempt, spec, offeredAtMs }) =>
+      message(OfferedTaskSchema, {
+        id,
+        attempt,
+        spec: toJobSpec(spec),
+        offeredAtMs: wide(offeredAtMs),
+      }),
+    ),
+    total: wide(total),
+    revision: wide(revision),
+  });
+
+export const toAccepted = ({ accepted, refused, revision }: Answer<"acceptTasks">) =>
+  message(AcceptTasksResponseSchema, {
+    accepted: [...accepted],
+    refused: refused.map((one) => message(RefusedTaskSchema, one)),
+    revision: wide(revision),
+  });
+
+export const toReported = ({ unwanted, revision }: Answer<"reportTasks">) =>
+  message(ReportTasksResponseSchema, { unwanted: [...unwanted], revision: wide(revision) });
+
+export const fromReport = (report: wire.TaskReport): TaskReportInput => ({
+  id: report.id,
+  attempt: given(report.attempt),
+  state: report.state,
+  startedAtMs: given(Number(report.startedAtMs)),
+  endedAtMs: given(Number(report.endedAtMs)),
+  exitCode: given(report.exitCode),
+  signal: given(report.signal),
+  isTimeLimit: report.timeLimit,
+  stdout: report.stdout,
+  stderr: report.stderr,
+});

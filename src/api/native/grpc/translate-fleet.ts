@@ -1,0 +1,140 @@
+import type * as wire from "../../../gen/busbar/v1/busbar_pb.ts";
+import {
+  BookmarkSchema,
+  GroupSchema,
+  ListGroupsResponseSchema,
+  ListNodesResponseSchema,
+  NodeSchema,
+  RemovedSchema,
+  RemoveGroupResponseSchema,
+  RemoveNodeResponseSchema,
+  StatsSchema,
+  SyncSchema,
+  WatchEventSchema,
+} from "../../../gen/busbar/v1/busbar_pb.ts";
+import { unreachable } from "../../../lib/invariant.ts";
+import type * as views from "../../../server/views/views.ts";
+import { toCounts, toJob, toTask, toUsage } from "./translate-jobs.ts";
+import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
+
+// What Operations answers about nodes, groups and everything, to messages of the wire.
+
+interface At {
+  readonly revision: number;
+}
+
+export const toNode = (view: views.NodeView): wire.Node =>
+  message(NodeSchema, {
+    name: view.name,
+    cluster: view.cluster,
+    state: view.state,
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    labels: { ...view.labels },
+    tasks: view.tasks,
+    held: view.held ?? 0,
+    heldMax: view.heldMax ?? 0,
+    taskMsMean: view.taskMsMean ?? 0,
+    connectedAtMs: wide(view.connectedAtMs),
+    disconnectedAtMs: wide(view.disconnectedAtMs),
+    drainReason: view.drainReason ?? "",
+    sickness: view.sickness ?? "",
+    sickAtMs: wide(view.sickAtMs),
+    quarantine: view.quarantine ?? "",
+    quarantinedAtMs: wide(view.quarantinedAtMs),
+    probeAtMs: wide(view.probeAtMs),
+    onLost: view.onLost ?? "",
+    lostAfterMs: wide(view.lostAfterMs),
+    clockOffsetMs: wide(view.clockOffsetMs),
+    agentVersion: view.agentVersion,
+    address: view.address ?? "",
+    revision: wide(view.revision),
+    isClusterAgent: view.isClusterAgent === true,
+    factsJson: view.facts === undefined ? "" : JSON.stringify(view.facts),
+  });
+
+/** In a watch a group comes without what its tasks use. */
+export const toGroup = (
+  view: Omit<views.GroupView, "tasks" | "used"> & Partial<views.GroupView>,
+): wire.Group =>
+  message(GroupSchema, {
+    name: view.name,
+    weight: view.weight,
+    owner: view.owner,
+    runningTasksMax: wide(view.runningTasksMax),
+    queuedTasksMax: wide(view.queuedTasksMax),
+    tasks: view.tasks === undefined ? undefined : toCounts(view.tasks),
+    used: { ...view.used },
+    usage: toUsage(view.usage),
+  });
+
+export const toStats = (view: views.StatsView): wire.Stats =>
+  message(StatsSchema, {
+    version: view.version,
+    store: view.store,
+    revision: wide(view.revision),
+    uptimeMs: wide(view.uptimeMs),
+    jobs: wideAll(view.jobs),
+    tasks: toCounts(view.tasks),
+    nodes: wideAll(view.nodes),
+    capacity: { ...view.capacity },
+    used: { ...view.used },
+    watches: wide(view.watches),
+    agentSessions: wide(view.agentSessions),
+    memoryBytes: wide(view.memoryBytes),
+    commits: wide(view.commits),
+    commitMsMean: view.commitMsMean,
+    commitMsMax: view.commitMsMax,
+    placements: wide(view.placements),
+    tasksEnded: wide(view.tasksEnded),
+    heldBegun: wide(view.heldBegun),
+    heldReturned: wide(view.heldReturned),
+    usage: toUsage(view.usage),
+  });
+
+export const toWatchEvent = (view: views.WatchEventView): wire.WatchEvent =>
+  message(WatchEventSchema, { revision: wide(view.revision), event: toEvent(view) });
+
+function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
+  switch (view.kind) {
+    case "sync":
+      return { case: "sync", value: message(SyncSchema, {}) };
+    case "bookmark":
+      return { case: "bookmark", value: message(BookmarkSchema, {}) };
+    case "job":
+      return { case: "job", value: toJob(view.job) };
+    case "task":
+      return { case: "task", value: toTask(view.task) };
+    case "node":
+      return { case: "node", value: toNode(view.node) };
+    case "group":
+      return { case: "group", value: toGroup(view.group) };
+    case "removed":
+      return { case: "removed", value: message(RemovedSchema, { kind: view.what, id: view.id }) };
+    default:
+      return unreachable(view);
+  }
+}
+
+export const toNodePage = (
+  answer: At & { readonly nodes: readonly views.NodeView[]; readonly nextPageToken?: string },
+): wire.ListNodesResponse =>
+  message(ListNodesResponseSchema, {
+    nodes: answer.nodes.map(toNode),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toGroups = (
+  answer: At & { readonly groups: readonly views.GroupView[] },
+): wire.ListGroupsResponse =>
+  message(ListGroupsResponseSchema, {
+    groups: answer.groups.map(toGroup),
+    revision: wide(answer.revision),
+  });
+
+export const toNodeRemoved = (answer: At): wire.RemoveNodeResponse =>
+  message(RemoveNodeResponseSchema, { revision: wide(answer.revision) });
+
+export const toGroupRemoved = (answer: At): wire.RemoveGroupResponse =>
+  message(RemoveGroupResponseSchema, { revision: wide(answer.revision) });

@@ -1,0 +1,246 @@
+import type { TaskCounts } from "../../../core/state/jobs/progress.ts";
+import type * as wire from "../../../gen/busbar/v1/busbar_pb.ts";
+import {
+  ClusterReasonSchema,
+  CountJobsResponseSchema,
+  DependencyReasonSchema,
+  DependencySchema,
+  ExplanationSchema,
+  JobSchema,
+  JobSpecSchema,
+  ListJobsResponseSchema,
+  ListTasksResponseSchema,
+  NodeReasonSchema,
+  PastAttemptSchema,
+  PlacementSchema,
+  RetriesSchema,
+  SubmitJobsResponseSchema,
+  SubmittedJobSchema,
+  TaskCountsSchema,
+  TaskSchema,
+  TriedJobSchema,
+  TriedTaskSchema,
+  TryJobsResponseSchema,
+  UsageSchema,
+} from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import type * as views from "../../../server/views/views.ts";
+import { stateOf } from "../state-names.ts";
+import { toSelect } from "./translate-values.ts";
+import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
+
+// What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
+// is a zero value.
+
+type Answer<Name extends keyof Operations> = Operations[Name] extends (
+  ...args: never
+) => Promise<infer Value>
+  ? Value
+  : never;
+
+export const toJob = (view: views.JobView): wire.Job =>
+  message(JobSchema, {
+    id: view.id,
+    spec: toJobSpec(view.spec),
+    state: stateOf[view.state],
+    tasks: toCounts(view.tasks),
+    taskTotal: wide(view.taskTotal),
+    submittedAtMs: wide(view.submittedAtMs),
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    submittedBy: view.submittedBy,
+    idempotencyKey: view.idempotencyKey ?? "",
+    reason: view.reason ?? "",
+    exitCode: view.exitCode,
+    revision: wide(view.revision),
+    usage: toUsage(view.usage),
+  });
+
+export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
+  message(JobSpecSchema, {
+    name: view.name,
+    group: view.group,
+    labels: { ...view.labels },
+    command: [...(view.command ?? [])],
+    script: view.script ?? "",
+    jobspec: view.jobspec ?? "",
+    env: { ...view.env },
+    cwd: view.cwd ?? "",
+    resources: { ...view.resources },
+    placement: view.placement === undefined ? undefined : toPlacement(view.placement),
+    array: view.array ?? "",
+    priority: view.priority,
+    retries: view.retries === undefined ? undefined : toRetries(view.retries),
+    timeLimitMs: wide(view.timeLimitMs),
+    killGraceMs: wide(view.killGraceMs),
+    queueDeadlineMs: wide(view.queueDeadlineMs),
+    outputLimitBytes: wide(view.outputLimitBytes),
+    dependsOn: (view.dependsOn ?? []).map(toDependency),
+    request: view.request === undefined ? "" : JSON.stringify(view.request),
+    select: view.select && toSelect(view.select),
+  });
+
+const toDependency = (view: views.DependencyView): wire.Dependency =>
+  message(DependencySchema, {
+    kind: view.kind,
+    on: [...(view.on ?? [])],
+    atLeast: view.atLeast ?? 0,
+    name: view.name ?? "",
+  });
+
+const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
+  message(PlacementSchema, {
+    kind: view.kind ?? "",
+    cluster: view.cluster ?? "",
+    node: view.node ?? "",
+    labels: { ...view.labels },
+  });
+
+const toRetries = (view: NonNullable<views.JobSpecView["retries"]>): wire.Retries =>
+  message(RetriesSchema, {
+    max: view.max,
+    backoffMs: wide(view.backoffMs),
+    backoffMaxMs: wide(view.backoffMaxMs),
+  });
+
+export const toCounts = (view: TaskCounts): wire.TaskCounts =>
+  message(TaskCountsSchema, {
+    pending: wide(view.pending),
+    waiting: wide(view.waiting),
+    offered: wide(view.offered),
+    accepted: wide(view.accepted),
+    held: wide(view.held),
+    assigned: wide(view.assigned),
+    running: wide(view.running),
+    stopping: wide(view.stopping),
+    succeeded: wide(view.succeeded),
+    failed: wide(view.failed),
+    cancelled: wide(view.cancelled),
+    expired: wide(view.expired),
+    skipped: wide(view.skipped),
+  });
+
+export const toTask = (view: views.TaskView): wire.Task =>
+  message(TaskSchema, {
+    id: view.id,
+    jobId: view.jobId,
+    index: view.index,
+    state: stateOf[view.state],
+    attempt: view.attempt,
+    node: view.node ?? "",
+    cluster: view.cluster ?? "",
+    assignedAtMs: wide(view.assignedAtMs),
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    exitCode: view.exitCode,
+    signal: view.signal ?? "",
+    reason: view.reason ?? "",
+    notBeforeMs: wide(view.notBeforeMs),
+    past: (view.past ?? []).map(toPastAttempt),
+    usage: toUsage(view.usage),
+  });
+
+/** Here 0 is not the same as absent. */
+export const toUsage = (view: views.UsageView | undefined): wire.Usage | undefined =>
+  view &&
+  message(UsageSchema, {
+    cpuMs: view.cpuMs,
+    wallMs: view.wallMs,
+    maxRssBytes: view.maxRssBytes === undefined ? undefined : wide(view.maxRssBytes),
+    majorFaults: view.majorFaults === undefined ? undefined : wide(view.majorFaults),
+  });
+
+const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
+  message(PastAttemptSchema, {
+    attempt: view.attempt,
+    node: view.node ?? "",
+    cluster: view.cluster ?? "",
+    startedAtMs: wide(view.startedAtMs),
+    endedAtMs: wide(view.endedAtMs),
+    exitCode: view.exitCode,
+    signal: view.signal ?? "",
+    reason: view.reason,
+    usage: toUsage(view.usage),
+  });
+
+export const toJobPage = (answer: Answer<"listJobs">): wire.ListJobsResponse =>
+  message(ListJobsResponseSchema, {
+    jobs: answer.jobs.map(toJob),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toTaskPage = (answer: Answer<"listTasks">): wire.ListTasksResponse =>
+  message(ListTasksResponseSchema, {
+    tasks: answer.tasks.map(toTask),
+    nextPageToken: answer.nextPageToken ?? "",
+    revision: wide(answer.revision),
+  });
+
+export const toCountsAnswer = (view: views.CountsView): wire.CountJobsResponse =>
+  message(CountJobsResponseSchema, {
+    jobs: wideAll(view.jobs),
+    tasks: toCounts(view.tasks),
+    revision: wide(view.revision),
+  });
+
+export const toExplanation = (view: views.ExplanationView): wire.Explanation =>
+  message(ExplanationSchema, {
+    jobId: view.jobId,
+    state: stateOf[view.state],
+    summary: view.summary,
+    reasons: view.reasons.map(toNodeReason),
+    hints: [...view.hints],
+    ahead: wide(view.ahead),
+    nodes: view.nodes,
+    dependencies: view.dependencies.map((one) => message(DependencyReasonSchema, { ...one })),
+    clusters: view.clusters.map(toClusterReason),
+    cheapestChange: view.cheapestChange ?? "",
+  });
+
+const toClusterReason = (view: views.ClusterReasonView): wire.ClusterReason =>
+  message(ClusterReasonSchema, {
+    cluster: view.cluster,
+    kind: view.kind,
+    verdict: view.verdict,
+    reasons: [...view.reasons],
+  });
+
+export const toSubmittedJobs = (answer: Answer<"submitJobspec">): wire.SubmitJobsResponse =>
+  message(SubmitJobsResponseSchema, {
+    jobs: answer.jobs.map(({ id, existed, warning = "", name }) =>
+      message(SubmittedJobSchema, { id, existed, warning, name }),
+    ),
+    revision: wide(answer.revision),
+  });
+
+export const toTried = (answer: Answer<"tryJobs">): wire.TryJobsResponse =>
+  message(TryJobsResponseSchema, {
+    jobs: answer.jobs.map(toTriedJob),
+    revision: wide(answer.revision),
+  });
+
+const toTriedJob = (view: views.TriedJobView): wire.TriedJob =>
+  message(TriedJobSchema, {
+    name: view.name,
+    tasks: wide(view.tasks),
+    placements: view.placements.map(({ index, cluster, node = "" }) =>
+      message(TriedTaskSchema, { index, cluster, node }),
+    ),
+    waiting: wide(view.waiting),
+    untried: wide(view.untried),
+    possible: view.isPossible,
+    reason: view.reason ?? "",
+    reasons: view.reasons.map(toNodeReason),
+    clusters: view.clusters.map(toClusterReason),
+    hints: [...view.hints],
+    cheapestChange: view.cheapestChange ?? "",
+  });
+
+const toNodeReason = (view: views.NodeReasonView): wire.NodeReason =>
+  message(NodeReasonSchema, {
+    reason: view.reason,
+    nodes: view.nodes,
+    never: view.never,
+    examples: [...view.examples],
+  });

@@ -1,0 +1,60 @@
+import type { StateValue, StateValues } from "../../../core/graph/cluster-state.ts";
+import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
+import type * as wire from "../../../gen/busbar/v1/cluster_pb.ts";
+import { SelectionSchema, ValueSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
+import { invalid } from "../../../lib/errors.ts";
+import type { SelectView } from "../../../server/views/views.ts";
+import { message } from "../../grpc/calls/wire-message.ts";
+
+// Values and JSON inside messages of the wire.
+
+export function fromJson(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw invalid(field, `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
+  }
+}
+
+export function fromValues(
+  values: Readonly<Record<string, wire.Value>>,
+  field: string,
+): Record<string, StateValue> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, { value }]) => {
+      if (value.case === undefined) {
+        throw invalid(`${field}.${key}`, "needs a number, a text or a flag");
+      }
+      return [key, value.value];
+    }),
+  );
+}
+
+export function toValue(value: StateValue): wire.Value {
+  if (typeof value === "number") return message(ValueSchema, { value: { case: "number", value } });
+  if (typeof value === "string") return message(ValueSchema, { value: { case: "text", value } });
+  return message(ValueSchema, { value: { case: "flag", value } });
+}
+
+const toValues = (values: StateValues): Record<string, wire.Value> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, toValue(value)]));
+
+export function fromSelect(
+  selection: wire.Selection | undefined,
+  field: string,
+): JobSpecInput["select"] {
+  if (selection === undefined) return undefined;
+  const { strategy, options } = selection;
+  return {
+    strategy: strategy === "" ? undefined : strategy,
+    options: options === "" ? undefined : fromJson(options, `${field}.options`),
+    parameters: fromValues(selection.parameters, `${field}.parameters`),
+  };
+}
+
+export const toSelect = ({ strategy = "", options, parameters }: SelectView): wire.Selection =>
+  message(SelectionSchema, {
+    strategy,
+    options: options === undefined ? "" : JSON.stringify(options),
+    parameters: toValues(parameters),
+  });

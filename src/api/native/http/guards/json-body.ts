@@ -1,0 +1,96 @@
+import type { FastifyRequest } from "fastify";
+import type { Jobspec } from "../../../../core/jobspec/model.ts";
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { DocumentKind } from "../../../../ports/document-reader.ts";
+import { turns } from "../../../../server/loop/in-slices.ts";
+import type { Operations } from "../../../../server/operations/operations.ts";
+import type { ReadBody } from "../memory.ts";
+import type { App } from "../schemas/typebox-provider.ts";
+
+/** Where a body holds a graph beside a few words. */
+export const REGISTER_PATH = "/v1/clusters";
+
+/** Where a body is a document by itself. */
+export const SUBSYSTEM_PATH = "/v1/clusters/:name/subsystems/:subsystem";
+
+type Readers = Pick<
+  Operations,
+  "readSubsystem" | "readRegistration" | "readJobspecBody" | "roomFor"
+>;
+
+interface LargeBody {
+  readonly kind: DocumentKind;
+  read(operations: Readers, bytes: Buffer): Promise<unknown>;
+}
+
+const withJobspec: LargeBody = {
+  kind: "jobspec",
+  async read(operations, bytes) {
+    const { fields, jobspec } = await operations.readJobspecBody(bytes);
+    if (jobspec === undefined) return fields;
+    const body = { ...fields, jobspec: "read already" };
+    readJobspecs.set(body, jobspec);
+    return body;
+  },
+};
+
+/** Which bodies may hold a large document: other threads read it, and take its JSON apart. */
+const LARGE: ReadonlyMap<string, LargeBody> = new Map([
+  [
+    REGISTER_PATH,
+    { kind: "graph", read: (operations, bytes) => operations.readRegistration(bytes) },
+  ],
+  [SUBSYSTEM_PATH, { kind: "graph", read: (operations, bytes) => operations.readSubsystem(bytes) }],
+  ["/v1/jobspecs", withJobspec],
+  ["/v1/jobspecs/try", withJobspec],
+  ["/v1/satisfy", withJobspec],
+]);
+
+/** What was read of large bodies; their schema speaks of a text. */
+const readJobspecs = new WeakMap<object, Jobspec>();
+
+/** The jobspec of a body: its text, or what was read already. */
+export const jobspecOf = (body: { readonly jobspec?: string }): string | Jobspec | undefined =>
+  readJobspecs.get(body) ?? body.jobspec;
+
+/** JSON only, with messages that help, and nothing at all where a body is optional. */
+export function acceptJson(app: App, readBody: ReadBody, operations: Readers): void {
+  const parse = app.getDefaultJsonParser("error", "error");
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
+    const large = LARGE.get(request.routeOptions.url ?? "");
+    const announced = Number(request.headers["content-length"] ?? 0);
+    // Before it is received: a crowd of callers that are refused must cost little.
+    if (large !== undefined && announced > limits.graphInlineBytesMax) {
+      await operations.roomFor(large.kind, announced);
+    }
+    const bytes = await readBody(request);
+    // Many clients name the type of a body they do not send.
+    if (bytes.length === 0) return undefined;
+    if (bytes.length > limits.graphInlineBytesMax) {
+      if (large !== undefined) return large.read(operations, bytes);
+      await turns.next(0); // long bodies are taken apart one at a time
+    }
+    const text = bytes.toString();
+    return new Promise((resolve, reject) => {
+      void parse(request, text, (error, value) => {
+        if (error === null) resolve(value);
+        else reject(notJson(text, error));
+      });
+    });
+  });
+}
+
+/** The framework's parser does not say what is wrong; the language's own does. */
+function notJson(text: string, cause: Error): AppError {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "";
+    return new AppError("invalid_argument", `the body is not JSON: ${why}`, { cause });
+  }
+  return new AppError("invalid_argument", "the body has a key __proto__ or constructor.prototype", {
+    cause,
+  });
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import { groupMetrics } from "./metrics.ts";
+import { formatMetrics } from "./prometheus.ts";
+import { createHttpServer, type HttpServer } from "./http-server.ts";
+import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { type Http, httpClient } from "../testing/http-client.ts";
+import { aGroup, someStats } from "../testing/view-builders.ts";
+import { createTraffic } from "../../grpc/traffic.ts";
+
+let isReady = true;
+const operations = createFakeOperations({
+  isReady: () => isReady,
+  stats: async () => {
+    if (!isReady) throw new AppError("unavailable", "not yet");
+    return someStats({ capacity: { 'weird"\\\nname': 3 } });
+  },
+});
+const traffic = createTraffic();
+let server: HttpServer;
+let http: Http;
+beforeAll(async () => {
+  server = await createHttpServer({
+    operations,
+    address: "127.0.0.1:0",
+    logger: silent,
+    version: "1",
+    traffic,
+  });
+  http = httpClient(server.address);
+});
+afterAll(() => server.close());
+
+/** Every line of Prometheus' text format, strictly. */
+const LINE =
+  /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[a-z]+="([^"\\\n]|\\["\\n])*"(,[a-z]+="([^"\\\n]|\\["\\n])*")*\})? (-?\d+(\.\d+)?(e[+-]?\d+)?|NaN|[+-]Inf))$/;
+
+test("metrics are the text of Prometheus, each family once and typed", async () => {
+  traffic.record("grpc", "SubmitJobs", { code: "ok", ms: 2 });
+  await http.get("/v1/jobs/99");
+  const { text, status, headers } = await http.get("/metrics");
+  expect(status).toBe(200);
+  expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+  const lines = text.trimEnd().split("\n");
+  expect(lines.filter((line) => !LINE.test(line))).toEqual([]);
+  const typed = lines.filter((line) => line.startsWith("# TYPE")).map((line) => line.split(" ")[2]);
+  expect(new Set(typed).size).toBe(typed.length);
+  for (const line of [
+    'busbar_build_info{version="1.2.3",store="memory"} 1',
+    "busbar_ready 1",
+    'busbar_jobs{state="running"} 2',
+    'busbar_tasks{state="waiting"} 0',
+    'busbar_nodes{state="lost"} 1',
+    String.raw`busbar_capacity{resource="weird\"\\\nname"} 3`,
+    "busbar_commits_total 9",
+    "busbar_commit_mean_seconds 0.0005",
+    "busbar_task_cpu_seconds_total 1.5",
+    "busbar_task_wall_seconds_total 2.0005",
+    "busbar_task_major_faults_total 4",
+    'busbar_requests_total{door="grpc",method="SubmitJobs",code="ok"} 1',
+    'busbar_requests_total{door="http",method="GET /v1/jobs/:id",code="not_found"} 1',
+    'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="0.001"} 0',
+    'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="0.005"} 1',
+    'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="+Inf"} 1',
+    'busbar_request_seconds_sum{door="grpc",method="SubmitJobs"} 0.002',
+    'busbar_request_seconds_count{door="grpc",method="SubmitJobs"} 1',
+  ]) {
+    expect(lines).toContain(line);
+  }
+  for (const name of [
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
+    "nodejs_heap_used_bytes",
+  ]) {
+    expect(
+      Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]),
+    ).toBeGreaterThan(0);
+  }
+  expect(text).toMatch(/nodejs_eventloop_delay_max_seconds \d/);
+});
+
+test("a server that is not ready still tells how its process is doing", async () => {
+  isReady = false;
+  const { status, text } = await http.get("/metrics");
+  isReady = true;
+  expect(status).toBe(200);
+  expect(text).toMatch(/^busbar_ready 0$/m);
+  expect(text).toMatch(/^process_cpu_seconds_total /m);
+  expect(text).not.toMatch(/busbar_jobs/);
+});
+
+test("callers cannot make up methods to count", async () => {
+  await http.get("/v1/some-path-1");
+  await http.get("/v1/some-path-2");
+  const { text } = await http.get("/metrics");
+  expect(text).not.toMatch(/some-path/);
+  expect(text).toMatch(/method="GET unmatched",code="not_found"\} 2/);
+});
+
+test("values that are no numbers have names, and help is one line", () => {
+  const samples = [{ value: Number.NaN }, { value: Infinity }, { value: -Infinity }];
+  const family = { name: "x", help: "a\nb\\c", type: "gauge", samples } as const;
+  expect(formatMetrics([family, { ...family, name: "y", samples: [] }])).toBe(
+    "# HELP x a\\nb\\\\c\n# TYPE x gauge\nx NaN\nx +Inf\nx -Inf\n",
+  );
+});
+
+test("groups have series of their own, a bounded number: those that used the most", () => {
+  const groups = Array.from({ length: limits.metricGroupsMax + 5 }, (_, at) =>
+    aGroup({ name: `g${at}`, usage: { cpuMs: at * 1_000, wallMs: 500, majorFaults: 2 } }),
+  );
+  const [cpu, wall, faults] = groupMetrics([aGroup({ name: "idle" }), ...groups]);
+  expect(cpu?.samples.length).toBe(limits.metricGroupsMax);
+  expect(cpu?.samples[0]).toEqual({ labels: { group: "g104" }, value: 104 });
+  expect(wall?.samples[0]?.value).toBe(0.5);
+  expect(faults?.samples[0]?.value).toBe(2);
+  expect(cpu?.samples.some(({ labels }) => labels?.["group"] === "idle")).toBe(false);
+});

@@ -1,0 +1,83 @@
+import { graphRequest, needsOf } from "../../../core/graph/request/graph-request.ts";
+import type { ResourceChoice, ResourceRequest } from "../../../core/graph/request/request.ts";
+import { type AskedPart, askedParts, parametersOf } from "../../../core/jobspec/asked-parts.ts";
+import type { Jobspec, Plain } from "../../../core/jobspec/model.ts";
+import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
+import { limits } from "../../../limits.ts";
+
+/** A jobspec, read: what it asks of a cluster, each part by itself; nothing: any will do. */
+export interface ReadJobspec {
+  readonly jobspec: Jobspec;
+  readonly parts: readonly AskedPart[];
+  /** What one part asks for that asks for most; undefined: nothing is asked for. */
+  readonly request: ResourceChoice | undefined;
+  /** What it says of itself for choosing a cluster. */
+  readonly parameters: Plain;
+}
+
+/** At once where it is short or known: thousands are submitted one by one. */
+export type ReadText = (text: string) => ReadJobspec | Promise<ReadJobspec>;
+
+/** Throws AppError that tells all that is wrong with it. */
+export const readJobspec = (text: string): ReadJobspec => lookInto(parseJobspec(text));
+
+function lookInto(jobspec: Jobspec): ReadJobspec {
+  const parts = askedParts(jobspec)
+    .map(({ name, resources, ofNodes }) => ({
+      name,
+      resources: resources.map(withoutEmptySlots),
+      ofNodes: ofNodes.map(withoutEmptySlots),
+    }))
+    .filter(({ resources }) => resources.some((trees) => trees.length > 0));
+  return { jobspec, parts, request: largestOf(parts), parameters: parametersOf(jobspec) };
+}
+
+/**
+ * Clients in Go of spring 2024 write a slot with nothing in it where nobody says how many tasks: it
+ * takes nothing of the node that it is in.
+ */
+const withoutEmptySlots = (trees: readonly ResourceRequest[]): readonly ResourceRequest[] =>
+  trees.flatMap((tree) => {
+    const inside = withoutEmptySlots(tree.with);
+    const isEmpty = tree.type === "slot" && inside.length === 0 && tree.requires.length === 0;
+    return isEmpty ? [] : [{ ...tree, with: inside }];
+  });
+
+/**
+ * Tasks of a jobspec may run one after the other, so that the whole needs no more at once than its
+ * largest part to get on; how they share what they get is the business of who runs them.
+ */
+function largestOf(parts: readonly AskedPart[]): ResourceChoice | undefined {
+  let largest: { readonly resources: ResourceChoice; readonly cpu: number } | undefined;
+  for (const { resources } of parts) {
+    const cpu = needsOf(graphRequest(resources))["cpu"] ?? 0;
+    if (largest === undefined || cpu > largest.cpu) largest = { resources, cpu };
+  }
+  return largest?.resources;
+}
+
+/**
+ * Reads texts, and remembers what the last ones said: each is read when clusters are looked for,
+ * when it is submitted and when it is handed over, and people submit the same ones again.
+ */
+export function createJobspecReader(readLong: (text: string) => Promise<Jobspec>): ReadText {
+  const known = new Map<string, ReadJobspec>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) {
+      known.delete(text);
+      known.set(text, found);
+      return found;
+    }
+    const keep = (read: ReadJobspec): ReadJobspec => {
+      if (text.length <= limits.knownJobspecCharsMax) {
+        known.set(text, read);
+        const [oldest] = known.keys();
+        if (known.size > limits.knownJobspecsMax && oldest !== undefined) known.delete(oldest);
+      }
+      return read;
+    };
+    if (text.length <= limits.jobspecInlineCharsMax) return keep(readJobspec(text));
+    return readLong(text).then((jobspec) => keep(lookInto(jobspec)));
+  };
+}

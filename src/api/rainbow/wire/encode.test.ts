@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { encodeRegistered, encodeSubmitted, REGISTER } from "./encode.ts";
+import { readAs } from "../testing/wire.ts";
+
+const submitted = { jobId: 7, cluster: "keebler", clusters: [] };
+const FIRST = {
+  1: ["request_id", "text"],
+  2: ["jobid", "varint"],
+  3: ["status", "varint"],
+} as const;
+const NEWEST = {
+  1: ["request_id", "text"],
+  2: ["jobid", "varint"],
+  3: ["cluster", "text"],
+  4: ["status", "varint"],
+  5: ["clusters", "texts"],
+} as const;
+
+test("what was submitted is told to those who do not say who they are in bytes all can read", () => {
+  const bytes = encodeSubmitted(submitted, "any");
+  expect(bytes.toString("hex")).toBe("100718011a076b6565626c65722001");
+  expect(readAs(FIRST, bytes)).toEqual({ jobid: 7, status: 1, aside: 2 });
+  expect(readAs(NEWEST, bytes)).toEqual({ jobid: 7, cluster: "keebler", status: 1, aside: 1 });
+});
+
+test("the others get nothing that they would have to put aside", () => {
+  expect(readAs(FIRST, encodeSubmitted(submitted, "first"))).toEqual({ jobid: 7, status: 1 });
+  expect(readAs(NEWEST, encodeSubmitted({ ...submitted, jobId: 300 }, "newest"))).toEqual({
+    jobid: 300,
+    cluster: "keebler",
+    status: 1,
+  });
+});
+
+test("what was only asked for has no job, and the clusters in order", () => {
+  const bytes = encodeSubmitted({ jobId: 0, cluster: "", clusters: ["b", "a"] }, "newest");
+  expect(readAs(NEWEST, bytes)).toEqual({ status: 1, clusters: ["b", "a"] });
+});
+
+test("the largest number of a job stays whole", () => {
+  const bytes = encodeSubmitted({ ...submitted, jobId: 2 ** 31 - 1 }, "first");
+  expect(readAs(FIRST, bytes)).toEqual({ jobid: 2_147_483_647, status: 1 });
+});
+
+const REGISTER_FIRST = { 2: ["token", "text"], 3: ["status", "varint"] } as const;
+const REGISTER_LATER = {
+  2: ["token", "text"],
+  3: ["secret", "text"],
+  4: ["status", "varint"],
+} as const;
+
+test("a registration is read by the very first clients, which know no secret, and by later ones", () => {
+  const answer = { status: REGISTER.SUCCESS, token: "t", secret: "s" };
+  const bytes = encodeRegistered(answer, "any");
+  expect(readAs(REGISTER_FIRST, bytes)).toEqual({ token: "t", status: 1, aside: 2 });
+  expect(readAs(REGISTER_LATER, bytes)).toEqual({ token: "t", secret: "s", status: 1, aside: 1 });
+  expect(readAs(REGISTER_LATER, encodeRegistered(answer, "newest"))).toEqual({
+    token: "t",
+    secret: "s",
+    status: 1,
+  });
+  const exists = encodeRegistered({ status: REGISTER.EXISTS, token: "", secret: "" }, "any");
+  expect(readAs(REGISTER_FIRST, exists)).toEqual({ status: 4, aside: 1 });
+  expect(readAs(REGISTER_LATER, exists)).toEqual({ status: 4, aside: 1 });
+});

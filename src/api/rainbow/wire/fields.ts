@@ -1,0 +1,97 @@
+import { AppError } from "../../../lib/errors.ts";
+
+/** A field as it stands on the wire: a number, or what has a length. Fixed widths are skipped. */
+export type WireField =
+  | { readonly number: number; readonly kind: "varint"; readonly value: number }
+  | { readonly number: number; readonly kind: "bytes"; readonly value: Buffer };
+
+const VARINT = 0;
+const FIXED64 = 1;
+const BYTES = 2;
+const FIXED32 = 5;
+const VARINT_BYTES_MAX = 10;
+
+const broken = (): AppError =>
+  new AppError("invalid_argument", "cannot parse invalid wire-format data");
+
+/**
+ * The fields of a message in the order they came, without a descriptor: generations of clients use
+ * the same numbers for different things, and a decoder that knows one of them refuses the others.
+ */
+export function readFields(message: Uint8Array): readonly WireField[] {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+  const fields: WireField[] = [];
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    let scale = 1;
+    for (let read = 0; read < VARINT_BYTES_MAX; read++) {
+      const byte = bytes[at++];
+      if (byte === undefined) throw broken();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+    throw broken();
+  };
+  const skip = (count: number): Buffer => {
+    const start = at;
+    at += count;
+    if (at > bytes.length) throw broken();
+    return bytes.subarray(start, at);
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const number = Math.floor(tag / 8);
+    if (number === 0) throw broken();
+    switch (tag % 8) {
+      case VARINT:
+        fields.push({ number, kind: "varint", value: varint() });
+        break;
+      case BYTES:
+        fields.push({ number, kind: "bytes", value: skip(varint()) });
+        break;
+      case FIXED64:
+        skip(8);
+        break;
+      case FIXED32:
+        skip(4);
+        break;
+      default:
+        throw broken();
+    }
+  }
+  return fields;
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function toText(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new AppError("invalid_argument", "string field contains invalid UTF-8");
+  }
+}
+
+/** All fields of a number that have a length, in order. */
+export function bytesOf(fields: readonly WireField[], number: number): readonly Buffer[] {
+  const found: Buffer[] = [];
+  for (const field of fields) {
+    if (field.number === number && field.kind === "bytes") found.push(field.value);
+  }
+  return found;
+}
+
+/** As protobuf has it: the last one counts, and one that is not there is empty. */
+export function textOf(fields: readonly WireField[], number: number): string {
+  const last = fields.findLast((field) => field.number === number && field.kind === "bytes");
+  return last?.kind === "bytes" ? toText(last.value) : "";
+}
+
+/** The last number of that field; undefined: there is none. A negative count is none at all. */
+export function numberOf(fields: readonly WireField[], number: number): number | undefined {
+  const last = fields.findLast((field) => field.number === number && field.kind === "varint");
+  if (last?.kind !== "varint") return undefined;
+  return last.value < 2 ** 31 ? last.value : 0;
+}

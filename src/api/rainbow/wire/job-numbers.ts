@@ -1,0 +1,49 @@
+import { limits } from "../../../limits.ts";
+
+const MOST = 2 ** 31 - 1;
+/** Numbers from here on are those of tasks of arrays; no server has seen a thousand million jobs. */
+const FIRST_OF_TASKS = 2 ** 30;
+
+/**
+ * Numbers of tasks for a wire on which they have 32 bits. A job's own number is used where it is all
+ * of the job; tasks of arrays ("17.3") get one from the other end, counting down. These are forgotten
+ * on a restart and when there are too many: who accepts a forgotten one is told that not all was
+ * accepted, and receives it again with a new one.
+ */
+export class JobNumbers {
+  readonly #numbers = new Map<string, number>();
+  readonly #tasks = new Map<number, string>();
+  readonly #knownMax: number;
+  #next: number;
+
+  /**
+   * `fraction` (0 up to 1) says where to begin: were it always the same place, a number that was
+   * received before a restart would mean another task after it.
+   */
+  constructor(fraction: number, knownMax: number = limits.knownTaskNumbersMax) {
+    this.#knownMax = knownMax;
+    this.#next = MOST - Math.floor(fraction * (MOST - FIRST_OF_TASKS));
+  }
+
+  numberOf(taskId: string): number {
+    if (!taskId.includes(".")) return Number(taskId);
+    const known = this.#numbers.get(taskId);
+    if (known !== undefined) return known;
+    const [oldest] = this.#numbers;
+    if (oldest !== undefined && this.#numbers.size >= this.#knownMax) {
+      this.#numbers.delete(oldest[0]);
+      this.#tasks.delete(oldest[1]);
+    }
+    const number = this.#next;
+    this.#next = number === FIRST_OF_TASKS ? MOST : number - 1;
+    this.#numbers.set(taskId, number);
+    this.#tasks.set(number, taskId);
+    return number;
+  }
+
+  /** Undefined: no task has it, or none any more. */
+  taskOf(number: number): string | undefined {
+    if (number >= FIRST_OF_TASKS) return this.#tasks.get(number);
+    return number < 1 ? undefined : String(number);
+  }
+}

@@ -1,0 +1,128 @@
+import { type Command, Option } from "commander";
+import { limits } from "../../limits.ts";
+import { oneOf, wholeNumber } from "../flags.ts";
+import { toOfferedRow } from "../json.ts";
+import { renderOffered } from "../render/offered.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+
+const reported = ["running", "succeeded", "failed", "returned"] as const;
+
+const MAX = { min: 1, max: limits.offeredPageMax } as const;
+
+/** How a cluster that runs its tasks by itself gets them and tells of them, from a shell. */
+export function declareClusterTasks(command: Command, shell: Shell): void {
+  const offered = command
+    .command("offered")
+    .description("List tasks that wait for a cluster to take them, oldest first.");
+  offered
+    .argument("<name>", "the cluster")
+    .option("--max <n>", "at most so many (100)", wholeNumber("--max", MAX))
+    .action((name: string, { max = 0 }: { readonly max?: number }) =>
+      shell.run(offered, (session) => listOffered(session, name, max)),
+    );
+  const accept = command
+    .command("accept")
+    .description("Take tasks for a cluster, which runs them by itself.");
+  accept
+    .argument("<name>", "the cluster")
+    .argument("<task...>", "tasks that are offered to it: 17, 17.3")
+    .addHelpText("after", ACCEPT_HELP)
+    .action((name: string, ids: readonly string[]) =>
+      shell.run(accept, (session) => acceptTasks(session, name, ids)),
+    );
+  declareReport(command, shell);
+}
+
+const ACCEPT_HELP = `
+Each task has one taker. Those that were taken, cancelled or withdrawn meanwhile are refused, the others
+are taken; the exit code is 1 if some were refused.
+
+Example:
+  busbar cluster offered blue && busbar cluster accept blue 17 18.3`;
+
+async function listOffered(session: Session, cluster: string, max: number): Promise<Answer> {
+  const { tasks, total } = await (await session.client()).listOfferedTasks({ cluster, max });
+  const rows = tasks.map(toOfferedRow);
+  const more = Number(total) - rows.length;
+  if (more > 0) await session.note(`and ${more} more; see --max`);
+  return { json: rows, text: (page) => renderOffered(rows, page) };
+}
+
+async function acceptTasks(
+  session: Session,
+  cluster: string,
+  ids: readonly string[],
+): Promise<Answer> {
+  const client = await session.client();
+  const { accepted, refused } = await client.acceptTasks({ cluster, ids: [...ids] });
+  for (const { id, reason } of refused) await session.note(`${id} was not to be had: ${reason}`);
+  return {
+    json: { accepted, refused: refused.map(({ id, reason }) => ({ id, reason })) },
+    text: () => accepted.join("\n"),
+    ...(refused.length === 0 ? {} : { exitCode: 1 }),
+  };
+}
+
+interface ReportFlags {
+  readonly state: (typeof reported)[number];
+  readonly attempt?: number;
+  readonly exitCode?: number;
+  readonly stdout?: string;
+  readonly stderr?: string;
+}
+
+function declareReport(command: Command, shell: Shell): void {
+  const report = command
+    .command("report")
+    .description("Tell what became of tasks that a cluster took.");
+  report
+    .argument("<name>", "the cluster")
+    .argument("<task...>", "tasks that it took: 17, 17.3")
+    .addOption(
+      new Option("--state <state>", "what became of them; returned: the cluster will not run them")
+        .choices(reported)
+        .argParser(oneOf("--state", reported))
+        .makeOptionMandatory(),
+    )
+    .option(
+      "--attempt <n>",
+      "which one this is about (the one it has)",
+      wholeNumber("--attempt", { min: 1, max: 1_000_000 }),
+    )
+    .option(
+      "--exit-code <n>",
+      "of what failed (1)",
+      wholeNumber("--exit-code", { min: 1, max: 255 }),
+    )
+    .option("--stdout <file>", 'its output, of which the end is kept ("-": standard input)')
+    .option("--stderr <file>", "the same for its errors")
+    .addHelpText(
+      "after",
+      "\nExample:\n  busbar cluster report blue 17 --state failed --exit-code 3",
+    )
+    .action((name: string, ids: readonly string[], flags: ReportFlags) =>
+      shell.run(report, (session) => reportTasks(session, name, ids, flags)),
+    );
+}
+
+async function reportTasks(
+  session: Session,
+  cluster: string,
+  ids: readonly string[],
+  { state, attempt = 0, exitCode = 0, stdout, stderr }: ReportFlags,
+): Promise<Answer> {
+  const read = async (file: string | undefined): Promise<string> =>
+    file === undefined
+      ? ""
+      : (await session.context.readInput(file, limits.messageBytesMax))
+          .toString("utf8")
+          .slice(-limits.toldOutputCharsMax);
+  const outputs = { stdout: await read(stdout), stderr: await read(stderr) };
+  const reports = ids.map((id) => ({ id, attempt, state, exitCode, ...outputs }));
+  const { unwanted } = await (await session.client()).reportTasks({ cluster, reports });
+  for (const id of unwanted) await session.note(`${id} is not wanted there (any more): stop it`);
+  return {
+    json: { unwanted },
+    text: () => `told of ${ids.length === 1 ? "1 task" : `${ids.length} tasks`}`,
+  };
+}

@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import type { BusbarClient } from "../../client/client.ts";
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { toAgentRow, toClusterRow, toIssuedRow } from "./cluster-rows.ts";
+import { declareClusterTasks } from "./cluster-tasks.ts";
+import { listClusters } from "./clusters.ts";
+import { notEmpty } from "../flags.ts";
+import { renderCluster, renderIssued, renderVertices } from "../render/clusters.ts";
+import type { ClusterRow } from "../rows.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+
+const HELP = `
+A cluster without agents is registered with a graph of what it has: a JSON Graph Format document with
+vertices (cluster, rack, node, core, gpu, memory, ...) and who contains whom. Its own scheduler runs
+what it is given. An agent that speaks for it (busbar agent --cluster blue --executor slurm) registers it
+by itself.
+
+Examples:
+  busbar cluster register --name blue --graph cluster-nodes.json
+  busbar cluster show blue
+  busbar cluster rotate blue
+  busbar cluster delete blue`;
+
+export function declareCluster(command: Command, shell: Shell): void {
+  command.usage("[options] <command>").addHelpText("after", HELP);
+  declareRegister(command, shell);
+  const list = command.command("list").description("List clusters, as busbar clusters does.");
+  list.action(() => shell.run(list, listClusters));
+  declareShow(command, shell);
+  declareRotate(command, shell);
+  declareClusterTasks(command, shell);
+  const remove = command
+    .command("delete")
+    .description("Forget a cluster with all that is known of it.");
+  remove.argument("<name>", "the cluster").action((name: string) =>
+    shell.run(remove, async (session) => {
+      await (await session.client()).deleteCluster({ name });
+      return { json: { deleted: name }, text: () => `cluster ${name} deleted` };
+    }),
+  );
+}
+
+interface RegisterFlags {
+  readonly name?: string;
+  readonly graph: string;
+  readonly update?: boolean;
+  readonly credentials?: boolean;
+}
+
+function declareRegister(command: Command, shell: Shell): void {
+  const register = command
+    .command("register")
+    .description("Register a cluster with a graph of what it has.");
+  register
+    .argument("[name]", "its name; the same as --name")
+    .option("--name <name>", "its name", notEmpty("--name"))
+    .requiredOption("--graph <file>", 'what it has, as JSON ("-": standard input)')
+    .option("--update", "give a cluster that is registered another graph; subsystems stay")
+    .option("--credentials", "make a secret and a token for it, and print them once")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  busbar cluster register --name blue --graph cluster-nodes.json
+  generate-graph | busbar cluster register blue --graph - --update`,
+    )
+    .action((name: string | undefined, flags: RegisterFlags) =>
+      shell.run(register, (session) => registerCluster(session, name, flags)),
+    );
+}
+
+async function registerCluster(
+  session: Session,
+  argument: string | undefined,
+  { name: flag, graph: file, update = false, credentials = false }: RegisterFlags,
+): Promise<Answer> {
+  if (argument !== undefined && flag !== undefined && argument !== flag) {
+    throw invalid("--name", `"${flag}" and "${argument}" are two names; give one`);
+  }
+  const name = flag ?? argument;
+  if (name === undefined) throw invalid("--name", "is missing");
+  const content = await session.context.readInput(file, limits.documentBytesMax);
+  const client = await session.client();
+  const graph = content.toString("utf8");
+  const request = { name, graph, update, withCredentials: credentials };
+  const row = toClusterRow(await client.registerCluster(request));
+  const { issued } = row;
+  if (issued !== undefined) await session.note(SHOWN_ONCE);
+  const done = `cluster ${row.name} ${update ? "updated" : "registered"}: ${renderVertices(row.vertices)}`;
+  return {
+    json: row,
+    text: (page) => (issued === undefined ? done : `${done}\n${renderIssued(issued, page)}`),
+  };
+}
+
+const SHOWN_ONCE = "these are not shown again; keep them where nobody else reads them";
+
+function declareRotate(command: Command, shell: Shell): void {
+  const rotate = command
+    .command("rotate")
+    .description("Give a cluster a new secret and token; the old ones are refused from then on.");
+  rotate
+    .argument("<name>", "the cluster")
+    .option("--secret", "the secret, with which one speaks for the cluster")
+    .option("--token", "the token, with which one submits to it")
+    .addHelpText(
+      "after",
+      "\nWithout a flag it is both.\n\nExample:\n  busbar cluster rotate blue --token",
+    )
+    .action((cluster: string, flags: { readonly secret?: true; readonly token?: true }) =>
+      shell.run(rotate, async (session) => {
+        const client = await session.client();
+        const { issued } = await client.rotateClusterCredentials({ cluster, ...flags });
+        const row = issued === undefined ? {} : toIssuedRow(issued);
+        await session.note(SHOWN_ONCE);
+        return { json: { cluster, ...row }, text: (page) => renderIssued(row, page) };
+      }),
+    );
+}
+
+function declareShow(command: Command, shell: Shell): void {
+  const show = command.command("show").description("Show one cluster in detail.");
+  show
+    .argument("<name>", "the cluster")
+    .option("--graph", "print its graph as JSON instead")
+    .action((name: string, { graph }: { readonly graph?: true }) =>
+      shell.run(show, async (session) => {
+        const client = await session.client();
+        if (graph === true) return shownDocument(await client.getClusterGraph({ name }));
+        const row = await withAgents(client, toClusterRow(await client.getCluster({ name })));
+        return { json: row, text: (page) => renderCluster(row, page) };
+      }),
+    );
+}
+
+async function withAgents(client: BusbarClient, row: ClusterRow): Promise<ClusterRow> {
+  if (row.kind !== "pulling" || row.nodes === 0) return row;
+  const { nodes } = await client.listNodes({ cluster: row.name, pageSize: limits.pageSizeMax });
+  return { ...row, agents: nodes.map(toAgentRow) };
+}
+
+/** A document is JSON for people too, only with more room. */
+export function shownDocument({ graph }: { readonly graph: string }): Answer {
+  const json: unknown = JSON.parse(graph);
+  return { json, text: () => JSON.stringify(json, undefined, 2) };
+}

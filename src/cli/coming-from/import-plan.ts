@@ -1,0 +1,35 @@
+import { basename } from "node:path";
+import { limits } from "../../limits.ts";
+import type { Session } from "../session.ts";
+
+/** What becomes of one key of somebody else's configuration. */
+export interface ImportStep {
+  readonly key: string;
+  /** In words that never hold a secret. */
+  readonly becomes: string;
+  /**
+   * apply: is sent to the server. flag: is said when the server starts. stays: goes on meaning what
+   * it means, to the program that reads the file. none: means nothing here.
+   */
+  readonly kind: "apply" | "flag" | "stays" | "blocked" | "none";
+  /** Of what is blocked: why, and what would help. Of others: what else is to be known. */
+  readonly hint?: string;
+}
+
+export interface ImportPlan {
+  readonly steps: readonly ImportStep[];
+  /** Of `busbar server` and `busbar up`. */
+  readonly flags: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export const none = (key: string, becomes: string): ImportStep => ({ key, becomes, kind: "none" });
+
+/** What the file holds, and how errors call it. */
+export async function readImported(
+  { context }: Session,
+  path: string,
+): Promise<{ readonly content: string; readonly name: string }> {
+  const bytes = await context.readInput(path, limits.messageBytesMax);
+  return { content: bytes.toString("utf8"), name: path === "-" ? "stdin" : basename(path) };
+}

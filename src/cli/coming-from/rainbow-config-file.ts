@@ -1,0 +1,99 @@
+import { type Read, readDocument, Walk } from "./config-walk.ts";
+import type { Value } from "../yaml/yaml-value.ts";
+
+/** A text of the file, and where it stands. */
+export interface Written {
+  readonly key: string;
+  readonly text: string;
+}
+
+export interface NamedOptions {
+  readonly name?: Written;
+  readonly options: readonly Written[];
+}
+
+/** All that rainbow reads from its rainbow-config.yaml. */
+export interface RainbowConfig {
+  readonly registerSecret?: Written;
+  readonly schedulerName?: Written;
+  readonly user?: Written;
+  readonly selection: NamedOptions;
+  readonly match: NamedOptions;
+  readonly cluster: { readonly name?: Written; readonly secret?: Written };
+  readonly database: NamedOptions & { readonly host?: Written };
+  readonly clusters: readonly { readonly name: Written; readonly token?: Written }[];
+  /** Keys that rainbow does not read, as they stand in the file. */
+  readonly unknown: readonly string[];
+}
+
+/** What has the wrong form is refused by its place and key; what is not known is passed over. */
+export function readRainbowConfig(content: string, file: string): RainbowConfig {
+  const root = readDocument(content, file, "rainbow");
+  const texts = new Map<string, Written>();
+  const unknown: string[] = [];
+  const clusters: { name: Written; token?: Written }[] = [];
+  const walk = new Walk(unknown);
+  const text: Read = (value, key) => {
+    // rainbow itself writes keys without a value; they say nothing.
+    if (value.kind !== "nothing") texts.set(key, { key, text: value.text() });
+  };
+  const algorithm = (): Record<string, Read> => ({
+    name: text,
+    options: (value, key) => walk.each(value, key, text),
+  });
+  walk.map(root, "", {
+    scheduler: walk.inside({
+      secret: text,
+      name: text,
+      user: (_, key) => texts.set(key, { key, text: "" }), // whatever it holds
+      algorithms: walk.inside({
+        selection: walk.inside(algorithm()),
+        match: walk.inside(algorithm()),
+      }),
+    }),
+    cluster: walk.inside({ name: text, secret: text }),
+    graphdatabase: walk.inside({ host: text, ...algorithm() }),
+    clusters: (value, key) => clusters.push(...readClusters(value, key, walk)),
+  });
+  return { ...fromTexts(texts), clusters, unknown };
+}
+
+function readClusters(value: Value, path: string, walk: Walk) {
+  if (value.kind === "nothing") return [];
+  const names = new Set<string>();
+  return value.list().map((item, at) => {
+    const key = `${path}[${at}]`;
+    const own = new Map<string, Written>();
+    const keep: Read = (inner, name) => {
+      if (inner.kind !== "nothing") own.set(name, { key: name, text: inner.text() });
+    };
+    walk.map(item, key, { name: keep, token: keep });
+    const name = own.get(`${key}.name`);
+    if (name === undefined) throw item.fail("needs a name");
+    if (names.has(name.text)) throw item.fail(`there are two named ${name.text}`);
+    names.add(name.text);
+    const token = own.get(`${key}.token`);
+    return { name, ...(token && { token }) };
+  });
+}
+
+function fromTexts(texts: ReadonlyMap<string, Written>) {
+  const named = (path: string): NamedOptions => {
+    const name = texts.get(`${path}.name`);
+    const options = [...texts.values()].filter(({ key }) => key.startsWith(`${path}.options.`));
+    return { ...(name && { name }), options };
+  };
+  const one = <Field extends string>(field: Field, key: string) => {
+    const found = texts.get(key);
+    return (found === undefined ? {} : { [field]: found }) as { [Name in Field]?: Written };
+  };
+  return {
+    ...one("registerSecret", "scheduler.secret"),
+    ...one("schedulerName", "scheduler.name"),
+    ...one("user", "scheduler.user"),
+    selection: named("scheduler.algorithms.selection"),
+    match: named("scheduler.algorithms.match"),
+    cluster: { ...one("name", "cluster.name"), ...one("secret", "cluster.secret") },
+    database: { ...named("graphdatabase"), ...one("host", "graphdatabase.host") },
+  };
+}

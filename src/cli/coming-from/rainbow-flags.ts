@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import { isLoopback, parseAddress } from "../../lib/address.ts";
+import { invalid } from "../../lib/errors.ts";
+import type { DoorFlags } from "../context.ts";
+import { address } from "../flags.ts";
+import { addTlsFlags, checkAlone, tlsOf } from "../service/tls-flags.ts";
+
+/** As they are written. */
+export interface RainbowOptions {
+  /** true: the flag without an address. */
+  readonly rainbow?: string | true;
+  readonly rainbowCert?: string;
+  readonly rainbowKey?: string;
+  readonly rainbowCa?: string;
+  readonly rainbowPlaintext?: true;
+}
+
+/** The port that rainbow's clients dial when they are not told otherwise. */
+const ADDRESS_DEFAULT = "127.0.0.1:50051";
+
+export function addRainbowFlags(command: Command): void {
+  command.option(
+    "--rainbow [address]",
+    `serve rainbow's clients here (default: ${ADDRESS_DEFAULT})`,
+    address("--rainbow"),
+  );
+  addTlsFlags(command, "--rainbow", {
+    cert: "serve them with TLS too: certificate",
+    key: "and its key",
+    ca: "and take only callers with a certificate of this authority",
+  });
+  command.option("--rainbow-plaintext", "allow callers without TLS where others can listen");
+}
+
+/** What the flags say together. Throws when they contradict each other. */
+export function rainbowOf({
+  rainbow,
+  ...others
+}: {
+  readonly [Name in keyof RainbowOptions]: RainbowOptions[Name] | undefined;
+}): DoorFlags | undefined {
+  if (rainbow === undefined) {
+    checkAlone("--rainbow", others);
+    return undefined;
+  }
+  const { rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext } = others;
+  const at = rainbow === true ? ADDRESS_DEFAULT : rainbow;
+  const tls = tlsOf("--rainbow", { cert: rainbowCert, key: rainbowKey, ca: rainbowCa });
+  const allowsPlaintext =
+    rainbowPlaintext === true || isLoopback(parseAddress(at, "--rainbow").host);
+  if (tls === undefined && !allowsPlaintext) {
+    throw invalid(
+      "--rainbow",
+      `at ${at} others could read secrets on their way: give --rainbow-cert and --rainbow-key, ` +
+        "or allow it with --rainbow-plaintext",
+    );
+  }
+  return { address: at, allowsPlaintext, ...(tls === undefined ? {} : { tls }) };
+}

@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import { beforeAll, describe, expect, test } from "vitest";
+import { nouns } from "../nouns.ts";
+import { runHere } from "../testing/context.ts";
+
+let bash = "";
+beforeAll(async () => {
+  bash = (await runHere(["completion", "bash"])).stdout;
+});
+
+/** What a real bash offers for the words, the last of which is being typed. */
+function offered(...words: string[]): readonly string[] {
+  const program = `${bash}
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_busbar
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const output = execFileSync("bash", ["-c", program, "bash", "busbar", ...words]).toString();
+  return output.split("\n").filter((line) => line !== "");
+}
+
+describe("bash", () => {
+  test("accepts the script and registers it", () => {
+    execFileSync("bash", ["-n"], { input: bash });
+    const registered = execFileSync("bash", ["-c", `${bash}\ncomplete -p busbar`]).toString();
+    expect(registered).toBe("complete -o default -F _busbar busbar\n");
+  });
+
+  test("offers commands, subcommands, flags and choices", () => {
+    expect(offered("")).toEqual(expect.arrayContaining(nouns.map(({ name }) => name)));
+    expect(offered("exp")).toEqual(["explain"]);
+    expect(offered("nodes", "")).toEqual(["show", "drain", "undrain", "set", "remove"]);
+    expect(offered("nodes", "drain", "--re")).toEqual(["--reason"]);
+    expect(offered("submit", "--retr")).toEqual(["--retries", "--retry-backoff"]);
+    expect(offered("--server", "x:1", "jobs", "--state", "p")).toEqual(["pending"]);
+    expect(offered("up", "--policy", "")).toEqual(["spread", "binpack", "round-robin", "random"]);
+    expect(offered("completion", "f")).toEqual(["fish"]);
+    expect(offered("jobs", "-o", "")).toEqual(["table", "json"]);
+  });
+
+  test("leaves files to bash where anything may follow", () => {
+    expect(offered("submit", "--file", "")).toEqual([]);
+    expect(offered("run", "--", "ls", "-")).toEqual([]);
+    expect(offered("run", "l")).toEqual([]);
+  });
+
+  test("does not offer what is hidden", () => {
+    expect(offered("agent", "--exit")).toEqual([]);
+  });
+});
+
+for (const shell of ["zsh", "fish"]) {
+  test(`the script for ${shell} knows every command and flag of the one for bash`, async () => {
+    const { stdout } = await runHere(["completion", shell]);
+    for (const { name } of nouns) expect(stdout).toContain(name);
+    for (const flag of ["idempotency-key", "node-lost-after", "reason", "output"]) {
+      expect(stdout).toContain(flag);
+    }
+    // Quotes are balanced: every quote inside a text is written as '\'' .
+    expect((stdout.replaceAll(String.raw`'\''`, "").match(/'/g) ?? []).length % 2).toBe(0);
+  });
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { WatchEvent } from "../../client/messages.ts";
+import { AppError } from "../../lib/errors.ts";
+import { followEvents } from "./follow.ts";
+import type { Session } from "../session.ts";
+
+const event = (kind: "sync" | "removed", revision: bigint, id = ""): WatchEvent =>
+  ({ revision, event: { case: kind, value: { id } } }) as unknown as WatchEvent;
+
+/** Three commits of three events each. */
+const LOG = [2n, 3n, 4n].flatMap((revision) =>
+  ["a", "b", "c"].map((id) => event("removed", revision, `${revision}${id}`)),
+);
+
+/** A server whose watches are cut off after so many events, one after the other. */
+function aSession(cutsAfter: number[]) {
+  const asked: bigint[] = [];
+  async function* watch({ afterRevision }: { afterRevision: bigint }) {
+    asked.push(afterRevision);
+    if (asked.length > 10) throw new Error("it asks again and again");
+    const cutAfter = cutsAfter.shift();
+    const rest = LOG.filter(({ revision }) => revision > afterRevision);
+    yield* [event("sync", afterRevision), ...rest].slice(0, cutAfter);
+    if (cutAfter !== undefined) throw new AppError("exhausted", "cut off, with no revision");
+  }
+  const session = {
+    client: () => Promise.resolve({ watch }),
+    context: { sleep: () => Promise.resolve(), nowMs: () => 0 },
+    note: () => Promise.resolve(),
+  };
+  return { session: session as unknown as Session, asked };
+}
+
+test("a watch that is cut off within a commit misses nothing and repeats nothing", async () => {
+  const { session, asked } = aSession([3, 2, 6, 1]);
+  const { signal } = new AbortController();
+  const seen: unknown[] = [];
+  for await (const followed of followEvents(session, { afterRevision: 1n }, { signal })) {
+    if (followed.event.case !== "removed") continue;
+    seen.push(followed.event.value.id);
+    if (seen.length === LOG.length) break;
+  }
+  expect(seen).toEqual(["2a", "2b", "2c", "3a", "3b", "3c", "4a", "4b", "4c"]);
+  expect(asked).toEqual([1n, 1n, 1n, 2n, 2n]);
+});

@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { positiveNumber, wholeNumber } from "../flags.ts";
+import { toGroupRow } from "../json.ts";
+import { renderGroups } from "../render/groups.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
+
+interface SetFlags {
+  readonly weight?: number;
+  readonly owner?: string;
+  readonly runningTasksMax?: number;
+  readonly queuedTasksMax?: number;
+}
+
+export function declareGroups(command: Command, shell: Shell): void {
+  command
+    .allowExcessArguments()
+    .usage("[options] [command]")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  busbar groups
+  busbar groups set nightly --weight 0.5 --running-tasks-max 100
+  busbar groups remove nightly`,
+    )
+    .action(() => {
+      refuseUnknownSubcommand(command);
+      return shell.run(command, listGroups);
+    });
+  declareSet(command, shell);
+  declareRemove(command, shell);
+}
+
+function declareSet(command: Command, shell: Shell): void {
+  const most = { min: 0, max: limits.queuedTasksMax };
+  const set = command.command("set").description("Create a group, or change what is given.");
+  set
+    .argument("<name>", "the group")
+    .option(
+      "--weight <n>",
+      "share of the machines against other groups (1 is usual)",
+      positiveNumber("--weight"),
+    )
+    .option("--owner <name>", "whose it is")
+    .option(
+      "--running-tasks-max <n>",
+      "run at most this many tasks at once; 0: no limit",
+      wholeNumber("--running-tasks-max", most),
+    )
+    .option(
+      "--queued-tasks-max <n>",
+      "queue at most this many tasks; 0: no limit",
+      wholeNumber("--queued-tasks-max", most),
+    )
+    .action((name: string, flags: SetFlags) =>
+      shell.run(set, (session) => setGroup(session, name, flags)),
+    );
+}
+
+function declareRemove(command: Command, shell: Shell): void {
+  const remove = command.command("remove").description("Remove a group that has no jobs.");
+  remove.argument("<name>", "the group").action((name: string) =>
+    shell.run(remove, async (session) => {
+      await (await session.client()).removeGroup({ name });
+      return { json: { removed: name }, text: () => `group ${name} removed` };
+    }),
+  );
+}
+
+async function setGroup(session: Session, name: string, flags: SetFlags): Promise<Answer> {
+  const { weight, owner, runningTasksMax, queuedTasksMax } = flags;
+  if (name.trim() === "") throw invalid("<name>", "is empty");
+  const client = await session.client();
+  const row = toGroupRow(
+    await client.putGroup({
+      name,
+      ...(weight === undefined ? {} : { weight }),
+      ...(owner === undefined ? {} : { owner }),
+      ...(runningTasksMax === undefined ? {} : { runningTasksMax: BigInt(runningTasksMax) }),
+      ...(queuedTasksMax === undefined ? {} : { queuedTasksMax: BigInt(queuedTasksMax) }),
+    }),
+  );
+  return { json: row, text: (page) => renderGroups([row], page) };
+}
+
+async function listGroups(session: Session): Promise<Answer> {
+  const client = await session.client();
+  const groups = (await client.listGroups({})).groups.map(toGroupRow);
+  return {
+    json: { groups },
+    text: (page) => (groups.length === 0 ? "no groups" : renderGroups(groups, page)),
+  };
+}

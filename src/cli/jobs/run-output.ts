@@ -1,0 +1,99 @@
+import type { Task } from "../../client/messages.ts";
+import { isEnded, stateName } from "../../client/state.ts";
+import { AppError } from "../../lib/errors.ts";
+import { isBrokenPipe } from "../failure.ts";
+import { copyOutput, prefixLines, type StreamName, type Write } from "../output.ts";
+import type { Session } from "../session.ts";
+
+/** Outputs read side by side; those of further tasks wait for their turn. */
+const READERS_MAX = 64;
+/** After the job's end, an output that brings nothing for so long is given up. */
+const SILENCE_MS = 10_000;
+
+export interface Outputs {
+  /** Starts to copy the output of a task's attempt, once for each. */
+  see(task: Task): void;
+  /** How many tasks have been started. */
+  opened(): number;
+  /** Resolves when everything that was started has been copied. */
+  drain(): Promise<void>;
+}
+
+interface Options {
+  readonly sinks: Readonly<Record<StreamName, Write>>;
+  /** Whether lines begin with the task's index. */
+  readonly prefixed: boolean;
+  /** Fired here when nobody takes the output any more. */
+  readonly stop: AbortController;
+}
+
+export function createOutputs(session: Session, { sinks, prefixed, stop }: Options): Outputs {
+  const attempts = new Map<number, number>(); // the latest seen, by index
+  const queue: { readonly task: Task; readonly stream: StreamName }[] = [];
+  const running = new Set<Promise<void>>();
+  let active = 0; // grows with every chunk, to tell slow from dead
+
+  async function copy(task: Task, stream: StreamName): Promise<void> {
+    const write: Write = (data) => {
+      active += 1;
+      return sinks[stream](data);
+    };
+    const lines = prefixed ? prefixLines(`[${task.index}] `, write) : undefined;
+    const what = { taskId: task.id, stream, attempt: task.attempt, follow: true };
+    try {
+      const { truncated } = await copyOutput(session, what, lines?.write ?? write, stop.signal);
+      await lines?.end();
+      if (truncated)
+        await session.note(`the ${stream} of ${task.id} is cut: it exceeded its limit`);
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      if (isBrokenPipe(error)) return stop.abort(error);
+      const { message } = AppError.from(error, "read output");
+      await session.note(`cannot read the ${stream} of ${task.id}: ${message}`);
+    }
+  }
+
+  function startMore(): void {
+    while (running.size < READERS_MAX) {
+      const next = queue.shift();
+      if (next === undefined) return;
+      const work = copy(next.task, next.stream).finally(() => {
+        running.delete(work);
+        startMore();
+      });
+      running.add(work);
+    }
+  }
+
+  return {
+    see(task) {
+      if (task.attempt === 0 || !hasStarted(task)) return;
+      if ((attempts.get(task.index) ?? 0) >= task.attempt) return;
+      attempts.set(task.index, task.attempt);
+      queue.push({ task, stream: "stdout" }, { task, stream: "stderr" });
+      startMore();
+    },
+    opened: () => attempts.size,
+    async drain() {
+      while (running.size > 0) {
+        const before = active;
+        const silence = new AbortController();
+        const patience = session.context.sleep(SILENCE_MS, silence.signal).then(() => "silent");
+        const first = await Promise.race([patience, ...running]);
+        silence.abort();
+        stop.signal.throwIfAborted();
+        if (first === "silent" && active === before) {
+          await session.note("some of the output did not arrive in time; see `busbar logs`");
+          return;
+        }
+      }
+      stop.signal.throwIfAborted();
+    },
+  };
+}
+
+/** A task that waits for its retry has output too, even if nobody saw it running. */
+function hasStarted({ state }: Task): boolean {
+  const name = stateName(state);
+  return isEnded(state) || name === "running" || name === "stopping" || name === "waiting";
+}

@@ -1,0 +1,173 @@
+import type { Command } from "commander";
+import { isEnded } from "../../client/state.ts";
+import { limits } from "../../limits.ts";
+import { isBrokenPipe } from "../failure.ts";
+import { followEvents } from "./follow.ts";
+import { addJobFlags, type JobFlags, toSubmission } from "../submit/job-flags.ts";
+import { toJobRow, toSubmittedRow } from "../json.ts";
+import { createCollector } from "../output.ts";
+import type { JobRow, SubmittedRow } from "../rows.ts";
+import { createOutputs, type Outputs } from "./run-output.ts";
+import { cancelOnInterrupt, type Interrupts } from "./run-interrupt.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import { warn } from "../submit/submit.ts";
+import { endedAtOnce, type Input, submitInput } from "../submit/submit-input.ts";
+
+/** A job that waits longer than this is explained. */
+const EXPLAIN_AFTER_MS = 1_000;
+
+const HELP = `
+Exits with the job's exit code, 128 and the signal's number if a signal ended it. The first Ctrl-C
+cancels the job and waits for its end, the second leaves at once. Standard input is not passed on.
+The lines of an array begin with the task's index: "[3] ". With --output json nothing is streamed:
+the ended job and its output are one value.
+
+Examples:
+  busbar run -- echo hello
+  busbar run --cpu 4 --memory 8GiB --time-limit 10m -- make test
+  busbar run --array 0-3 -- sh -c 'hostname'`;
+
+export function declareRun(command: Command, shell: Shell): void {
+  command
+    .usage("[options] [--] <command...>")
+    .argument("[command...]", "the program and its arguments")
+    .passThroughOptions(); // what follows the program's name belongs to the program
+  addJobFlags(command, shell.context);
+  command
+    .addHelpText("after", HELP)
+    .action((words: readonly string[], flags: JobFlags) =>
+      shell.run(command, (session) => run(session, words, flags)),
+    );
+}
+
+async function run(session: Session, words: readonly string[], flags: JobFlags): Promise<Answer> {
+  const job = await toSubmission(flags, words, session.context);
+  const allowUnsatisfiable = flags.allowUnsatisfiable === true;
+  const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };
+  const client = await session.client();
+  const { jobs, revision } = await submitInput(client, input);
+  const [submitted = { id: "" }] = jobs.map(toSubmittedRow);
+  await warn(session, [submitted]);
+  const stop = new AbortController();
+  const interrupts = cancelOnInterrupt(session, submitted.id);
+  const { sinks, json } = sinksOf(session);
+  const outputs = createOutputs(session, { sinks, prefixed: flags.array !== undefined, stop });
+  try {
+    void explainLater(session, submitted.id, outputs, stop.signal);
+    // A new job cannot have missed events; one that existed, or that was skipped at once, can.
+    const isSure = endedAtOnce(input, [submitted]).length === 0;
+    const following = { submitted, isSure, revision, outputs, signal: stop.signal };
+    const ended = await followToEnd(session, following);
+    await outputs.drain();
+    await tellOutcome(session, ended);
+    return { json: json(ended), text: () => "", exitCode: exitCodeOf(ended, interrupts) };
+  } catch (error) {
+    // Nobody reads any more; a program started by hand would have died of it.
+    const { id } = submitted;
+    if (isBrokenPipe(error)) await client.cancelJob({ id, reason: "its reader is gone" });
+    throw error;
+  } finally {
+    interrupts.undo();
+    stop.abort();
+  }
+}
+
+/** People see output as it comes; a JSON value holds all of it. */
+function sinksOf({ context, format }: Session) {
+  const { stdout, stderr } = context;
+  if (format === "table") {
+    return {
+      sinks: {
+        stdout: (data: Uint8Array) => stdout.write(data),
+        stderr: (data: Uint8Array) => stderr.write(data),
+      },
+      json: () => undefined,
+    };
+  }
+  const out = createCollector(limits.outputBytesDefault);
+  const error = createCollector(limits.outputBytesDefault);
+  return {
+    sinks: { stdout: out.write, stderr: error.write },
+    json: (job: JobRow) => ({ job, stdout: out.text(), stderr: error.text() }),
+  };
+}
+
+interface Run {
+  readonly submitted: SubmittedRow;
+  /** Nothing can have happened to it by `revision`. */
+  readonly isSure: boolean;
+  readonly revision: bigint;
+  readonly outputs: Outputs;
+  readonly signal: AbortSignal;
+}
+
+/** Opens the output of every attempt that starts; resolves with the job as it ended. */
+async function followToEnd(session: Session, run: Run): Promise<JobRow> {
+  const { submitted, outputs, signal } = run;
+  const client = await session.client();
+  const { id } = submitted;
+  const following = { jobId: id, jobs: true, tasks: true, afterRevision: run.revision };
+  let sure = run.isSure; // until the connection is lost
+  for await (const { event } of followEvents(session, following, { signal })) {
+    if (event.case === "task") outputs.see(event.value);
+    if (event.case === "sync" || event.case === "ask") {
+      if (event.case === "ask") sure = false;
+      // The job first: once it has ended, no task can start behind the answer about tasks.
+      const job = sure ? undefined : await client.getJob({ id });
+      if (!sure) await seeAllTasks(session, id, outputs);
+      if (job !== undefined && isEnded(job.state)) return toJobRow(job);
+      sure = false;
+    }
+    if (event.case === "job" && isEnded(event.value.state)) {
+      // Single events may be merged on a busy server; the output must not be lost for that.
+      if (outputs.opened() < Number(event.value.taskTotal)) await seeAllTasks(session, id, outputs);
+      return toJobRow(event.value);
+    }
+  }
+  throw signal.reason;
+}
+
+async function seeAllTasks(session: Session, jobId: string, outputs: Outputs): Promise<void> {
+  const client = await session.client();
+  let pageToken = "";
+  do {
+    const page = await client.listTasks({ jobId, pageSize: limits.pageSizeMax, pageToken });
+    for (const task of page.tasks) outputs.see(task);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "");
+}
+
+/** Says once why nothing happens. That it cannot be explained is not worth an error. */
+async function explainLater(
+  session: Session,
+  id: string,
+  outputs: Outputs,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await session.context.sleep(EXPLAIN_AFTER_MS, signal);
+    if (signal.aborted || outputs.opened() > 0) return;
+    const client = await session.client();
+    const { summary, hints, cheapestChange } = await client.explainJob({ id }, { signal });
+    if (signal.aborted || outputs.opened() > 0) return;
+    await session.note(`job ${id} is waiting: ${summary}`);
+    if (cheapestChange !== "") await session.note(`  cheapest change: ${cheapestChange}`);
+    for (const hint of hints) await session.note(`  ${hint}`);
+  } catch {
+    // The job itself tells how it goes on.
+  }
+}
+
+async function tellOutcome(session: Session, job: JobRow): Promise<void> {
+  if (job.state === "succeeded" || session.format === "json") return;
+  const why = job.reason === undefined ? "" : `: ${job.reason}`;
+  // An exit code speaks for itself, as it does when the program is run by hand.
+  if (job.state !== "failed" || why !== "") await session.note(`job ${job.id} ${job.state}${why}`);
+}
+
+function exitCodeOf(job: JobRow, interrupts: Interrupts): number {
+  if (job.state === "succeeded") return 0;
+  if (interrupts.count() > 0 && job.state === "cancelled") return 130;
+  const code = job.exitCode ?? 0;
+  return code > 0 && code < 256 ? code : 1;
+}

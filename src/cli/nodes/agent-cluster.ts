@@ -1,0 +1,146 @@
+import { type Command, Option } from "commander";
+import { invalid } from "../../lib/errors.ts";
+import { formatDuration } from "../../lib/units.ts";
+import { limits } from "../../limits.ts";
+import {
+  type ClusterFlags,
+  type Context,
+  executorKinds,
+  type ExecutorKind,
+  type LossFlags,
+} from "../context.ts";
+import { awayTime, duration, notEmpty, oneOf } from "../flags.ts";
+import { collecting } from "../single-flags.ts";
+
+/** Flags of an agent that speaks for a whole cluster, as they are written. */
+export interface ClusterOptions {
+  readonly executor?: ExecutorKind;
+  readonly take?: ClusterFlags["take"];
+  readonly refresh?: number;
+  readonly cost?: number;
+  readonly lease?: number;
+  readonly onLost?: LossFlags["onLost"];
+  readonly graph?: string;
+  readonly updateGraph?: true;
+  readonly partition?: string;
+  readonly account?: string;
+  readonly schedulerArg?: readonly string[];
+}
+
+export function addClusterFlags(command: Command): void {
+  command
+    .optionsGroup("For a whole cluster:")
+    .addOption(
+      new Option("--executor <kind>", "speak for the cluster; run its tasks by this")
+        .choices(executorKinds)
+        .argParser(oneOf("--executor", executorKinds)),
+    )
+    .option(
+      "--take <rule>",
+      "take what can start now, or let up to N tasks queue below: queue=N (default: now)",
+      takeRule,
+    )
+    .option(
+      "--refresh <duration>",
+      `tell the cluster's state this often (default: ${formatDuration(limits.clusterRefreshMs)})`,
+      refresh,
+    )
+    .option("--cost <n>", "tell this as cost_per_node_hour", cost)
+    .option(
+      "--lease <duration>",
+      "how long it may be away before its tasks count as lost (default: as for nodes)",
+      awayTime("--lease"),
+    )
+    .option("--graph <file>", "register this graph instead of what is found", notEmpty("--graph"))
+    .option("--update-graph", "replace the graph though someone else registered it")
+    .option("--partition <name>", "submit to this partition or queue", notEmpty("--partition"))
+    .option("--account <name>", "submit in the name of this account", notEmpty("--account"))
+    .option(
+      "--scheduler-arg <argument>",
+      "hand this to each submission, like --qos=low (repeatable)",
+      collecting(schedulerArg),
+    )
+    .optionsGroup("Options:");
+}
+
+/** undefined: it is an agent of a node. What makes no sense together is refused. */
+export async function toClusterFlags(
+  context: Context,
+  options: ClusterOptions,
+  command: Command,
+): Promise<Omit<ClusterFlags, "machine"> | undefined> {
+  const { executor } = options;
+  refuse(command, executor);
+  if (executor === undefined) return undefined;
+  if (executor === "process" && options.take?.kind === "queue") {
+    throw invalid("--take", "processes have no queue below them; leave it at now");
+  }
+  const graph = options.graph === undefined ? undefined : await readGraph(context, options.graph);
+  return {
+    executor,
+    take: options.take ?? { kind: "now" },
+    refreshMs: options.refresh ?? limits.clusterRefreshMs,
+    leaseMs: options.lease ?? 0,
+    onLost: options.onLost ?? "requeue",
+    updatesGraph: options.updateGraph === true,
+    schedulerArgs: options.schedulerArg ?? [],
+    ...(options.cost === undefined ? {} : { costPerNodeHour: options.cost }),
+    ...(graph === undefined ? {} : { graph }),
+    ...(options.partition === undefined ? {} : { partition: options.partition }),
+    ...(options.account === undefined ? {} : { account: options.account }),
+  };
+}
+
+const FOR_CLUSTERS = ["take", "refresh", "cost", "lease", "graph", "updateGraph"];
+const FOR_NODES = ["lostAfter"];
+const FOR_SCHEDULERS = ["partition", "account", "schedulerArg"];
+const FOR_MACHINES = ["cpu", "memory", "gpu", "resource", "launcher", "enforce", "cgroup"];
+
+function refuse(command: Command, executor: ExecutorKind | undefined): void {
+  const without = (names: readonly string[], why: string): void => {
+    const given = names.find((name) => command.getOptionValueSource(name) === "cli");
+    const flag = command.options.find((option) => option.attributeName() === given)?.long;
+    if (flag !== undefined && flag !== null) throw invalid(flag, why);
+  };
+  if (executor === undefined) {
+    const why = "is for agents that speak for a whole cluster; say --executor too";
+    return without([...FOR_CLUSTERS, ...FOR_SCHEDULERS], why);
+  }
+  if (command.getOptionValueSource("cluster") !== "cli") {
+    throw invalid("--cluster", "must name the cluster that this agent speaks for");
+  }
+  without(FOR_NODES, "is for agents of nodes; of an agent of a cluster it is --lease");
+  if (executor === "process") {
+    return without(FOR_SCHEDULERS, "is for schedulers; processes have none below them");
+  }
+  return without(FOR_MACHINES, `does not go with --executor ${executor}, which knows what it has`);
+}
+
+async function readGraph(context: Context, file: string): Promise<string> {
+  return (await context.readInput(file, limits.documentBytesMax)).toString("utf8");
+}
+
+function takeRule(text: string): ClusterFlags["take"] {
+  if (text === "now") return { kind: "now" };
+  const tasksMax = Number(/^queue=(\d{1,9})$/.exec(text)?.[1] ?? 0);
+  if (tasksMax >= 1 && tasksMax <= limits.takenRunsMax) return { kind: "queue", tasksMax };
+  const what = `"${text}" is neither now nor queue=N, with N from 1 to ${limits.takenRunsMax}`;
+  throw invalid("--take", what);
+}
+
+const schedulerArg = (text: string, sofar: readonly string[] | undefined): readonly string[] => [
+  ...(sofar ?? []),
+  notEmpty("--scheduler-arg")(text),
+];
+
+function cost(text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value;
+  throw invalid("--cost", `"${text}" is not a number from 0`);
+}
+
+function refresh(text: string): number {
+  const ms = duration("--refresh")(text);
+  if (ms >= limits.clusterRefreshMsMin) return ms;
+  throw invalid("--refresh", `"${text}" is too short; at least a second`);
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { runHere } from "../testing/context.ts";
+
+const started = async (line: string, readInput = async () => Buffer.from("{}")) =>
+  (await runHere(line.split(" "), { readInput })).started;
+
+describe("an agent of a whole cluster", () => {
+  test("has a name of its own and defaults for the rest", async () => {
+    const { started, stdout } = await runHere(
+      "agent --server c:1 --cluster blue --executor process".split(" "),
+    );
+    expect(started).toMatchObject([
+      {
+        name: "blue-agent",
+        cluster: "blue",
+        data: "./busbar-agent-blue-agent",
+        speaksFor: {
+          executor: "process",
+          machine: "ada-s-laptop",
+          take: { kind: "now" },
+          refreshMs: 15_000,
+          leaseMs: 0,
+          onLost: "requeue",
+          updatesGraph: false,
+          schedulerArgs: [],
+        },
+      },
+    ]);
+    expect(stdout).toBe(
+      "agent blue-agent of cluster blue (process) connects to c:1; stop it with Ctrl-C.\n",
+    );
+  });
+
+  test("takes all that can be said of it and its scheduler", async () => {
+    const line =
+      "agent --cluster blue --executor slurm --name b2 --take queue=50 --refresh 1m --cost 3.5 " +
+      "--lease 10m --on-lost keep --graph g.json --update-graph --partition batch --account hep " +
+      "--scheduler-arg --qos=low --scheduler-arg=--comment=x";
+    expect(await started(line)).toMatchObject([
+      {
+        name: "b2",
+        data: "./busbar-agent-b2",
+        speaksFor: {
+          executor: "slurm",
+          take: { kind: "queue", tasksMax: 50 },
+          refreshMs: 60_000,
+          costPerNodeHour: 3.5,
+          leaseMs: 600_000,
+          onLost: "keep",
+          graph: "{}",
+          updatesGraph: true,
+          partition: "batch",
+          account: "hep",
+          schedulerArgs: ["--qos=low", "--comment=x"],
+        },
+      },
+    ]);
+  });
+
+  test("an agent of a node speaks for nobody else", async () => {
+    const [flags] = await started("agent --cluster blue");
+    expect(flags).toMatchObject({ name: "ada-s-laptop", cluster: "blue" });
+    expect(flags).not.toHaveProperty("speaksFor");
+    expect(flags).not.toHaveProperty("loss");
+  });
+
+  test("an agent of a node says what becomes of its tasks when it is lost", async () => {
+    const [flags] = await started("agent --on-lost keep --lost-after 2h");
+    expect(flags).toMatchObject({ loss: { onLost: "keep", lostAfterMs: 7_200_000 } });
+    const [far] = await started("agent --heartbeat 20s --silence 90s");
+    expect(far).toMatchObject({ linkTimes: { heartbeatMs: 20_000, silenceMs: 90_000 } });
+    const [one] = await started("agent --on-lost fail");
+    expect(one).toHaveProperty("loss", { onLost: "fail" });
+  });
+
+  const refused: readonly [string, RegExp][] = [
+    ["--executor process", /--cluster: must name the cluster that this agent speaks for/],
+    ["--cluster b --executor pbs", /--executor: "pbs" is none of process, slurm, flux/],
+    ["--cluster b --take now", /--take: is for agents that speak for a whole cluster/],
+    ["--cluster b --update-graph", /--update-graph: is for agents that speak for a whole/],
+    ["--cluster b --partition p", /--partition: is for agents that speak for a whole cluster/],
+    ["--cluster b --executor process --partition p", /--partition: is for schedulers/],
+    ["--cluster b --executor process --scheduler-arg x", /--scheduler-arg: is for schedulers/],
+    ["--cluster b --executor process --take queue=3", /--take: processes have no queue below/],
+    ["--cluster b --executor slurm --cpu 2", /--cpu: does not go with --executor slurm/],
+    ["--cluster b --executor flux --launcher perl", /--launcher: does not go with --executor flux/],
+    ["--cluster b --executor slurm --take queue=0", /--take: "queue=0" is neither now nor queue=N/],
+    ["--cluster b --executor slurm --take all", /--take: "all" is neither now nor queue=N/],
+    ["--cluster b --executor slurm --refresh 10ms", /--refresh: "10ms" is too short/],
+    ["--cluster b --executor slurm --lease 10ms", /--lease: "10ms" is too short/],
+    ["--cluster b --executor slurm --cost x", /--cost: "x" is not a number from 0/],
+    ["--cluster b --executor slurm --on-lost wait", /--on-lost: "wait" is none of requeue, keep/],
+    ["--cluster b --executor slurm --graph missing.json", /no file missing.json/],
+    [
+      "--cluster b --executor slurm --lost-after 1h",
+      /--lost-after: is for agents of nodes.*--lease/,
+    ],
+    [
+      "--heartbeat 8s --silence 10s",
+      /--silence: a silence of 10s is too short for a heartbeat of 8s/,
+    ],
+    ["--silence 2m --lost-after 90s", /--silence: a node would be lost after 1m30s, before.*2m/],
+    ["--heartbeat 10ms", /--heartbeat: a heartbeat of 10ms is not within 250ms and 10m/],
+    ["--lost-after 10ms", /--lost-after: "10ms" is too short/],
+    ["--on-lost wait", /--on-lost: "wait" is none of requeue, keep, fail/],
+  ];
+  for (const [line, message] of refused) {
+    test(`refused: agent ${line}`, async () => {
+      const { code, stderr, started } = await runHere(`agent ${line}`.split(" "));
+      expect([code, started]).toEqual([2, []]);
+      expect(stderr).toMatch(message);
+    });
+  }
+});

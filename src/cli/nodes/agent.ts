@@ -1,0 +1,184 @@
+import { type Command, Option } from "commander";
+import { limits } from "../../limits.ts";
+import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cluster.ts";
+import {
+  type AgentFlags,
+  type EnforceFlag,
+  type LauncherKind,
+  type logLevels,
+  lostPolicies,
+} from "../context.ts";
+import {
+  bandwidth,
+  awayTime,
+  keyValue,
+  notEmpty,
+  oneOf,
+  positiveNumber,
+  resource,
+  size,
+  wholeNumber,
+} from "../flags.ts";
+import { resourcesOf } from "../submit/job-flags.ts";
+import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
+import { addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
+import {
+  launcherFlag,
+  logLevelFlag,
+  nodeName,
+  nodeNameOf,
+  taskEnvFlag,
+} from "../service/services.ts";
+import type { Session, Shell } from "../session.ts";
+
+interface AgentOptions extends ClusterOptions, LinkOptions {
+  readonly name?: string;
+  readonly cluster: string;
+  readonly data?: string;
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly gpu?: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly label?: Readonly<Record<string, string>>;
+  readonly discovery: boolean;
+  readonly launcher: LauncherKind;
+  readonly enforce: EnforceFlag;
+  readonly cgroup?: string;
+  readonly taskEnv: Readonly<Record<string, string>>;
+  readonly lostAfter?: number;
+  readonly bandwidth?: number;
+  readonly exitWithParent?: true;
+  readonly logLevel?: (typeof logLevels)[number];
+}
+
+const HELP = `
+Calls the server given by --server; needs no open port of its own. Of several addresses, and of a name with
+several, it tries the next when one does not answer.
+
+With --executor it speaks for a whole cluster that pulls: it registers the cluster with what it has,
+takes the tasks that are offered to it, runs them, and tells how the cluster does.
+
+Examples:
+  busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
+  busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1
+  busbar agent --server control.example:7071 --on-lost keep --lost-after 2h
+  busbar agent --cluster blue --executor slurm --partition batch --cost 3.5`;
+
+export function declareAgent(command: Command, shell: Shell): void {
+  command
+    .option(
+      "--name <node>",
+      "name this node (default: this machine's name; <cluster>-agent for a cluster)",
+      nodeName("--name"),
+    )
+    .option("--cluster <name>", "join this cluster", nodeName("--cluster"), "default")
+    .option(
+      "--data <dir>",
+      "keep the journal and outputs here (default: ./busbar-agent-<name>)",
+      notEmpty("--data"),
+    )
+    .option("--cpu <n>", "offer this many cpus (default: all)", positiveNumber("--cpu"))
+    .option("--memory <size>", "offer this much memory (default: all)", size("--memory"))
+    .option(
+      "--gpu <n>",
+      "offer this many gpus (default: those found)",
+      wholeNumber("--gpu", { min: 0, max: 1_000_000 }),
+    )
+    .option("--resource <name=n>", "offer any other resource (repeatable)", resource("--resource"))
+    .option("--label <key=value>", "label the node (repeatable)", keyValue("--label"))
+    .option(
+      "--bandwidth <size>",
+      "send at most this much output in a second; nothing else is limited (default: what the link carries)",
+      bandwidth("--bandwidth"),
+    )
+    .option(
+      "--no-discovery",
+      "look for nothing: offer all cpus and memory, tell nothing else",
+      true,
+    )
+    .addOption(launcherFlag())
+    .addOption(enforceFlag())
+    .addOption(cgroupFlag())
+    .addOption(taskEnvFlag(shell.context))
+    .addOption(
+      new Option(
+        "--on-lost <policy>",
+        "when it is away too long: run its tasks elsewhere, keep them for it, or fail them (default: requeue)",
+      )
+        .choices(lostPolicies)
+        .argParser(oneOf("--on-lost", lostPolicies)),
+    )
+    .option(
+      "--lost-after <duration>",
+      "how long it may be away before its tasks count as lost (default: as the server says)",
+      awayTime("--lost-after"),
+    )
+    .addOption(new Option("--exit-with-parent", "stop when standard input ends").hideHelp())
+    .addOption(logLevelFlag());
+  addLinkFlags(command, " (default: as the server says)");
+  addClusterFlags(command);
+  command.addHelpText("after", HELP).action((flags: AgentOptions) =>
+    shell.run(command, async (session) => {
+      const given = await toAgentFlags(session, flags, command);
+      await announceAgent(session, given);
+      await session.context.services.agent(given);
+      return 0;
+    }),
+  );
+}
+
+/** The server may be away, or refuse it: this says what it is, and its log when it is connected. */
+async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
+  const { name, cluster, data, speaksFor } = flags;
+  const server = flags.servers.join(",");
+  const who =
+    speaksFor === undefined
+      ? `node ${name} of cluster ${cluster}`
+      : `agent ${name} of cluster ${cluster} (${speaksFor.executor})`;
+  const text = `${who} connects to ${server}; stop it with Ctrl-C.`;
+  const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
+  await session.print({ name, cluster, server, data, ...executor }, () => text);
+}
+
+async function toAgentFlags(
+  { servers, context }: Session,
+  flags: AgentOptions,
+  command: Command,
+): Promise<AgentFlags> {
+  const speaksFor = await toClusterFlags(context, flags, command);
+  const linkTimes = toLinkTimes(flags, flags.lostAfter ?? flags.lease);
+  const machine = nodeNameOf(context);
+  const name = flags.name ?? (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
+  return {
+    servers,
+    name,
+    cluster: flags.cluster,
+    data: flags.data ?? `./busbar-agent-${name}`,
+    resources: resourcesOf(flags),
+    labels: { ...flags.label },
+    discovery: flags.discovery,
+    launcher: flags.launcher,
+    enforce: flags.enforce,
+    ...(flags.cgroup === undefined ? {} : { cgroup: flags.cgroup }),
+    taskEnv: flags.taskEnv,
+    ...(speaksFor === undefined ? lossOf(flags) : {}),
+    ...(flags.bandwidth === undefined ? {} : { bandwidthBytes: flags.bandwidth }),
+    ...(linkTimes === undefined ? {} : { linkTimes }),
+    exitWithParent: flags.exitWithParent === true,
+    ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
+    ...(speaksFor === undefined ? {} : { speaksFor: { ...speaksFor, machine } }),
+  };
+}
+
+function lossOf({ onLost, lostAfter }: AgentOptions): Pick<AgentFlags, "loss"> {
+  if (onLost === undefined && lostAfter === undefined) return {};
+  return {
+    loss: {
+      ...(onLost === undefined ? {} : { onLost }),
+      ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
+    },
+  };
+}
+
+const agentNameOf = (cluster: string): string =>
+  `${cluster.slice(0, limits.nameLengthMax - "-agent".length)}-agent`;

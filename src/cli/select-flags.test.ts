@@ -1,8 +1,0 @@
-import { expect, test } from "vitest";
-import { strategyNames } from "../core/scheduler/select/all.ts";
-import { STRATEGIES } from "./select-flags.ts";
-
-test("the help names every strategy there is", () => {
-  const named = STRATEGIES.replace(/^Strategies: |\.$/g, "").split(", ");
-  expect(named.sort()).toEqual([...strategyNames].sort());
-});

@@ -1,0 +1,160 @@
+import type { JobSubmissionInit } from "../../client/messages.ts";
+import { readResourceChoice } from "../../core/graph/request/read-request.ts";
+import { invalid } from "../../lib/errors.ts";
+import { parseSizeBytes } from "../../lib/units.ts";
+import { limits } from "../../limits.ts";
+import { arraySpec, duration, parseAmount, wholeNumber } from "../flags.ts";
+import { readDependencies } from "./job-dependencies.ts";
+import { toWireSelection, type WireSelection } from "./select-flags.ts";
+import { toSelectOptions } from "./select-options.ts";
+import { toWireValue } from "../clusters/state-values.ts";
+import { readYaml, type Value } from "../yaml/yaml-value.ts";
+
+type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
+type Retries = NonNullable<Spec["retries"]>;
+
+/** What one key of a job adds to it. Its name is JobSpec's, without the unit. */
+const FIELDS = {
+  name: (value: Value): Spec => ({ name: value.text() }),
+  group: (value: Value): Spec => ({ group: value.text() }),
+  labels: (value: Value): Spec => ({ labels: texts(value) }),
+  command: (value: Value): Spec => ({ command: readCommand(value) }),
+  script: (value: Value): Spec => ({ script: value.text() }),
+  env: (value: Value): Spec => ({ env: texts(value) }),
+  cwd: (value: Value): Spec => ({ cwd: value.text() }),
+  resources: (value: Value): Spec => ({ resources: readResources(value) }),
+  request: (value: Value): Spec => ({ request: readRequest(value) }),
+  select: (value: Value): Spec => ({ select: readSelect(value) }),
+  placement: (value: Value): Spec => ({ placement: readPlacement(value) }),
+  array: (value: Value): Spec => ({ array: arraySpec(value.at)(value.text()) }),
+  priority: (value: Value): Spec => ({
+    priority: whole(value, -limits.priorityMax, limits.priorityMax),
+  }),
+  retries: (value: Value): Spec => ({ retries: readRetries(value) }),
+  timeLimit: (value: Value): Spec => ({ timeLimitMs: milliseconds(value) }),
+  killGrace: (value: Value): Spec => ({ killGraceMs: milliseconds(value) }),
+  queueDeadline: (value: Value): Spec => ({ queueDeadlineMs: milliseconds(value) }),
+  outputLimit: (value: Value): Spec => ({
+    outputLimitBytes: BigInt(parseSizeBytes(value.text(), value.at)),
+  }),
+  dependsOn: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
+  depends_on: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
+} as const satisfies Record<string, (value: Value) => Spec>;
+
+const KEYS = [...(Object.keys(FIELDS) as (keyof typeof FIELDS)[]), "idempotencyKey"] as const;
+
+/**
+ * Reads a file of jobs: one job, a list of jobs, or several documents of either. Errors name the
+ * file, the line and the column.
+ */
+export function parseJobFile(content: string, file: string): readonly JobSubmissionInit[] {
+  const jobs = readYaml(content, file)
+    .flatMap((document) => (document.kind === "list" ? document.list() : [document]))
+    .map(readJob);
+  if (jobs.length === 0) throw invalid(file, "has no job in it");
+  if (jobs.length > limits.submitJobsMax) {
+    throw invalid(file, `has ${jobs.length} jobs; one call takes ${limits.submitJobsMax} at most`);
+  }
+  return jobs;
+}
+
+function readJob(value: Value): JobSubmissionInit {
+  const fields = value.fields(KEYS);
+  let spec: Spec = {};
+  let idempotencyKey = "";
+  for (const [key, field] of fields) {
+    if (key === "idempotencyKey") idempotencyKey = field.text();
+    else spec = { ...spec, ...FIELDS[key](field) };
+  }
+  if (fields.has("dependsOn") && fields.has("depends_on")) {
+    throw value.fail("dependsOn and depends_on are the same; write one of them");
+  }
+  if (fields.has("resources") && fields.has("request")) {
+    throw value.fail("a job has either resources or a request, not both");
+  }
+  if (!fields.has("command") && !fields.has("script")) {
+    throw value.fail("a job needs a command or a script");
+  }
+  if (fields.has("command") && fields.has("script")) {
+    throw value.fail("a job has either a command or a script, not both");
+  }
+  return { spec, idempotencyKey };
+}
+
+function readCommand(value: Value): string[] {
+  if (value.kind === "text") {
+    const words = value.text().split(/\s+/).filter(Boolean).slice(0, 4);
+    const list = words.map((word) => JSON.stringify(word)).join(", ");
+    throw value.fail(`must be a list of words like [${list}]; for a line of shell use script`);
+  }
+  const words = value.list().map((word) => word.text());
+  if (words.length === 0) throw value.fail("is empty");
+  return words;
+}
+
+/** Keys of their own choice with texts: labels and environment. */
+const texts = (value: Value): Record<string, string> =>
+  Object.fromEntries(value.entries().map(([key, each]) => [key, each.text()]));
+
+const readResources = (value: Value): Record<string, number> =>
+  Object.fromEntries(
+    value.entries().map(([name, each]) => [name, parseAmount(name, each.text(), each.at)]),
+  );
+
+/** Checked here too, because only here is known where it is written. */
+function readRequest(value: Value): string {
+  const plain = value.plain();
+  readResourceChoice(plain, value.at);
+  return JSON.stringify(plain);
+}
+
+function readSelect(value: Value): WireSelection {
+  const fields = value.fields(["strategy", "options", "parameters"]);
+  const strategy = fields.get("strategy")?.text();
+  const options = fields.get("options");
+  const entries = fields.get("parameters")?.entries() ?? [];
+  const parameters = entries.map(([name, each]) => {
+    const read = toWireValue(each.plain());
+    if (read === undefined) throw each.fail("must be a number, a text, true or false");
+    return [name, read] as const;
+  });
+  if (options !== undefined && strategy === undefined) {
+    throw options.fail("are those of a strategy; name it beside them");
+  }
+  const chosen = strategy === undefined ? undefined : { strategy, options: optionsOf(options) };
+  return toWireSelection(chosen, Object.fromEntries(parameters));
+}
+
+const optionsOf = (value: Value | undefined) =>
+  value === undefined ? {} : toSelectOptions(value.plain(), value.at);
+
+function readPlacement(value: Value): NonNullable<Spec["placement"]> {
+  const fields = value.fields(["kind", "cluster", "node", "labels"]);
+  const labels = fields.get("labels");
+  const kind = fields.get("kind")?.text();
+  return {
+    ...(kind === undefined ? {} : { kind }),
+    cluster: fields.get("cluster")?.text() ?? "",
+    node: fields.get("node")?.text() ?? "",
+    labels: labels === undefined ? {} : texts(labels),
+  };
+}
+
+function readRetries(value: Value): Retries {
+  if (value.kind === "text") return { max: whole(value, 0, limits.retriesMax) };
+  const fields = value.fields(["max", "backoff", "backoffMax"]);
+  const max = fields.get("max");
+  const backoff = fields.get("backoff");
+  const backoffMax = fields.get("backoffMax");
+  if (max === undefined) throw value.fail('needs "max": how often a failed task is tried again');
+  return {
+    max: whole(max, 0, limits.retriesMax),
+    backoffMs: backoff === undefined ? 0n : milliseconds(backoff),
+    backoffMaxMs: backoffMax === undefined ? 0n : milliseconds(backoffMax),
+  };
+}
+
+const milliseconds = (value: Value): bigint => BigInt(duration(value.at)(value.text()));
+
+const whole = (value: Value, min: number, max: number): number =>
+  wholeNumber(value.at, { min, max })(value.text());

@@ -1,0 +1,251 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { JobSubmissionInit } from "../../client/messages.ts";
+import { isReservedVariable, isVariableName } from "../../core/model/job/variable-names.ts";
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Context } from "../context.ts";
+import {
+  arraySpec,
+  duration,
+  envVariable,
+  keyValue,
+  notEmpty,
+  positiveNumber,
+  resource,
+  size,
+  wholeNumber,
+} from "../flags.ts";
+import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
+import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What `submit` and `run` take to describe a job. */
+export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
+  readonly name?: string;
+  readonly group?: string;
+  readonly label?: Labels;
+  readonly env?: Labels;
+  readonly exportEnv?: true;
+  readonly cwd?: string;
+  readonly cpu?: number;
+  readonly memory?: number;
+  readonly gpu?: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly cluster?: string;
+  readonly node?: string;
+  readonly nodeLabel?: Labels;
+  readonly array?: string;
+  readonly priority?: number;
+  readonly retries?: number;
+  readonly retryBackoff?: number;
+  readonly timeLimit?: number;
+  readonly killGrace?: number;
+  readonly deadline?: number;
+  readonly outputLimit?: number;
+  readonly idempotencyKey?: string;
+  readonly script?: string;
+  readonly allowUnsatisfiable?: true;
+}
+
+export function addJobFlags(command: Command, context: Context): void {
+  const { priorityMax, retriesMax } = limits;
+  command
+    .optionsGroup("What to run:")
+    .option("--script <file>", 'run this script instead of a command ("-": standard input)')
+    .option(
+      "--env <key=value>",
+      "set a variable; KEY alone takes yours (repeatable)",
+      envVariable("--env", context.env),
+    )
+    .option("--export-env", "set all your variables too (not shell functions or BUSBAR_ names)")
+    .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"))
+    .option(
+      "--array <spec>",
+      "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8",
+      arraySpec("--array"),
+    )
+    .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
+    .option("--group <name>", "queue it in this group", notEmpty("--group"))
+    .option("--label <key=value>", "label the job (repeatable)", keyValue("--label"))
+    .option(
+      "--idempotency-key <key>",
+      "submit only once, however often this is repeated",
+      notEmpty("--idempotency-key"),
+    )
+    .optionsGroup("Where to run:")
+    .option("--cpu <n>", "cpus for each task, e.g. 2 or 0.5 (default: 1)", positiveNumber("--cpu"))
+    .option("--memory <size>", "memory for each task, e.g. 4GiB", size("--memory"))
+    .option("--gpu <n>", "gpus for each task", wholeNumber("--gpu", { min: 1, max: 1_000_000 }))
+    .option(
+      "--resource <name=n>",
+      "any other resource for each task (repeatable)",
+      resource("--resource"),
+    );
+  addRequestFlags(command);
+  command
+    .option("--cluster <name>", "only on this cluster", notEmpty("--cluster"))
+    .option("--node <name>", "only on this node", notEmpty("--node"))
+    .option(
+      "--node-label <key=value>",
+      "only on nodes with this label (repeatable)",
+      keyValue("--node-label"),
+    );
+  addSelectFlags(command, "choose between clusters by this strategy (default: the server's)");
+  command
+    .option("--allow-unsatisfiable", "let it wait though nothing there is could ever run it")
+    .optionsGroup("How to run:")
+    .option(
+      "--priority <n>",
+      "higher goes first (default: 0)",
+      wholeNumber("--priority", { min: -priorityMax, max: priorityMax }),
+    )
+    .option(
+      "--retries <n>",
+      "try a failed task again this often",
+      wholeNumber("--retries", { min: 0, max: retriesMax }),
+    )
+    .option(
+      "--retry-backoff <duration>",
+      "wait before the first retry; doubles each time",
+      duration("--retry-backoff"),
+    )
+    .option(
+      "--time-limit <duration>",
+      "stop a task that runs longer, e.g. 5m",
+      duration("--time-limit"),
+    )
+    .option(
+      "--kill-grace <duration>",
+      "time from TERM to KILL (default: 5s)",
+      duration("--kill-grace"),
+    )
+    .option("--deadline <duration>", "give up tasks not started by then", duration("--deadline"))
+    .option(
+      "--output-limit <size>",
+      "keep at most this much output per stream (default: 16MiB)",
+      size("--output-limit"),
+    );
+  addDependencyFlags(command);
+  command.optionsGroup("Options:");
+}
+
+/** The one job that flags and words describe. */
+export async function toSubmission(
+  flags: JobFlags,
+  words: readonly string[],
+  context: Context,
+): Promise<JobSubmissionInit> {
+  checkStdin(flags);
+  if (words.length > 0 && flags.script !== undefined) {
+    throw invalid("--script", "cannot be combined with a command");
+  }
+  if (words.length === 0 && flags.script === undefined) {
+    throw invalid(
+      "command",
+      "is missing; write it after --, or give --script, --file or --jobspec",
+    );
+  }
+  const script =
+    flags.script === undefined
+      ? ""
+      : (await context.readInput(flags.script, limits.workBytesMax)).toString("utf8");
+  return {
+    spec: {
+      ...namesOf(flags),
+      command: [...words],
+      script,
+      env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
+      cwd: flags.cwd === undefined ? "" : resolve(context.cwd, flags.cwd),
+      ...(await demandOf(flags, context)),
+      placement: placementOf(flags),
+      ...limitsOf(flags),
+      dependsOn: dependenciesOf(flags),
+    },
+    idempotencyKey: flags.idempotencyKey ?? "",
+  };
+}
+
+/** These describe the submitter's shell, not the work. */
+const OF_THE_SHELL = new Set(["_", "PWD", "OLDPWD", "SHLVL"]);
+
+/** Variables of the submitter that a task can have. */
+function exportedOf(env: Context["env"]): Labels {
+  const exported: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || OF_THE_SHELL.has(name)) continue;
+    if (isVariableName(name) && !isReservedVariable(name)) exported[name] = value;
+  }
+  return exported;
+}
+
+/** Standard input can be read once. */
+export function checkStdin(flags: Readonly<Record<string, unknown>> | JobFlags): void {
+  const [, second] = Object.entries(flags).filter(([, value]) => value === "-");
+  if (second !== undefined) {
+    throw invalid(flagName(second[0]), "only one thing can be read from standard input");
+  }
+}
+
+/** "--node-label" for nodeLabel. */
+export const flagName = (key: string): string =>
+  `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** Either amounts or a request, and how a cluster is chosen for it. */
+async function demandOf(flags: JobFlags, context: Context) {
+  const amounts = resourcesOf(flags);
+  const given = (["cpu", "memory", "gpu", "resource"] as const).find((name) => name in flags);
+  if (flags.request !== undefined && given !== undefined) {
+    throw invalid(`--${given}`, "cannot be combined with --request; write it into the request");
+  }
+  const request = await requestOf(flags, amounts, context);
+  const select = await selectionOf(flags, context);
+  return {
+    ...(request === "" ? { resources: amounts } : { request }),
+    ...(select === undefined ? {} : { select }),
+  };
+}
+
+export const placementOf = ({ cluster = "", node = "", nodeLabel = {} }: JobFlags) => ({
+  cluster,
+  node,
+  labels: { ...nodeLabel },
+});
+
+const namesOf = ({ name = "", group = "", label = {}, array = "", priority = 0 }: JobFlags) => ({
+  name,
+  group,
+  labels: { ...label },
+  array,
+  priority,
+});
+
+function limitsOf(flags: JobFlags) {
+  const { retries, retryBackoff = 0, timeLimit = 0, killGrace = 0 } = flags;
+  if (retries === undefined && flags.retryBackoff !== undefined) {
+    throw invalid("--retry-backoff", "needs --retries");
+  }
+  return {
+    ...(retries === undefined
+      ? {}
+      : { retries: { max: retries, backoffMs: BigInt(retryBackoff) } }),
+    timeLimitMs: BigInt(timeLimit),
+    killGraceMs: BigInt(killGrace),
+    queueDeadlineMs: BigInt(flags.deadline ?? 0),
+    outputLimitBytes: BigInt(flags.outputLimit ?? 0),
+  };
+}
+
+export function resourcesOf(
+  flags: Pick<JobFlags, "cpu" | "memory" | "gpu" | "resource">,
+): Record<string, number> {
+  const { cpu, memory, gpu } = flags;
+  return {
+    ...flags.resource,
+    ...(cpu === undefined ? {} : { cpu }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(gpu === undefined ? {} : { gpu }),
+  };
+}

@@ -1,0 +1,282 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { runHere } from "../testing/context.ts";
+import { startFakeServer } from "../testing/fake-server.ts";
+
+let server: Awaited<ReturnType<typeof startFakeServer>>;
+beforeEach(async () => {
+  server = await startFakeServer();
+});
+afterEach(() => server.close());
+
+const files: Record<string, string> = {
+  "flow.yaml": "train/fit print a\ntrain/score print b\n",
+  "bad.yaml": "fit print a\nscore fail 3\n",
+  "never.yaml": "fit print a\nscore never\n",
+  "-": "only print x",
+  "jobs.yaml": "- {name: a, command: [print, x]}\n- {name: b, command: [stay]}\n",
+  "rules.yaml": "- priority: 1\n  steps: [{ select: first }]\n",
+  "request.yaml": "- - type: node\n    with: [{ type: core, count: 2 }]\n",
+};
+
+async function busbar(line: string | readonly string[]) {
+  const env = { BUSBAR_SERVER: server.address };
+  const readInput = async (path: string) => Buffer.from(files[path] ?? "");
+  const argv = typeof line === "string" ? line.split(" ") : line;
+  const { code, stdout, stderr } = await runHere(argv, { env, readInput });
+  return { code, stdout, stderr };
+}
+const specs = (): unknown =>
+  server.submitted.map((request) => (request as { jobs: { spec: unknown }[] }).jobs[0]?.spec);
+
+describe("submit --jobspec", () => {
+  test("prints a line for each task: the id and its name", async () => {
+    expect(await busbar("submit --jobspec flow.yaml")).toEqual({
+      code: 0,
+      stdout: "job 121 (train/fit)\njob 122 (train/score)\n",
+      stderr: "",
+    });
+    expect(await busbar("submit --jobspec - -q")).toMatchObject({ stdout: "123\n" });
+    const { stdout } = await busbar("submit --jobspec flow.yaml --output json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      jobs: [
+        { id: "124", name: "train/fit" },
+        { id: "125", name: "train/score" },
+      ],
+      revision: expect.any(Number) as number,
+    });
+  });
+
+  test("sends the text as it is, with what is said for all its jobs", async () => {
+    const flags = "--group g --label a=b --priority 3 --cluster c --node n --node-label d=e";
+    const select = "--select constraint --select-options rules.yaml --parameter n=4";
+    await busbar(
+      `submit --jobspec flow.yaml ${flags} ${select} --idempotency-key k --allow-unsatisfiable`,
+    );
+    expect(server.submitted).toEqual([
+      {
+        jobspec: files["flow.yaml"],
+        group: "g",
+        labels: { a: "b" },
+        priority: 3,
+        placement: { cluster: "c", node: "n", labels: { d: "e" } },
+        select: {
+          strategy: "constraint",
+          options: '{"priorities":[{"priority":1,"steps":[{"select":"first"}]}]}',
+          parameters: { n: { number: 4 } },
+        },
+        idempotencyKey: "k",
+        allowUnsatisfiable: true,
+      },
+    ]);
+  });
+
+  test("--wait waits for all of them", async () => {
+    expect(await busbar("submit --jobspec flow.yaml --wait")).toMatchObject({ code: 0 });
+    expect(await busbar("submit --jobspec bad.yaml --wait")).toMatchObject({ code: 1 });
+  });
+
+  test("what is wrong beside it is told as it was written", async () => {
+    expect(await busbar("submit --jobspec flow.yaml --select chepest")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "busbar: select: no such thing\n",
+    });
+  });
+});
+
+describe("what nothing could ever run", () => {
+  const refusal =
+    "nothing there is could ever run it: 1 node: too small. Ask for something else, add what it " +
+    "needs, or allow what cannot be satisfied yet";
+
+  test("is refused with the reasons and the flag that allows it", async () => {
+    for (const command of ["submit", "run"]) {
+      expect(await busbar(`${command} never`)).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `busbar: ${refusal} (--allow-unsatisfiable)\n`,
+      });
+    }
+    expect(await busbar("submit --jobspec never.yaml")).toMatchObject({
+      code: 1,
+      stderr: `busbar: score: ${refusal} (--allow-unsatisfiable)\n`,
+    });
+  });
+
+  test("is one JSON value with the flag as a hint", async () => {
+    const { code, stdout } = await busbar("submit --output json never");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      error: { code: "unschedulable", message: refusal, hint: "--allow-unsatisfiable" },
+    });
+  });
+
+  test("is taken when it is allowed", async () => {
+    expect(await busbar("submit --allow-unsatisfiable never")).toMatchObject({ code: 0 });
+    expect(server.submitted).toMatchObject([{ allowUnsatisfiable: true }]);
+  });
+});
+
+describe("submit --dry-run", () => {
+  test("tells where tasks would go and how many would wait", async () => {
+    const { code, stdout } = await busbar("submit --dry-run --name sweep --array 0-4 print");
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "sweep: 5 tasks
+        2 tasks would start on node n1 of cluster default
+        1 task would be offered to cluster blue
+        1 task would wait: there is room only for those that go first
+        1 task not tried
+      "
+    `);
+    expect([server.submitted, server.tried.length]).toEqual([[], 1]);
+  });
+
+  test("of several jobs has a section each, with why they would wait", async () => {
+    const { code, stdout } = await busbar("submit --dry-run --file jobs.yaml");
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "a: 1 task
+        1 task would start on node n1 of cluster default
+
+      b: 1 task
+        1 task would wait
+
+      NODES  REASON     WAITING HELPS  FOR EXAMPLE
+          3  busy: cpu  yes            a, b
+
+      CLUSTER  KIND     WHEN   WHY
+      red      pulling  never  no gpu; or x
+
+      Cheapest change: wait for task 7
+
+      What would help:
+      - start an agent
+      "
+    `);
+  });
+
+  test("exits 1 when one would be refused, unless it is allowed", async () => {
+    const refused = await busbar("submit --dry-run --jobspec never.yaml");
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain(
+      "\n\nscore: 1 task\n  would be refused: nothing there is could ever run it\n",
+    );
+    const allowed = await busbar("submit --dry-run --jobspec never.yaml --allow-unsatisfiable");
+    expect(allowed.code).toBe(0);
+    expect(allowed.stdout).toContain("1 task would wait: nothing there is could ever run it\n");
+    expect(server.tried).toMatchObject([
+      { jobspec: { jobspec: files["never.yaml"] } },
+      { jobspec: { allowUnsatisfiable: true } },
+    ]);
+  });
+
+  test("is one JSON value", async () => {
+    const { code, stdout } = await busbar("submit --dry-run --output json --name x never");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      accepted: false,
+      jobs: [
+        {
+          name: "x",
+          tasks: 1,
+          placements: [],
+          waiting: 1,
+          untried: 0,
+          possible: false,
+          reasons: [{ reason: "busy: cpu", nodes: 3, never: true, examples: ["a", "b"] }],
+          clusters: [
+            { cluster: "red", kind: "pulling", verdict: "never", reasons: ["no gpu", "x"] },
+          ],
+          hints: ["start an agent"],
+          cheapestChange: "wait for task 7",
+        },
+      ],
+      revision: 0,
+    });
+  });
+});
+
+describe("what a job asks of graphs", () => {
+  const node = [[{ type: "node", with: [{ type: "core", count: 2 }] }]];
+
+  test("--request is a file or a text, and instead of amounts", async () => {
+    await busbar("submit --request request.yaml print");
+    await busbar(["run", "--request", "[[{type: node, with: [{type: core, count: 2}]}]]", "print"]);
+    const request = JSON.stringify(node);
+    expect(specs()).toMatchObject([{ request }, { request }]);
+    for (const spec of specs() as object[]) expect(spec).not.toHaveProperty("resources");
+  });
+
+  test("--require makes a request of one slot on one node, with the amounts", async () => {
+    const amounts = "--cpu 0.5 --memory 1KiB --gpu 2 --resource fpga=3";
+    await busbar(`submit --require spack:name=ior,version>=3.3 --require os:name ${amounts} print`);
+    const [spec] = specs() as { request: string }[];
+    const unasked = { isSlot: false, isExclusive: false, requires: [], with: [] };
+    expect(JSON.parse(spec?.request ?? "")).toEqual([
+      [
+        {
+          ...unasked,
+          type: "node",
+          count: 1,
+          requires: [
+            {
+              subsystem: "spack",
+              conditions: [
+                { kind: "one-of", field: "name", values: ["ior"] },
+                { kind: "version", field: "version", min: "3.3" },
+              ],
+            },
+            { subsystem: "os", conditions: [{ kind: "present", field: "name" }] },
+          ],
+          with: [
+            {
+              ...unasked,
+              type: "slot",
+              count: 1,
+              isSlot: true,
+              with: [
+                { ...unasked, type: "core", count: 0.5 },
+                { ...unasked, type: "memory", count: 1_024, unit: "B" },
+                { ...unasked, type: "fpga", count: 3 },
+                { ...unasked, type: "gpu", count: 2 },
+              ],
+            },
+          ],
+        },
+      ],
+    ]);
+    expect(spec).not.toHaveProperty("resources");
+  });
+
+  test("--select, its options and parameters are the job's", async () => {
+    await busbar("submit --select cheapest print");
+    await busbar("submit --select-options rules.yaml print");
+    await busbar("run --parameter n=4 --parameter zone=north print");
+    await busbar("submit print");
+    const [, , , plain] = specs() as object[];
+    expect(specs()).toMatchObject([
+      { select: { strategy: "cheapest" } },
+      { select: { strategy: "constraint", options: expect.stringContaining("first") as string } },
+      { select: { parameters: { n: { number: 4 }, zone: { text: "north" } } } },
+      {},
+    ]);
+    expect(plain).not.toHaveProperty("select");
+  });
+});
+
+test("--export-env sends the submitter's variables, and --env has the last word", async () => {
+  const env = {
+    BUSBAR_SERVER: server.address,
+    A: "1",
+    B: "2",
+    PWD: "/somewhere",
+    "BASH_FUNC_module%%": "() { :; }",
+    GONE: undefined,
+  };
+  const line = "submit --export-env --env B=3 -- true";
+  expect(await runHere(line.split(" "), { env })).toMatchObject({ code: 0 });
+  expect(specs()).toMatchObject([{ env: { A: "1", B: "3" } }]);
+  const [spec] = specs() as { env: object }[];
+  expect(Object.keys(spec?.env ?? {})).toEqual(["A", "B"]);
+});

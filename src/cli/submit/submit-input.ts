@@ -1,0 +1,164 @@
+import { basename } from "node:path";
+import type { BusbarClient } from "../../client/client.ts";
+import type {
+  JobSubmissionInit,
+  SubmitJobspecInit,
+  SubmitJobsResponse,
+} from "../../client/messages.ts";
+import { invalid, withoutFieldPrefix } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { checkStdin, flagName, type JobFlags, placementOf, toSubmission } from "./job-flags.ts";
+import { selectionOf } from "./select-flags.ts";
+import type { Session } from "../session.ts";
+
+export interface SubmitFlags extends JobFlags {
+  readonly file?: string;
+  readonly jobspec?: string;
+  readonly dryRun?: true;
+  readonly wait?: true;
+  readonly quiet?: true;
+}
+
+/** What is to be submitted, or tried. */
+export type Input =
+  | {
+      readonly kind: "jobs";
+      readonly jobs: readonly JobSubmissionInit[];
+      readonly allowUnsatisfiable: boolean;
+    }
+  | { readonly kind: "jobspec"; readonly jobspec: SubmitJobspecInit };
+
+const ALWAYS = ["wait", "quiet", "dryRun", "allowUnsatisfiable", "server", "output"] as const;
+/** Whatever else is said about a job must be said in the file. */
+const WITH_FILE: readonly string[] = ["file", ...ALWAYS];
+/** What holds for all jobs of a jobspec, and is not said in it. */
+const WITH_JOBSPEC: readonly string[] = [
+  "jobspec",
+  "group",
+  "label",
+  "priority",
+  "cluster",
+  "node",
+  "nodeLabel",
+  "idempotencyKey",
+  "select",
+  "selectOptions",
+  "parameter",
+  ...ALWAYS,
+];
+
+export async function readInput(
+  session: Session,
+  words: readonly string[],
+  flags: SubmitFlags,
+): Promise<Input> {
+  if (flags.dryRun === true) refuseOthers(flags, "--dry-run");
+  const allowUnsatisfiable = flags.allowUnsatisfiable === true;
+  if (flags.jobspec !== undefined) {
+    refuseOthers(flags, "--jobspec", words);
+    return { kind: "jobspec", jobspec: await readJobspec(session, flags, flags.jobspec) };
+  }
+  if (flags.file !== undefined) {
+    refuseOthers(flags, "--file", words);
+    return { kind: "jobs", jobs: await readFile(session, flags.file), allowUnsatisfiable };
+  }
+  const job = await toSubmission(flags, words, session.context);
+  return { kind: "jobs", jobs: [job], allowUnsatisfiable };
+}
+
+const REFUSED_WITH = {
+  "--file": {
+    isRefused: (name: string) => !WITH_FILE.includes(name),
+    hint: "; write it into the file",
+  },
+  "--jobspec": {
+    isRefused: (name: string) => !WITH_JOBSPEC.includes(name),
+    hint: "; write it into the jobspec",
+  },
+  "--dry-run": {
+    isRefused: (name: string) => name === "wait" || name === "quiet",
+    hint: ": nothing is submitted",
+  },
+} as const;
+
+function refuseOthers(
+  flags: SubmitFlags,
+  flag: keyof typeof REFUSED_WITH,
+  words: readonly string[] = [],
+): void {
+  const { isRefused, hint } = REFUSED_WITH[flag];
+  if (words.length > 0) throw invalid(flag, "cannot be combined with a command");
+  const also = Object.keys(flags).find(isRefused);
+  if (also === undefined) return;
+  const isOther = also === "file" || also === "jobspec";
+  throw invalid(flagName(also), `cannot be combined with ${flag}${isOther ? "" : hint}`);
+}
+
+async function readFile({ context }: Session, file: string): Promise<readonly JobSubmissionInit[]> {
+  const content = await context.readInput(file, limits.messageBytesMax);
+  const { parseJobFile } = await import("./job-file.ts");
+  return parseJobFile(content.toString("utf8"), file === "-" ? "stdin" : basename(file));
+}
+
+async function readJobspec(
+  { context }: Session,
+  flags: SubmitFlags,
+  file: string,
+): Promise<SubmitJobspecInit> {
+  checkStdin(flags);
+  const content = await context.readInput(file, limits.messageBytesMax);
+  const select = await selectionOf(flags, context);
+  return {
+    jobspec: content.toString("utf8"),
+    group: flags.group ?? "",
+    labels: { ...flags.label },
+    priority: flags.priority ?? 0,
+    placement: placementOf(flags),
+    ...(select === undefined ? {} : { select }),
+    idempotencyKey: flags.idempotencyKey ?? "",
+    allowUnsatisfiable: flags.allowUnsatisfiable === true,
+  };
+}
+
+export const submitInput = (client: BusbarClient, input: Input): Promise<SubmitJobsResponse> =>
+  unnumbered(input, () =>
+    input.kind === "jobspec"
+      ? client.submitJobspec(input.jobspec)
+      : client.submitJobs({
+          jobs: [...input.jobs],
+          allowUnsatisfiable: input.allowUnsatisfiable,
+        }),
+  );
+
+/**
+ * An error in the only job is told without counting it. What is said beside a jobspec is wrong in all
+ * its jobs alike, and found in the first.
+ */
+export async function unnumbered<Answer>(
+  input: Input,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await call();
+  } catch (error) {
+    const isCounted = input.kind === "jobs" && input.jobs.length > 1;
+    throw isCounted ? error : withoutFieldPrefix(error, "jobs[0].");
+  }
+}
+
+/**
+ * The ids of those that may have ended before the answer came: they existed, or depend on others and
+ * were skipped at once. What depends on what in a jobspec is for the server to know.
+ */
+export function endedAtOnce(
+  input: Input,
+  rows: readonly { readonly id: string; readonly existed?: boolean }[],
+): readonly string[] {
+  const isUnsure = (existed: boolean | undefined, at: number): boolean =>
+    existed === true || input.kind === "jobspec" || hasDependencies(input.jobs[at]);
+  return rows.filter(({ existed }, at) => isUnsure(existed, at)).map(({ id }) => id);
+}
+
+/** Such a job may be skipped as soon as it is submitted; all others end after the answer. */
+const hasDependencies = (submission: JobSubmissionInit | undefined): boolean =>
+  (submission?.spec?.dependsOn ?? []).length > 0;

@@ -1,0 +1,108 @@
+import type { Command } from "commander";
+import { addJobFlags } from "./job-flags.ts";
+import { toSubmittedRow } from "../json.ts";
+import { clean } from "../render/page.ts";
+import type { SubmittedRow } from "../rows.ts";
+import { STRATEGIES } from "./select-flags.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import {
+  endedAtOnce,
+  type Input,
+  readInput,
+  type SubmitFlags,
+  submitInput,
+} from "./submit-input.ts";
+
+const HELP = `
+A file of jobs is YAML or JSON: one job, a list of jobs, or several documents. Its keys are name,
+group, labels, command, script, env, cwd, resources, request, select, placement, array, priority,
+retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempotencyKey:
+
+  name: train
+  command: [python3, train.py]
+  resources: { cpu: 2, memory: 4GiB }
+  timeLimit: 1h30m
+  retries: 3
+  dependsOn: [prepare, { afterany: cleanup }]
+
+A jobspec, of any dialect, is a job for each of its tasks; its group, labels, priority, placement and
+selection may be given beside it.
+${STRATEGIES}
+With --dry-run nothing is submitted: it exits 1 when a job would be refused.
+Each task of an array finds its index in its environment.
+
+Examples:
+  busbar submit -- make -j4
+  busbar submit --array 0-99 --cpu 0.5 --retries 2 -- ./step.sh
+  busbar submit --after-ok build,test -- make ship
+  busbar submit --require 'spack:name=ior,version>=3.3' --cpu 2 -- ior -a POSIX
+  busbar submit --file jobs.yaml --wait
+  busbar submit --jobspec workflow.yaml --select cheapest --dry-run
+  id=$(busbar submit --quiet -- ./long.sh)`;
+
+export function declareSubmit(command: Command, shell: Shell): void {
+  command
+    .usage("[options] [--] <command...>")
+    .argument("[command...]", "the program and its arguments")
+    .passThroughOptions() // what follows the program's name belongs to the program
+    .option("--file <file>", 'submit the jobs in this file ("-": standard input)')
+    .option("--jobspec <file>", 'submit the tasks of this jobspec ("-": standard input)')
+    .option("--dry-run", "only tell where tasks would go now, and why others would wait")
+    .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
+    .option("-q, --quiet", "print only the ids");
+  addJobFlags(command, shell.context);
+  command.addHelpText("after", HELP).action((words: readonly string[], flags: SubmitFlags) =>
+    shell.run(command, async (session) => {
+      const input = await readInput(session, words, flags);
+      if (flags.dryRun !== true) return submit(session, input, flags);
+      const { dryRun } = await import("./dry-run.ts");
+      return dryRun(session, input);
+    }),
+  );
+}
+
+async function submit(session: Session, input: Input, flags: SubmitFlags): Promise<Answer> {
+  const client = await session.client();
+  const { jobs, revision } = await submitInput(client, input);
+  const rows = jobs.map(toSubmittedRow);
+  await warn(session, rows);
+  if (flags.wait !== true) {
+    return {
+      json: { jobs: rows, revision: Number(revision) },
+      text: () => rows.map((row) => (flags.quiet === true ? row.id : describe(row))).join("\n"),
+    };
+  }
+  // People see the ids at once: the wait may be long.
+  if (session.format === "table") {
+    const lines = rows.map((row) => (flags.quiet === true ? row.id : describe(row)));
+    await session.print(undefined, () => lines.join("\n"));
+  }
+  const { waitForJobs } = await import("../jobs/wait.ts");
+  const mayHaveEnded = endedAtOnce(input, rows);
+  const ended = await waitForJobs(session, rows, { revision, mayHaveEnded });
+  // Succeeded, or skipped because it was not needed.
+  const good = ended.every(({ exitCode }) => exitCode === 0);
+  return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
+}
+
+/** "job 3", "job 3 (train/fit)", "job 3 (submitted before)". */
+function describe({ id, name, existed }: SubmittedRow): string {
+  const more = [
+    ...(name === undefined ? [] : [clean(name)]),
+    ...(existed === true ? ["submitted before"] : []),
+  ];
+  return more.length === 0 ? `job ${id}` : `job ${id} (${more.join(", ")})`;
+}
+
+/** The same warning for many jobs is said once. */
+export async function warn(session: Session, rows: readonly SubmittedRow[]): Promise<void> {
+  const jobsByWarning = new Map<string, string[]>();
+  for (const { id, warning } of rows) {
+    if (warning === undefined) continue;
+    jobsByWarning.set(warning, [...(jobsByWarning.get(warning) ?? []), id]);
+  }
+  for (const [warning, [first = "", ...others]] of jobsByWarning) {
+    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+    await session.note(`warning: job ${first}${more}: ${warning}`);
+  }
+}

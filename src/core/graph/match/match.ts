@@ -1,0 +1,238 @@
+import { invariant } from "../../../lib/invariant.ts";
+import { limits } from "../../../limits.ts";
+import type { Allocation, Pick } from "./allocation.ts";
+import { isAtLeast, timesIn } from "../request/amount.ts";
+import { areApart, type Budget, Capacity, TooComplex } from "./capacity.ts";
+import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
+import { NO_PARENT } from "../graph.ts";
+import type { Layout } from "../layout.ts";
+import { IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
+import { Use } from "./use.ts";
+
+export interface Match {
+  readonly fits: boolean;
+  /** Which alternative fits; where none does, the first. */
+  readonly alternative: number;
+  /** How often that alternative's first slot would fit; undefined: the job asks for nothing. */
+  readonly slots: number | undefined;
+}
+
+export type Allocated = Match & { readonly allocation: Allocation | undefined };
+
+/**
+ * Whether a request can be met: ever, or with what `use` leaves free.
+ *
+ * Exact when the parts of the request cannot get into each other's way (`areApart`): any chain of
+ * types, with any number of different things at each level. For others several orders of search are
+ * tried, and something that would fit may be refused; what does not fit is never accepted.
+ */
+export function match(
+  layout: Layout,
+  request: CompiledRequest,
+  use?: Use,
+  budgets = newBudgets(),
+): Match {
+  const attempts = attemptsAt(layout, request, use, budgets);
+  const fitting = attempts.findIndex((attempt) => attempt().fits());
+  return { fits: fitting >= 0, ...slotsOf(attempts, fitting) };
+}
+
+/** The same, and which vertices a job would get. Nothing is recorded: that is `use.add`. */
+export function allocate(layout: Layout, request: CompiledRequest, use?: Use): Allocated {
+  const attempts = attemptsAt(layout, request, use, newBudgets());
+  for (const [number, attempt] of attempts.entries()) {
+    const picks = attempt().picks();
+    if (picks === undefined) continue;
+    const allocation = { alternative: number, picks };
+    return { fits: true, ...slotsOf(attempts, number), allocation };
+  }
+  return { fits: false, ...slotsOf(attempts, -1), allocation: undefined };
+}
+
+/** Each alternative's attempt, made when it is first wanted. */
+function attemptsAt(
+  layout: Layout,
+  { alternatives }: CompiledRequest,
+  use: Use | undefined,
+  budgets: Budgets,
+): readonly (() => Attempt)[] {
+  return alternatives.map((alternative) => {
+    let attempt: Attempt | undefined;
+    return () => (attempt ??= new Attempt(layout, alternative, use, budgets));
+  });
+}
+
+function slotsOf(attempts: readonly (() => Attempt)[], fitting: number): Omit<Match, "fits"> {
+  const alternative = Math.max(0, fitting);
+  return { alternative, slots: attempts[alternative]?.().slots() };
+}
+
+/** What all alternatives of a request may take together on one graph. */
+export interface Budgets {
+  readonly match: Budget;
+  readonly search: Budget;
+}
+
+export const newBudgets = (): Budgets => ({
+  match: { stepsLeft: limits.matchStepsMax },
+  search: { stepsLeft: limits.searchStepsMax },
+});
+
+/** How many steps were taken of new budgets. */
+export const stepsTaken = ({ match: { stepsLeft }, search }: Budgets): number =>
+  limits.matchStepsMax - stepsLeft + limits.searchStepsMax - search.stepsLeft;
+
+/** One alternative on one graph. */
+export class Attempt {
+  readonly #layout: Layout;
+  readonly #alternative: Alternative;
+  readonly #use: Use | undefined;
+  readonly #budget: Budget;
+  readonly #searchBudget: Budget;
+  readonly capacity: Capacity;
+
+  constructor(
+    layout: Layout,
+    alternative: Alternative,
+    use: Use | undefined,
+    { match, search }: Budgets,
+  ) {
+    this.#budget = match;
+    this.#searchBudget = search;
+    this.#layout = layout;
+    this.#alternative = alternative;
+    this.#use = use?.isEmpty === true ? undefined : use;
+    this.capacity = new Capacity(layout, alternative, this.#use, this.#budget);
+  }
+
+  /** The first tree that would not even fit alone. */
+  tooLarge(): Need | undefined {
+    const { capacity } = this;
+    return this.#alternative.trees.find(
+      (tree) => !isAtLeast(capacity.inside(capacity.top, tree), tree.count),
+    );
+  }
+
+  /** Whether the search was given up; the answer is then no. */
+  get isTooComplex(): boolean {
+    return this.#budget.stepsLeft < 0 || this.#searchBudget.stepsLeft < 0;
+  }
+
+  fits(): boolean {
+    return this.#within(false, () => {
+      if (this.tooLarge() !== undefined) return false;
+      return this.#isExact(this.#alternative.trees) || this.#search() !== undefined;
+    });
+  }
+
+  picks(): readonly Pick[] | undefined {
+    return this.#within(undefined, () => {
+      if (this.tooLarge() !== undefined) return undefined;
+      if (!this.#isExact(this.#alternative.trees)) return this.#search();
+      const { capacity } = this;
+      this.#budget.stepsLeft = Infinity; // it fits: what remains is done once for each vertex
+      const taker = new Taker(this.#layout, capacity, this.#alternative, undefined, IN_ORDER);
+      invariant(taker.takeAll(), "what fits can be taken");
+      return taker.picks;
+    });
+  }
+
+  slots(): number | undefined {
+    const { needs, slot } = this.#alternative;
+    if (slot === undefined) return undefined;
+    const path: Need[] = [];
+    for (let at: Need | undefined = slot.need; at !== undefined; at = needs[at.above]) {
+      path.unshift(at);
+    }
+    return this.#within(0, () => {
+      const count = this.#isExact([slot.need])
+        ? this.capacity.along(this.capacity.top, path)
+        : this.#countTaken(NO_PARENT, path);
+      return timesIn(count, slot.count);
+    });
+  }
+
+  #within<Result>(whenTooComplex: Result, act: () => Result): Result {
+    try {
+      return act();
+    } catch (error) {
+      if (error instanceof TooComplex) return whenTooComplex;
+      throw error;
+    }
+  }
+
+  #isExact(needs: readonly Need[]): boolean {
+    return areApart(this.#layout, needs);
+  }
+
+  /** The same for needs that are in each other's way: by trying. */
+  #countTaken(host: number, [need, ...deeper]: readonly Need[]): number {
+    if (need === undefined) return 0;
+    const { capacity } = this;
+    if (deeper.length === 0) {
+      return this.#countByTaking(host, need, capacity.inside(capacity.placeOf(host), need));
+    }
+    if (need.type === undefined) return this.#countTaken(host, deeper);
+    const { ids, endOf } = this.#layout.graph;
+    const end = host === NO_PARENT ? ids.length : (endOf[host] ?? 0);
+    let count = 0;
+    let vertex = host + 1;
+    while (vertex < end) {
+      const place = capacity.placeOf(vertex);
+      const isHolder = capacity.isHolder(place, need);
+      if (isHolder) count += this.#countTaken(vertex, deeper);
+      vertex = isHolder || capacity.inside(place, need) === 0 ? (endOf[vertex] ?? end) : vertex + 1;
+    }
+    return count;
+  }
+
+  #countByTaking(host: number, need: Need, most: number): number {
+    let best = 0;
+    for (const strategy of STRATEGIES) {
+      if (best >= most) break;
+      this.#withTaker(strategy, (taker) => {
+        best = Math.max(best, taker.take(host, need, most, -1));
+      });
+    }
+    return best;
+  }
+
+  #search(): readonly Pick[] | undefined {
+    if (this.#isTooMuch()) return undefined;
+    for (const strategy of STRATEGIES) {
+      const picks = this.#withTaker(strategy, (taker) =>
+        taker.takeAll() ? [...taker.picks] : undefined,
+      );
+      if (picks !== undefined) return picks;
+    }
+    return undefined;
+  }
+
+  /** Whether the graph has fewer of a type than all parts together ask for. */
+  #isTooMuch(): boolean {
+    const { types, shapes, top } = this.#layout;
+    const asked = new Map<string, number>();
+    const add = ({ type, unit, count, inside }: Need, copies: number): void => {
+      const all = copies * count;
+      if (type !== undefined && unit === undefined) asked.set(type, (asked.get(type) ?? 0) + all);
+      for (const inner of inside) add(inner, all);
+    };
+    for (const tree of this.#alternative.trees) add(tree, 1);
+    return [...asked].some(([type, count]) => {
+      const there = shapes[top]?.inside[types.get(type) ?? -1] ?? 0;
+      return !isAtLeast(there, count);
+    });
+  }
+
+  /** Marks what is found in the record of use while it looks, and takes all marks back. */
+  #withTaker<Result>(strategy: Strategy, act: (taker: Taker) => Result): Result {
+    const marks = this.#use ?? new Use(this.#layout.graph);
+    const capacity = new Capacity(this.#layout, this.#alternative, marks, this.#searchBudget);
+    const taker = new Taker(this.#layout, capacity, this.#alternative, marks, strategy);
+    try {
+      return act(taker);
+    } finally {
+      taker.giveBack();
+    }
+  }
+}

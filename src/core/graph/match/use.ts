@@ -1,0 +1,148 @@
+import { invariant } from "../../../lib/invariant.ts";
+import type { Allocation, Share } from "./allocation.ts";
+import { type Graph, NO_PARENT, vertexNumber } from "../graph.ts";
+
+const NONE: ReadonlySet<number> = new Set();
+/** What sums of converted amounts may be off by. */
+const ROUNDING = 1e-12;
+
+/**
+ * What is taken of a graph's vertices, in their own units. Of a vertex of which something is taken,
+ * nothing inside is given to anyone else. Keeps in mind where in the graph anything is in use, so
+ * that the rest can be judged by its shape.
+ */
+export class Use {
+  readonly #graph: Graph;
+  readonly #taken = new Map<number, number>();
+  /** Pieces that count as found while one job is being matched; empty between matches. */
+  readonly #held = new Map<number, number>();
+  /** How many marks there are in a vertex and inside it; -1 is the whole graph. */
+  readonly #marks = new Map<number, number>();
+  readonly #markedChildren = new Map<number, Set<number>>();
+  /** What is taken of vertices that the graph does not have now: a node may leave and come back. */
+  readonly #elsewhere = new Map<string, number>();
+  /** What is taken strictly inside a vertex, by type: full ones need not be looked into. */
+  readonly #takenInside = new Map<number, Map<string, number>>();
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
+
+  get isEmpty(): boolean {
+    return this.#marks.size === 0;
+  }
+
+  taken(vertex: number): number {
+    return this.#taken.get(vertex) ?? 0;
+  }
+
+  held(vertex: number): number {
+    return this.#held.get(vertex) ?? 0;
+  }
+
+  /** Whether anything is in use in a vertex or inside it. */
+  isMarked(vertex: number): boolean {
+    return this.#marks.has(vertex);
+  }
+
+  isMarkedInside(vertex: number): boolean {
+    const own = (this.#taken.has(vertex) ? 1 : 0) + (this.#held.has(vertex) ? 1 : 0);
+    return (this.#marks.get(vertex) ?? 0) > own;
+  }
+
+  /** Those directly inside a vertex (-1: the roots) that are marked. */
+  markedChildren(vertex: number): ReadonlySet<number> {
+    return this.#markedChildren.get(vertex) ?? NONE;
+  }
+
+  takenInside(vertex: number, type: string): number {
+    return this.#takenInside.get(vertex)?.get(type) ?? 0;
+  }
+
+  take(vertex: number, amount: number): void {
+    this.#change(this.#taken, vertex, amount);
+    const type = this.#graph.kinds[this.#graph.kindOf[vertex] ?? -1]?.type ?? "";
+    let at = vertex;
+    while (at !== NO_PARENT) {
+      at = this.#graph.parentOf[at] ?? NO_PARENT;
+      if (!this.#marks.has(at)) {
+        this.#takenInside.delete(at);
+        continue;
+      }
+      const amounts = this.#takenInside.get(at) ?? new Map<string, number>();
+      amounts.set(type, (amounts.get(type) ?? 0) + amount);
+      this.#takenInside.set(at, amounts);
+    }
+  }
+
+  hold(vertex: number, pieces: number): void {
+    this.#change(this.#held, vertex, pieces);
+  }
+
+  add({ picks }: Allocation): void {
+    for (const { vertex, taken } of picks) if (taken > 0) this.take(vertex, taken);
+  }
+
+  remove({ picks }: Allocation): void {
+    for (const { vertex, taken } of picks) if (taken > 0) this.take(vertex, -taken);
+  }
+
+  /** The same by id, for what was stored; also of vertices that the graph does not have now. */
+  addShares(shares: readonly Pick<Share, "id" | "amount">[]): void {
+    for (const { id, amount } of shares) this.#takeById(id, amount);
+  }
+
+  removeShares(shares: readonly Pick<Share, "id" | "amount">[]): void {
+    for (const { id, amount } of shares) this.#takeById(id, -amount);
+  }
+
+  /** What is taken, by id, for storage and display. */
+  *entries(): IterableIterator<readonly [id: string, amount: number]> {
+    for (const [vertex, amount] of this.#taken) yield [this.#graph.ids[vertex] ?? "", amount];
+    yield* this.#elsewhere;
+  }
+
+  /** The same use of another graph of the same cluster: vertices are known by their ids. */
+  moveTo(graph: Graph): Use {
+    const moved = new Use(graph);
+    for (const [id, amount] of this.entries()) moved.#takeById(id, amount);
+    return moved;
+  }
+
+  #takeById(id: string, amount: number): void {
+    const vertex = vertexNumber(this.#graph, id);
+    if (vertex !== undefined) return this.take(vertex, amount);
+    const left = (this.#elsewhere.get(id) ?? 0) + amount;
+    if (left > 0) this.#elsewhere.set(id, left);
+    else this.#elsewhere.delete(id);
+  }
+
+  #change(amounts: Map<number, number>, vertex: number, by: number): void {
+    const before = amounts.get(vertex) ?? 0;
+    const after = before + by;
+    const isNothing = Math.abs(after) <= ROUNDING * Math.max(Math.abs(before), Math.abs(by));
+    invariant(isNothing || after > 0, `more is given back than was taken of vertex ${vertex}`);
+    if (isNothing) amounts.delete(vertex);
+    else amounts.set(vertex, after);
+    if (before === 0 && !isNothing) this.#mark(vertex, 1);
+    if (before > 0 && isNothing) this.#mark(vertex, -1);
+  }
+
+  #mark(vertex: number, by: 1 | -1): void {
+    for (let at = vertex; ; at = this.#graph.parentOf[at] ?? NO_PARENT) {
+      const marks = (this.#marks.get(at) ?? 0) + by;
+      if (marks === 0) this.#marks.delete(at);
+      else this.#marks.set(at, marks);
+      if (at === NO_PARENT) return;
+      const isNew = by === 1 && marks === 1;
+      const isGone = marks === 0;
+      if (!isNew && !isGone) continue;
+      const parent = this.#graph.parentOf[at] ?? NO_PARENT;
+      const children = this.#markedChildren.get(parent) ?? new Set();
+      if (isNew) children.add(at);
+      else children.delete(at);
+      if (children.size === 0) this.#markedChildren.delete(parent);
+      else this.#markedChildren.set(parent, children);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { parseYamlTree } from "../../../lib/yaml/yaml-tree.ts";
+import { limits } from "../../../limits.ts";
+import type { Jobspec } from "../model.ts";
+import { createProblems, type Problem, toError } from "./problems.ts";
+import { readExperimental, readFluxV1 } from "./read-flux.ts";
+import { readNextgen } from "./read-nextgen.ts";
+import { complain, descend, type Place, rootPlace } from "./reader.ts";
+import { resolve } from "../resolve.ts";
+
+/** A jobspec, or all that is wrong with it (`problems` are the first of `count`). */
+export type CheckedJobspec =
+  | { readonly kind: "valid"; readonly jobspec: Jobspec }
+  | { readonly kind: "invalid"; readonly problems: readonly Problem[]; readonly count: number };
+
+/** Reads the text of a jobspec in any dialect, YAML or JSON, and checks all of it. Never throws. */
+export function checkJobspec(text: string): CheckedJobspec {
+  const parsed = parseYamlTree(text, {
+    charsMax: limits.jobspecCharsMax,
+    depthMax: limits.jobspecDepthMax,
+    valuesMax: limits.jobspecValuesMax,
+  });
+  if (parsed.kind === "broken") {
+    const { at, message } = parsed;
+    return { kind: "invalid", problems: [{ at, field: "", message }], count: 1 };
+  }
+  const problems = createProblems(limits.jobspecProblemsShownMax);
+  const jobspec = read(rootPlace(parsed.tree, problems));
+  return problems.count === 0 && jobspec !== undefined
+    ? { kind: "valid", jobspec }
+    : { kind: "invalid", problems: problems.list(), count: problems.count };
+}
+
+/** The same, throwing an AppError that tells everything that is wrong. */
+export function parseJobspec(text: string): Jobspec {
+  const checked = checkJobspec(text);
+  if (checked.kind === "valid") return checked.jobspec;
+  throw toError(checked.problems, checked.count);
+}
+
+/** The dialects share their version number, so that their shape has to tell them apart. */
+function read(place: Place): Jobspec | undefined {
+  if (place.tree.kind !== "map") return complain(place, "must be a map of keys and values");
+  checkVersion(place);
+  if (descend(place, "task") !== undefined) return resolve(readExperimental(place));
+  const isFlux = descend(place, "resources")?.tree.kind === "list";
+  return resolve(isFlux ? readFluxV1(place) : readNextgen(place));
+}
+
+function checkVersion(place: Place): void {
+  const version = descend(place, "version");
+  if (version === undefined) complain(place, 'needs "version: 1"');
+  else if (version.tree.kind !== "scalar" || version.tree.value !== 1) {
+    const written = version.tree.kind === "scalar" ? version.tree.value : undefined;
+    complain(version, `must be 1, not ${written === undefined ? "that" : JSON.stringify(written)}`);
+  }
+}

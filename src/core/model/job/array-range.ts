@@ -1,0 +1,100 @@
+import { invalid } from "../../../lib/errors.ts";
+
+/** Indexes first, first + step, … up to last. */
+export interface IndexRange {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
+}
+
+/**
+ * The indexes of an array job, kept as ranges so that a million tasks cost no more than one.
+ * Ranges are in rising order and do not overlap.
+ */
+export type IndexRanges = readonly IndexRange[];
+
+export const SINGLE: IndexRanges = Object.freeze([Object.freeze({ first: 0, last: 0, step: 1 })]);
+
+const countOf = (range: IndexRange): number =>
+  Math.floor((range.last - range.first) / range.step) + 1;
+
+export const countIndexes = (ranges: IndexRanges): number =>
+  ranges.reduce((sum, range) => sum + countOf(range), 0);
+
+/** The index at a position (0-based), or undefined past the end. */
+export function indexAt(ranges: IndexRanges, position: number): number | undefined {
+  let left = position;
+  for (const range of ranges) {
+    const count = countOf(range);
+    if (left < count) return range.first + left * range.step;
+    left -= count;
+  }
+  return undefined;
+}
+
+/** How many indexes are below `index`: its position, or where it would stand. */
+export function positionOf(ranges: IndexRanges, index: number): number {
+  let before = 0;
+  for (const range of ranges) {
+    if (index > range.last) before += countOf(range);
+    else if (index > range.first) return before + Math.ceil((index - range.first) / range.step);
+    else return before;
+  }
+  return before;
+}
+
+export const hasIndex = (ranges: IndexRanges, index: number): boolean =>
+  ranges.some(
+    (range) =>
+      index >= range.first && index <= range.last && (index - range.first) % range.step === 0,
+  );
+
+export interface ArrayLimits {
+  readonly tasksMax: number;
+  readonly indexMax: number;
+}
+
+const PART = /^(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?$/;
+const SHAPE = 'use a form like "0-99", "1-9:2" or "0-3,8,10-12"';
+const PARTS_MAX = 1_000;
+
+/** Parses "0-99", "1-9:2", "0-3,8". Parts may come in any order but must not overlap. */
+export function parseIndexRanges(text: string, field: string, limits: ArrayLimits): IndexRanges {
+  const parts = text.split(",");
+  if (parts.length > PARTS_MAX) throw invalid(field, `at most ${PARTS_MAX} parts`);
+  const ranges = parts.map((part) => parsePart(part.trim(), field, limits));
+  ranges.sort((a, b) => a.first - b.first);
+  for (const [at, range] of ranges.entries()) {
+    const before = ranges[at - 1];
+    if (before !== undefined && range.first <= before.last) {
+      throw invalid(field, `parts overlap at ${range.first}`);
+    }
+  }
+  const count = countIndexes(ranges);
+  if (count > limits.tasksMax)
+    throw invalid(field, `at most ${limits.tasksMax} tasks, not ${count}`);
+  return ranges;
+}
+
+function parsePart(part: string, field: string, limits: ArrayLimits): IndexRange {
+  const match = PART.exec(part);
+  if (match === null) {
+    throw invalid(field, `${JSON.stringify(part.slice(0, 40))} is not a range; ${SHAPE}`);
+  }
+  const first = Number(match[1]);
+  const last = match[2] === undefined ? first : Number(match[2]);
+  const step = match[3] === undefined ? 1 : Number(match[3]);
+  if (step < 1) throw invalid(field, `the step in ${part} must be at least 1`);
+  if (last < first) throw invalid(field, `${part} ends before it begins`);
+  if (last > limits.indexMax)
+    throw invalid(field, `indexes go up to ${limits.indexMax}, not ${last}`);
+  // Normalised so that `last` is itself an index.
+  return { first, last: first + Math.floor((last - first) / step) * step, step };
+}
+
+export const formatIndexRanges = (ranges: IndexRanges): string =>
+  ranges
+    .map(({ first, last, step }) =>
+      first === last ? `${first}` : step === 1 ? `${first}-${last}` : `${first}-${last}:${step}`,
+    )
+    .join(",");

@@ -1,0 +1,131 @@
+import { invalid } from "../../../lib/errors.ts";
+import { nearest } from "../../../lib/nearest.ts";
+import { limits } from "../../../limits.ts";
+import type { JobId } from "../ids.ts";
+
+/** What the jobs waited for must have done. */
+export type DependencyKind = "afterok" | "afterany" | "afternotok" | "after";
+
+/** One line of what a job depends on, as it was written; all lines must be met. */
+export type Dependency =
+  | {
+      readonly kind: DependencyKind;
+      /** Ids and names. */
+      readonly on: readonly string[];
+      /** Absent: all of them. */
+      readonly atLeast?: number;
+    }
+  | { readonly kind: "singleton"; readonly name: string };
+
+/** As any door hands it over. */
+export interface DependencyInput {
+  readonly kind?: string | undefined;
+  readonly on?: readonly string[] | undefined;
+  readonly atLeast?: number | undefined;
+  readonly name?: string | undefined;
+}
+
+export type Wanted = "ok" | "any" | "not-ok" | "started";
+
+/** A job, or one task of an array. */
+export interface Target {
+  readonly jobId: JobId;
+  readonly index?: number;
+}
+
+/**
+ * The same with names resolved: what still keeps a job from the queue. It shrinks when jobs that it
+ * names are removed, and is gone when the job is released.
+ */
+export type Clause = TargetClause | { readonly kind: "singleton"; readonly name: string };
+
+export interface TargetClause {
+  readonly kind: "jobs";
+  readonly when: Wanted;
+  readonly atLeast: number;
+  readonly of: readonly Target[];
+}
+
+export const WANTED: Readonly<Record<DependencyKind, Wanted>> = {
+  afterok: "ok",
+  afterany: "any",
+  afternotok: "not-ok",
+  after: "started",
+};
+
+const KINDS = [...(Object.keys(WANTED) as DependencyKind[]), "singleton"] as const;
+
+/** A name and the index of a task in it. */
+const REFERENCE_LENGTH_MAX = limits.nameLengthMax + ".999999999".length;
+
+/** Checks what can be checked without knowing any other job. An empty list says nothing. */
+export function toDependencies(
+  inputs: readonly DependencyInput[] | undefined,
+): readonly Dependency[] | undefined {
+  if (inputs === undefined || inputs.length === 0) return undefined;
+  if (inputs.length > limits.dependenciesPerJobMax) throw tooMany("dependsOn");
+  const dependencies = inputs.map((input, at) => toDependency(input, `dependsOn[${at}]`));
+  let targets = 0;
+  const singletons = new Set<string>();
+  for (const [at, one] of dependencies.entries()) {
+    if (one.kind !== "singleton") {
+      targets += one.on.length;
+      continue;
+    }
+    if (singletons.has(one.name)) throw invalid(`dependsOn[${at}].name`, "is there twice");
+    singletons.add(one.name);
+  }
+  if (targets > limits.dependenciesPerJobMax) throw tooMany("dependsOn");
+  return dependencies;
+}
+
+const tooMany = (field: string) =>
+  invalid(field, `at most ${limits.dependenciesPerJobMax} jobs to wait for`);
+
+function toDependency(input: DependencyInput, field: string): Dependency {
+  const kind = toKind(input.kind ?? "afterok", `${field}.kind`);
+  return kind === "singleton" ? toSingleton(input, field) : toAfter(kind, input, field);
+}
+
+function toKind(text: string, field: string): (typeof KINDS)[number] {
+  const kind = KINDS.find((known) => known === text);
+  if (kind !== undefined) return kind;
+  const meant = nearest(text, KINDS);
+  const hint = meant === undefined ? `use ${KINDS.join(", ")}` : `did you mean ${meant}?`;
+  throw invalid(field, `${JSON.stringify(text.slice(0, 40))} is no kind of dependency; ${hint}`);
+}
+
+function toSingleton({ on, atLeast, name }: DependencyInput, field: string): Dependency {
+  if (on !== undefined && on.length > 0) {
+    throw invalid(`${field}.on`, "a singleton names no jobs; it has a name of its own");
+  }
+  if (atLeast !== undefined) throw invalid(`${field}.atLeast`, "a singleton has none");
+  return { kind: "singleton", name: reference(name ?? "", `${field}.name`) };
+}
+
+function toAfter(
+  kind: DependencyKind,
+  { on = [], atLeast, name }: DependencyInput,
+  field: string,
+): Dependency {
+  if (name !== undefined) throw invalid(`${field}.name`, "only a singleton has a name; use on");
+  if (on.length === 0) throw invalid(`${field}.on`, "must name at least one job");
+  if (on.length > limits.dependenciesPerJobMax) throw tooMany(`${field}.on`);
+  for (const [at, text] of on.entries()) reference(text, `${field}.on[${at}]`);
+  if (atLeast === undefined) return { kind, on: on.slice() };
+  if (!Number.isInteger(atLeast) || atLeast < 1 || atLeast > on.length) {
+    throw invalid(
+      `${field}.atLeast`,
+      `must be a whole number from 1 to ${on.length}, not ${atLeast}`,
+    );
+  }
+  return { kind, on: on.slice(), atLeast };
+}
+
+function reference(text: string, field: string): string {
+  if (text === "" || text.length > REFERENCE_LENGTH_MAX) {
+    throw invalid(field, `must have 1 to ${REFERENCE_LENGTH_MAX} characters`);
+  }
+  if (text.includes("\0")) throw invalid(field, "must not contain a NUL character");
+  return text;
+}

@@ -1,0 +1,338 @@
+import { invalid } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import { graphRequest, needsOf } from "../../graph/request/graph-request.ts";
+import { readResourceChoice } from "../../graph/request/read-request.ts";
+import { parseIndexRanges } from "./array-range.ts";
+import { DEFAULT_GROUP } from "../group.ts";
+import type { DependencyInput } from "./dependency.ts";
+import { toDependencies } from "./dependency.ts";
+import { checkName, groupId } from "../ids.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
+import { SharedSpec } from "./job.ts";
+import { type SelectInput, SelectReader } from "./select-reader.ts";
+import { checkLabels, isPrintable, visible } from "../texts.ts";
+import type { Resources } from "../resources.ts";
+import { toResources } from "../resources.ts";
+import { isReservedVariable, isVariableName } from "./variable-names.ts";
+
+/** A spec as any door hands it over: shapes are right, values are not yet trusted. */
+export interface JobSpecInput {
+  readonly name?: string | undefined;
+  readonly group?: string | undefined;
+  readonly labels?: Texts | undefined;
+  readonly command?: readonly string[] | undefined;
+  readonly script?: string | undefined;
+  /** A whole jobspec, for one cluster that pulls. */
+  readonly jobspec?: string | undefined;
+  readonly env?: Texts | undefined;
+  readonly cwd?: string | undefined;
+  /** In the units people write: cpu in cpus, memory in bytes. */
+  readonly resources?: Readonly<Record<string, number>> | undefined;
+  /** What each task asks of the graph of a cluster or node, instead of `resources`. */
+  readonly request?: unknown;
+  readonly select?: SelectInput | undefined;
+  readonly placement?:
+    | {
+        readonly kind?: string | undefined;
+        readonly cluster?: string | undefined;
+        readonly node?: string | undefined;
+        readonly labels?: Texts | undefined;
+      }
+    | undefined;
+  readonly array?: string | undefined;
+  readonly priority?: number | undefined;
+  readonly retries?:
+    | {
+        readonly max?: number | undefined;
+        readonly backoffMs?: number | undefined;
+        readonly backoffMaxMs?: number | undefined;
+      }
+    | undefined;
+  readonly timeLimitMs?: number | undefined;
+  readonly killGraceMs?: number | undefined;
+  readonly queueDeadlineMs?: number | undefined;
+  readonly outputLimitBytes?: number | undefined;
+  readonly dependsOn?: readonly DependencyInput[] | undefined;
+}
+
+// Shared by every spec that has nothing else to say: a million queued jobs must not hold a
+// million empty objects.
+const NO_TEXTS: Texts = Object.freeze({});
+const ANYWHERE: Where = Object.freeze({});
+const NOTHING: Resources = Object.freeze({});
+const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
+const NO_RETRIES: Retries = Object.freeze({
+  max: 0,
+  backoffMs: limits.retryBackoffMsDefault,
+  backoffMaxMs: limits.retryBackoffMsMax,
+});
+
+/** What a job that says nothing about it gets. */
+export const DEFAULT_TERMS: JobTerms = Object.freeze({
+  group: DEFAULT_GROUP,
+  labels: NO_TEXTS,
+  env: NO_TEXTS,
+  cwd: undefined,
+  needs: ONE_CPU,
+  request: undefined,
+  select: undefined,
+  where: ANYWHERE,
+  array: undefined,
+  priority: 0,
+  retries: NO_RETRIES,
+  timeLimitMs: undefined,
+  killGraceMs: limits.killGraceMsDefault,
+  queueDeadlineMs: undefined,
+  outputLimitBytes: limits.outputBytesDefault,
+});
+
+export const TERM_NAMES = Object.keys(DEFAULT_TERMS) as readonly (keyof JobTerms)[];
+
+/**
+ * Checks every field, fills in defaults. Throws AppError naming the field: `command`, `env.PATH`.
+ * `like` is a spec made just before: if it has the same terms they are shared.
+ */
+export function toJobSpec(
+  input: JobSpecInput,
+  like?: JobSpec,
+  selects = new SelectReader(),
+): JobSpec {
+  const work = toWork(input);
+  const name = toJobName(input.name, work);
+  const dependsOn = toDependencies(input.dependsOn);
+  const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
+  const terms = toTerms(asked, like?.terms, selects);
+  const spec = new SharedSpec(name, work, terms, dependsOn);
+  checkSize(spec);
+  return spec;
+}
+
+/** Who takes a whole jobspec has a scheduler of its own: that is for clusters that pull. */
+function forOneCluster(input: JobSpecInput): JobSpecInput {
+  const { placement, array } = input;
+  if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");
+  for (const field of ["node", "labels"] as const) {
+    if (placement?.[field] === undefined) continue;
+    throw invalid(`placement.${field}`, "a whole jobspec goes to a cluster that pulls");
+  }
+  if (placement?.kind === "managed") {
+    throw invalid("placement.kind", "a whole jobspec goes to a cluster that pulls");
+  }
+  return { ...input, placement: { ...placement, kind: "pulling" } };
+}
+
+function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: SelectReader): JobTerms {
+  if (saysNothing(input)) return DEFAULT_TERMS;
+  const { array, group } = input;
+  const terms: JobTerms = {
+    group:
+      group === undefined
+        ? DEFAULT_GROUP
+        : groupId(checkName(group, "group", limits.nameLengthMax)),
+    labels: checkLabels(input.labels, "labels"),
+    env: toEnv(input.env),
+    cwd: toCwd(input.cwd),
+    ...toDemand(input),
+    select: input.select && selects.read(input.select),
+    where: toWhere(input.placement),
+    array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
+    priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
+    retries: toRetries(input.retries),
+    timeLimitMs: toDuration(input.timeLimitMs, "timeLimitMs", 1),
+    killGraceMs: toDuration(input.killGraceMs, "killGraceMs", 0) ?? limits.killGraceMsDefault,
+    queueDeadlineMs: toDuration(input.queueDeadlineMs, "queueDeadlineMs", 1),
+    outputLimitBytes: whole(
+      input.outputLimitBytes ?? limits.outputBytesDefault,
+      "outputLimitBytes",
+      0,
+      limits.outputBytesMax,
+    ),
+  };
+  return shareTerms(terms, like);
+}
+
+/** The same object for terms that say the same. */
+export function shareTerms(terms: JobTerms, like: JobTerms | undefined): JobTerms {
+  return like !== undefined && isDeepEqual(terms, like) ? like : terms;
+}
+
+const ARRAY_LIMITS = { tasksMax: limits.arrayTasksMax, indexMax: limits.arrayIndexMax } as const;
+
+const saysNothing = (input: JobSpecInput): boolean =>
+  input.group === undefined &&
+  input.labels === undefined &&
+  input.env === undefined &&
+  input.cwd === undefined &&
+  input.resources === undefined &&
+  input.request === undefined &&
+  input.select === undefined &&
+  input.placement === undefined &&
+  input.array === undefined &&
+  input.priority === undefined &&
+  input.retries === undefined &&
+  input.timeLimitMs === undefined &&
+  input.killGraceMs === undefined &&
+  input.queueDeadlineMs === undefined &&
+  input.outputLimitBytes === undefined;
+
+function toWork(input: JobSpecInput): Work {
+  const { command, script, jobspec } = input;
+  if (jobspec !== undefined) {
+    if (command !== undefined || script !== undefined) {
+      throw invalid("jobspec", "give either a jobspec or something to run, not both");
+    }
+    if (jobspec.trim() === "") throw invalid("jobspec", "must not be empty");
+    return { kind: "jobspec", text: text(jobspec, "jobspec") };
+  }
+  if (command !== undefined && script !== undefined) {
+    throw invalid("script", "give either command or script, not both");
+  }
+  if (script !== undefined) {
+    if (script.trim() === "") throw invalid("script", "must not be empty");
+    return { kind: "script", text: text(script, "script") };
+  }
+  const program = command?.[0];
+  if (command === undefined || program === undefined || program === "") {
+    throw invalid("command", 'must name a program to run, like ["sleep", "1"]');
+  }
+  if (command.length > limits.argumentsMax) {
+    throw invalid("command", `at most ${limits.argumentsMax} arguments, not ${command.length}`);
+  }
+  // Names of fields are made for errors only: this runs for every job submitted.
+  for (let at = 0; at < command.length; at++) {
+    if (command[at]?.includes("\0") === true) text("\0", `command[${at}]`);
+  }
+  // A copy has no room to grow: arrays that were filled one by one hold space for seventeen.
+  return { kind: "command", argv: command.slice() };
+}
+
+function toJobName(name: string | undefined, work: Work): string {
+  if (name === undefined) return defaultNameOf(work);
+  if (name === "" || name.length > limits.nameLengthMax) {
+    throw invalid("name", `must have 1 to ${limits.nameLengthMax} characters`);
+  }
+  if (!isPrintable(name)) throw invalid("name", "must not have control characters");
+  return name;
+}
+
+/** What a job is called that says nothing about it. */
+export function defaultNameOf(work: Work): string {
+  if (work.kind !== "command") return work.kind;
+  const program = work.argv[0] ?? "";
+  const name = program.slice(program.lastIndexOf("/") + 1) || program;
+  return visible(name, limits.nameLengthMax);
+}
+
+function toEnv(env: Texts | undefined): Texts {
+  if (env === undefined) return NO_TEXTS;
+  const names = Object.keys(env);
+  if (names.length === 0) return NO_TEXTS;
+  if (names.length > limits.envVariablesMax) {
+    throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
+  }
+  for (const name of names) {
+    if (!isVariableName(name)) {
+      throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
+    }
+    if (isReservedVariable(name)) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
+    text(env[name] ?? "", `env.${name}`);
+  }
+  return env;
+}
+
+function toCwd(cwd: string | undefined): string | undefined {
+  if (cwd === undefined) return undefined;
+  if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
+  if (cwd.length > 4_096) throw invalid("cwd", "at most 4096 characters");
+  return text(cwd, "cwd");
+}
+
+function toNeeds(resources: JobSpecInput["resources"]): Resources {
+  if (resources === undefined) return ONE_CPU;
+  const amounts = resources["cpu"] === undefined ? { ...resources, cpu: 1 } : resources;
+  const needs = toResources(amounts, "resources", limits.resourceNamesMax);
+  return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
+}
+
+function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
+  const { resources, request, jobspec } = input;
+  if (request === undefined) {
+    // One that says nothing else goes wherever it is sent.
+    const isAnything = jobspec !== undefined && resources === undefined;
+    return { needs: isAnything ? NOTHING : toNeeds(resources), request };
+  }
+  if (resources !== undefined) {
+    throw invalid("request", "give either resources or a request, not both");
+  }
+  const choice = readResourceChoice(request, "request");
+  return { needs: needsOf(graphRequest(choice)), request: choice };
+}
+
+function toWhere(placement: JobSpecInput["placement"]): Where {
+  if (placement === undefined) return ANYWHERE;
+  const { kind, cluster, node, labels } = placement;
+  const some = checkLabels(labels, "placement.labels");
+  const where: Where = {
+    ...(kind === undefined ? {} : { kind: toClusterKind(kind) }),
+    ...(cluster === undefined
+      ? {}
+      : { cluster: checkName(cluster, "placement.cluster", limits.nameLengthMax) }),
+    ...(node === undefined
+      ? {}
+      : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
+    ...(Object.keys(some).length === 0 ? {} : { labels: some }),
+  };
+  return Object.keys(where).length === 0 ? ANYWHERE : where;
+}
+
+function toClusterKind(kind: string): NonNullable<Where["kind"]> {
+  if (kind === "managed" || kind === "pulling") return kind;
+  const shown = JSON.stringify(kind.slice(0, 40));
+  throw invalid("placement.kind", `${shown} is neither managed (with agents) nor pulling`);
+}
+
+function toRetries(retries: JobSpecInput["retries"]): Retries {
+  if (retries === undefined) return NO_RETRIES;
+  const max = whole(retries.max ?? 0, "retries.max", 0, limits.retriesMax);
+  const first = whole(
+    retries.backoffMs ?? limits.retryBackoffMsDefault,
+    "retries.backoffMs",
+    0,
+    limits.durationMsMax,
+  );
+  const most = whole(
+    retries.backoffMaxMs ?? Math.max(first, limits.retryBackoffMsMax),
+    "retries.backoffMaxMs",
+    first,
+    limits.durationMsMax,
+  );
+  return { max, backoffMs: first, backoffMaxMs: most };
+}
+
+const toDuration = (ms: number | undefined, field: string, min: number): number | undefined =>
+  ms === undefined ? undefined : whole(ms, field, min, limits.durationMsMax);
+
+function whole(value: number, field: string, min: number, max: number): number {
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw invalid(field, `must be a whole number from ${min} to ${max}, not ${value}`);
+  }
+  return value;
+}
+
+/** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
+function text(value: string, field: string): string {
+  if (value.includes("\0")) throw invalid(field, "must not contain a NUL character");
+  return value;
+}
+
+function checkSize(spec: JobSpec): void {
+  const { work } = spec;
+  let size = work.kind === "command" ? 0 : work.text.length;
+  if (work.kind === "command") for (const part of work.argv) size += part.length + 1;
+  for (const name in spec.env) size += name.length + (spec.env[name]?.length ?? 0) + 2;
+  const most = work.kind === "jobspec" ? limits.jobspecCharsMax : limits.workBytesMax;
+  if (size > most) {
+    throw invalid(work.kind, `with env it has ${size} characters; at most ${most}`);
+  }
+}

@@ -1,0 +1,185 @@
+import type { StateValues } from "../../graph/cluster-state.ts";
+import type { ResourceChoice } from "../../graph/request/request.ts";
+import type { IndexRanges } from "./array-range.ts";
+import { countIndexes, SINGLE } from "./array-range.ts";
+import type { Clause, Dependency } from "./dependency.ts";
+import type { GroupId, JobId } from "../ids.ts";
+import type { Resources } from "../resources.ts";
+
+/** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
+export type Work =
+  | { readonly kind: "command"; readonly argv: readonly string[] }
+  | { readonly kind: "script"; readonly text: string }
+  /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
+  | { readonly kind: "jobspec"; readonly text: string };
+
+/** Where a task may run; what is absent does not matter. */
+export interface Where {
+  /** Only on nodes with agents, or only on clusters that pull. */
+  readonly kind?: "managed" | "pulling";
+  readonly cluster?: string;
+  readonly node?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */
+export interface Retries {
+  readonly max: number;
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+}
+
+export type Texts = Readonly<Record<string, string>>;
+
+/** A way to choose between clusters: docs/graph.md. */
+export interface SelectTerms {
+  /** Undefined: the server's. */
+  readonly strategy: string | undefined;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** What the job itself adds to the names that expressions know. */
+  readonly parameters: StateValues;
+}
+
+/** How and where to run: what many jobs have in common. */
+export interface JobTerms {
+  readonly group: GroupId;
+  readonly labels: Texts;
+  readonly env: Texts;
+  readonly cwd: string | undefined;
+  readonly needs: Resources;
+  /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
+  readonly request: ResourceChoice | undefined;
+  /** How one of several clusters is chosen; undefined: as the server does it. */
+  readonly select: SelectTerms | undefined;
+  readonly where: Where;
+  /** undefined: one task, with index 0 and no array variables. */
+  readonly array: IndexRanges | undefined;
+  readonly priority: number;
+  readonly retries: Retries;
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  readonly queueDeadlineMs: number | undefined;
+  readonly outputLimitBytes: number;
+}
+
+/** What the user asked for, complete: defaults are filled in at submission. Never changes. */
+export interface JobSpec extends JobTerms {
+  readonly name: string;
+  readonly work: Work;
+  readonly terms: JobTerms;
+  /** What it depends on, as it was written; undefined: nothing. */
+  readonly dependsOn: readonly Dependency[] | undefined;
+}
+
+/**
+ * A spec that shares its terms with others that say the same: a million queued jobs would hold a
+ * hundred megabytes of the same fifteen fields otherwise.
+ */
+export class SharedSpec implements JobSpec {
+  readonly name: string;
+  readonly work: Work;
+  readonly terms: JobTerms;
+  readonly dependsOn: readonly Dependency[] | undefined;
+
+  constructor(
+    name: string,
+    work: Work,
+    terms: JobTerms,
+    dependsOn: readonly Dependency[] | undefined,
+  ) {
+    this.name = name;
+    this.work = work;
+    this.terms = terms;
+    this.dependsOn = dependsOn;
+  }
+
+  get group(): GroupId {
+    return this.terms.group;
+  }
+  get labels(): Texts {
+    return this.terms.labels;
+  }
+  get env(): Texts {
+    return this.terms.env;
+  }
+  get cwd(): string | undefined {
+    return this.terms.cwd;
+  }
+  get needs(): Resources {
+    return this.terms.needs;
+  }
+  get request(): ResourceChoice | undefined {
+    return this.terms.request;
+  }
+  get select(): SelectTerms | undefined {
+    return this.terms.select;
+  }
+  get where(): Where {
+    return this.terms.where;
+  }
+  get array(): IndexRanges | undefined {
+    return this.terms.array;
+  }
+  get priority(): number {
+    return this.terms.priority;
+  }
+  get retries(): Retries {
+    return this.terms.retries;
+  }
+  get timeLimitMs(): number | undefined {
+    return this.terms.timeLimitMs;
+  }
+  get killGraceMs(): number {
+    return this.terms.killGraceMs;
+  }
+  get queueDeadlineMs(): number | undefined {
+    return this.terms.queueDeadlineMs;
+  }
+  get outputLimitBytes(): number {
+    return this.terms.outputLimitBytes;
+  }
+}
+
+/**
+ * Ends everything of a job that has not started: its tasks without a row of their own, and those
+ * that wait for another attempt. One row thus ends a million tasks.
+ */
+export interface Closing {
+  readonly kind: "cancelled" | "expired" | "skipped";
+  readonly atMs: number;
+  readonly by: string;
+  readonly reason: string;
+  /** Skipped because what it was there for did not happen: nothing is missing. */
+  readonly isNeedless?: true;
+}
+
+/** A job row: spec and what was decided about the whole of it. Its state is derived: progress.ts. */
+export interface Job {
+  readonly id: JobId;
+  readonly spec: JobSpec;
+  readonly submittedAtMs: number;
+  readonly submittedBy: string;
+  readonly idempotencyKey: string | undefined;
+  readonly closed: Closing | undefined;
+  /** What keeps it from the queue: what it depends on and is not known to be met. */
+  readonly waitsFor: readonly Clause[] | undefined;
+}
+
+export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
+
+export const taskTotalOf = (spec: JobSpec): number =>
+  spec.array === undefined ? 1 : countIndexes(spec.array);
+
+/** When tasks of a job that have not started expire. */
+export interface Deadline {
+  readonly atMs: number;
+  readonly id: JobId;
+}
+
+/** When tasks that have not started expire; undefined: never. */
+export const deadlineOf = (job: Job): number | undefined =>
+  job.spec.queueDeadlineMs === undefined ? undefined : job.submittedAtMs + job.spec.queueDeadlineMs;
+
+/** How long to wait before the attempt after the `failures`-th failure. */
+export const backoffMs = (retries: Retries, failures: number): number =>
+  Math.min(retries.backoffMaxMs, retries.backoffMs * 2 ** Math.min(failures - 1, 40));

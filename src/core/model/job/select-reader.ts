@@ -1,0 +1,84 @@
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { isDeeperJson, isLongerJson } from "../../../lib/bytes/json-size.ts";
+import { limits } from "../../../limits.ts";
+import { readValues } from "../../graph/cluster-state.ts";
+import { isRecord } from "../../graph/metadata.ts";
+import { strategyByName } from "../../scheduler/select/all.ts";
+import type { SelectTerms } from "./job.ts";
+
+export interface SelectInput {
+  readonly strategy?: string | undefined;
+  readonly options?: unknown;
+  readonly parameters?: unknown;
+}
+
+type Options = Readonly<Record<string, unknown>>;
+
+const NO_OPTIONS: Options = Object.freeze({});
+
+/**
+ * Reads how the jobs of one submission choose their clusters. Options may hold a YAML text, and the
+ * deciding thread parses it: equal options are parsed once, and the total of different ones is
+ * bounded.
+ */
+export class SelectReader {
+  readonly #known = new Map<string, Options>();
+  #charsLeft: number = limits.selectCharsPerSubmissionMax;
+
+  read(select: SelectInput): SelectTerms {
+    const { strategy } = select;
+    checkSelectSize(select, "select");
+    const given = toOptions(select.options);
+    const parameters = readValues(select.parameters ?? NO_OPTIONS, "select.parameters");
+    if (strategy === undefined && given !== NO_OPTIONS) {
+      throw invalid("select.options", "are those of a strategy: name it");
+    }
+    const options = strategy === undefined ? given : this.#check(strategy, given);
+    return { strategy, options, parameters };
+  }
+
+  /** Options that say the same as earlier ones are those. */
+  #check(strategy: string, given: Options): Options {
+    const text = JSON.stringify(given);
+    const key = `${strategy} ${text}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    this.#charsLeft -= text.length;
+    if (this.#charsLeft < 0) {
+      const max = limits.selectCharsPerSubmissionMax;
+      const problem = `different options of all jobs in one submission have at most ${max} characters`;
+      throw invalid("select.options", `${problem}; submit fewer jobs at once`);
+    }
+    prepare(strategy, given);
+    this.#known.set(key, given);
+    return given;
+  }
+}
+
+function prepare(strategy: string, options: Options): void {
+  const found = strategyByName(strategy);
+  try {
+    found.prepare(options);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const field = error.field === undefined ? "select" : `select.${error.field}`;
+    throw new AppError(error.code, `select.${error.message}`, { field });
+  }
+}
+
+/** Before anything of it is read: options may be a text that takes long to take apart. */
+export function checkSelectSize({ options, parameters }: SelectInput, field: string): void {
+  const { selectOptionsDepthMax: depthMax, selectCharsMax: charsMax } = limits;
+  for (const [name, value] of Object.entries({ options, parameters })) {
+    if (!isDeeperJson(value, depthMax)) continue;
+    throw invalid(`${field}.${name}`, `has at most ${depthMax} levels of nesting`);
+  }
+  if (!isLongerJson([options, parameters], charsMax)) return;
+  throw invalid(field, `options and parameters have at most ${charsMax} characters`);
+}
+
+function toOptions(options: unknown): Options {
+  if (options === undefined) return NO_OPTIONS;
+  if (!isRecord(options)) throw invalid("select.options", "must be an object");
+  return options;
+}

@@ -1,0 +1,220 @@
+import { formatBytes } from "../../../lib/units.ts";
+import type { ClusterId, JobId, NodeId } from "../ids.ts";
+import type { Resources } from "../resources.ts";
+import type { Usage } from "./usage.ts";
+import { addUsage } from "./usage.ts";
+
+/** How an attempt ended that did not succeed. */
+export type Failure =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "signalled"; readonly signal: string }
+  | { readonly kind: "time-limit" }
+  /** The kernel killed it at the memory limit that its node enforces; without a limit: not known. */
+  | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
+  | { readonly kind: "could-not-start"; readonly message: string }
+  /** The node could not start it, for reasons of its own: no fault of the task. */
+  | { readonly kind: "node-fault"; readonly message: string }
+  | { readonly kind: "vanished"; readonly message: string }
+  | { readonly kind: "lost"; readonly message: string };
+
+/**
+ * One task of a job: what deviates from "pending, never placed". A task without a row is pending,
+ * or ended with its job's closing.
+ *
+ *   (no row) --place--> assigned --start--> running --end--> succeeded | failed
+ *                ^         |  |                |  |
+ *                |         |  +----- cancel ---+--|--> stopping --end--> cancelled | succeeded
+ *                |         +- lose, fail, return -+
+ *                +---- waiting <------------------+ (while attempts are left)
+ *
+ *   (no row), waiting --offer--> offered --withdraw--> waiting
+ *                                 |  |  +--cancel--> cancelled
+ *                                 |  +--take--> assigned (to the agent that speaks for the cluster)
+ *                                 +--accept--> accepted --told, silent--> succeeded | failed
+ *                                                  +--give back, fail--> waiting; cancel--> cancelled
+ *
+ *   (no row), waiting --fetch ahead--> held --begin--> assigned; return--> waiting; cancel--> cancelled
+ *
+ * Each placement is a new attempt. Reports carry the attempt they speak of, and an old one
+ * changes nothing. Ended states are final. An attempt that an agent gives back unbegun was never made:
+ * the next placement has its number.
+ *
+ * Invariant: a node's used resources are what its tasks in assigned, running, stopping take.
+ */
+export interface Task {
+  readonly jobId: JobId;
+  readonly index: number;
+  /** Of the latest placement, from 1; 0 when it was ended before it was ever placed. */
+  readonly attempt: number;
+  readonly state: TaskState;
+  /** Attempts that failed by their own doing, and that count against `retries.max`. */
+  readonly failures: number;
+  /** Attempts that were lost with their node. */
+  readonly losses: number;
+  /** Attempts that their nodes could not start and gave back; absent: none. */
+  readonly returns?: number;
+  /** The latest attempts before this one, oldest first, bounded. */
+  readonly past: readonly PastAttempt[];
+  /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
+  readonly takes?: Resources;
+  /** What the cluster that ran it told of its output: the end of it, bounded. */
+  readonly told?: ToldOutput;
+  /** Of the latest attempt, once it has ended and where its executor measured it. */
+  readonly usage?: Usage;
+  /** Of all attempts before the latest, also of those that are no longer in `past`. */
+  readonly earlierUsage?: Usage;
+}
+
+export interface ToldOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type TaskState =
+  /** `isFresh`: it was only offered, so that nothing of it has begun. */
+  | { readonly kind: "waiting"; readonly notBeforeMs: number; readonly isFresh?: true }
+  /** To a pulling cluster, which has not taken it yet. */
+  | { readonly kind: "offered"; readonly cluster: ClusterId; readonly offeredAtMs: number }
+  /** Handed over to a pulling cluster, which runs it by itself and tells of it, or does not. */
+  | {
+      readonly kind: "accepted";
+      readonly cluster: ClusterId;
+      readonly acceptedAtMs: number;
+      readonly startedAtMs: number | undefined;
+      /** When the cluster last told something of it. */
+      readonly heardAtMs: number;
+    }
+  /**
+   * Fetched ahead: the node's agent has it, and begins it in the place of a run that requested the
+   * same when that ends. It uses nothing until then.
+   */
+  | {
+      readonly kind: "held";
+      readonly nodeId: NodeId;
+      readonly heldAtMs: number;
+      /** The agent is asked to give it back. */
+      readonly takeBack?: TakeBack;
+    }
+  /** `isBegun`: it was held, and the agent has begun it by itself. */
+  | {
+      readonly kind: "assigned";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly isBegun?: true;
+    }
+  | {
+      readonly kind: "running";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly startedAtMs: number;
+    }
+  | {
+      readonly kind: "stopping";
+      readonly nodeId: NodeId;
+      readonly assignedAtMs: number;
+      readonly startedAtMs: number | undefined;
+      readonly reason: string;
+    }
+  | ({
+      readonly kind: "succeeded";
+      readonly startedAtMs: number;
+      readonly endedAtMs: number;
+    } & Ran)
+  | ({
+      readonly kind: "failed";
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly failure: Failure;
+    } & Ran)
+  | ({
+      readonly kind: "cancelled";
+      readonly startedAtMs: number | undefined;
+      readonly endedAtMs: number;
+      readonly reason: string;
+    } & Ran);
+
+export interface TakeBack {
+  readonly reason: string;
+  /** Somebody cancels it: it ends when it is given back, and is stopped when it has begun. */
+  readonly isCancel: boolean;
+}
+
+/** Where an attempt was made: on a node, by a cluster it was handed over to, or nowhere yet. */
+export interface Ran {
+  readonly nodeId: NodeId | undefined;
+  readonly cluster?: ClusterId;
+}
+
+export interface PastAttempt extends Ran {
+  readonly attempt: number;
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number;
+  readonly failure: Failure;
+  readonly usage?: Usage;
+}
+
+export type TaskStateKind = TaskState["kind"];
+export type HeldState = Extract<TaskState, { kind: "held" }>;
+export type AcceptedState = Extract<TaskState, { kind: "accepted" }>;
+/** A state that binds resources on a node. */
+export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
+
+const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
+  waiting: ["assigned", "held", "offered", "cancelled"],
+  held: ["held", "assigned", "running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
+  offered: ["waiting", "cancelled", "assigned", "accepted"],
+  accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
+  // cancelled: on a lost node that keeps it nobody can be asked to stop it
+  assigned: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
+  running: ["stopping", "waiting", "succeeded", "failed", "cancelled"],
+  // stopping: the word of its start came late; succeeded: it finished before the stop reached it
+  stopping: ["stopping", "cancelled", "succeeded"],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** From "no row" a task is placed, or cancelled alone. */
+const FIRST: readonly TaskStateKind[] = ["assigned", "held", "offered", "cancelled"];
+
+export const isEnded = (state: TaskState): boolean => NEXT[state.kind].length === 0;
+
+export const canMove = (from: TaskState | undefined, to: TaskState): boolean =>
+  (from === undefined ? FIRST : NEXT[from.kind]).includes(to.kind);
+
+export const isActive = (state: TaskState): state is ActiveState =>
+  state.kind === "assigned" || state.kind === "running" || state.kind === "stopping";
+
+export const ranBy = (state: ActiveState | AcceptedState): Ran =>
+  state.kind === "accepted"
+    ? { nodeId: undefined, cluster: state.cluster }
+    : { nodeId: state.nodeId };
+
+/** What all attempts used that have ended, as far as it is known. */
+export const usageOf = (task: Task | undefined): Usage | undefined =>
+  addUsage(task?.earlierUsage, task?.usage);
+
+/** One clause that tells a person why an attempt failed. */
+export function describeFailure(failure: Failure): string {
+  switch (failure.kind) {
+    case "exited":
+      return `exited with code ${failure.exitCode}`;
+    case "signalled":
+      return `killed by ${failure.signal}`;
+    case "time-limit":
+      return "ran longer than its time limit";
+    case "out-of-memory": {
+      const { limitBytes } = failure;
+      const limit = limitBytes === undefined ? "" : ` of ${formatBytes(limitBytes)}`;
+      return `used more than its memory${limit}; ask for more with --memory`;
+    }
+    case "could-not-start":
+      return `could not start: ${failure.message}`;
+    case "node-fault":
+      return `its node could not start it: ${failure.message}`;
+    case "vanished":
+      return `vanished: ${failure.message}`;
+    case "lost":
+      return `lost: ${failure.message}`;
+  }
+}

@@ -1,0 +1,64 @@
+import { invariant } from "../../../lib/invariant.ts";
+import { formatDuration } from "../../../lib/units.ts";
+import { limits } from "../../../limits.ts";
+
+/** How the two ends of a link to an agent stay sure of each other. What is absent the server chooses. */
+export interface LinkTimes {
+  /** Until an agent that has sent or heard nothing sends a heartbeat. */
+  readonly heartbeatMs?: number | undefined;
+  /** How long nothing may be heard before the link is given up. */
+  readonly silenceMs?: number | undefined;
+}
+
+/** How long the other end of an agent's link may be silent before it is given up. */
+export const silenceMsMax = (heartbeatIntervalMs: number, times: LinkTimes = {}): number =>
+  times.silenceMs ?? 2 * heartbeatIntervalMs + limits.silenceSlackMs;
+
+/** A link is given up after some missed heartbeats: one may be late. */
+export const silenceMsMin = (heartbeatMs: number): number =>
+  limits.heartbeatsPerSilenceMin * heartbeatMs;
+
+/** Why these times do not go together, naming both and what would be right; undefined: they do. */
+export function linkTimesProblem(
+  { heartbeatMs, silenceMs }: LinkTimes,
+  lostAfterMs?: number,
+): string | undefined {
+  const { heartbeatMsMin, heartbeatMsMax } = limits;
+  if (
+    heartbeatMs !== undefined &&
+    !(heartbeatMs >= heartbeatMsMin && heartbeatMs <= heartbeatMsMax)
+  ) {
+    const [least, most] = [formatDuration(heartbeatMsMin), formatDuration(heartbeatMsMax)];
+    return `a heartbeat of ${formatDuration(heartbeatMs)} is not within ${least} and ${most}`;
+  }
+  const beatMs = heartbeatMs ?? limits.heartbeatIntervalMs;
+  const leastMs = silenceMsMin(beatMs);
+  const beat = formatDuration(beatMs);
+  if (silenceMs !== undefined && silenceMs < leastMs) {
+    const silence = formatDuration(silenceMs);
+    const right = `a silence of at least ${formatDuration(leastMs)}, or a shorter heartbeat`;
+    return `a silence of ${silence} is too short for a heartbeat of ${beat}: ${right}`;
+  }
+  if (silenceMs !== undefined && silenceMs > limits.silenceMsMax) {
+    return `a silence of ${formatDuration(silenceMs)} is longer than ${formatDuration(limits.silenceMsMax)}`;
+  }
+  const quietMs = silenceMsMax(beatMs, { silenceMs });
+  if (lostAfterMs === undefined || lostAfterMs > quietMs) return undefined;
+  return (
+    `a node would be lost after ${formatDuration(lostAfterMs)}, before its link is given up after a ` +
+    `silence of ${formatDuration(quietMs)}: say more than ${formatDuration(quietMs)}, or a shorter silence`
+  );
+}
+
+invariant(
+  limits.heartbeatIntervalMsMax < limits.grpcKeepaliveIntervalMs,
+  "an agent's heartbeats must spare its connection the server's pings",
+);
+invariant(
+  limits.nodeLostAfterMs > silenceMsMax(limits.heartbeatIntervalMsMax),
+  "a silent session must be closed before its node is lost",
+);
+invariant(
+  silenceMsMin(limits.heartbeatIntervalMs) < silenceMsMax(limits.heartbeatIntervalMs),
+  "the default silence must allow for some missed heartbeats",
+);

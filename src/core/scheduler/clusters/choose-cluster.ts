@@ -1,0 +1,115 @@
+import { limits } from "../../../limits.ts";
+import { type StateValues, valuesOf } from "../../graph/cluster-state.ts";
+import type { ClusterMatch } from "../../graph/cluster-graphs.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import { clusterId } from "../../model/ids.ts";
+import type { ClusterTable } from "../../state/cluster-table.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import { askedOfClusters, type Request, type RequestClass } from "../request.ts";
+import { preferenceNow } from "../nodes/placement-cost.ts";
+import type { Candidate, Select, Selection } from "../select/strategy.ts";
+
+/** Where a task could go now: a node, or a cluster that pulls. */
+export type Target =
+  | { readonly kind: "node"; readonly node: NodeRecord }
+  | { readonly kind: "cluster"; readonly cluster: ClusterId };
+
+/** How clusters are chosen when a job does not say it. */
+export interface ClusterPolicy {
+  readonly select: Select;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+}
+
+export interface ClusterChoice {
+  readonly targets: ReadonlyMap<string, Target>;
+  readonly selection: Selection;
+}
+
+type Asked = Request & Pick<RequestClass, "chooseCluster">;
+
+/**
+ * Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull.
+ * Those that can meet what is preferred go first; others are chosen from when none of these is good
+ * enough, and last of all those that agents spoke for who are all away.
+ */
+export function chooseCluster(
+  clusters: ClusterTable,
+  request: Asked,
+  nodes: ReadonlyMap<ClusterId, NodeRecord>,
+  policy: ClusterPolicy,
+): ClusterChoice {
+  const targets = new Map<string, Target>();
+  const byPreference = new Map<number, Candidate[]>();
+  const add = (target: Target, id: ClusterId, preference: number, slots?: number): void => {
+    targets.set(id, target);
+    const equal = byPreference.get(preference);
+    const candidate = candidateOf(clusters, id, slots);
+    if (equal === undefined) byPreference.set(preference, [candidate]);
+    else equal.push(candidate);
+  };
+  for (const [id, node] of nodes) add({ kind: "node", node }, id, preferenceNow(request, node));
+  for (const { cluster, alternative, slots } of pullingFor(clusters, request)) {
+    const id = clusterId(cluster);
+    // One whose agents are all away is better than none.
+    const later = clusters.loads.isForsaken(id) ? limits.requestAlternativesMax : 0;
+    add({ kind: "cluster", cluster: id }, id, alternative + later, slots);
+  }
+  const select = request.chooseCluster ?? policy.select;
+  const context = {
+    parameters: request.select?.parameters ?? {},
+    random: policy.random,
+    turn: clusters.turn,
+  };
+  const dropped: Selection["dropped"][number][] = [];
+  for (const [, candidates] of [...byPreference].sort(([a], [b]) => a - b)) {
+    candidates.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const selection = select(candidates, context);
+    dropped.push(...selection.dropped);
+    if (selection.ranked.length > 0) {
+      return { targets, selection: { ranked: selection.ranked, dropped } };
+    }
+  }
+  return { targets, selection: { ranked: [], dropped } };
+}
+
+/** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
+function pullingFor({ graphs }: ClusterTable, request: Request): readonly ClusterMatch[] {
+  const { cluster: named } = request.where;
+  const asked = graphs.isEmpty ? undefined : askedOfClusters(request);
+  if (asked === undefined || (named !== undefined && !graphs.has(named))) return [];
+  if (named === undefined) return graphs.satisfy(asked.compiled, "ever").matches;
+  const match = graphs.match(named, asked.compiled);
+  return match.fits ? [{ ...match, cluster: named }] : [];
+}
+
+/** A cluster as strategies see it. Most of them look at little of it, and there may be many. */
+class ClusterCandidate implements Candidate {
+  readonly name: ClusterId;
+  readonly slots: number | undefined;
+  readonly #clusters: ClusterTable;
+
+  constructor(clusters: ClusterTable, name: ClusterId, slots: number | undefined) {
+    this.name = name;
+    this.slots = slots;
+    this.#clusters = clusters;
+  }
+
+  get state(): StateValues {
+    return valuesOf(this.#clusters.statusOf(this.name).state);
+  }
+
+  get jobs(): number {
+    return this.#clusters.loads.tasksOf(this.name);
+  }
+
+  get usedShare(): number | undefined {
+    return this.#clusters.loads.usedShare(this.name);
+  }
+}
+
+export const candidateOf = (
+  clusters: ClusterTable,
+  id: ClusterId,
+  slots: number | undefined,
+): Candidate => new ClusterCandidate(clusters, id, slots);

@@ -1,0 +1,55 @@
+import type { StateValues } from "../../graph/cluster-state.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import type { State } from "../../state/state.ts";
+import { candidateOf } from "./choose-cluster.ts";
+import type { ClusterAnswer } from "../explain/satisfy.ts";
+import { strategyByName } from "../select/all.ts";
+import type { Candidate, Select } from "../select/strategy.ts";
+
+/** How one of several clusters is to be chosen. */
+export interface Choosing {
+  readonly strategy: string;
+  /** What the strategy and its options come to, where that is known already. */
+  readonly select?: Select | undefined;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The job's own, for rules. */
+  readonly parameters: StateValues;
+}
+
+export interface Chosen {
+  readonly strategy: string;
+  /** The chosen one first; empty: none is good enough. */
+  readonly ranked: readonly string[];
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** Which cluster would be chosen of those that could take all parts now. Nothing is counted. */
+export function chooseForAll(
+  state: State,
+  parts: readonly (readonly ClusterAnswer[])[],
+  { strategy, options, parameters, ...known }: Choosing,
+  random: () => number,
+): Chosen {
+  const select = known.select ?? strategyByName(strategy).prepare(options);
+  const { ranked, dropped } = select(candidatesOf(state, parts), {
+    parameters,
+    random,
+    turn: state.clusters.turn,
+  });
+  return { strategy, ranked: ranked.map(({ name }) => name), dropped };
+}
+
+function candidatesOf(
+  state: State,
+  parts: readonly (readonly ClusterAnswer[])[],
+): readonly Candidate[] {
+  const slots = new Map<ClusterId, number>();
+  for (const answer of parts[0] ?? []) slots.set(answer.cluster, Infinity);
+  for (const answer of parts.flat()) {
+    const known = slots.get(answer.cluster);
+    if (known === undefined) continue;
+    if (answer.now) slots.set(answer.cluster, Math.min(known, answer.slots));
+    else slots.delete(answer.cluster);
+  }
+  return [...slots].map(([cluster, count]) => candidateOf(state.clusters, cluster, count));
+}

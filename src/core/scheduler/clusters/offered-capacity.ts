@@ -1,0 +1,38 @@
+import { amountsOf, graphRequest } from "../../graph/request/graph-request.ts";
+import type { Resources } from "../../model/resources.ts";
+import type { Request } from "../request.ts";
+
+type Asked = Pick<Request, "needs" | "request">;
+
+/**
+ * What is left of the room that a cluster says it has once the task is there; undefined: it does not
+ * fit. What the cluster does not speak of is its own business.
+ */
+export function takeFrom(room: Resources, asked: Asked): Resources | undefined {
+  for (const amounts of amountsAsked(asked)) {
+    const left = lessOf(room, amounts);
+    if (left !== undefined) return left;
+  }
+  return undefined;
+}
+
+/** What one task asks for, nodes too, by each alternative. */
+function amountsAsked({ needs, request }: Asked): readonly Resources[] {
+  if (request === undefined) return [needs];
+  return graphRequest(request).compiled.alternatives.map((alternative) => {
+    const { amounts, nodes } = amountsOf(alternative);
+    return nodes === 0 ? amounts : { ...amounts, nodes };
+  });
+}
+
+function lessOf(room: Resources, amounts: Resources): Resources | undefined {
+  const left: Record<string, number> = { ...room };
+  for (const name in amounts) {
+    const has = left[name];
+    if (has === undefined) continue;
+    const rest = has - (amounts[name] ?? 0);
+    if (rest < 0) return undefined;
+    left[name] = rest;
+  }
+  return left;
+}

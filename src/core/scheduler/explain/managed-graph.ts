@@ -1,0 +1,51 @@
+import { invalid } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import { clusterGraph } from "../../graph/facts.ts";
+import type { Graph } from "../../graph/graph.ts";
+import { subsystemsOf } from "../../graph/subsystems/node-subsystems.ts";
+import type { Subsystem } from "../../graph/subsystems/subsystem.ts";
+import type { DeclaredSoftware } from "../../model/declared-software.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import type { FactEntry } from "../../model/node/node-facts.ts";
+import type { State } from "../../state/state.ts";
+
+/** What a cluster with agents has, put together from its nodes. Made anew each time: for people. */
+export function managedGraph(
+  state: State,
+  id: ClusterId,
+): { readonly graph: Graph; readonly subsystems: ReadonlyMap<string, Subsystem> } {
+  const nodes = [...state.nodes.values()]
+    .filter(({ node }) => node.cluster === id)
+    .map(({ node }) => ({ ...state.factsOf(node), name: node.id }));
+  const graph = clusterGraph(id, nodes);
+  const subsystems = subsystemsOf(id, nodes, graph);
+  return { graph, subsystems: new Map(subsystems.map((each) => [each.name, each])) };
+}
+
+/**
+ * A subsystem that was read for such a graph, as what holds for its nodes. Links to parts of nodes
+ * are refused: what agents offer of a node changes, and with it its parts.
+ */
+export function toDeclared(id: ClusterId, subsystem: Subsystem, graph: Graph): DeclaredSoftware {
+  const prefix = `/${id}/`;
+  const entries = [...subsystem.links].flatMap(([vertex, own]) => {
+    const place = graph.ids[vertex] ?? "";
+    const node = place === `/${id}` ? undefined : place.slice(prefix.length);
+    if (node?.includes("/") === true) {
+      throw invalid(
+        "graph.edges",
+        `a link begins at ${place}; in a cluster with agents links are to /${id} or to a node, ` +
+          `like ${prefix}${node.split("/", 1)[0]}`,
+      );
+    }
+    return own.map((number) => {
+      const entry: FactEntry = Object.fromEntries(subsystem.vertices[number]?.scalars ?? []);
+      return node === undefined ? { entry } : { node, entry };
+    });
+  });
+  if (entries.length > limits.factsEntriesMax) {
+    const text = `at most ${limits.factsEntriesMax} links in a cluster with agents`;
+    throw invalid("graph.edges", `${text}, not ${entries.length}`);
+  }
+  return { id, name: subsystem.name, entries };
+}

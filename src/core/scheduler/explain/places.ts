@@ -1,0 +1,159 @@
+import { invariant } from "../../../lib/invariant.ts";
+import type { ClusterId, NodeId } from "../../model/ids.ts";
+import type { Cluster } from "../../model/cluster.ts";
+import type { ClusterTable } from "../../state/cluster-table.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import { chooseCluster, type ClusterPolicy } from "../clusters/choose-cluster.ts";
+import { type Outlook, outlook } from "./explain.ts";
+import type { Verdict } from "../filters/filter.ts";
+import { judge, NodeClasses } from "../nodes/node-classes.ts";
+import { askedOfClusters, mayGoToClusters, type Request, requestOf, selectOf } from "../request.ts";
+
+/** What explanations look at. */
+export interface PlacesView {
+  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+  readonly clusters: ClusterTable;
+}
+
+/** What a cluster says to a request. */
+export interface ClusterVerdict {
+  readonly cluster: ClusterId;
+  readonly kind: Cluster["kind"];
+  /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
+  readonly verdict: Verdict["kind"];
+  /** Why not, the most telling first. */
+  readonly reasons: readonly string[];
+}
+
+/** What every cluster says to a request, in the order of their names. */
+export function clusterAnswers(
+  view: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+  nodes = new NodeClasses(view.nodes.values(), request),
+): readonly ClusterVerdict[] {
+  const outlooks = outlookByCluster(request, nodes);
+  const answers = view.clusters.inOrder.map(({ id, kind }) =>
+    kind === "managed"
+      ? managedAnswer(id, outlooks.get(id))
+      : pullingAnswer(view.clusters, id, request),
+  );
+  return dropUnwanted(view.clusters, request, policy, { answers, nodes });
+}
+
+/** What pulling clusters say to a request, in the order of their names, whatever nodes say. */
+export const pullingAnswers = (
+  { clusters }: PlacesView,
+  request: Request,
+  policy: ClusterPolicy,
+  nodes: NodeClasses,
+): readonly ClusterVerdict[] =>
+  dropUnwanted(clusters, request, policy, {
+    answers: clusters.inOrder
+      .filter(({ kind }) => kind === "pulling")
+      .map(({ id }) => pullingAnswer(clusters, id, request)),
+    nodes,
+  });
+
+/** Of clusters that have nodes. */
+export function outlookByCluster(
+  request: Request,
+  nodes: NodeClasses,
+): ReadonlyMap<ClusterId, Outlook> {
+  const byCluster = Map.groupBy(nodes.all.keys(), (at) => nodes.all[at]?.cluster);
+  const outlooks = new Map<ClusterId, Outlook>();
+  for (const [cluster, numbers] of byCluster) {
+    if (cluster !== undefined) outlooks.set(cluster, outlook(request, nodes, numbers));
+  }
+  return outlooks;
+}
+
+export function managedAnswer(cluster: ClusterId, seen: Outlook | undefined): ClusterVerdict {
+  const base = { cluster, kind: "managed" } as const;
+  if (seen === undefined) return { ...base, verdict: "never", reasons: ["has no nodes"] };
+  if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
+  const reasons = nodeReasons(seen);
+  return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
+}
+
+/** "3 nodes: busy", those that most nodes say first. */
+export const nodeReasons = ({ reasons }: Outlook): string[] =>
+  reasons.map(({ reason, nodes }) => `${nodes === 1 ? "1 node" : `${nodes} nodes`}: ${reason}`);
+
+export function pullingAnswer(
+  { graphs }: ClusterTable,
+  cluster: ClusterId,
+  request: Request,
+): ClusterVerdict {
+  const never = (...reasons: string[]): ClusterVerdict => {
+    return { cluster, kind: "pulling", verdict: "never", reasons };
+  };
+  const { where } = request;
+  if (where.cluster !== undefined && where.cluster !== cluster) {
+    return never(`not the cluster asked for (${where.cluster})`);
+  }
+  if (where.kind === "managed") return never("only nodes with agents are asked for");
+  const asked = askedOfClusters(request);
+  if (asked === undefined) {
+    return never(
+      where.node === undefined && where.labels === undefined
+        ? "takes jobs that ask for it, or that ask for parts of a graph"
+        : "a node or labels are asked for, and its nodes are its own business",
+    );
+  }
+  if (graphs.match(cluster, asked.compiled).fits) {
+    return { cluster, kind: "pulling", verdict: "yes", reasons: [] };
+  }
+  const refusals = graphs.explain(cluster, asked.compiled, "ever").map(({ text }) => text);
+  return never(...new Set(refusals));
+}
+
+/** Those that have room, but that the way of choosing between clusters drops. */
+function dropUnwanted(
+  clusters: ClusterTable,
+  request: Request,
+  policy: ClusterPolicy,
+  { answers, nodes }: { readonly answers: readonly ClusterVerdict[]; readonly nodes: NodeClasses },
+): readonly ClusterVerdict[] {
+  if (request.request === undefined && !mayGoToClusters(request)) return answers;
+  const asked = {
+    ...requestOf(request),
+    chooseCluster: selectOf(request),
+  };
+  const ready = new Map<ClusterId, NodeRecord>();
+  const verdicts = nodes.verdicts(request);
+  for (const [at, { cluster, record }] of nodes.all.entries()) {
+    if (!ready.has(cluster) && verdicts[at]?.kind === "yes") ready.set(cluster, record);
+  }
+  const { selection } = chooseCluster(clusters, asked, ready, policy);
+  const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
+  for (const { name } of selection.ranked) reasons.delete(name); // by a later priority
+  return answers.map((answer) => {
+    const reason = reasons.get(answer.cluster);
+    if (reason === undefined) return answer;
+    invariant(answer.verdict === "yes", "only clusters that could take it are chosen from");
+    return { ...answer, verdict: "not-now", reasons: [reason] };
+  });
+}
+
+const FIRST_NODES = 16;
+
+/** Whether any node or cluster there is could ever take the request, whatever else is going on. */
+export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+  // Most requests are possible on the first nodes that are looked at.
+  let looked = 0;
+  for (const record of nodes.values()) {
+    if (++looked > FIRST_NODES) break;
+    if (judge(request, record).kind !== "never") return true;
+  }
+  if (looked > FIRST_NODES) {
+    const classes = new NodeClasses(nodes.values(), request);
+    if (classes.verdicts(request).some(({ kind }) => kind !== "never")) return true;
+  }
+  const { cluster: named } = request.where;
+  const asked = clusters.graphs.isEmpty ? undefined : askedOfClusters(request);
+  if (asked === undefined) return false;
+  const { graphs } = clusters;
+  if (named === undefined) return graphs.isPossible(asked.compiled);
+  return graphs.has(named) && graphs.match(named, asked.compiled).fits;
+}

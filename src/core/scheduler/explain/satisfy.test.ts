@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import { World } from "../../../../tests/support/world.ts";
+import { limits } from "../../../limits.ts";
+import { parseGraph } from "../../graph/jgf.ts";
+import { MatchTotal } from "../../graph/match/match-total.ts";
+import { parseSubsystem } from "../../graph/subsystems/subsystem.ts";
+import { aDocument, documentOf, times } from "../../graph/testing/documents.ts";
+import { requireOne, slots, want } from "../../graph/testing/requests.ts";
+import { clusterId } from "../../model/ids.ts";
+import { chooseForAll } from "../clusters/choose-for-all.ts";
+import { satisfyChoice } from "./satisfy.ts";
+import { join, submit } from "../testing/worlds.ts";
+
+function register(world: World, name: string, nodes: number, cores = 8): void {
+  const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
+  const graph = parseGraph(documentOf({ type: "cluster", inside }));
+  const command = { kind: "register-cluster", id: clusterId(name), graph } as const;
+  world.do({ ...command, isUpdate: false, nowMs: 5 });
+}
+
+function addIo(world: World, name: string): void {
+  const id = clusterId(name);
+  const graph = world.state.clusters.graphs.graph(id);
+  const subsystem = parseSubsystem("io", aDocument({ io0: "shm" }, [["1", "io0"]]), graph);
+  world.do({ kind: "put-subsystems", id, subsystems: [subsystem], graph });
+}
+
+const say = (world: World, name: string, patch: Record<string, unknown>): void =>
+  world.do({ kind: "set-status", id: clusterId(name), patch, counters: undefined, nowMs: 9 });
+
+const brief = (world: World, ...choice: Parameters<typeof satisfyChoice>[1]) =>
+  satisfyChoice(world.state, choice).clusters.map(({ cluster, ever, now, slots, reasons }) => [
+    cluster,
+    ever && now,
+    slots,
+    ...reasons,
+  ]);
+
+describe("satisfy", () => {
+  test("every cluster is answered for, by name, with how often or why not", () => {
+    const world = new World();
+    register(world, "red", 2, 4);
+    register(world, "blue", 3);
+    expect(satisfyChoice(world.state, [[slots(1, "node", [want(8, "core")])]])).toEqual({
+      clusters: [
+        {
+          cluster: "blue",
+          kind: "pulling",
+          ever: true,
+          now: true,
+          slots: 3,
+          alternative: 0,
+          reasons: [],
+        },
+        {
+          cluster: "red",
+          kind: "pulling",
+          ever: false,
+          now: false,
+          slots: 0,
+          alternative: 0,
+          reasons: ["2 nodes have 4 cores, 8 asked"],
+        },
+      ],
+    });
+  });
+
+  test("clusters that are alike get the same reason, others their own", () => {
+    const world = new World();
+    for (const name of ["a", "b", "c"]) register(world, name, 2);
+    register(world, "d", 1);
+    addIo(world, "c");
+    const asked = [want(2, "node", [], { requires: [requireOne("io", "type", "shm")] })];
+    expect(brief(world, asked)).toEqual([
+      ["a", false, 0, "no node with io type=shm"],
+      ["b", false, 0, "no node with io type=shm"],
+      ["c", false, 0, "1 of 2 nodes asked with io type=shm"],
+      ["d", false, 0, "1 node, 2 asked"],
+    ]);
+  });
+
+  test("of alternatives the first that fits is told; of none each says why, once", () => {
+    const world = new World();
+    register(world, "blue", 2);
+    const [gpu, node, many] = [[want(1, "gpu")], [want(2, "node")], [want(9, "node")]];
+    expect(satisfyChoice(world.state, [gpu, node]).clusters[0]).toMatchObject({
+      ever: true,
+      alternative: 1,
+      slots: 1,
+    });
+    expect(brief(world, gpu, many, gpu)).toEqual([
+      ["blue", false, 0, "there is no gpu", "2 nodes, 9 asked"],
+    ]);
+  });
+
+  test("clusters with agents are asked node by node", () => {
+    const world = new World();
+    join(world, "n1", { cpu: 4_000 }, "mine");
+    join(world, "n2", { cpu: 5_000 }, "mine");
+    register(world, "blue", 2);
+    const asked = [[want(1, "node", [want(2, "core")])]];
+    const mine = () => satisfyChoice(world.state, asked).clusters[1];
+    expect(mine()).toMatchObject({ cluster: "mine", kind: "managed", ever: true, slots: 4 });
+    submit(world, { array: "0-7" });
+    world.plan();
+    expect(mine()).toMatchObject({
+      ever: true,
+      now: false,
+      reasons: ["1 node: busy: 0 cpu free, 2 cpu asked", "1 node: busy: 1 cpu free, 2 cpu asked"],
+    });
+    const two = [[want(2, "node", [want(2, "core")])]];
+    expect(satisfyChoice(world.state, two).clusters).toMatchObject([
+      { cluster: "blue", ever: true },
+      { cluster: "mine", ever: false, reasons: ["2 nodes: 1 node, 2 asked"] },
+    ]);
+    // Each of two processes may be on a node of its own.
+    expect(satisfyChoice(world.state, two, asked).clusters[1]).toMatchObject({ ever: true });
+  });
+
+  test("a whole node fits once, also one that offers nothing", () => {
+    const world = new World();
+    join(world, "bare", {}, "mine");
+    join(world, "large", { cpu: 64_000 }, "mine");
+    expect(satisfyChoice(world.state, [[want(1, "node")]]).clusters).toMatchObject([{ slots: 2 }]);
+  });
+
+  test("a request that makes no sense is refused", () => {
+    expect(() => satisfyChoice(new World().state, [])).toThrow("resources: 1 to 64 alternatives");
+  });
+});
+
+describe("choosing", () => {
+  const parts = (world: World, ...counts: number[]) =>
+    counts.map((count) => satisfyChoice(world.state, [[want(count, "node")]]).clusters);
+  const how = (strategy: string, options = {}, parameters = {}) => ({
+    strategy,
+    options,
+    parameters,
+  });
+
+  test("only those that could take every part, by what they say of themselves", () => {
+    const world = new World();
+    register(world, "small", 1);
+    register(world, "dear", 4);
+    register(world, "cheap", 4);
+    say(world, "small", { cost_per_node_hour: 1 });
+    say(world, "dear", { cost_per_node_hour: 9 });
+    say(world, "cheap", { cost_per_node_hour: 2 });
+    const both = parts(world, 1, 3);
+    expect(chooseForAll(world.state, both, how("cheapest"), () => 0)).toEqual({
+      strategy: "cheapest",
+      ranked: ["cheap", "dear"],
+      dropped: [],
+    });
+    expect(chooseForAll(world.state, both, how("random"), () => 0.99).ranked[0]).toBe("dear");
+  });
+
+  test("by rules over state and the job's parameters; who is dropped is told why", () => {
+    const world = new World();
+    for (const name of ["full", "free", "silent"]) register(world, name, 2);
+    say(world, "full", { nodes_free: 0 });
+    say(world, "free", { nodes_free: 2 });
+    const priorities = [{ priority: 1, steps: [{ filter: "nodes_free >= wanted" }] }];
+    const rules = how("constraint", { priorities }, { wanted: 2 });
+    expect(chooseForAll(world.state, parts(world, 1), rules, () => 0)).toEqual({
+      strategy: "constraint",
+      ranked: ["free"],
+      dropped: [
+        { name: "full", reason: "priority 1: nodes_free >= wanted: is false" },
+        { name: "silent", reason: expect.stringMatching(/nodes_free/) as string },
+      ],
+    });
+  });
+
+  test("a strategy that is none is refused, also when there is nothing to choose", () => {
+    const choose = () => chooseForAll(new World().state, [[]], how("cheapst"), () => 0);
+    expect(choose).toThrow("did you mean cheapest?");
+  });
+});
+
+describe("the steps of one call are bounded", () => {
+  /** Each of its 3,000 nodes is like no other, so each is looked at for itself. */
+  function irregular(): World {
+    const world = new World();
+    const inside = Array.from({ length: 3_000 }, (_, at) => ({
+      type: "node",
+      inside: [{ type: "core", size: at + 1 }],
+    }));
+    const graph = parseGraph(documentOf({ type: "cluster", inside }));
+    const command = { kind: "register-cluster", id: clusterId("odd"), graph } as const;
+    world.do({ ...command, isUpdate: false, nowMs: 5 });
+    return world;
+  }
+  const choiceOf = (cores: number) => [[want(1, "node", [want(cores, "core")])]];
+
+  test("for all tasks together, and no answer changes", () => {
+    const { state } = irregular();
+    const total = new MatchTotal();
+    let answered = 0;
+    const askAll = (): void => {
+      for (; answered < 5_000; answered++) {
+        const choice = choiceOf(answered + 1);
+        const [one] = total.count(() => satisfyChoice(state, choice)).clusters;
+        expect(one?.ever).toBe(answered < 3_000);
+      }
+    };
+    expect(askAll).toThrow(expect.objectContaining({ code: "exhausted" }));
+    expect(answered).toBeGreaterThan(10);
+    expect(total.steps).toBeLessThan(1.1 * limits.callStepsMax);
+    // The next call begins anew, and the task that was not answered is answered.
+    expect(satisfyChoice(state, choiceOf(answered + 1)).clusters[0]?.ever).toBe(true);
+  });
+
+  test("for nodes of managed clusters too", () => {
+    const world = new World();
+    join(world, "a", { cpu: 4_000 });
+    const total = new MatchTotal();
+    total.count(() => satisfyChoice(world.state, choiceOf(1)));
+    expect(total.steps).toBeGreaterThanOrEqual(limits.nodeSteps);
+  });
+});

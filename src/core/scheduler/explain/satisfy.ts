@@ -1,0 +1,145 @@
+import type { CompiledRequest } from "../../graph/match/compile-request.ts";
+import { graphRequest } from "../../graph/request/graph-request.ts";
+import type { ResourceChoice } from "../../graph/request/request.ts";
+import type { Cluster } from "../../model/cluster.ts";
+import { clusterId, type ClusterId } from "../../model/ids.ts";
+import { NO_RESOURCES } from "../../model/resources.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { State } from "../../state/state.ts";
+import { NodeClasses } from "../nodes/node-classes.ts";
+import { managedAnswer, outlookByCluster } from "./places.ts";
+
+/** Whether one cluster could meet a request. */
+export interface ClusterAnswer {
+  readonly cluster: ClusterId;
+  readonly kind: Cluster["kind"];
+  /** With all that it has. */
+  readonly ever: boolean;
+  /** With what is free; what a pulling cluster runs is its own scheduler's business. */
+  readonly now: boolean;
+  /** How often the request's slot would fit. */
+  readonly slots: number;
+  /** Which alternative fits; where none does, the first. */
+  readonly alternative: number;
+  /** Why not, for each alternative; empty when it can. */
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Which clusters could meet a request, by name. `ofNodes` is what is asked of nodes with agents, one
+ * by one: processes that run by themselves are placed by themselves.
+ */
+export function satisfyChoice(
+  state: State,
+  choice: ResourceChoice,
+  ofNodes = choice,
+): { readonly clusters: readonly ClusterAnswer[] } {
+  const clusters = [...pullingAnswers(state, choice), ...managedAnswers(state, ofNodes)];
+  return { clusters: clusters.sort((a, b) => (a.cluster < b.cluster ? -1 : 1)) };
+}
+
+/** What clusters that pull say to who asks for nothing; undefined: all of them, by name. */
+export const satisfyNothing = (
+  state: State,
+  names: readonly string[] | undefined,
+): readonly ClusterAnswer[] =>
+  (names === undefined ? pullingOf(state) : pullingNamed(state, names)).map(({ id, kind }) => ({
+    ...refused(id, kind, []),
+    ever: true,
+    now: true,
+  }));
+
+const pullingOf = ({ clusters }: State): readonly Cluster[] =>
+  clusters.inOrder.filter(({ kind }) => kind === "pulling");
+
+const pullingNamed = ({ clusters }: State, names: readonly string[]): readonly Cluster[] =>
+  names.flatMap((name) => {
+    const cluster = clusters.get(clusterId(name));
+    return cluster?.kind === "pulling" ? [cluster] : [];
+  });
+
+export function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+  const { graphs } = state.clusters;
+  const request = graphRequest(choice, "resources").compiled;
+  const fitting = new Map(
+    graphs.satisfy(request, "ever").matches.map((match) => [match.cluster, match]),
+  );
+  const reasonsOf = explainerOf(state, request);
+  return pullingOf(state).map(({ id, kind }) => {
+    const match = fitting.get(id);
+    if (match === undefined) return refused(id, kind, reasonsOf(id));
+    const { slots = 0, alternative } = match;
+    return { cluster: id, kind, ever: true, now: true, slots, alternative, reasons: [] };
+  });
+}
+
+/** Clusters that are laid out alike are refused alike: each kind of them is explained once. */
+function explainerOf(
+  { clusters: { graphs } }: State,
+  request: CompiledRequest,
+): (cluster: ClusterId) => readonly string[] {
+  const known = new Map<unknown, readonly string[]>();
+  return (cluster) => {
+    const { shapes } = graphs.layout(cluster);
+    let reasons = known.get(shapes);
+    if (reasons === undefined) {
+      const refusals = graphs.explain(cluster, request, "ever");
+      reasons = [...new Set(refusals.map(({ text }) => text))];
+      known.set(shapes, reasons);
+    }
+    return reasons;
+  };
+}
+
+function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+  const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
+  const nodes = new NodeClasses(state.nodes.values(), request);
+  const classesOf = Map.groupBy(nodes.all, ({ cluster }) => cluster);
+  const outlooks = outlookByCluster(request, nodes);
+  return state.clusters.inOrder
+    .filter(({ kind }) => kind === "managed")
+    .map(({ id }) => {
+      const { verdict, reasons } = managedAnswer(id, outlooks.get(id));
+      const ever = verdict !== "never";
+      const fitting = (ever ? (classesOf.get(id) ?? []) : []).map(({ record, count }) => {
+        const { slots, alternative } = fittingIn(record, choice);
+        return { slots: slots * count, alternative };
+      });
+      return {
+        ...refused(id, "managed", reasons),
+        ever,
+        now: verdict === "yes",
+        slots: fitting.reduce((sum, { slots }) => sum + slots, 0),
+        alternative: Math.min(...fitting.map(({ alternative }) => alternative), choice.length - 1),
+      };
+    });
+}
+
+/** How often the first alternative that fits would, on an empty node. */
+function fittingIn(
+  { node: { capacity }, graph }: NodeRecord,
+  choice: ResourceChoice,
+): { readonly slots: number; readonly alternative: number } {
+  const [way] = graph.waysFor(graphRequest(choice));
+  if (way === undefined) return { slots: 0, alternative: Infinity };
+  const { takes, alternative } = way;
+  if (takes === undefined) return { slots: 1, alternative }; // all of it, whatever it is
+  const times = Object.keys(takes).map((name) =>
+    Math.floor((capacity[name] ?? 0) / (takes[name] ?? 1)),
+  );
+  return { slots: Math.min(...times), alternative };
+}
+
+const refused = (
+  cluster: ClusterId,
+  kind: Cluster["kind"],
+  reasons: readonly string[],
+): ClusterAnswer => ({
+  cluster,
+  kind,
+  ever: false,
+  now: false,
+  slots: 0,
+  alternative: 0,
+  reasons,
+});

@@ -1,0 +1,143 @@
+import { matchWork } from "../../graph/match/match-work.ts";
+import { indexAt } from "../../model/job/array-range.ts";
+import type { JobSpec } from "../../model/job/job.ts";
+import { rangesOf, taskTotalOf } from "../../model/job/job.ts";
+import { jobId } from "../../model/ids.ts";
+import type { Task } from "../../model/job/task.ts";
+import { countedDown } from "../../state/decide/tasks/place-task.ts";
+import type { State } from "../../state/state.ts";
+import type { Target } from "../clusters/choose-cluster.ts";
+import { chooseTarget, type PlanPolicy } from "../plan.ts";
+import type { RequestClass } from "../request.ts";
+import { takesNow } from "../nodes/placement-cost.ts";
+
+/** Where tasks of a job would go now. */
+export interface Trial {
+  readonly tasks: number;
+  readonly placements: readonly { readonly index: number; readonly target: Target }[];
+  /** Of those that were tried, whether the next fits nowhere now. */
+  readonly isStuck: boolean;
+  /** The job's group runs as many tasks as it may. */
+  readonly isGroupFull: boolean;
+}
+
+export interface TrialLimits {
+  readonly candidatesMax: number;
+  /** Of all jobs together; a job of which nothing can be placed counts as one. */
+  readonly placementsMax: number;
+  /** Of matching, before another job is tried. */
+  readonly stepsMax: number;
+}
+
+/**
+ * Places tasks of jobs that were not submitted, with the real planner on the state as it is, one
+ * after the other, and takes all of it back. What waits in the queue does not come into it: all that
+ * can be placed has been.
+ */
+export function tryOut(
+  state: State,
+  specs: readonly JobSpec[],
+  policy: PlanPolicy,
+  limits: TrialLimits,
+): readonly Trial[] {
+  const undo: (() => void)[] = [];
+  let left = limits.placementsMax;
+  const running = new Map<string, number>();
+  const { turn } = state.clusters;
+  try {
+    const firstStep = matchWork.steps;
+    return specs.map((spec) => {
+      const isTried = left > 0 && matchWork.steps - firstStep < limits.stepsMax;
+      if (!isTried) return untried(spec);
+      const trial = state.queue.withClass(spec, (request) =>
+        placeAll({ state, spec, request, policy, undo, running }, limits.candidatesMax, left),
+      );
+      left -= Math.max(1, trial.placements.length);
+      return trial;
+    });
+  } finally {
+    for (const step of undo.reverse()) step();
+    state.clusters.turn = turn;
+  }
+}
+
+const untried = (spec: JobSpec): Trial => ({
+  tasks: taskTotalOf(spec),
+  placements: [],
+  isStuck: false,
+  isGroupFull: false,
+});
+
+interface Attempt {
+  readonly state: State;
+  readonly spec: JobSpec;
+  readonly request: RequestClass;
+  readonly policy: PlanPolicy;
+  readonly undo: (() => void)[];
+  /** By group, of what was tried. */
+  readonly running: Map<string, number>;
+}
+
+function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number): Trial {
+  const { state, spec, request, policy, running } = attempt;
+  const tasks = taskTotalOf(spec);
+  const placements: { index: number; target: Target }[] = [];
+  const group = state.groups.get(spec.group);
+  const most = group?.group.runningTasksMax ?? Number.POSITIVE_INFINITY;
+  const result = (isStuck: boolean, isGroupFull: boolean): Trial => {
+    return { tasks, placements, isStuck, isGroupFull };
+  };
+  for (let at = 0; at < Math.min(tasks, placementsMax); at++) {
+    const active = (group?.activeTasks ?? 0) + (running.get(spec.group) ?? 0);
+    if (active >= most) return result(false, true);
+    const target = chooseTarget(state, request, policy, candidatesMax);
+    if (target === undefined) return result(true, false);
+    const index = indexAt(rangesOf(spec), at) ?? 0;
+    placements.push({ index, target });
+    running.set(spec.group, (running.get(spec.group) ?? 0) + 1);
+    take(attempt, index, target);
+  }
+  return result(false, false);
+}
+
+/** As State.apply would, for as long as the trial lasts. */
+function take({ state, spec, undo }: Attempt, index: number, target: Target): void {
+  const { clusters, fleet } = state;
+  clusters.turn++;
+  if (target.kind === "node") {
+    const { node } = target;
+    const task = aTask(index, { kind: "assigned", nodeId: node.node.id, assignedAtMs: 0 });
+    const takes = takesNow(spec, node) ?? spec.needs;
+    node.bind(task, takes);
+    clusters.loads.bound(node.node.cluster, takes);
+    const { lastTurn } = node;
+    fleet.given(node);
+    undo.push(() => {
+      node.lastTurn = lastTurn;
+      fleet.turn--;
+      node.release(task, takes);
+      clusters.loads.released(node.node.cluster, takes);
+      fleet.usageChanged(node, false); // nothing got room: it was there before
+    });
+    return;
+  }
+  const { cluster } = target;
+  const task = aTask(index, { kind: "offered", cluster, offeredAtMs: 0 });
+  clusters.loads.moved(undefined, task);
+  undo.push(() => clusters.loads.moved(task, undefined));
+  const status = countedDown(clusters, cluster, spec);
+  if (status === undefined) return;
+  const before = clusters.statusOf(cluster);
+  clusters.putStatus(status);
+  undo.push(() => clusters.putStatus(before));
+}
+
+const aTask = (index: number, state: Task["state"]): Task => ({
+  jobId: jobId(0),
+  index,
+  attempt: 1,
+  state,
+  failures: 0,
+  losses: 0,
+  past: [],
+});

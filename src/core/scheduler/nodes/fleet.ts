@@ -1,0 +1,214 @@
+import { MultiMap } from "../../../lib/collections/multi-map.ts";
+import { SmallSet } from "../../../lib/collections/small-set.ts";
+import { limits } from "../../../limits.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import { isSchedulable } from "../../model/node/node.ts";
+import type { Resources } from "../../model/resources.ts";
+import { addInto, subtractFrom } from "../../model/resources.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import { Suspicions } from "../../state/nodes/suspicions.ts";
+import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
+import { FetchedAhead } from "../fetched-ahead.ts";
+import { noWork, type PlannerWork } from "../planner-work.ts";
+import { Pool } from "./pool.ts";
+import type { Request } from "../request.ts";
+import { poolKey } from "../request.ts";
+
+/**
+ * Large pools that no class uses any more are retained, because jobs often come one by one and
+ * filling a pool takes as long as it has nodes. Small ones are made again.
+ */
+const IDLE_POOLS_MAX = 8;
+const IDLE_POOL_NODES_MIN = 64;
+
+/** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
+export class Fleet {
+  readonly #pools = new Map<string, Pool>();
+  readonly #poolsByKey = new MultiMap<string, Pool>();
+  /** Retained pools without classes, the one that was left longest ago first. */
+  readonly #idlePools = new Set<Pool>();
+  /** Of nodes that take tasks. */
+  readonly #poolsByNode = new Map<NodeRecord, Set<Pool>>();
+  /** All nodes, and the keys that each is filed under. */
+  readonly #nodesByKey = new MultiMap<string, NodeRecord>();
+  readonly #keysByNode = new Map<NodeRecord, readonly string[]>();
+  /** Nodes that got room since the planner last looked. */
+  readonly #improved = new SmallSet<NodeRecord>();
+  readonly #capacity: Record<string, number> = {};
+  /** Pools of requests that differ, for one place: the same node, label, rare resource or cluster. */
+  poolsPerPlaceMax: number = limits.poolsPerPlaceMax;
+  /** Another number whenever the capacity may have changed. */
+  capacityVersion = 0;
+  /** How often a node was given a task, since the server started. */
+  turn = 0;
+  readonly work: PlannerWork = noWork();
+  readonly suspicions = new Suspicions();
+  readonly ahead = new FetchedAhead();
+
+  /** What all nodes that take tasks have together. */
+  get capacity(): Resources {
+    return this.#capacity;
+  }
+
+  get poolCount(): number {
+    return this.#pools.size;
+  }
+
+  get pools(): Iterable<Pool> {
+    return this.#pools.values();
+  }
+
+  /** All nodes of the cluster, also those that take no tasks now. */
+  inCluster(cluster: ClusterId): ReadonlySet<NodeRecord> {
+    return this.#nodesByKey.get(clusterKey(cluster));
+  }
+
+  /** The node's row changed: it may take tasks or no longer, be larger, have other labels. */
+  nodeChanged(record: NodeRecord, before: Resources | undefined): void {
+    this.nodeRemoved(record, before);
+    this.suspicions.nodeChanged(record);
+    this.ahead.nodeChanged(record);
+    const keys = nodePlaceKeys(record.node);
+    this.#keysByNode.set(record, keys);
+    for (const key of keys) this.#nodesByKey.add(key, record);
+    if (!isSchedulable(record.node)) return;
+    addInto(this.#capacity, record.node.capacity);
+    this.capacityVersion++;
+    const pools = new Set<Pool>();
+    this.#poolsByNode.set(record, pools);
+    for (const key of keys) {
+      for (const pool of this.#poolsByKey.get(key)) {
+        this.work.poolsAsked++;
+        if (!pool.allows(record)) continue;
+        pools.add(pool);
+        pool.put(record);
+      }
+    }
+    this.#improved.add(record);
+  }
+
+  /** `before`: the capacity it was counted with. */
+  nodeRemoved(record: NodeRecord, before: Resources | undefined): void {
+    for (const key of this.#keysByNode.get(record) ?? []) this.#nodesByKey.delete(key, record);
+    this.#keysByNode.delete(record);
+    this.ahead.nodeRemoved(record);
+    const pools = this.#poolsByNode.get(record);
+    if (pools === undefined) return;
+    if (before !== undefined) subtractFrom(this.#capacity, before);
+    this.capacityVersion++;
+    for (const pool of pools) pool.remove(record);
+    this.#poolsByNode.delete(record);
+    this.#improved.delete(record);
+  }
+
+  /** A task was bound to the node. */
+  given(record: NodeRecord): void {
+    record.lastTurn = ++this.turn;
+    this.usageChanged(record, false);
+  }
+
+  /** What is free on the node changed. */
+  usageChanged(record: NodeRecord, gotRoom: boolean): void {
+    const pools = this.#poolsByNode.get(record);
+    if (pools === undefined) return;
+    for (const pool of pools) pool.put(record);
+    if (gotRoom) this.#improved.add(record);
+  }
+
+  /** The pools that the node is in, while it takes tasks. */
+  poolsOf(record: NodeRecord): Iterable<Pool> {
+    return this.#poolsByNode.get(record) ?? [];
+  }
+
+  get hasImproved(): boolean {
+    return this.#improved.size > 0;
+  }
+
+  /** Whether the node got room since the planner last looked. */
+  isImproved(record: NodeRecord): boolean {
+    return this.#improved.has(record);
+  }
+
+  /** Lists nodes that got room in the pools where classes wait. Bounded; the rest stays for later. */
+  offerImproved(checksMax: number, freed: (pool: Pool) => void): void {
+    let checks = 0;
+    let offered = 0;
+    for (const record of this.#improved.items) {
+      if (checks >= checksMax) break;
+      offered++;
+      const pools = this.#poolsByNode.get(record);
+      if (pools === undefined) continue;
+      for (const pool of pools) {
+        checks++;
+        if (pool.gained(record)) freed(pool);
+      }
+    }
+    this.#improved.deleteFirst(offered);
+  }
+
+  poolFor(request: Request): Pool {
+    const pool = this.#pools.get(poolKey(request)) ?? this.#newPool(request);
+    this.#idlePools.delete(pool);
+    pool.classes++;
+    return pool;
+  }
+
+  /**
+   * A pool of its own for the request while there are few for its place. Each takes memory and time
+   * for every node of the place, so that more requests share one with all nodes of the place, and
+   * compare themselves with the nodes that they try.
+   */
+  #newPool(request: Request): Pool {
+    const place = poolPlaceKey(request);
+    const shared = `all of ${place}`;
+    const known = this.#pools.get(shared);
+    const others = this.#poolsByKey.get(place).size - (known === undefined ? 0 : 1);
+    const hasRoom = others < this.poolsPerPlaceMax || this.#dropIdle(place);
+    if (!hasRoom && known !== undefined) return known;
+    const pool = new Pool(hasRoom ? poolKey(request) : shared, request, this.work, !hasRoom);
+    this.#pools.set(pool.key, pool);
+    this.#poolsByKey.add(place, pool);
+    this.#fill(pool);
+    return pool;
+  }
+
+  /** Drops a pool of the place that no class uses. */
+  #dropIdle(place: string): boolean {
+    for (const pool of this.#idlePools) {
+      if (pool.isShared || poolPlaceKey(pool.asked) !== place) continue;
+      this.#dropPool(pool);
+      return true;
+    }
+    return false;
+  }
+
+  #fill(pool: Pool): void {
+    for (const record of this.#nodesByKey.get(poolPlaceKey(pool.asked))) {
+      this.work.nodesLookedAt++;
+      const pools = this.#poolsByNode.get(record);
+      if (pools === undefined || !pool.allows(record)) continue;
+      pool.put(record);
+      pools.add(pool);
+    }
+  }
+
+  /** A class of the pool is gone; the last one takes the pool with it, unless it is retained. */
+  leavePool(pool: Pool): void {
+    pool.classes--;
+    if (pool.classes > 0) return;
+    if (pool.nodes.size < IDLE_POOL_NODES_MIN) {
+      this.#dropPool(pool);
+      return;
+    }
+    this.#idlePools.add(pool);
+    const [oldest] = this.#idlePools;
+    if (this.#idlePools.size > IDLE_POOLS_MAX && oldest !== undefined) this.#dropPool(oldest);
+  }
+
+  #dropPool(pool: Pool): void {
+    this.#idlePools.delete(pool);
+    this.#pools.delete(pool.key);
+    this.#poolsByKey.delete(poolPlaceKey(pool.asked), pool);
+    for (const record of pool.nodes.all()) this.#poolsByNode.get(record)?.delete(pool);
+  }
+}

@@ -1,0 +1,48 @@
+import { invalid } from "../../../lib/errors.ts";
+import { SeededNumbers } from "../../../lib/seeded-numbers.ts";
+import type { Fleet } from "./fleet.ts";
+import { Best, type Choice, Drawn } from "../choice.ts";
+import type { Request } from "../request.ts";
+import { binpack } from "../scorers/binpack.ts";
+import type { Scorer } from "../scorers/scorer.ts";
+import { spread } from "../scorers/spread.ts";
+
+/** Which of the nodes with room gets a task. */
+export type NodePolicy =
+  /** The best of as many as one placement may look at. */
+  | { readonly kind: "score"; readonly scorer: Scorer }
+  /** The one that was given a task longest ago. */
+  | { readonly kind: "longest-ago" }
+  /** Any, each as likely as the others: drawn from the seed and how many were given out before. */
+  | { readonly kind: "draw"; readonly seed: number };
+
+const policies: Readonly<Record<string, (seed: () => number) => NodePolicy>> = {
+  spread: () => ({ kind: "score", scorer: spread }),
+  binpack: () => ({ kind: "score", scorer: binpack }),
+  "round-robin": () => ({ kind: "longest-ago" }),
+  random: (seed) => ({ kind: "draw", seed: seed() }),
+};
+
+export const policyNames: readonly string[] = Object.keys(policies);
+
+export function nodePolicyByName(name: string, seed: () => number): NodePolicy {
+  const create = Object.hasOwn(policies, name) ? policies[name] : undefined;
+  if (create !== undefined) return create(seed);
+  throw invalid("policy", `${JSON.stringify(name)} is not one of ${policyNames.join(", ")}`);
+}
+
+/** Of the next placement: a search that finds nothing uses up none. */
+export const numbersFor = (seed: number, { turn }: Fleet): SeededNumbers =>
+  new SeededNumbers(seed, turn);
+
+/** Chooses among nodes that were found otherwise than by their pool. */
+export function choiceFor(policy: NodePolicy, request: Request, fleet: Fleet): Choice {
+  switch (policy.kind) {
+    case "score":
+      return new Best(request, (record) => policy.scorer.score(request, record));
+    case "longest-ago":
+      return new Best(request, ({ lastTurn }) => -lastTurn);
+    case "draw":
+      return new Drawn(request, numbersFor(policy.seed, fleet));
+  }
+}

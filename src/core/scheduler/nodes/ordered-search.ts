@@ -1,0 +1,70 @@
+import type { SeededNumbers } from "../../../lib/seeded-numbers.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import { Best, Drawn } from "../choice.ts";
+import { goesBefore, type NodeEntry } from "./node-order.ts";
+import { lowestFor, type NodeLevels } from "./node-levels.ts";
+import type { Request } from "../request.ts";
+import { preferenceNow } from "./placement-cost.ts";
+
+/**
+ * The node with room that was given a task longest ago. Where some serve the request better than
+ * others, the first `candidatesMax` with room of each level are compared.
+ */
+export function longestAgo(
+  nodes: NodeLevels,
+  request: Request,
+  candidatesMax: number,
+): NodeRecord | undefined {
+  const best = new Best(request, ({ lastTurn }) => -lastTurn);
+  let first: NodeEntry | undefined; // of those that serve it best of all
+  for (const entries of nodes.orderBy("turn").from(lowestFor(request))) {
+    const offersMax = best.offered + candidatesMax;
+    for (const entry of entries) {
+      if (best.offered >= offersMax || (first !== undefined && goesBefore(first, entry))) break;
+      if (!nodes.fits(request, entry.record)) continue;
+      best.offer(entry.record);
+      if (best.record === entry.record && best.preference === 0) first = entry;
+    }
+  }
+  return best.record;
+}
+
+/**
+ * Any node with room, each as likely as the others: drawn from all until one has room, or of those
+ * that do where few have. Where some serve the request better than others, the best that was drawn.
+ */
+export function drawn(
+  nodes: NodeLevels,
+  request: Request,
+  numbers: SeededNumbers,
+  drawsMax: number,
+): NodeRecord | undefined {
+  const found = drawnOfAll(nodes, request, numbers, drawsMax);
+  if (found !== undefined) return found;
+  const choice = new Drawn(request, numbers);
+  for (const record of nodes.allFitting(request, Infinity) ?? []) choice.offer(record);
+  return choice.record;
+}
+
+function drawnOfAll(
+  nodes: NodeLevels,
+  request: Request,
+  numbers: SeededNumbers,
+  drawsMax: number,
+): NodeRecord | undefined {
+  const order = nodes.orderBy("name");
+  const lowest = lowestFor(request);
+  const count = order.countFrom(lowest);
+  let found: NodeRecord | undefined;
+  let foundPreference = Infinity;
+  if (count <= drawsMax) return undefined; // so few are looked at one by one
+  for (let draw = 0; draw < drawsMax && foundPreference > 0; draw++) {
+    const record = order.nthFrom(lowest, Math.floor(numbers.fraction() * count));
+    if (record === undefined || !nodes.fits(request, record)) continue;
+    const preference = preferenceNow(request, record);
+    if (preference >= foundPreference) continue;
+    found = record;
+    foundPreference = preference;
+  }
+  return found;
+}

@@ -1,0 +1,180 @@
+import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import type { Resources } from "../../model/resources.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import { hasGraphFor } from "../filters/graph-matches.ts";
+import { whereMatches } from "../filters/where-matches.ts";
+import { FreedNodes } from "./freed-nodes.ts";
+import { NodeLevels } from "./node-levels.ts";
+import { nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
+import type { PlannerWork } from "../planner-work.ts";
+import type { Request, RequestClass } from "../request.ts";
+import { rareNames } from "../request.ts";
+import { WaitingLanes } from "../queue/waiting-lanes.ts";
+
+/** With more freed nodes than this, a class of graphs is tried by the planner only. */
+const TRIED_NODES_MAX = 32;
+
+/** The nodes of a pool that are in one cluster. */
+interface ClusterNodes {
+  readonly levels: NodeLevels;
+  /** The best of them, as long as none of them changes, comes or leaves. */
+  best: { readonly record: NodeRecord | undefined } | undefined;
+}
+
+/**
+ * The nodes that one `where` allows, that have what is rare (a gpu, a licence) or asked of their
+ * graph, and that take tasks now; and the lanes that wait for one of them.
+ */
+export class Pool {
+  readonly key: string;
+  readonly asked: Request;
+  /** It holds all nodes of a place, for classes that ask for different ones of them. */
+  readonly isShared: boolean;
+  classes = 0;
+  readonly nodes: NodeLevels;
+  /** Classes that look at no more nodes than their candidates and those that were freed. */
+  readonly narrowed: OrderedTree<RequestClass>;
+  readonly freed: FreedNodes;
+  readonly waiting: WaitingLanes;
+  /** How many narrowed classes fit on none of the freed nodes. */
+  #tried = 0;
+  /** Made when a class first chooses between clusters. */
+  #byCluster: Map<ClusterId, ClusterNodes> | undefined = undefined;
+  readonly #clusterNodesOf = new Map<NodeRecord, ClusterNodes>();
+
+  readonly #work: PlannerWork;
+  readonly #rare: readonly string[];
+  /** The resources by which requests and free capacity are compared before anything else. */
+  readonly #dimensions: readonly string[];
+
+  constructor(key: string, request: Request, work: PlannerWork, isShared: boolean) {
+    this.key = key;
+    this.asked = request;
+    this.isShared = isShared;
+    const isOfGraphs = request.request !== undefined && !isShared;
+    this.#rare = request.request !== undefined || isShared ? [] : rareNames(request.needs);
+    this.#dimensions = isOfGraphs ? [] : ["cpu", "memory", ...this.#rare];
+    this.#work = work;
+    this.nodes = new NodeLevels(work, isShared);
+    const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
+    this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
+    this.freed = new FreedNodes(this.#dimensions, work);
+    this.waiting = new WaitingLanes(({ amounts }) => amounts, work);
+  }
+
+  allows(record: NodeRecord): boolean {
+    const { capacity } = record.node;
+    if (this.isShared) return nodePlaceKeys(record.node).includes(poolPlaceKey(this.asked));
+    if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
+    if (whereMatches.check(this.asked, record).kind !== "yes") return false;
+    return hasGraphFor(this.asked, record);
+  }
+
+  /** What a task takes at least. What is asked of a graph may come to less on one node than on another. */
+  leastOf({ needs, request }: Request): readonly number[] {
+    return request === undefined ? this.amountsOf(needs) : this.#dimensions.map(() => 0);
+  }
+
+  amountsOf(resources: Resources): readonly number[] {
+    return this.#dimensions.map((name) => resources[name] ?? 0);
+  }
+
+  /** Adds the node, or moves it to where its free cpu belongs. */
+  put(record: NodeRecord): void {
+    this.nodes.put(record);
+    this.freed.shrunk(record, false);
+    if (this.#byCluster !== undefined) this.#putInCluster(this.#byCluster, record);
+  }
+
+  remove(record: NodeRecord): void {
+    this.nodes.remove(record);
+    this.freed.shrunk(record, true);
+    const nodes = this.#clusterNodesOf.get(record); // its row may name another cluster by now
+    if (nodes === undefined) return;
+    this.#clusterNodesOf.delete(record);
+    nodes.levels.remove(record);
+    nodes.best = undefined;
+  }
+
+  /** Its nodes by their clusters. */
+  byCluster(): ReadonlyMap<ClusterId, ClusterNodes> {
+    if (this.#byCluster !== undefined) return this.#byCluster;
+    this.#byCluster = new Map();
+    for (const record of this.nodes.all()) this.#putInCluster(this.#byCluster, record);
+    return this.#byCluster;
+  }
+
+  /**
+   * Of each cluster the best node with room. A placement changes one cluster, and only there is
+   * searched again, unless classes share the pool. For requests of graphs only: all classes of such a
+   * pool request the same.
+   */
+  *bestOfClusters(
+    search: (levels: NodeLevels) => NodeRecord | undefined,
+  ): Iterable<readonly [ClusterId, NodeRecord | undefined]> {
+    for (const [cluster, nodes] of this.byCluster()) {
+      if (this.isShared) yield [cluster, search(nodes.levels)];
+      else yield [cluster, (nodes.best ??= { record: search(nodes.levels) }).record];
+    }
+  }
+
+  #putInCluster(byCluster: Map<ClusterId, ClusterNodes>, record: NodeRecord): void {
+    const { cluster } = record.node;
+    let nodes = byCluster.get(cluster);
+    if (nodes === undefined) {
+      nodes = { levels: new NodeLevels(this.#work, this.isShared), best: undefined };
+      byCluster.set(cluster, nodes);
+    }
+    nodes.levels.put(record);
+    nodes.best = undefined;
+    this.#clusterNodesOf.set(record, nodes);
+  }
+
+  narrow(request: RequestClass, candidates: Set<NodeRecord>): void {
+    if (request.candidates === undefined) this.narrowed.insert(request);
+    request.candidates = candidates;
+  }
+
+  widen(request: RequestClass): void {
+    if (request.candidates === undefined) return;
+    this.narrowed.remove(request);
+    if (this.freed.stamp === request.triedAt) this.#tried--;
+    request.triedAt = -1;
+    request.candidates = undefined;
+  }
+
+  /** The node got free capacity; returns whether a narrowed class may want to hear of it. */
+  gained(record: NodeRecord): boolean {
+    if (this.narrowed.size === 0) return false;
+    this.freed.add(record);
+    this.#tried = 0;
+    return true;
+  }
+
+  /** None of the freed nodes can take a task of this narrowed class. */
+  triedInVain(request: RequestClass): void {
+    this.freed.tighten();
+    if (request.triedAt === this.freed.stamp) return;
+    request.triedAt = this.freed.stamp;
+    this.#tried++;
+  }
+
+  /**
+   * Whether a task of this narrowed class may fit on a freed node. What is asked of graphs cannot be
+   * compared by amounts: it is tried here, so that the search for a lane passes over it once.
+   */
+  mayFit(request: RequestClass): boolean {
+    if (request.triedAt === this.freed.stamp) return false;
+    if (request.request === undefined || this.freed.size > TRIED_NODES_MAX) return true;
+    if (request.clustersMayHelp || (request.candidates?.size ?? 1) > 0) return true;
+    for (const record of this.freed.nodes) if (this.nodes.fits(request, record)) return true;
+    this.triedInVain(request);
+    return false;
+  }
+
+  /** Whether a freed node may still take a task of a class. */
+  get mayHelp(): boolean {
+    return this.freed.size > 0 && this.#tried < this.narrowed.size;
+  }
+}

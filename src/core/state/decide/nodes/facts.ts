@@ -1,0 +1,34 @@
+import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
+import type { NodeId } from "../../../model/ids.ts";
+import type { NodeFacts } from "../../../model/node/node-facts.ts";
+import { offeredFacts } from "../../../model/node/node-facts.ts";
+import type { Resources } from "../../../model/resources.ts";
+import type { Change } from "../../change.ts";
+import type { CommandOf, Decision } from "../../command.ts";
+import type { State } from "../../state.ts";
+
+/** The machine of a connected agent is no longer what its hello said. */
+export function putFacts(
+  state: State,
+  { nodeId, session, facts }: CommandOf<"put-facts">,
+): Decision<undefined> {
+  const node = state.nodes.get(nodeId)?.node;
+  // A newer session may have taken over: what it said is newer too.
+  if (node?.link.kind !== "connected" || node.link.session !== session) {
+    return { changes: [], answer: undefined };
+  }
+  return { changes: changeFacts(state, nodeId, facts, node.capacity), answer: undefined };
+}
+
+/** Nothing where they are as before: agents say hello often, and machines seldom change. */
+export function changeFacts(
+  state: State,
+  id: NodeId,
+  said: NodeFacts | undefined,
+  capacity: Resources,
+): readonly Change[] {
+  const known = state.facts.get(id);
+  if (said === undefined) return known === undefined ? [] : [{ table: "facts", removed: id }];
+  const facts = offeredFacts(said, capacity);
+  return isDeepEqual(facts, known) ? [] : [{ table: "facts", row: { id, facts } }];
+}

@@ -1,0 +1,320 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { NodeId } from "../../../model/ids.ts";
+import type { Job } from "../../../model/job/job.ts";
+import type { Task } from "../../../model/job/task.ts";
+import { checkName, clusterId } from "../../../model/ids.ts";
+import type { LossPolicy, LossTerms, Node } from "../../../model/node/node.ts";
+import { lossPolicyOf } from "../../../model/node/node.ts";
+import { checkAmountNames } from "../../../model/resources.ts";
+import { checkLabels, visible } from "../../../model/texts.ts";
+import type { Change } from "../../change.ts";
+import type { Answers, CommandOf, Decision, HeldRun, NodeHello, RunRef } from "../../command.ts";
+import type { NodeRecord } from "../../nodes/node-record.ts";
+import type { State } from "../../state.ts";
+import type { ActiveTask } from "../tasks/end-attempt.ts";
+import { failForGood, isActiveTask, loseAttempt } from "../tasks/end-attempt.ts";
+import { changeFacts } from "./facts.ts";
+import { sicknessOf } from "./health.ts";
+import { begun, isHeldTask } from "../tasks/held.ts";
+import { released } from "./quarantine.ts";
+
+/** An agent said hello: its node is there, and what both sides think it runs is brought in step. */
+export function connectNode(state: State, hello: NodeHello): Decision<Answers["connect-node"]> {
+  const known = state.nodes.get(hello.nodeId);
+  checkHello(state, hello, known?.node);
+  const changes: Change[] = [];
+  const cluster = clusterId(hello.cluster);
+  if (state.clusters.get(cluster) === undefined) {
+    changes.push({
+      table: "cluster",
+      row: { id: cluster, kind: "managed", createdAtMs: hello.nowMs },
+    });
+  }
+  const rebooted =
+    known !== undefined && known.node.bootId !== visible(hello.bootId, limits.nameLengthMax);
+  changes.push({ table: "node", row: toNode(hello, known?.node) });
+  changes.push(...changeFacts(state, hello.nodeId, hello.facts, hello.capacity));
+  const answer = reconcile(state, hello, rebooted, changes);
+  return { changes, answer };
+}
+
+/** Agents are not trusted: their names follow the rules of all names. */
+function checkNames({ nodeId, cluster, capacity, labels }: NodeHello): void {
+  checkName(nodeId, "hello.node", limits.nameLengthMax);
+  checkName(cluster, "hello.cluster", limits.nameLengthMax);
+  checkAmountNames(capacity, "hello.capacity");
+  checkLabels(labels, "hello.labels");
+}
+
+function checkHello(state: State, hello: NodeHello, known: Node | undefined): void {
+  checkNames(hello);
+  checkCluster(state, hello);
+  if (known === undefined && state.nodes.size >= limits.nodesMax) {
+    throw new AppError("exhausted", `there are ${limits.nodesMax} nodes already`);
+  }
+  const spoke = known?.clusterAgent !== undefined;
+  if (known !== undefined && spoke !== (hello.clusterAgent !== undefined)) {
+    const what = spoke ? "speaks for a cluster" : "is a node of its own";
+    throw new AppError(
+      "permission_denied",
+      `${hello.nodeId} ${what}; choose another name (--name)`,
+    );
+  }
+  if (known !== undefined && known.agentKeyHash !== hello.agentKeyHash) {
+    throw new AppError(
+      "permission_denied",
+      `node ${hello.nodeId} belongs to another agent; choose another name, or remove the node ` +
+        `first if that agent is gone for good (busbar nodes remove ${hello.nodeId})`,
+    );
+  }
+}
+
+/** A cluster is spoken for as a whole, or by its nodes. */
+function checkCluster({ clusters }: State, { cluster, clusterAgent }: NodeHello): void {
+  const kind = clusters.get(clusterId(cluster))?.kind;
+  if (clusterAgent === undefined) {
+    if (kind !== "pulling") return;
+    throw new AppError(
+      "permission_denied",
+      `cluster ${cluster} was registered with a graph and takes no agents of nodes; speak for all ` +
+        "of it (--executor), choose another name (--cluster), or delete it first " +
+        `(busbar cluster delete ${cluster})`,
+    );
+  }
+  if (kind === "managed") {
+    throw new AppError(
+      "permission_denied",
+      `cluster ${cluster} has agents on its nodes and cannot be spoken for as a whole; ` +
+        "choose another name (--cluster)",
+    );
+  }
+  if (kind === undefined) {
+    throw new AppError("not_found", `cluster ${cluster} is not registered yet`);
+  }
+}
+
+const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
+  id: hello.nodeId,
+  cluster: clusterId(hello.cluster),
+  capacity: hello.capacity,
+  labels: hello.labels,
+  link: { kind: "connected", session: hello.session, sinceMs: hello.nowMs },
+  drain: known?.drain,
+  agentKeyHash: hello.agentKeyHash,
+  bootId: visible(hello.bootId, limits.nameLengthMax),
+  agentVersion: visible(hello.agentVersion, limits.nameLengthMax),
+  registeredAtMs: known?.registeredAtMs ?? hello.nowMs,
+  ...sicknessOf(hello.sickness, known, hello.nowMs),
+  ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
+  ...(hello.canHold === true ? { canHold: true } : {}),
+  ...(hello.address === undefined ? {} : { address: hello.address }),
+  ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
+  ...(hello.loss === undefined ? {} : { loss: hello.loss }),
+  ...(known?.setLoss === undefined ? {} : { setLoss: known.setLoss }),
+});
+
+/**
+ * What we think runs there and the agent knows: goes on. What it does not know: sent again if it
+ * never started, lost otherwise. What it has and we do not want there: stopped.
+ *
+ * After a restart of the machine nobody knows what had started: the word of it may not have reached
+ * us, and the agent's note of it may not have reached the disk. Then it is lost: an attempt that is
+ * made twice would be worse than one that is made anew.
+ *
+ * What it held is sent again, whether it is wanted or not, and asked for back in the latter case: a
+ * Hello that comes late knows nothing of what a later session was given, and may have begun.
+ */
+function reconcile(
+  state: State,
+  hello: NodeHello,
+  rebooted: boolean,
+  changes: Change[],
+): Answers["connect-node"] {
+  const starts: RunRef[] = [];
+  const stops: RunRef[] = [];
+  const theirs = new Set(hello.runs.map(runKey));
+  const known = state.nodes.get(hello.nodeId)?.node;
+  const isOnceOnly = known !== undefined && lossPolicyOf(known) === "fail";
+  const ours = new Set<string>();
+  const lose = (task: ActiveTask): void => {
+    const job = state.jobs.get(task.jobId)?.job;
+    if (job === undefined) return;
+    const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
+    const row = isOnceOnly
+      ? failForGood(task, message, hello.nowMs)
+      : loseAttempt(job, task, message, hello.nowMs);
+    changes.push({ table: "task", row });
+  };
+  for (const task of state.nodes.get(hello.nodeId)?.tasks ?? []) {
+    if (!isActiveTask(task)) continue;
+    const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
+    const isKnown = theirs.has(runKey(run));
+    if (isKnown) ours.add(runKey(run));
+    if (isKnown && task.state.kind === "stopping") stops.push(run);
+    else if (!isKnown && task.state.kind === "assigned" && !rebooted) starts.push(run);
+    else if (!isKnown) lose(task);
+  }
+  const holds: HeldRun[] = [];
+  for (const task of state.nodes.get(hello.nodeId)?.held ?? []) {
+    if (!isHeldTask(task)) continue;
+    const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
+    const { heldAtMs, takeBack } = task.state;
+    const isKnown = theirs.has(runKey(run));
+    if (isKnown) ours.add(runKey(run));
+    if (isKnown && takeBack?.isCancel === true) stops.push(run);
+    if (isKnown) changes.push({ table: "task", row: begun(task) });
+    else if (rebooted || hello.canHold !== true) lose(begun(task));
+    else holds.push({ run, heldAtMs, isWanted: takeBack === undefined });
+  }
+  for (const run of hello.runs) if (!ours.has(runKey(run))) stops.push(run);
+  return { starts, holds, stops };
+}
+
+const runKey = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;
+
+export function disconnectNode(
+  state: State,
+  { nodeId, session, nowMs, heardAtMs = nowMs }: CommandOf<"disconnect-node">,
+): Decision<undefined> {
+  const node = state.nodes.get(nodeId)?.node;
+  // A newer session may have taken over: the end of the older one says nothing then.
+  if (node?.link.kind !== "connected" || node.link.session !== session) {
+    return { changes: [], answer: undefined };
+  }
+  const sinceMs = Math.max(Math.min(heardAtMs, nowMs), node.link.sinceMs);
+  return { changes: [disconnected(node, sinceMs)], answer: undefined };
+}
+
+export const disconnected = (node: Node, sinceMs: number): Change => ({
+  table: "node",
+  row: { ...node, link: { kind: "disconnected", sinceMs } },
+});
+
+export function drainNode(
+  state: State,
+  { nodeId, drain: given }: CommandOf<"drain-node">,
+): Decision<undefined> {
+  const { node: before } = requireNode(state, nodeId);
+  // Whoever wants it used again has looked at it.
+  const node = given === undefined ? released(before) : before;
+  const drain = given && { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
+  if (
+    node.quarantine === before.quarantine &&
+    (drain === undefined) === (node.drain === undefined) &&
+    drain?.reason === node.drain?.reason
+  ) {
+    return { changes: [], answer: undefined };
+  }
+  return { changes: [{ table: "node", row: { ...node, drain } }], answer: undefined };
+}
+
+export function removeNode(
+  state: State,
+  { nodeId, nowMs }: CommandOf<"remove-node">,
+): Decision<undefined> {
+  const record = requireNode(state, nodeId);
+  if (record.node.link.kind === "connected") {
+    throw new AppError("conflict", `node ${nodeId} is connected; stop its agent first`);
+  }
+  const lose = lossPolicyOf(record.node) === "fail" ? fail : loseAttempt;
+  const changes = endTasks(state, record, lose, { message: "its node was removed", nowMs });
+  if (state.facts.has(nodeId)) changes.push({ table: "facts", removed: nodeId });
+  changes.push({ table: "node", removed: nodeId });
+  return { changes, answer: undefined };
+}
+
+/**
+ * An operator says when the node counts as lost, and what becomes of its tasks then. Tasks that a lost
+ * node has kept until now follow the new policy at once.
+ */
+export function setNodeLoss(
+  state: State,
+  { nodeId, loss, nowMs }: CommandOf<"set-node-loss">,
+): Decision<undefined> {
+  const record = requireNode(state, nodeId);
+  const { node } = record;
+  const { setLoss: before, ...rest } = node;
+  const after = merged(before ?? {}, loss);
+  if (after.onLost === before?.onLost && after.lostAfterMs === before?.lostAfterMs) {
+    return { changes: [], answer: undefined };
+  }
+  const isSet = after.onLost !== undefined || after.lostAfterMs !== undefined;
+  const row: Node = isSet ? { ...rest, setLoss: after } : rest;
+  const changes: Change[] = [];
+  if (node.link.kind === "lost") {
+    const at = { message: `node ${node.id} was lost`, nowMs };
+    changes.push(...endTasks(state, record, LOSSES[lossPolicyOf(row)], at));
+  }
+  changes.push({ table: "node", row });
+  return { changes, answer: undefined };
+}
+
+function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-loss">["loss"]) {
+  const policy = onLost === undefined ? before.onLost : (onLost ?? undefined);
+  const afterMs = lostAfterMs === undefined ? before.lostAfterMs : (lostAfterMs ?? undefined);
+  const terms: LossTerms = {
+    ...(policy === undefined ? {} : { onLost: policy }),
+    ...(afterMs === undefined ? {} : { lostAfterMs: afterMs }),
+  };
+  return terms;
+}
+
+/**
+ * The node was away too long. Its tasks are placed again with new attempts, fail, or stay with the
+ * node until it returns: its loss policy decides. A task that was being cancelled is cancelled in
+ * any case: nobody wants another attempt, and a returning node stops what it still runs.
+ */
+export function loseNode(state: State, record: NodeRecord, nowMs: number): Change[] {
+  const { node } = record;
+  const at = { message: `node ${node.id} was lost`, nowMs };
+  const changes = endTasks(state, record, LOSSES[lossPolicyOf(node)], at);
+  changes.push({
+    table: "node",
+    row: { ...node, link: { kind: "lost", sinceMs: awaySince(node, nowMs) } },
+  });
+  return changes;
+}
+
+const awaySince = ({ link }: Node, nowMs: number): number =>
+  link.kind === "disconnected" ? link.sinceMs : nowMs;
+
+/** How a task of a lost node ends; undefined: it stays with the node. */
+type Lose = (job: Job, task: ActiveTask, message: string, nowMs: number) => Task | undefined;
+
+const fail: Lose = (_job, task, message, nowMs) => failForGood(task, message, nowMs);
+
+const LOSSES: Readonly<Record<LossPolicy, Lose>> = {
+  requeue: loseAttempt,
+  keep: (_job, task, message, nowMs) =>
+    task.state.kind === "stopping" ? failForGood(task, message, nowMs) : undefined,
+  fail,
+};
+
+function endTasks(
+  state: State,
+  record: NodeRecord,
+  lose: Lose,
+  { message, nowMs }: { readonly message: string; readonly nowMs: number },
+): Change[] {
+  const changes: Change[] = [];
+  for (const task of tasksOn(record)) {
+    const job = state.jobs.get(task.jobId)?.job;
+    if (job === undefined) continue;
+    const row = lose(job, task, message, nowMs);
+    if (row !== undefined) changes.push({ table: "task", row });
+  }
+  return changes;
+}
+
+/** What its agent may have begun: nobody knows of those that it held. */
+const tasksOn = ({ tasks, held }: NodeRecord) => [
+  ...[...tasks].filter(isActiveTask),
+  ...[...held].filter(isHeldTask).map(begun),
+];
+
+function requireNode(state: State, id: NodeId): NodeRecord {
+  const record = state.nodes.get(id);
+  if (record === undefined) throw new AppError("not_found", `there is no node ${id}`);
+  return record;
+}

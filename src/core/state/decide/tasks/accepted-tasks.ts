@@ -1,0 +1,138 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { TaskRef } from "../../../model/ids.ts";
+import type { AcceptedState, Task, ToldOutput } from "../../../model/job/task.ts";
+import type { Change } from "../../change.ts";
+import type { Answers, CommandOf, Decision, TaskEvent } from "../../command.ts";
+import type { State } from "../../state.ts";
+import { requireCluster } from "../clusters.ts";
+import {
+  type AcceptedTask,
+  failForGood,
+  isAcceptedTask,
+  loseAttempt,
+  withdrawn,
+} from "./end-attempt.ts";
+import { ended, plausible, type RunNews } from "./report-runs.ts";
+
+/**
+ * A cluster takes tasks that were offered to it, to run them by itself. Each has one taker: what was
+ * taken, cancelled or withdrawn meanwhile is refused, and the rest is taken all the same.
+ */
+export function acceptTasks(
+  state: State,
+  { cluster, tasks, nowMs }: CommandOf<"accept-tasks">,
+): Decision<Answers["accept-tasks"]> {
+  requireCluster(state, cluster);
+  const changes: Change[] = [];
+  const accepted: TaskRef[] = [];
+  const refused: { readonly task: TaskRef; readonly reason: string }[] = [];
+  const taken = new Set<Task>();
+  for (const ref of tasks) {
+    const task = state.task(ref);
+    if (task?.state.kind !== "offered" || task.state.cluster !== cluster || taken.has(task)) {
+      refused.push({ task: ref, reason: whyNot(task, cluster) });
+      continue;
+    }
+    taken.add(task);
+    accepted.push(ref);
+    const at: AcceptedState = {
+      kind: "accepted",
+      cluster,
+      acceptedAtMs: nowMs,
+      startedAtMs: undefined,
+      heardAtMs: nowMs,
+    };
+    changes.push({ table: "task", row: { ...task, state: at } });
+  }
+  return { changes, answer: { accepted, refused } };
+}
+
+function whyNot(task: Task | undefined, cluster: string): string {
+  if (task === undefined) return "it is not offered to any cluster";
+  const { state } = task;
+  if (state.kind === "offered") {
+    return state.cluster === cluster ? "it is named twice" : "it is offered to another cluster";
+  }
+  return state.kind === "waiting" ? "it is back in the queue" : `it is ${state.kind} already`;
+}
+
+/**
+ * A cluster tells of tasks that were handed over to it. Only what is still its own moves; news of
+ * anything else is old, but what runs without being wanted is to be stopped.
+ */
+export function reportTasks(
+  state: State,
+  { cluster, events, nowMs }: CommandOf<"report-tasks">,
+): Decision<Answers["report-tasks"]> {
+  requireCluster(state, cluster);
+  const unwanted: TaskRef[] = [];
+  const moved = new Map<string, Task>();
+  let { toldChars } = state.handed;
+  for (const event of events) {
+    const { jobId, index } = event.task;
+    const key = `${jobId}.${index}`;
+    const task = moved.get(key) ?? state.task(event.task);
+    const isOurs = task !== undefined && isAcceptedTask(task) && task.state.cluster === cluster;
+    if (!isOurs || (event.attempt !== undefined && event.attempt !== task.attempt)) {
+      if (event.kind === "started") unwanted.push(event.task);
+      continue;
+    }
+    const told = event.kind === "ended" ? kept(event.output, toldChars) : undefined;
+    if (told !== undefined) toldChars += told.stdout.length + told.stderr.length;
+    moved.set(key, after(state, task, event, told, nowMs));
+  }
+  const changes: Change[] = [];
+  for (const row of moved.values()) changes.push({ table: "task", row });
+  return { changes, answer: { unwanted } };
+}
+
+/** The end of what was told, while there is room for it. */
+function kept(output: ToldOutput | undefined, toldChars: number): ToldOutput | undefined {
+  if (output === undefined) return undefined;
+  const most = limits.toldOutputCharsMax;
+  const told = { stdout: output.stdout.slice(-most), stderr: output.stderr.slice(-most) };
+  const isRoom = toldChars + told.stdout.length + told.stderr.length <= limits.toldCharsTotalMax;
+  return isRoom ? told : undefined;
+}
+
+function after(
+  state: State,
+  task: AcceptedTask,
+  event: TaskEvent,
+  told: ToldOutput | undefined,
+  nowMs: number,
+): Task {
+  const job = state.jobs.get(task.jobId)?.job;
+  if (job === undefined) throw new AppError("internal", `task ${task.jobId} has no job`);
+  if (event.kind === "returned") {
+    // What it had begun is lost; otherwise it is as if it had never taken it.
+    const message = `cluster ${task.state.cluster} gave it back`;
+    return task.state.startedAtMs === undefined
+      ? withdrawn(task, nowMs)
+      : loseAttempt(job, task, message, nowMs);
+  }
+  const run = { jobId: task.jobId, index: task.index, attempt: task.attempt };
+  const { acceptedAtMs, startedAtMs: known } = task.state;
+  const said = plausible<RunNews>({ ...event, run }, acceptedAtMs, nowMs, known);
+  if (said.kind === "started") {
+    const startedAtMs = task.state.startedAtMs ?? said.startedAtMs;
+    return { ...task, state: { ...task.state, startedAtMs, heardAtMs: nowMs } };
+  }
+  const row = ended(job, task, said, nowMs);
+  return told === undefined ? row : { ...row, told };
+}
+
+/** Clusters that said nothing of a task for too long: nobody will ever know how it ended. */
+export function failSilent(state: State, nowMs: number): Change[] {
+  const changes: Change[] = [];
+  for (const task of state.handed.inOrder()) {
+    if (changes.length >= limits.removalsPerTickMax || silentAtMs(task) > nowMs) break;
+    const message = `cluster ${task.state.cluster} took it and told nothing of it for too long`;
+    changes.push({ table: "task", row: failForGood(task, message, nowMs) });
+  }
+  return changes;
+}
+
+export const silentAtMs = ({ state }: AcceptedTask): number =>
+  state.heardAtMs + limits.handedSilenceMsMax;

@@ -1,0 +1,111 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { JobSpec } from "../../../model/job/job.ts";
+import { outlook } from "../../../scheduler/explain/explain.ts";
+import { NodeClasses } from "../../../scheduler/nodes/node-classes.ts";
+import { MatchTotal } from "../../../graph/match/match-total.ts";
+import { Slicer } from "../../../graph/match/match-work.ts";
+import { isPossible, nodeReasons, pullingAnswer } from "../../../scheduler/explain/places.ts";
+import {
+  askedOfClusters,
+  mayGoToClusters,
+  type Request,
+  requestKey,
+} from "../../../scheduler/request.ts";
+import type { Submission } from "../../command.ts";
+import type { State } from "../../state.ts";
+
+/**
+ * Throws when no registered node or cluster could ever run a task of the job. Where there are none
+ * at all nothing is known yet, and the job may wait for the first.
+ */
+export function checkPossible(
+  state: State,
+  spec: JobSpec,
+  { at, total }: { readonly at: number; readonly total: MatchTotal },
+): void {
+  const isPossible = knownPossible(state, spec) ?? total.count(() => isEverPossible(state, spec));
+  if (isPossible || isNothingKnown(state, spec)) return;
+  const field = `jobs[${at}]`;
+  throw new AppError(
+    "unschedulable",
+    `${field}: nothing there is could ever run it: ${whyNever(state, spec).join("; ")}. ` +
+      "Ask for something else, add what it needs, or allow what cannot be satisfied yet",
+    { field },
+  );
+}
+
+/**
+ * Finds out for the different requests of a submission what `checkPossible` asks, in slices: one
+ * command must not compare thousands of requests with thousands of graphs. Rejects when all of them
+ * together take too many steps; with `isAdvice` the rest stays unknown instead.
+ */
+export function* learnPossible(
+  state: State,
+  submissions: readonly Submission[],
+  { isAdvice = false }: { readonly isAdvice?: boolean } = {},
+): Generator<undefined, void> {
+  const total = new MatchTotal(limits.submissionStepsMax);
+  const slicer = new Slicer();
+  let last: JobSpec | undefined;
+  for (const { spec, idempotencyKey } of submissions) {
+    if (last !== undefined && isSameRequest(last, spec)) continue;
+    last = spec;
+    if (idempotencyKey !== undefined && state.jobsByIdempotencyKey.has(idempotencyKey)) continue;
+    if (knownPossible(state, spec) !== undefined) continue;
+    if (isAdvice && total.isSpent) return;
+    const asked = askedOfClusters(spec);
+    if (asked !== undefined && spec.where.cluster === undefined) {
+      // The planner asks all clusters in one go.
+      yield* state.clusters.graphs.learn(asked.compiled, total, { reasons: false, slicer });
+    }
+    yield* slicer.next(() => total.count(() => isEverPossible(state, spec)));
+  }
+}
+
+/** Asked for every job submitted: remembered until a node or a cluster changes. */
+export function isEverPossible(state: State, request: Request): boolean {
+  let possible = knownPossible(state, request);
+  if (possible === undefined) {
+    possible = isPossible(state, request);
+    state.possible.set(requestKey(request), possible);
+  }
+  return possible;
+}
+
+/** Jobs that ask for the same usually share the objects that say so. */
+export const isSameRequest = (one: Request, other: Request): boolean =>
+  one.needs === other.needs &&
+  one.request === other.request &&
+  one.select === other.select &&
+  one.where === other.where;
+
+/** Undefined: nobody has asked since a node or a cluster changed. */
+export const knownPossible = (state: State, request: Request): boolean | undefined =>
+  state.possible.get(requestKey(request));
+
+/** No node has joined yet, and it would not go to a cluster that pulls, or there is none. */
+export const isNothingKnown = ({ nodes, clusters }: State, request: Request): boolean =>
+  nodes.size === 0 && (clusters.rows.size === 0 || !mayGoToClusters(request));
+
+const REASONS_MAX = 5;
+
+/** Remembered as long as the request is known to be impossible: callers may try again and again. */
+function whyNever(state: State, request: Request): readonly string[] {
+  const key = requestKey(request);
+  let why = state.whyNever.get(key);
+  if (why === undefined) state.whyNever.set(key, (why = findWhyNever(state, request)));
+  return why;
+}
+
+function findWhyNever(state: State, request: Request): readonly string[] {
+  const { nodes, clusters } = state;
+  const reasons = nodeReasons(outlook(request, new NodeClasses(nodes.values(), request)));
+  for (const { id, kind } of clusters.inOrder) {
+    if (kind !== "pulling") continue;
+    reasons.push(`cluster ${id}: ${pullingAnswer(clusters, id, request).reasons.join("; or ")}`);
+  }
+  if (reasons.length === 0) return ["there are no nodes"];
+  const more = reasons.length - REASONS_MAX;
+  return more > 0 ? [...reasons.slice(0, REASONS_MAX), `and ${more} more reasons`] : reasons;
+}

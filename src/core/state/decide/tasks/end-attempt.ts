@@ -1,0 +1,147 @@
+import { limits } from "../../../../limits.ts";
+import type { Job } from "../../../model/job/job.ts";
+import { backoffMs } from "../../../model/job/job.ts";
+import type {
+  AcceptedState,
+  ActiveState,
+  Failure,
+  PastAttempt,
+  Task,
+} from "../../../model/job/task.ts";
+import { ranBy } from "../../../model/job/task.ts";
+import type { Usage } from "../../../model/job/usage.ts";
+import { addUsage } from "../../../model/job/usage.ts";
+
+export type ActiveTask = Task & { readonly state: ActiveState };
+export type AcceptedTask = Task & { readonly state: AcceptedState };
+
+/** What was reported first stays. */
+export const startOf = (state: ActiveState | AcceptedState): number | undefined =>
+  state.kind === "assigned" ? undefined : state.startedAtMs;
+
+/**
+ * The attempt failed. The task is tried again while attempts are left: a failure of its own counts
+ * against the job's retries, a loss with its node and a return by its node against a fixed limit
+ * each. A task that was being cancelled is cancelled, and a closed job is not tried again.
+ */
+export function failAttempt(
+  job: Job,
+  task: ActiveTask | AcceptedTask,
+  failure: Failure,
+  at: {
+    readonly startedAtMs: number | undefined;
+    readonly endedAtMs: number;
+    readonly nowMs: number;
+    readonly usage?: Usage | undefined;
+  },
+): Task {
+  const { state } = task;
+  const ran = ranBy(state);
+  const { endedAtMs, nowMs, usage } = at;
+  const startedAtMs = startOf(state) ?? at.startedAtMs;
+  if (state.kind === "stopping") {
+    const { reason } = state;
+    const cancelled = { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } as const;
+    return withUsage({ ...task, state: cancelled }, usage);
+  }
+  const counts = counted(task, failure);
+  if (!mayTryAgain(job, counts, failure) || job.closed !== undefined) {
+    const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
+    return withUsage({ ...task, ...counts, state: ended }, usage);
+  }
+  const { attempt } = task;
+  const past = withUsage<PastAttempt>({ attempt, ...ran, startedAtMs, endedAtMs, failure }, usage);
+  const earlierUsage = addUsage(task.earlierUsage, usage);
+  return {
+    ...task,
+    ...(earlierUsage === undefined ? {} : { earlierUsage }),
+    ...counts,
+    past: keepSome([...task.past, past]),
+    state: { kind: "waiting", notBeforeMs: nowMs + waitMs(job, counts, failure) },
+  };
+}
+
+type Counts = Pick<Task, "failures" | "losses" | "returns">;
+
+function counted({ failures, losses, returns = 0 }: Task, failure: Failure): Counts {
+  switch (failure.kind) {
+    case "lost":
+    case "vanished":
+      return { failures, losses: losses + 1 };
+    case "node-fault":
+      return { failures, losses, returns: returns + 1 };
+    case "exited":
+    case "signalled":
+    case "time-limit":
+    case "out-of-memory":
+    case "could-not-start":
+      return { failures: failures + 1, losses };
+  }
+}
+
+function mayTryAgain(job: Job, { failures, losses, returns = 0 }: Counts, { kind }: Failure) {
+  if (kind === "node-fault") return returns < limits.returnsMax;
+  if (kind === "lost" || kind === "vanished") return losses < limits.lossesMax;
+  return failures <= job.spec.retries.max;
+}
+
+/** A node that gave a task back takes no more for now; only a task that many gave back waits itself. */
+function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: Failure): number {
+  if (kind === "lost" || kind === "vanished") return 0;
+  if (kind !== "node-fault") return backoffMs(job.spec.retries, failures);
+  if (returns <= limits.returnsAtOnceMax) return 0;
+  const doublings = Math.min(returns - limits.returnsAtOnceMax - 1, 20);
+  return Math.min(limits.returnBackoffMsMax, limits.returnBackoffMs * 2 ** doublings);
+}
+
+/** A row in which nothing is known of an attempt's usage says nothing of it. */
+export const withUsage = <Row extends { readonly usage?: Usage }>(
+  row: Row,
+  usage: Usage | undefined,
+): Row => (usage === undefined ? row : { ...row, usage });
+
+/** The first attempt that started, because it tells when the task began, and the latest. */
+function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
+  if (past.length <= limits.pastAttemptsKept) return past;
+  const first = past.findIndex(({ startedAtMs }) => startedAtMs !== undefined);
+  const dropped = first === 0 ? 1 : 0;
+  return past.filter((_one, at) => at !== dropped);
+}
+
+/** The attempt failed for good: who was to run it is gone, and may have run it or not. */
+export function failForGood(task: ActiveTask | AcceptedTask, message: string, nowMs: number): Task {
+  const { state } = task;
+  const ran = ranBy(state);
+  const at = { ...ran, startedAtMs: startOf(state), endedAtMs: nowMs };
+  if (state.kind === "stopping") {
+    return { ...task, state: { kind: "cancelled", ...at, reason: state.reason } };
+  }
+  const losses = task.losses + 1;
+  return { ...task, losses, state: { kind: "failed", ...at, failure: { kind: "lost", message } } };
+}
+
+/** The attempt is gone with its node, or its node no longer knows it. */
+export const loseAttempt = (
+  job: Job,
+  task: ActiveTask | AcceptedTask,
+  message: string,
+  nowMs: number,
+): Task =>
+  failAttempt(
+    job,
+    task,
+    { kind: "lost", message },
+    { startedAtMs: undefined, endedAtMs: nowMs, nowMs },
+  );
+
+export const isActiveTask = (task: Task): task is ActiveTask =>
+  task.state.kind === "assigned" || task.state.kind === "running" || task.state.kind === "stopping";
+
+export const isAcceptedTask = (task: Task): task is AcceptedTask => task.state.kind === "accepted";
+
+/** A task that was offered to a cluster and not taken, back in the queue. */
+export function withdrawn(task: Task, nowMs: number): Task {
+  const isFresh = task.past.length === 0 && task.failures === 0 && task.losses === 0;
+  const waiting = { kind: "waiting", notBeforeMs: nowMs } as const;
+  return { ...task, state: isFresh ? { ...waiting, isFresh } : waiting };
+}

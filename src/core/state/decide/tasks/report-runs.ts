@@ -1,0 +1,154 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import type { Job } from "../../../model/job/job.ts";
+import type { ActiveState, Failure, Task } from "../../../model/job/task.ts";
+import { ranBy } from "../../../model/job/task.ts";
+import { visible } from "../../../model/texts.ts";
+import type { Change } from "../../change.ts";
+import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../../command.ts";
+import type { State } from "../../state.ts";
+import { failAttempt, isActiveTask, startOf, withUsage } from "./end-attempt.ts";
+import { begun, isHeldTask, returned } from "./held.ts";
+
+/**
+ * An agent reports. Only the current attempt of a task that is bound to this very node may be
+ * moved; anything else is old news (a repeated report, a task that was placed elsewhere since) and
+ * changes nothing, but a run that goes on without being wanted is to be stopped.
+ */
+export function reportRuns(
+  state: State,
+  { nodeId, session, events, nowMs }: CommandOf<"report-runs">,
+): Decision<Answers["report-runs"]> {
+  const link = state.nodes.get(nodeId)?.node.link;
+  if (link?.kind !== "connected" || link.session !== session) {
+    throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
+  }
+  const changes: Change[] = [];
+  const stops: RunRef[] = [];
+  // A batch may hold the start and the end of one run; the second must see the first.
+  const moved = new Map<string, Task>();
+  /** Whether the run is wanted that the agent has begun by itself. */
+  const begin = (run: RunRef): boolean => {
+    const key = `${run.jobId}.${run.index}`;
+    const task = moved.get(key) ?? state.task(run);
+    if (task?.attempt !== run.attempt || !("nodeId" in task.state)) return false;
+    if (task.state.nodeId !== nodeId) return false;
+    if (isHeldTask(task)) moved.set(key, begun(task));
+    return true;
+  };
+  for (const event of events) {
+    const { run } = event;
+    const key = `${run.jobId}.${run.index}`;
+    const job = state.jobs.get(run.jobId)?.job;
+    const known = moved.get(key) ?? state.task(run);
+    if (event.kind === "returned") {
+      const isOurs = known !== undefined && isHeldTask(known) && known.state.nodeId === nodeId;
+      const isThis = isOurs && known.attempt === run.attempt;
+      if (isThis && known.state.heldAtMs === event.heldAtMs) moved.set(key, returned(known, nowMs));
+      continue;
+    }
+    // A held one that the agent speaks of has begun.
+    const task = known !== undefined && isHeldTask(known) ? begun(known) : known;
+    const isOurs = task !== undefined && isActiveTask(task) && task.state.nodeId === nodeId;
+    if (job === undefined || !isOurs || task.attempt !== run.attempt) {
+      if (event.kind === "started") stops.push(run);
+    } else {
+      const told = plausible(event, task.state.assignedAtMs, nowMs, startOf(task.state));
+      const after = told.kind === "started" ? started(task, told) : ended(job, task, told, nowMs);
+      if (after !== known) moved.set(key, after);
+    }
+    const next = event.kind === "ended" ? event.began : undefined;
+    if (next !== undefined && !begin(next)) stops.push(next);
+  }
+  for (const row of moved.values()) changes.push({ table: "task", row });
+  return { changes, answer: { stops } };
+}
+
+/** That a run has begun, or how it ended. */
+export type RunNews = Exclude<RunEvent, { kind: "returned" }>;
+
+/**
+ * A node's clock may be wrong: nothing happened before the task was assigned, nor after now. How long
+ * the run took by that clock holds all the same, as far as there was time for it.
+ */
+export function plausible<Event extends RunNews>(
+  event: Event,
+  assignedAtMs: number,
+  nowMs: number,
+  knownStartMs: number | undefined,
+): Event {
+  const within = (ms: number): number => Math.max(assignedAtMs, Math.min(ms, nowMs));
+  if (event.kind === "started") return { ...event, startedAtMs: within(event.startedAtMs) };
+  if (event.startedAtMs === undefined) return { ...event, endedAtMs: within(event.endedAtMs) };
+  const tookMs = Math.max(0, event.endedAtMs - event.startedAtMs);
+  const futureMs = Math.max(0, event.endedAtMs - nowMs);
+  const startedAtMs = within(event.startedAtMs - futureMs);
+  const beganAtMs = knownStartMs ?? startedAtMs;
+  return { ...event, startedAtMs, endedAtMs: Math.max(beganAtMs, within(beganAtMs + tookMs)) };
+}
+
+function started(
+  task: Task & { readonly state: ActiveState },
+  { startedAtMs }: RunEvent & { kind: "started" },
+): Task {
+  const { state } = task;
+  // A task that is cancelled before the word of its start arrives did run.
+  if (state.kind === "stopping" && state.startedAtMs === undefined) {
+    return { ...task, state: { ...state, startedAtMs } };
+  }
+  if (state.kind !== "assigned") return task;
+  const { nodeId, assignedAtMs } = state;
+  return { ...task, state: { kind: "running", nodeId, assignedAtMs, startedAtMs } };
+}
+
+export function ended(
+  job: Job,
+  task: Parameters<typeof failAttempt>[1],
+  event: RunEvent & { kind: "ended" },
+  nowMs: number,
+): Task {
+  const { outcome, usage } = event;
+  const endedAtMs = endOfRun(startOf(task.state), event, nowMs);
+  const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
+  if (outcome.kind === "succeeded") {
+    const { state } = task;
+    if (state.kind === "accepted") {
+      const at = { ...ranBy(state), startedAtMs, endedAtMs };
+      return withUsage({ ...task, state: { kind: "succeeded", ...at } }, usage);
+    }
+    const { nodeId } = state;
+    const row: Task = { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };
+    return withUsage(row, usage);
+  }
+  // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
+  const failure =
+    outcome.kind === "stopped" ? ({ kind: "signalled", signal: "SIGTERM" } as const) : outcome;
+  return failAttempt(job, task, readable(failure), {
+    startedAtMs: event.startedAtMs,
+    endedAtMs,
+    nowMs,
+    usage,
+  });
+}
+
+/**
+ * An end is never before its start, nor after now. When the server's clock was set back behind the
+ * start, the only thing left to go by is how long the run took.
+ */
+function endOfRun(
+  knownStartMs: number | undefined,
+  { startedAtMs, endedAtMs, usage }: RunEvent & { kind: "ended" },
+  nowMs: number,
+): number {
+  const beganAtMs = knownStartMs ?? startedAtMs ?? 0;
+  if (beganAtMs <= nowMs || usage?.wallUs === undefined) return Math.max(endedAtMs, beganAtMs);
+  return beganAtMs + Math.min(Math.round(usage.wallUs / 1_000), limits.durationMsMax);
+}
+
+/** Agents are not trusted: what they write about an end is shown to people. */
+function readable<Outcome extends Failure>(outcome: Outcome): Outcome {
+  if ("message" in outcome) {
+    return { ...outcome, message: visible(outcome.message, limits.reasonLengthMax) };
+  }
+  return "signal" in outcome ? { ...outcome, signal: visible(outcome.signal, 32) } : outcome;
+}

@@ -1,0 +1,148 @@
+import { AppError, invalid } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import { MatchTotal } from "../../../graph/match/match-total.ts";
+import type { GroupId, JobId } from "../../../model/ids.ts";
+import { JOB_ID_MAX, jobId } from "../../../model/ids.ts";
+import type { Job, JobSpec } from "../../../model/job/job.ts";
+import { taskTotalOf } from "../../../model/job/job.ts";
+import { TERM_NAMES } from "../../../model/job/job-spec.ts";
+import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
+import type { Clause } from "../../../model/job/dependency.ts";
+import type { Change } from "../../change.ts";
+import { resolveDependencies } from "../../dependencies/resolve.ts";
+import type { CommandOf, Decision, Submission, Submitted } from "../../command.ts";
+import type { State } from "../../state.ts";
+import { checkPossible, isSameRequest } from "./check-possible.ts";
+
+/** Takes all or none. A known idempotency key with the same spec answers with the job there is. */
+export function submitJobs(
+  state: State,
+  { submissions, by, nowMs, mustBePossible = false }: CommandOf<"submit-jobs">,
+): Decision<readonly Submitted[]> {
+  const jobs: Job[] = [];
+  const answer: Submitted[] = [];
+  const keysHere = new Map<string, Job>();
+  let lastId = state.counter.lastJobId as number;
+  let last: JobSpec | undefined;
+  let isGraph = false;
+  const total = new MatchTotal();
+  for (const [at, submission] of submissions.entries()) {
+    const { spec, idempotencyKey } = submission;
+    const existing = findExisting(state, keysHere, submission, at);
+    if (existing !== undefined) {
+      answer.push({ id: existing, existed: true });
+      continue;
+    }
+    const isKnown = last !== undefined && isSameRequest(last, spec);
+    if (mustBePossible && !isKnown) checkPossible(state, spec, { at, total });
+    last = spec;
+    const job: Job = {
+      id: jobId(++lastId),
+      spec,
+      submittedAtMs: nowMs,
+      submittedBy: by,
+      idempotencyKey,
+      closed: undefined,
+      waitsFor: undefined,
+    };
+    jobs.push(job);
+    if (spec.dependsOn !== undefined) isGraph = true;
+    if (idempotencyKey !== undefined) keysHere.set(idempotencyKey, job);
+    answer.push({ id: job.id, existed: false });
+  }
+  if (jobs.length === 0) return { changes: [], answer };
+  if (lastId > JOB_ID_MAX) throw new AppError("exhausted", "no job ids are left");
+  const waitsFor = isGraph ? resolve(state, submissions, answer) : NOBODY_WAITS;
+  checkRoom(state, jobs);
+  const changes: Change[] = jobs.map((job) => ({
+    table: "job",
+    row: withClauses(job, waitsFor),
+  }));
+  changes.push({ table: "counter", row: { lastJobId: jobId(lastId) } });
+  return { changes, answer };
+}
+
+const NOBODY_WAITS: ReadonlyMap<JobId, readonly Clause[]> = new Map();
+
+const withClauses = (job: Job, waitsFor: ReadonlyMap<JobId, readonly Clause[]>): Job =>
+  waitsFor.has(job.id) ? { ...job, waitsFor: waitsFor.get(job.id) } : job;
+
+const resolve = (
+  state: State,
+  submissions: readonly Submission[],
+  answer: readonly Submitted[],
+): ReadonlyMap<JobId, readonly Clause[]> =>
+  resolveDependencies(
+    state,
+    submissions.flatMap(({ spec }, at) => {
+      const one = answer[at];
+      return one === undefined ? [] : [{ id: one.id, spec, isNew: !one.existed }];
+    }),
+  );
+
+function findExisting(
+  state: State,
+  keysHere: ReadonlyMap<string, Job>,
+  { spec, idempotencyKey }: Submission,
+  at: number,
+): JobId | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  const known = state.jobsByIdempotencyKey.get(idempotencyKey);
+  const job = known === undefined ? keysHere.get(idempotencyKey) : state.jobs.get(known)?.job;
+  if (job === undefined) return undefined;
+  const field = `jobs[${at}].idempotencyKey`;
+  const other = firstDifference(job.spec, spec);
+  if (other === undefined) return job.id;
+  throw new AppError(
+    "already_exists",
+    `${field}: job ${job.id} was submitted with this key and another ${other}`,
+    { field },
+  );
+}
+
+/** As callers name it. */
+const FIELDS: Readonly<Partial<Record<keyof JobSpec, string>>> = {
+  work: "command or script",
+  needs: "resources",
+  where: "placement",
+};
+
+function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
+  const names: readonly (keyof JobSpec)[] = ["name", "work", "dependsOn", ...TERM_NAMES];
+  const found = names.find((name) => !isDeepEqual(a[name], b[name]));
+  return found === undefined ? undefined : (FIELDS[found] ?? found);
+}
+
+function checkRoom(state: State, jobs: readonly Job[]): void {
+  if (state.unfinishedJobs + jobs.length > limits.unfinishedJobsMax) {
+    throw new AppError("exhausted", `at most ${limits.unfinishedJobsMax} unfinished jobs`);
+  }
+  const tasksByGroup = new Map<GroupId, number>();
+  let total = 0;
+  for (const { spec } of jobs) {
+    const count = taskTotalOf(spec);
+    total += count;
+    tasksByGroup.set(spec.group, (tasksByGroup.get(spec.group) ?? 0) + count);
+  }
+  if (state.queuedTasks + total > limits.queuedTasksMax) {
+    throw new AppError("exhausted", `at most ${limits.queuedTasksMax} queued tasks`);
+  }
+  for (const [id, count] of tasksByGroup) checkGroup(state, id, count);
+}
+
+function checkGroup(state: State, id: GroupId, count: number): void {
+  const record = state.groups.get(id);
+  if (record === undefined && state.groups.size >= limits.groupsMax) {
+    throw invalid("group", `there are ${limits.groupsMax} groups already`);
+  }
+  const max = record?.group.queuedTasksMax;
+  if (record === undefined || max === undefined) return;
+  const queued = record.tasks.pending + record.tasks.waiting;
+  if (queued + count > max) {
+    throw new AppError(
+      "exhausted",
+      `group ${id} takes at most ${max} queued tasks; it has ${queued}, and ${count} more came`,
+      { field: "group" },
+    );
+  }
+}

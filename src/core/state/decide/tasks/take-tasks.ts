@@ -1,0 +1,40 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import { isTaking } from "../../../model/node/node.ts";
+import { takeFrom } from "../../../scheduler/clusters/offered-capacity.ts";
+import type { Change } from "../../change.ts";
+import type { Answers, CommandOf, Decision, RunRef } from "../../command.ts";
+import type { State } from "../../state.ts";
+
+/**
+ * An agent that speaks for a cluster takes what was offered to the cluster, oldest first, as far as
+ * it has room. From then on its tasks are like those of any node.
+ */
+export function takeTasks(
+  state: State,
+  { nodeId, session, room, nowMs }: CommandOf<"take-tasks">,
+): Decision<Answers["take-tasks"]> {
+  const node = state.nodes.get(nodeId)?.node;
+  if (node?.link.kind !== "connected" || node.link.session !== session) {
+    throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);
+  }
+  if (node.clusterAgent === undefined) {
+    throw new AppError("invalid_argument", `node ${nodeId} does not speak for a cluster`);
+  }
+  const changes: Change[] = [];
+  const taken: RunRef[] = [];
+  let { tasks, free } = room;
+  let looks = 0;
+  for (const task of isTaking(node) ? state.clusters.loads.offeredTo(node.cluster) : []) {
+    if (tasks === 0 || looks++ >= limits.takeLooksMax) break;
+    const job = state.jobs.get(task.jobId)?.job;
+    const left = job === undefined ? undefined : takeFrom(free, job.spec);
+    if (left === undefined) continue;
+    free = left;
+    tasks--;
+    taken.push({ jobId: task.jobId, index: task.index, attempt: task.attempt });
+    const at = { kind: "assigned", nodeId, assignedAtMs: nowMs } as const;
+    changes.push({ table: "task", row: { ...task, state: at } });
+  }
+  return { changes, answer: { taken, room: { tasks, free } } };
+}

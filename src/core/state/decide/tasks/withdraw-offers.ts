@@ -1,0 +1,30 @@
+import { limits } from "../../../../limits.ts";
+import type { ClusterId, JobId } from "../../../model/ids.ts";
+import { isTaking } from "../../../model/node/node.ts";
+import type { Change } from "../../change.ts";
+import type { NodeRecord } from "../../nodes/node-record.ts";
+import type { State } from "../../state.ts";
+import { withdrawn } from "./end-attempt.ts";
+
+/**
+ * The last agent of a cluster is lost: what was offered to the cluster, and nobody has taken, goes back
+ * into the queue and perhaps elsewhere. Of very many the oldest.
+ */
+export function withdrawForsaken(
+  state: State,
+  lost: readonly NodeRecord[],
+  closed: ReadonlyMap<JobId, unknown>,
+  nowMs: number,
+): Change[] {
+  const agents = lost.filter(({ node }) => node.clusterAgent !== undefined);
+  const clusters = new Set(agents.map(({ node }) => node.cluster));
+  return [...clusters]
+    .filter((cluster) => !isSpokenFor(state, cluster))
+    .flatMap((cluster) => [...state.clusters.loads.offeredTo(cluster)])
+    .filter(({ jobId }) => !closed.has(jobId)) // went back with their job
+    .slice(0, limits.changesPerBatchMax)
+    .map((task) => ({ table: "task", row: withdrawn(task, nowMs) }));
+}
+
+const isSpokenFor = ({ nodes }: State, cluster: ClusterId): boolean =>
+  nodes.values().some(({ node }) => node.cluster === cluster && isTaking(node));

@@ -1,0 +1,169 @@
+import type { IndexRanges } from "../../model/job/array-range.ts";
+import { countIndexes, indexAt } from "../../model/job/array-range.ts";
+import type { ClusterId, JobId } from "../../model/ids.ts";
+import type { Task } from "../../model/job/task.ts";
+import { isEnded } from "../../model/job/task.ts";
+import { TaskColumns, TaskTables } from "./task-columns.ts";
+
+/** Positions of an array that share their columns. */
+export const TASKS_PER_BLOCK = 4_096;
+
+/**
+ * The rows of an array's tasks. Those that have ended are final and most of them, so that they are
+ * kept in columns; the others as they are.
+ */
+export class ArrayTasks {
+  readonly #jobId: JobId;
+  readonly #ranges: IndexRanges;
+  readonly #total: number;
+  /** Position of the first index of each range. */
+  readonly #starts: readonly number[];
+  readonly #open = new Map<number, Task>();
+  /** How many open rows stand in each block. */
+  readonly #openIn: number[] = [];
+  readonly #ended: (TaskColumns | undefined)[] = [];
+  readonly #tables = new TaskTables();
+  readonly #offeredTo = new Map<ClusterId, number>();
+  #endedCount = 0;
+
+  constructor(jobId: JobId, ranges: IndexRanges) {
+    this.#jobId = jobId;
+    this.#ranges = ranges;
+    this.#total = countIndexes(ranges);
+    const starts: number[] = [];
+    let start = 0;
+    for (const range of ranges) {
+      starts.push(start);
+      start += countIndexes([range]);
+    }
+    this.#starts = starts;
+  }
+
+  get size(): number {
+    return this.#open.size + this.#endedCount;
+  }
+
+  get(index: number): Task | undefined {
+    const open = this.#open.get(index);
+    if (open !== undefined || this.#endedCount === 0) return open;
+    const position = this.#positionOf(index);
+    if (position === undefined) return undefined;
+    const block = this.#ended[blockOf(position)];
+    return block?.get(position % TASKS_PER_BLOCK, this.#jobId, index);
+  }
+
+  set(task: Task): void {
+    const { index, state } = task;
+    const before = this.#open.get(index);
+    if (before?.state.kind === "offered") this.#countOffer(before.state.cluster, -1);
+    if (state.kind === "offered") this.#countOffer(state.cluster, 1);
+    const position = this.#positionOf(index) ?? 0;
+    const at = blockOf(position);
+    const hasEnded = isEnded(state);
+    const more = (hasEnded ? 0 : 1) - (before === undefined ? 0 : 1);
+    if (more !== 0) this.#openIn[at] = (this.#openIn[at] ?? 0) + more;
+    if (!hasEnded) {
+      this.#tables.note(task);
+      this.#open.set(index, task);
+      return;
+    }
+    if (before !== undefined) this.#open.delete(index);
+    this.#endedBlock(at).put(position % TASKS_PER_BLOCK, task);
+    this.#endedCount++;
+  }
+
+  /** Rows of tasks that have not ended, in no order. */
+  open(): Iterable<Task> {
+    return this.#open.values();
+  }
+
+  /** Every row, in no order. Those that have ended are made for the look. */
+  *rows(): Generator<Task> {
+    yield* this.#open.values();
+    for (const [position, index] of this.#endedPlaces()) {
+      const task = this.#ended[blockOf(position)]?.get(
+        position % TASKS_PER_BLOCK,
+        this.#jobId,
+        index,
+      );
+      if (task !== undefined) yield task;
+    }
+  }
+
+  /** Rows that may hold more than how, where and when a task ended. */
+  *unlike(): Generator<Task> {
+    yield* this.#open.values();
+    for (const block of this.#ended) if (block !== undefined) yield* block.texts();
+  }
+
+  *indexes(): Generator<number> {
+    yield* this.#open.keys();
+    for (const [, index] of this.#endedPlaces()) yield index;
+  }
+
+  /** Nodes and clusters that tasks are or were on, as far as rows say so. */
+  get tables(): TaskTables {
+    return this.#tables;
+  }
+
+  isOfferedTo(cluster: ClusterId): boolean {
+    return this.#offeredTo.has(cluster);
+  }
+
+  /**
+   * What stands in the block of a position: undefined if a task of it is open and all must be
+   * looked at, otherwise how many of its tasks ended how; those beyond have no row.
+   */
+  endedKinds(position: number): TaskColumns["kinds"] | "no-rows" | undefined {
+    const at = blockOf(position);
+    if ((this.#openIn[at] ?? 0) > 0) return undefined;
+    return this.#ended[at]?.kinds ?? "no-rows";
+  }
+
+  *#endedPlaces(): Generator<readonly [position: number, index: number]> {
+    for (const [at, block] of this.#ended.entries()) {
+      if (block === undefined) continue;
+      const first = at * TASKS_PER_BLOCK;
+      const size = Math.min(TASKS_PER_BLOCK, this.#total - first);
+      for (let place = 0; place < size; place++) {
+        if (!block.has(place)) continue;
+        const index = indexAt(this.#ranges, first + place);
+        if (index !== undefined) yield [first + place, index];
+      }
+    }
+  }
+
+  #endedBlock(at: number): TaskColumns {
+    let block = this.#ended[at];
+    if (block === undefined) {
+      while (this.#ended.length < at) this.#ended.push(undefined);
+      const size = Math.min(TASKS_PER_BLOCK, this.#total - at * TASKS_PER_BLOCK);
+      block = new TaskColumns(size, this.#tables);
+      this.#ended[at] = block;
+    }
+    return block;
+  }
+
+  #countOffer(cluster: ClusterId, more: number): void {
+    const count = (this.#offeredTo.get(cluster) ?? 0) + more;
+    if (count === 0) this.#offeredTo.delete(cluster);
+    else this.#offeredTo.set(cluster, count);
+  }
+
+  /** Where an index stands; undefined: the array has no such task. */
+  #positionOf(index: number): number | undefined {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#ranges[middle]?.first ?? 0) <= index) low = middle;
+      else high = middle - 1;
+    }
+    const range = this.#ranges[low];
+    if (range === undefined || index < range.first || index > range.last) return undefined;
+    const steps = (index - range.first) / range.step;
+    return Number.isInteger(steps) ? (this.#starts[low] ?? 0) + steps : undefined;
+  }
+}
+
+const blockOf = (position: number): number => Math.floor(position / TASKS_PER_BLOCK);

@@ -1,0 +1,210 @@
+import { invariant } from "../../../lib/invariant.ts";
+import type { GroupId, JobId } from "../../model/ids.ts";
+import type { Task } from "../../model/job/task.ts";
+import type { Lane } from "../../scheduler/queue/lane.ts";
+import type { JobStateName } from "./progress.ts";
+import { TaskColumns } from "./task-columns.ts";
+import { PagePool, TextBlock } from "./text-block.ts";
+
+export const IDS_PER_BLOCK = 4_096;
+
+/** What is known of a folded job that has ended without reading its text. */
+export interface EndedMark {
+  readonly kind: "ended";
+  readonly group: GroupId;
+  readonly state: JobStateName;
+}
+
+/** How an ended job is kept. */
+export interface EndedFold {
+  /** Its row, and on further lines those of its tasks that are not in a column. */
+  readonly text: string;
+  readonly group: GroupId;
+  readonly state: JobStateName;
+  readonly endMs: number;
+  /** The row of a job's only task. */
+  readonly only: Task | undefined;
+}
+
+/**
+ * Jobs as the text of their stored rows. Of one that waits its lane is known, of one that has ended
+ * its group, its state and its end. They stand in blocks of neighbouring ids.
+ */
+export class FoldedJobs {
+  readonly #idsPerBlock: number;
+  readonly #blocks = new Map<number, Block>();
+  readonly #pages = new PagePool();
+  #newest: Block | undefined = undefined;
+  #size = 0;
+
+  constructor(idsPerBlock = IDS_PER_BLOCK) {
+    this.#idsPerBlock = idsPerBlock;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** One that waits. */
+  add(id: JobId, text: string, lane: Lane): void {
+    const block = this.#blockFor(id);
+    block.add(id - block.first, text, lane);
+    this.#size++;
+  }
+
+  addEnded(id: JobId, fold: EndedFold): void {
+    const block = this.#blockFor(id);
+    block.texts.put(id - block.first, fold.text);
+    block.end(id - block.first, fold);
+    this.#size++;
+  }
+
+  /** One that waits, and of whose only task the row was read: it has ended. */
+  endInPlace(id: JobId, fold: Omit<EndedFold, "text">): void {
+    const block = this.#blockOf(id);
+    invariant(block !== undefined, `job ${id} is folded`);
+    block.end(id - block.first, fold);
+  }
+
+  laneOf(id: JobId): Lane | undefined {
+    const mark = this.#markOf(id);
+    return mark === undefined || "kind" in mark ? undefined : mark;
+  }
+
+  endedMarkOf(id: JobId): EndedMark | undefined {
+    const mark = this.#markOf(id);
+    return mark !== undefined && "kind" in mark ? mark : undefined;
+  }
+
+  has(id: JobId): boolean {
+    return this.#markOf(id) !== undefined;
+  }
+
+  textOf(id: JobId): string {
+    const block = this.#blockOf(id);
+    const text = block?.texts.get(id - block.first);
+    invariant(text !== undefined, `job ${id} is folded`);
+    return text;
+  }
+
+  /** The row of an ended job's only task, if it stands in the columns. */
+  taskOf(id: JobId): Task | undefined {
+    const block = this.#blockOf(id);
+    return block?.columns?.get(id - block.first, id, 0);
+  }
+
+  hasTask(id: JobId): boolean {
+    const block = this.#blockOf(id);
+    return block?.columns?.has(id - block.first) === true;
+  }
+
+  /** When a folded job ended. */
+  endOf(id: JobId): number {
+    const block = this.#blockOf(id);
+    return block?.ends?.[id - block.first] ?? 0;
+  }
+
+  /** Ids of those that have ended, rising within a block. */
+  *endedIds(): Generator<JobId> {
+    for (const block of this.#blocks.values()) {
+      for (const [at, mark] of block.marks.entries()) {
+        if (mark !== undefined && "kind" in mark) yield (block.first + at) as JobId;
+      }
+    }
+  }
+
+  delete(id: JobId): void {
+    const block = this.#blockOf(id);
+    if (block?.remove(id - block.first) !== true) return;
+    this.#size--;
+    if (block.left === 0 && block !== this.#newest) this.#blocks.delete(block.first);
+  }
+
+  #markOf(id: JobId): Mark | undefined {
+    const block = this.#blockOf(id);
+    return block?.marks[id - block.first];
+  }
+
+  #blockOf(id: JobId): Block | undefined {
+    return this.#blocks.get(id - (id % this.#idsPerBlock));
+  }
+
+  #blockFor(id: JobId): Block {
+    const first = id - (id % this.#idsPerBlock);
+    const newest = this.#newest;
+    if (newest?.first === first) return newest;
+    const known = this.#blocks.get(first);
+    if (known !== undefined) return known;
+    const block = new Block(first, this.#idsPerBlock, this.#pages);
+    this.#blocks.set(first, block);
+    if (newest === undefined || newest.first < first) {
+      if (newest?.left === 0) this.#blocks.delete(newest.first);
+      this.#newest = block;
+    }
+    return block;
+  }
+}
+
+type Mark = Lane | EndedMark;
+
+/** Jobs of neighbouring ids. */
+class Block {
+  readonly first: number;
+  readonly marks: (Mark | undefined)[] = [];
+  readonly texts: TextBlock;
+  readonly #size: number;
+  ends: Float64Array | undefined = undefined;
+  columns: TaskColumns | undefined = undefined;
+  left = 0;
+  /** Jobs of one group that ended alike share their mark. */
+  readonly #ended = new Map<GroupId, EndedMark[]>();
+
+  constructor(first: number, size: number, pages: PagePool) {
+    this.first = first;
+    this.#size = size;
+    this.texts = new TextBlock(size, pages);
+  }
+
+  add(at: number, text: string, mark: Mark): void {
+    this.texts.put(at, text);
+    this.#mark(at, mark);
+  }
+
+  end(at: number, { group, state, endMs, only }: Omit<EndedFold, "text">): void {
+    this.#mark(at, this.#endedMark(group, state));
+    this.ends ??= new Float64Array(this.#size);
+    this.ends[at] = endMs;
+    if (only === undefined) return;
+    this.columns ??= new TaskColumns(this.#size);
+    this.columns.put(at, only);
+  }
+
+  remove(at: number): boolean {
+    if (this.marks[at] === undefined) return false;
+    this.marks[at] = undefined;
+    this.left--;
+    this.texts.remove(at);
+    this.columns?.remove(at);
+    return true;
+  }
+
+  #mark(at: number, mark: Mark): void {
+    while (this.marks.length <= at) this.marks.push(undefined); // a hole would make it slow
+    if (this.marks[at] === undefined) this.left++;
+    this.marks[at] = mark;
+  }
+
+  #endedMark(group: GroupId, state: JobStateName): EndedMark {
+    let marks = this.#ended.get(group);
+    if (marks === undefined) {
+      marks = [];
+      this.#ended.set(group, marks);
+    }
+    let mark = marks.find((one) => one.state === state);
+    if (mark === undefined) {
+      mark = { kind: "ended", group, state };
+      marks.push(mark);
+    }
+    return mark;
+  }
+}

@@ -1,0 +1,208 @@
+import type { JobId } from "../../model/ids.ts";
+import type { Job, JobTerms } from "../../model/job/job.ts";
+import type { JobStateName } from "./progress.ts";
+
+const IDS_PER_BLOCK = 4_096;
+const FILTER_BITS = 65_536;
+const BITS_PER_TEXT = 4;
+/** So many are quicker looked for one by one. */
+const FEW_NAMES = 16;
+
+const STATES: readonly JobStateName[] = [
+  "pending",
+  "accepted",
+  "running",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+];
+
+/** What of a job never changes and may be searched for. */
+export interface IndexedJob {
+  readonly name: string;
+  readonly terms: Pick<JobTerms, "group" | "labels">;
+  readonly submittedBy: string;
+}
+
+export const indexed = ({ spec, submittedBy }: Job): IndexedJob => ({
+  name: spec.name,
+  terms: spec.terms,
+  submittedBy,
+});
+
+export interface IndexQuery {
+  readonly states?: readonly JobStateName[] | undefined;
+  readonly group?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly name?: string | undefined;
+  readonly submittedBy?: string | undefined;
+}
+
+/** A query whose texts are hashed once. */
+export interface PreparedQuery {
+  readonly states: readonly number[] | undefined;
+  readonly nameHash: number | undefined;
+  readonly texts: readonly string[];
+}
+
+const groupText = (group: string): string => `g\0${group}`;
+const labelText = (key: string, value: string): string => `l\0${key}\0${value}`;
+const submitterText = (name: string): string => `s\0${name}`;
+
+export function prepareQuery({
+  states,
+  group,
+  labels,
+  name,
+  submittedBy,
+}: IndexQuery): PreparedQuery {
+  const texts = Object.entries(labels ?? {}).map(([key, value]) => labelText(key, value));
+  if (group !== undefined) texts.push(groupText(group));
+  if (submittedBy !== undefined) texts.push(submitterText(submittedBy));
+  const isAny = states === undefined || states.length === 0;
+  return {
+    states: isAny ? undefined : states.map((state) => STATES.indexOf(state)),
+    nameHash: name === undefined ? undefined : hash(name, 0),
+    texts,
+  };
+}
+
+/**
+ * Says of 4,096 neighbouring ids at once that no job among them can match, so that a list passes
+ * them over. Names are hashes, one for each job; groups, labels and submitters share a Bloom filter
+ * of 8 KiB; states are counted. 6 bytes for each job, however it is kept.
+ */
+export class JobIndex {
+  readonly #blocks = new Map<number, IndexBlock>();
+
+  add(id: JobId, job: IndexedJob): void {
+    const first = firstOf(id);
+    let block = this.#blocks.get(first);
+    if (block === undefined) {
+      block = new IndexBlock();
+      this.#blocks.set(first, block);
+    }
+    block.add(id - first, job);
+  }
+
+  moved(id: JobId, before: JobStateName, after: JobStateName): void {
+    this.#blocks.get(firstOf(id))?.moved(before, after);
+  }
+
+  remove(id: JobId, state: JobStateName): void {
+    const first = firstOf(id);
+    const block = this.#blocks.get(first);
+    if (block?.remove(id - first, state) === 0) this.#blocks.delete(first);
+  }
+
+  /** The smallest id of those that are judged together with this one. */
+  firstNear = (id: JobId): number => firstOf(id);
+
+  /** Whether one of the jobs near this id can match. */
+  mayHold(id: JobId, query: PreparedQuery): boolean {
+    return this.#blocks.get(firstOf(id))?.mayHold(query) === true;
+  }
+
+  /** Jobs that can have one of the names, the newest first, among about `jobsMax` of the newest. */
+  *newestNamed(names: ReadonlySet<string>, jobsMax: number): Generator<JobId> {
+    const hashes = new Set(Array.from(names, (name) => hash(name, 0)));
+    const firsts = [...this.#blocks.keys()].sort((a, b) => b - a);
+    for (const first of firsts.slice(0, Math.ceil(jobsMax / IDS_PER_BLOCK))) {
+      const block = this.#blocks.get(first);
+      if (block === undefined || !block.hasNameOf(hashes)) continue;
+      for (let at = IDS_PER_BLOCK - 1; at >= 0; at--) {
+        const its = block.names[at];
+        if (its !== undefined && hashes.has(its)) yield (first + at) as JobId;
+      }
+    }
+  }
+
+  /** Whether this job can have the name; wrong for one in four thousand million others. */
+  mayBeNamed(id: JobId, nameHash: number): boolean {
+    const first = firstOf(id);
+    return this.#blocks.get(first)?.names[id - first] === nameHash;
+  }
+}
+
+const firstOf = (id: JobId): number => id - (id % IDS_PER_BLOCK);
+
+class IndexBlock {
+  readonly names = new Uint32Array(IDS_PER_BLOCK);
+  readonly #filter = new Uint32Array(FILTER_BITS / 32);
+  readonly #states = new Uint16Array(STATES.length);
+  #count = 0;
+  // Neighbours mostly have the same.
+  #lastTerms: IndexedJob["terms"] | undefined = undefined;
+  #lastSubmitter: string | undefined = undefined;
+
+  add(at: number, { name, terms, submittedBy }: IndexedJob): void {
+    this.names[at] = hash(name, 0);
+    this.#count++;
+    this.#step("pending", 1);
+    if (submittedBy !== this.#lastSubmitter) this.#put(submitterText(submittedBy));
+    this.#lastSubmitter = submittedBy;
+    if (terms === this.#lastTerms) return;
+    this.#lastTerms = terms;
+    this.#put(groupText(terms.group));
+    for (const [key, value] of Object.entries(terms.labels)) this.#put(labelText(key, value));
+  }
+
+  moved(before: JobStateName, after: JobStateName): void {
+    this.#step(before, -1);
+    this.#step(after, 1);
+  }
+
+  remove(at: number, state: JobStateName): number {
+    this.names[at] = 0;
+    this.#step(state, -1);
+    return --this.#count;
+  }
+
+  mayHold({ states, nameHash, texts }: PreparedQuery): boolean {
+    if (states !== undefined && !states.some((state) => (this.#states[state] ?? 0) > 0))
+      return false;
+    if (nameHash !== undefined && !this.names.includes(nameHash)) return false;
+    return texts.every((text) => this.#has(text));
+  }
+
+  hasNameOf(hashes: ReadonlySet<number>): boolean {
+    if (hashes.size > FEW_NAMES) return true;
+    for (const one of hashes) if (this.names.includes(one)) return true;
+    return false;
+  }
+
+  #step(state: JobStateName, by: number): void {
+    const at = STATES.indexOf(state);
+    this.#states[at] = (this.#states[at] ?? 0) + by;
+  }
+
+  #put(text: string): void {
+    for (const bit of bitsOf(text)) {
+      this.#filter[bit >>> 5] = (this.#filter[bit >>> 5] ?? 0) | (1 << (bit & 31));
+    }
+  }
+
+  #has(text: string): boolean {
+    return bitsOf(text).every((bit) => ((this.#filter[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0);
+  }
+}
+
+function bitsOf(text: string): number[] {
+  const [first, second] = [hash(text, 0), hash(text, 1) | 1];
+  return Array.from(
+    { length: BITS_PER_TEXT },
+    (_, at) => ((first + at * second) >>> 0) % FILTER_BITS,
+  );
+}
+
+/** FNV-1a, never 0. */
+function hash(text: string, seed: number): number {
+  let value = 0x811c9dc5 ^ Math.imul(seed, 0x9e3779b1);
+  for (let at = 0; at < text.length; at++) {
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  }
+  value ^= value >>> 15;
+  return value >>> 0 || 1;
+}

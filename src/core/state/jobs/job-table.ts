@@ -1,0 +1,208 @@
+import { limits } from "../../../limits.ts";
+import type { JobId } from "../../model/ids.ts";
+import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
+import type { Task } from "../../model/job/task.ts";
+import type { Lane } from "../../scheduler/queue/lane.ts";
+import { decodeJob, decodeTask, encodeJob, encodeTask, isEscaped } from "../codec.ts";
+import { type EndedMark, FoldedJobs } from "./folded-jobs.ts";
+import { JobRecord } from "./job-record.ts";
+import { afterClosing, afterTask, endOf, isJobEnded, type JobStateName } from "./progress.ts";
+
+/** Between the row of an ended job and those of its tasks; JSON has none. */
+const NEXT_ROW = "\n";
+
+/**
+ * All jobs by their ids. A job that was stored and only waits, or has ended, is folded: kept as the
+ * text of its row until it is placed, changed or removed, because a million records would fill the
+ * heap. Who looks at a folded job gets a record made for the look: docs/design/queued-jobs.md,
+ * docs/design/ended-jobs.md.
+ */
+export class JobTable {
+  readonly #open = new Map<JobId, JobRecord>();
+  readonly #folded = new FoldedJobs();
+  #like = DEFAULT_TERMS; // jobs that are looked at one after the other mostly have the same
+  /** How often a folded job was read: for tests. */
+  unfoldings = 0;
+
+  get size(): number {
+    return this.#open.size + this.#folded.size;
+  }
+
+  has(id: JobId): boolean {
+    return this.#open.has(id) || this.#folded.has(id);
+  }
+
+  /** To look at, not to change: of a folded job it is a copy. */
+  get(id: JobId): JobRecord | undefined {
+    return this.#open.get(id) ?? this.#unfolded(id);
+  }
+
+  /** The record itself, if the job is not folded. */
+  getOpen(id: JobId): JobRecord | undefined {
+    return this.#open.get(id);
+  }
+
+  /** To look at, unless it is folded because it waits: then its row says nothing but that. */
+  getBegun(id: JobId): JobRecord | undefined {
+    return this.#open.get(id) ?? (this.#folded.endedMarkOf(id) && this.#unfolded(id));
+  }
+
+  /** To change: from here on it is folded no more. */
+  open(id: JobId): JobRecord | undefined {
+    const known = this.#open.get(id);
+    if (known !== undefined) return known;
+    const record = this.#unfolded(id);
+    if (record === undefined) return undefined;
+    this.#folded.delete(id);
+    this.#open.set(id, record);
+    return record;
+  }
+
+  /** The same, but one that is folded because it has ended stays so. */
+  openWaiting(id: JobId): JobRecord | undefined {
+    return this.#folded.endedMarkOf(id) === undefined ? this.open(id) : undefined;
+  }
+
+  /** In which lane the job waits, if it is folded: what can be said of it without reading its row. */
+  foldedIn(id: JobId): Lane | undefined {
+    return this.#folded.laneOf(id);
+  }
+
+  /** The same of one that has ended and is folded. */
+  foldedEnd(id: JobId): EndedMark | undefined {
+    return this.#folded.endedMarkOf(id);
+  }
+
+  /** The stored row of a folded job, and rows of its tasks. */
+  foldedText(id: JobId): string {
+    return this.#folded.textOf(id);
+  }
+
+  /** The row of a folded job's only task, if it can be had without reading the job. */
+  foldedTask(id: JobId): Task | undefined {
+    return this.#folded.taskOf(id);
+  }
+
+  /**
+   * A job's name without reading all of its row: of a folded one all that could be it, because
+   * labels may be called "name" too.
+   */
+  possibleNames(id: JobId): readonly string[] {
+    const record = this.#open.get(id);
+    if (record !== undefined) return [record.job.spec.name];
+    return this.#folded.has(id) ? namesIn(this.#folded.textOf(id)) : [];
+  }
+
+  stateOf(id: JobId): JobStateName | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined) return open.progress.state;
+    if (this.#folded.laneOf(id) !== undefined) return "pending";
+    return this.#folded.endedMarkOf(id)?.state;
+  }
+
+  /** When an ended job ended. */
+  endOf(id: JobId): number {
+    const open = this.#open.get(id);
+    return open === undefined ? this.#folded.endOf(id) : endOf(open.job, open.progress);
+  }
+
+  /** How many rows of tasks a folded job has. */
+  foldedTaskRows(id: JobId): number {
+    if (this.#folded.hasTask(id)) return 1;
+    return this.#folded.textOf(id).split(NEXT_ROW).length - 1;
+  }
+
+  /** Every record that is not folded. */
+  openRecords(): Iterable<JobRecord> {
+    return this.#open.values();
+  }
+
+  foldedEndedIds(): Iterable<JobId> {
+    return this.#folded.endedIds();
+  }
+
+  add(record: JobRecord): void {
+    this.#open.set(record.job.id, record);
+  }
+
+  addFolded(id: JobId, text: string, lane: Lane): void {
+    this.#folded.add(id, text, lane);
+  }
+
+  delete(id: JobId): void {
+    this.#open.delete(id);
+    this.#folded.delete(id);
+  }
+
+  /** `text` is the job's row as it is stored. Does nothing if more is known of it than its row. */
+  fold(id: JobId, text: string): void {
+    const record = this.#open.get(id);
+    if (record?.lane === undefined || !record.onlyWaits) return;
+    if (text.length > limits.foldedJobCharsMax) return; // long ones gain little
+    this.#open.delete(id);
+    this.#folded.add(id, text, record.lane);
+  }
+
+  /**
+   * Folds a job that has ended, once all its rows are durable. Long ones and large arrays gain
+   * little.
+   */
+  foldEnded(id: JobId): void {
+    const record = this.#open.get(id);
+    if (record === undefined || !isJobEnded(record.progress)) return;
+    if (record.taskRowCount > limits.foldedTaskRowsMax) return;
+    const { job, progress } = record;
+    const { group } = job.spec;
+    let text = record.rowText ?? encodeJob(job);
+    const only = job.spec.array === undefined ? record.task(0) : undefined;
+    if (only === undefined) {
+      for (const task of record.taskRows()) text += NEXT_ROW + encodeTask(task);
+    }
+    if (text.length > limits.foldedJobCharsMax) return;
+    this.#open.delete(id);
+    const { state } = progress;
+    this.#folded.addEnded(id, { text, group, state, endMs: endOf(job, progress), only });
+  }
+
+  /** While rows are read back: the only task of a folded job has ended. */
+  endFolded(id: JobId, only: Task, end: Pick<EndedMark, "group" | "state">): void {
+    const endMs = "endedAtMs" in only.state ? only.state.endedAtMs : 0;
+    this.#folded.endInPlace(id, { ...end, endMs, only });
+  }
+
+  #unfolded(id: JobId): JobRecord | undefined {
+    if (!this.#folded.has(id)) return undefined;
+    this.unfoldings++;
+    const [text = "", ...rows] = this.#folded.textOf(id).split(NEXT_ROW);
+    const record = new JobRecord(decodeJob(text, this.#like));
+    record.rowText = text;
+    this.#like = record.job.spec.terms;
+    record.lane = this.#folded.laneOf(id);
+    if (record.lane !== undefined) return record;
+    record.progress = afterClosing(record.progress, record.job);
+    const only = this.#folded.taskOf(id);
+    if (only !== undefined) putTask(record, only);
+    for (const row of rows) putTask(record, decodeTask(row));
+    return record;
+  }
+}
+
+function putTask(record: JobRecord, task: Task): void {
+  record.progress = afterTask(record.progress, record.job, undefined, task);
+  record.setTask(task);
+}
+
+const NAMED = '"name":"';
+
+/** Every text that stands after `"name":` in JSON. */
+function namesIn(text: string): string[] {
+  const names: string[] = [];
+  for (let at = text.indexOf(NAMED); at >= 0; at = text.indexOf(NAMED, at + 1)) {
+    const from = at + NAMED.length;
+    let end = text.indexOf('"', from);
+    while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    const raw = text.slice(from, end);
+    names.push(raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw);
+  }
+  return names;
+}

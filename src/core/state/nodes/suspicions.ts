@@ -1,0 +1,209 @@
+import { limits } from "../../../limits.ts";
+import type { ClusterId, JobId, NodeId } from "../../model/ids.ts";
+import type { Node } from "../../model/node/node.ts";
+import type { Failure, Task } from "../../model/job/task.ts";
+import { MultiMap } from "../../../lib/collections/multi-map.ts";
+import type { NodeRecord } from "./node-record.ts";
+
+/** When a node is quarantined, and for how long at first. */
+export interface QuarantineTerms {
+  /** Different jobs that fail at once, one after the other; 0: no node is ever quarantined. */
+  readonly jobs: number;
+  /** A task that fails sooner after its start fails at once. */
+  readonly quickMs: number;
+  /** Until a quarantined node gets one task; doubling when that fails, too. */
+  readonly firstMs: number;
+}
+
+export const QUARANTINE_TERMS: QuarantineTerms = {
+  jobs: limits.quarantineJobs,
+  quickMs: limits.quickFailureMs,
+  firstMs: limits.quarantineMs,
+};
+
+/** What the end of an attempt says of its node. */
+export type EndVerdict = "worked" | "failed-at-once" | "nothing";
+
+interface Streak {
+  /** The turn of its first failure. */
+  readonly sinceTurn: number;
+  /** Jobs that failed at once, the latest last, and when. */
+  readonly jobs: Map<JobId, number>;
+}
+
+interface SuspectJob {
+  /** Where it failed at once; undefined: on several nodes. */
+  node: NodeId | undefined;
+  hasWorked: boolean;
+}
+
+interface Worked {
+  readonly node: NodeId;
+  readonly turn: number;
+}
+
+/**
+ * What speaks against nodes: jobs that failed there as soon as they started, one after the other.
+ * Follows State.apply; not stored, as a restarted server finds out anew. Bounded in nodes and jobs.
+ */
+export class Suspicions {
+  /** Of nodes where nothing has worked since. */
+  readonly #streaks = new Map<NodeId, Streak>();
+  /** Jobs that failed at once somewhere, the latest last. */
+  readonly #jobs = new Map<JobId, SuspectJob>();
+  /** By cluster: where something worked last, and where it did before that on another node. */
+  readonly #worked = new Map<ClusterId, { latest: Worked; other: Worked | undefined }>();
+  readonly #toJudge = new Set<NodeId>();
+  /** By cluster: nodes with enough failures that were judged before anything worked elsewhere. */
+  readonly #unproven = new MultiMap<ClusterId, NodeId>();
+  terms: QuarantineTerms = QUARANTINE_TERMS;
+  readonly #quarantined = new Set<NodeRecord>();
+  #turn = 0;
+
+  #ended(node: Node, jobId: JobId, verdict: EndVerdict, atMs: number): void {
+    if (node.clusterAgent !== undefined) return; // its scheduler chooses among many machines
+    if (node.quarantine !== undefined) this.#toJudge.add(node.id);
+    if (verdict === "failed-at-once") this.#failed(node, jobId, atMs);
+    else if (verdict === "worked" && this.#jobs.size > 0) this.#workedOn(node, jobId);
+  }
+
+  /** A task left the node: how its attempt ended says something of it. */
+  left(node: Node, { jobId, attempt }: Task, after: Task): void {
+    const { state, past } = after;
+    const atMs = "endedAtMs" in state ? state.endedAtMs : (past.at(-1)?.endedAtMs ?? 0);
+    this.#ended(node, jobId, this.verdictOn(after, attempt) ?? "nothing", atMs);
+  }
+
+  /** What became of an attempt, from the task's row after it; undefined: it goes on, or is not known. */
+  verdictOn({ state, past, attempt: latest }: Task, attempt: number): EndVerdict | undefined {
+    const { quickMs } = this.terms;
+    if (latest === attempt && state.kind === "succeeded") return "worked";
+    if (latest === attempt && state.kind === "failed") return verdictOnEnd(state, quickMs);
+    if (latest === attempt && state.kind === "cancelled") return "nothing";
+    const end = past.findLast((one) => one.attempt === attempt);
+    return end && verdictOnEnd(end, quickMs);
+  }
+
+  /** A node that is released begins anew. */
+  nodeChanged(record: NodeRecord): void {
+    if (record.node.quarantine !== undefined) this.#quarantined.add(record);
+    else if (this.#quarantined.has(record)) this.nodeRemoved(record);
+  }
+
+  nodeRemoved(record: NodeRecord): void {
+    this.#quarantined.delete(record);
+    this.#streaks.delete(record.node.id);
+    this.#toJudge.delete(record.node.id);
+  }
+
+  get quarantined(): ReadonlySet<NodeRecord> {
+    return this.#quarantined;
+  }
+
+  /** A node of which there is something new to judge; it is judged once. */
+  next(): NodeId | undefined {
+    for (const id of this.#toJudge) {
+      this.#toJudge.delete(id);
+      return id;
+    }
+    return undefined;
+  }
+
+  /**
+   * Different jobs that speak against the node. A job speaks against a node when it failed at once
+   * there, nothing has worked there since, and it worked elsewhere or failed nowhere else: one that
+   * fails everywhere has itself to blame. And without anything that worked on another node of the
+   * cluster meanwhile, it may be all of them that are bad.
+   */
+  evidence({ id, cluster }: Node, nowMs: number): readonly JobId[] {
+    const streak = this.#streaks.get(id);
+    if (streak === undefined) return [];
+    const { latest, other } = this.#worked.get(cluster) ?? {};
+    const elsewhere = latest?.node === id ? other : latest;
+    if (elsewhere === undefined || elsewhere.turn < streak.sinceTurn) return [];
+    const sinceMs = nowMs - limits.quarantineWindowMs;
+    return [...streak.jobs]
+      .filter(([job, atMs]) => atMs >= sinceMs && this.#speaksAgainst(job, id))
+      .map(([job]) => job);
+  }
+
+  /** Whether its failures say something of the node. */
+  #speaksAgainst(job: JobId, node: NodeId): boolean {
+    const suspect = this.#jobs.get(job);
+    return suspect === undefined || suspect.hasWorked || suspect.node === node;
+  }
+
+  /** Whether the job's failures have only itself to blame, as far as is known. */
+  isPoison(job: JobId): boolean {
+    const suspect = this.#jobs.get(job);
+    return suspect !== undefined && suspect.node === undefined && !suspect.hasWorked;
+  }
+
+  #failed({ id, cluster }: Node, job: JobId, atMs: number): void {
+    this.#turn++;
+    const streak = this.#streaks.get(id) ?? { sinceTurn: this.#turn, jobs: new Map() };
+    this.#streaks.set(id, streak);
+    putLast(streak.jobs, job, atMs, limits.suspectJobsPerNodeMax);
+    const known = this.#jobs.get(job);
+    const isElsewhere = known !== undefined && known.node !== id;
+    const suspect = known ?? { node: id, hasWorked: false };
+    if (isElsewhere) suspect.node = undefined;
+    putLast(this.#jobs, job, suspect, limits.suspectJobsMax);
+    const { jobs } = this.terms;
+    if (jobs === 0 || streak.jobs.size < jobs) return;
+    this.#toJudge.add(id);
+    this.#unproven.add(cluster, id);
+  }
+
+  #workedOn({ id, cluster }: Node, job: JobId): void {
+    this.#turn++;
+    this.#streaks.delete(id);
+    const suspect = this.#jobs.get(job);
+    if (suspect !== undefined) suspect.hasWorked = true;
+    const latest = { node: id, turn: this.#turn };
+    const before = this.#worked.get(cluster);
+    const other = before?.latest.node === id ? before.other : before?.latest;
+    this.#worked.set(cluster, { latest, other });
+    // Once for each failure: it is the jobs, or there is enough against the node by now.
+    for (const node of this.#unproven.get(cluster)) {
+      this.#unproven.delete(cluster, node);
+      if (node !== id) this.#toJudge.add(node);
+    }
+  }
+}
+
+/** Of very many the oldest is forgotten. */
+function putLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+interface AttemptEnd {
+  readonly startedAtMs: number | undefined;
+  readonly endedAtMs: number;
+  readonly failure: Failure;
+}
+
+function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {
+  switch (end.failure.kind) {
+    case "could-not-start":
+      return "failed-at-once";
+    case "exited":
+    case "signalled": {
+      const tookMs = end.endedAtMs - (end.startedAtMs ?? end.endedAtMs);
+      return tookMs < quickMs ? "failed-at-once" : "worked";
+    }
+    case "time-limit":
+    case "out-of-memory": // it asked for too little, wherever it runs
+      return "worked";
+    case "node-fault":
+    case "vanished":
+    case "lost":
+      return "nothing";
+  }
+}

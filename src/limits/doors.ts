@@ -1,0 +1,26 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Doors for clients of older systems. */
+export const doorsLimits = {
+  receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB
+  receivedJobsMax: 10_000, // in one such answer
+  guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
+  knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
+  goScheduleIdLengthMax: 256, // of a worker, as it calls itself
+  goSchedulePingMs: 3_000, // workers leave when nothing comes for 10 s, if they are not set otherwise
+  goSchedulePingMsMin: 100,
+  goScheduleSilenceMs: 10_000,
+  goScheduleThereMsMax: 3_000, // for the answer to one ping
+  goScheduleExecsMax: 4_096, // under way on one worker
+  goScheduleUntakenBytesMax: 64 * MIB, // of execs that one worker has not acknowledged
+  listedBytesMax: 4 * MIB - 64 * KIB, // of tasks or workers that schedctl lists: it takes 4 MiB
+  listedCommandBytesMax: 256, // of one listed task
+  listedReasonBytesMax: 200,
+  knownPreviewsMax: 50_000, // beginnings of outputs, for such lists
+  previewsPerListMax: 200, // read from nodes for one list
+  previewsAtOnceMax: 16,
+  previewsMsMax: 2_000, // for all of one list
+  newestTasksPageMax: 1_000, // in one page of those of all jobs
+  newestTasksScanMax: 10_000, // looked at for one such page
+} as const;

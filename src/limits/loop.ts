@@ -1,0 +1,16 @@
+/** The control loop, and the start of a server. */
+export const loopLimits = {
+  commandsQueuedMax: 100_000,
+  timerMsMax: 2 ** 31 - 1,
+  tickRetryMs: 1_000, // after the loop refused a tick
+  commandsPerDrainMax: 2_000,
+  batchesInFlightMax: 2,
+  changesPerBatchMax: 20_000,
+  placementsPerRoundMax: 1_000,
+  settlementsPerRoundMax: 1_000, // jobs released or skipped, before others have their turn
+  candidatesPerPlacementMax: 32,
+  wakeChecksPerRoundMax: 2_000,
+  startupNoticeMs: 2_000, // until a step says what it waits for
+  startupRepeatMs: 10_000, // and says so again
+  startupStepMsMax: 60_000, // for a step whose work does not grow with the data
+} as const;

@@ -1,0 +1,22 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What is known of one machine, and how it is found out. */
+export const machineLimits = {
+  factsCharsMax: 256 * KIB, // as JSON
+  factsSubsystemsMax: 64,
+  factsEntriesMax: 5_000, // of all subsystems together
+  factFieldsMax: 32, // of one entry
+  factTextLengthMax: 512,
+  machinePartsMax: 1_024, // sockets, memory domains
+  sharedFactsCharsMax: 32 * MIB, // of entries that are remembered, so that equal ones are held once
+  discoveryMsMax: 2_000, // what is not known of the machine by then comes after the hello
+  softwareDelayMs: 1_000, // from the start of an agent to the first search for software
+  discoveryIntervalMs: 300_000, // until it looks again
+  programMsMax: 5_000, // for one program that is asked for its version
+  programOutputBytesMax: 64 * KIB,
+  spackFindMsMax: 60_000,
+  spackOutputBytesMax: 32 * MIB, // also of its database
+  spackPackagesMax: 4_000, // that are told
+  machineFileBytesMax: 4 * MIB, // of one file in /proc, /sys or /etc
+} as const;

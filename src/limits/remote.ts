@@ -1,0 +1,16 @@
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Machines that are reached through a program of another system. */
+export const remoteLimits = {
+  remoteArgumentBytesMax: 128 * KIB, // the kernel's limit for one
+  remoteCommandBytesMax: MIB, // of all arguments; the kernel allows about 2 MiB with the environment
+  remoteCommandMsMax: 30_000, // for one of our own scripts there
+  remoteSurveyMs: 10_000, // until runs that nothing was heard of are looked at again
+  remoteFoundMs: 1_000, // the same, of runs whose ends nobody will tell
+  remoteSurveyRunsMax: 500, // by one script
+  remoteForgetMs: 1_000, // ends that were acknowledged meanwhile are noted there together
+  remoteRetryMs: 1_000, // after a script did not answer
+  remoteNamesMax: 20_000, // of nodes that are remembered for those who come back
+  remoteNamesPerHostMax: 1_000, // at the same time
+} as const;

@@ -1,0 +1,7 @@
+/** Secrets that callers show. */
+export const secretLimits = {
+  secretLengthMax: 1_024,
+  knownTokenListsMax: 1_000, // of clusters and tokens that were sent together and were right
+  secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
+  secretChecksWaitingMax: 1_000,
+} as const;

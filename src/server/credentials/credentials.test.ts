@@ -1,0 +1,283 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { QuickHasher } from "../../../tests/support/quick-hasher.ts";
+import { documentOf } from "../../core/graph/testing/documents.ts";
+import type { SecretHasher } from "../../ports/secret-hasher.ts";
+import { limits } from "../../limits.ts";
+import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { newSecret } from "./credentials.ts";
+import type { CredentialQuery, Operations } from "../operations/operations.ts";
+
+const me = { name: "registrar" };
+const graph = documentOf({ type: "cluster", inside: [{ type: "node" }] });
+const secretOf = (cluster: string): CredentialQuery => ({ kind: "cluster-secret", cluster });
+const tokenOf = (cluster: string): CredentialQuery => ({ kind: "cluster-token", cluster });
+const REGISTER: CredentialQuery = { kind: "register" };
+
+let disk: MemoryDisk;
+let hasher: QuickHasher;
+let plane: ControlPlane;
+let operations: Operations;
+
+async function start(with_: SecretHasher = hasher): Promise<void> {
+  ({ plane } = await aPlane({ store: createMemoryStore(disk), hasher: with_ }));
+  ({ operations } = plane);
+}
+beforeEach(async () => {
+  disk = new MemoryDisk();
+  hasher = new QuickHasher();
+  await start();
+});
+afterEach(() => plane.close());
+
+async function register(name = "blue") {
+  const input = { name, graph, withCredentials: true };
+  const { credentials = {} } = await operations.registerCluster(me, input);
+  const { secret = "", token = "" } = credentials;
+  return { secret, token };
+}
+const check = (which: CredentialQuery, secret: string) => operations.checkCredential(which, secret);
+const slowCostOf = async (which: CredentialQuery, secret: string): Promise<number> => {
+  const before = hasher.slow;
+  await check(which, secret);
+  return hasher.slow - before;
+};
+const costOf = async (which: CredentialQuery, secret: string): Promise<number> => {
+  const before = hasher.computed;
+  await check(which, secret);
+  return hasher.computed - before;
+};
+
+const UUID4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("a registered cluster", () => {
+  test("gets a secret and a token, which open what they are for", async () => {
+    const { secret, token } = await register();
+    expect([secret, token]).toEqual([expect.stringMatching(UUID4), expect.stringMatching(UUID4)]);
+    expect(secret).not.toBe(token);
+    expect(await check(secretOf("blue"), secret)).toBe(true);
+    expect(await check(tokenOf("blue"), token)).toBe(true);
+    expect(await check(secretOf("blue"), token)).toBe(false);
+    expect(await check(tokenOf("blue"), secret)).toBe(false);
+    for (const name of ["red", "BLUE", "%", "blue' or '1'='1", ""]) {
+      expect(await check(secretOf(name), secret), name).toBe(false);
+    }
+    expect(await check(REGISTER, secret)).toBe(false);
+  });
+
+  test("has none unless they are asked for", async () => {
+    const answer = await operations.registerCluster(me, { name: "blue", graph });
+    expect(answer).not.toHaveProperty("credentials");
+    expect(answer.cluster.credentials).toEqual({});
+    expect(await check(secretOf("blue"), "")).toBe(false);
+  });
+
+  test("shows since when it has them, and nothing else of them", async () => {
+    const { secret, token } = await register();
+    const nowMs = expect.any(Number) as number;
+    const view = await operations.getCluster("blue");
+    expect(view.credentials).toEqual({ secretSinceMs: nowMs, tokenSinceMs: nowMs });
+    const stored = JSON.stringify(plane.state.credentials.inOrder);
+    expect(stored).toContain('"by":"registrar"');
+    for (const text of [secret, token]) expect(stored).not.toContain(text);
+  });
+
+  test("that is refused has no credentials, and burns nothing", async () => {
+    const { secret } = await register();
+    await expect(register()).rejects.toThrow("there is a cluster blue already");
+    expect(await check(secretOf("blue"), secret)).toBe(true);
+    await operations.deleteCluster(me, "blue");
+    expect(await check(secretOf("blue"), secret)).toBe(false);
+    await register();
+    expect(await check(secretOf("blue"), secret)).toBe(false);
+  });
+});
+
+describe("rotation", () => {
+  test("the old one is refused at once, also when it was remembered", async () => {
+    const old = await register();
+    expect(await check(secretOf("blue"), old.secret)).toBe(true);
+    const both = { secret: true, token: true };
+    const { credentials } = await operations.rotateCredentials(me, "blue", both);
+    expect(await check(secretOf("blue"), old.secret)).toBe(false);
+    expect(await check(tokenOf("blue"), old.token)).toBe(false);
+    expect(await check(secretOf("blue"), credentials.secret ?? "")).toBe(true);
+    expect(await check(tokenOf("blue"), credentials.token ?? "")).toBe(true);
+    await plane.close();
+    await start();
+    expect(await check(secretOf("blue"), old.secret)).toBe(false);
+    expect(await check(secretOf("blue"), credentials.secret ?? "")).toBe(true);
+  });
+
+  test("of one leaves the other", async () => {
+    const old = await register();
+    const which = { secret: false, token: true };
+    const { credentials } = await operations.rotateCredentials(me, "blue", which);
+    expect(Object.keys(credentials)).toEqual(["token"]);
+    expect(await check(secretOf("blue"), old.secret)).toBe(true);
+    expect(await check(tokenOf("blue"), old.token)).toBe(false);
+  });
+
+  test("of nothing, or of a cluster that is not there, is refused", async () => {
+    const rotate = (name: string, isWanted: boolean) =>
+      operations.rotateCredentials(me, name, { secret: isWanted, token: isWanted });
+    await register();
+    await expect(rotate("blue", false)).rejects.toThrow("secret: rotate it, or the token, or both");
+    await expect(rotate("red", true)).rejects.toThrow("there is no cluster red");
+  });
+});
+
+describe("texts from elsewhere", () => {
+  test("open what they are set for; those that are the same stay", async () => {
+    await register();
+    const input = {
+      registerSecret: "chocolate-cookies",
+      clusters: [{ name: "blue", secret: "s", token: "t" }],
+    };
+    await operations.setCredentials(me, input);
+    expect(await check(REGISTER, "chocolate-cookies")).toBe(true);
+    expect(await check(secretOf("blue"), "s")).toBe(true);
+    expect(await check(tokenOf("blue"), "t")).toBe(true);
+    const before = plane.state.credentials.inOrder;
+    await operations.setCredentials(me, input);
+    expect(plane.state.credentials.inOrder).toEqual(before);
+  });
+
+  const wrong = [
+    { input: { registerSecret: "" }, message: "registerSecret: must not be empty" },
+    { input: { globalToken: "a\nb" }, message: "globalToken: must be one line of text" },
+    {
+      input: { clusters: [{ name: "blue", token: "x".repeat(1_025) }] },
+      message: "clusters[0].token: must have at most 1024 characters",
+    },
+    { input: { clusters: [{ name: "red", token: "x" }] }, message: "there is no cluster red" },
+    {
+      input: { clusters: [{ name: "blue" }, { name: "blue" }] },
+      message: "clusters[1].name: blue is given twice",
+    },
+  ];
+  for (const { input, message } of wrong) {
+    test(`are refused: ${message}`, async () => {
+      await register();
+      const before = plane.state.credentials.inOrder;
+      await expect(operations.setCredentials(me, input)).rejects.toThrow(message);
+      expect(plane.state.credentials.inOrder).toEqual(before);
+    });
+  }
+
+  test("a global token is every cluster's, until it is switched off", async () => {
+    const { token } = await register();
+    await operations.setCredentials(me, { globalToken: "rainbow" });
+    expect(await check(tokenOf("blue"), "rainbow")).toBe(true);
+    expect(await check(tokenOf("blue"), token)).toBe(true);
+    expect(await check(tokenOf("red"), "rainbow")).toBe(false);
+    expect(await check(secretOf("blue"), "rainbow")).toBe(false);
+    await operations.setCredentials(me, { globalToken: null });
+    expect(await check(tokenOf("blue"), "rainbow")).toBe(false);
+    expect(await check(tokenOf("blue"), token)).toBe(true);
+  });
+});
+
+describe("the price of a check", () => {
+  test("is paid once for what is right, each time for what is wrong", async () => {
+    const { secret } = await register();
+    expect(await costOf(secretOf("blue"), secret)).toBe(1);
+    expect(await costOf(secretOf("blue"), secret)).toBe(0);
+    expect(await costOf(secretOf("blue"), "wrong")).toBe(1);
+    expect(await costOf(secretOf("blue"), "wrong")).toBe(1);
+    await costOf(secretOf("red"), secret); // makes what there is nothing to compare with
+    expect(await costOf(secretOf("red"), secret)).toBe(1);
+  });
+
+  test("is the same for clusters that are not there, with a global token too", async () => {
+    await register();
+    await operations.setCredentials(me, { globalToken: "rainbow" });
+    await costOf(tokenOf("red"), "wrong");
+    expect(await costOf(tokenOf("red"), "wrong")).toBe(await costOf(tokenOf("blue"), "wrong"));
+    expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(1); // compared with the global one
+    expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(1);
+    await operations.setCredentials(me, { clusters: [{ name: "blue", token: "of a person" }] });
+    expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(2);
+    expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(2);
+  });
+
+  test("is small for texts that the server made: a thousand clusters register at once", async () => {
+    const { secret, token } = await register();
+    expect(await check(secretOf("blue"), secret)).toBe(true);
+    expect(await check(tokenOf("blue"), token)).toBe(true);
+    await operations.rotateCredentials(me, "blue", { secret: true, token: true });
+    expect(await check(secretOf("blue"), secret)).toBe(false);
+    expect(hasher.slow).toBe(0);
+  });
+
+  test("a global token that is shown for many clusters is computed once", async () => {
+    for (let at = 0; at < 20; at++) await register(`c${at}`);
+    await operations.setCredentials(me, { globalToken: "rainbow" });
+    const before = hasher.computed;
+    const asked = Array.from({ length: 20 }, (_, at) => check(tokenOf(`c${at}`), "rainbow"));
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, () => true));
+    expect(hasher.computed - before).toBe(1);
+  });
+
+  test("what is too long to be right costs nothing", async () => {
+    expect(await costOf(REGISTER, "x".repeat(limits.secretLengthMax + 1))).toBe(0);
+  });
+});
+
+/** Computes when it is let, and knows how many it holds. */
+class SlowHasher extends QuickHasher {
+  held: (() => void)[] = [];
+  isHolding = false;
+  running = 0;
+  runningMost = 0;
+
+  override async isOf(hash: string, secret: string): Promise<boolean> {
+    this.running++;
+    this.runningMost = Math.max(this.runningMost, this.running);
+    if (this.isHolding) await new Promise<void>((resolve) => this.held.push(resolve));
+    this.running--;
+    return super.isOf(hash, secret);
+  }
+
+  release(): void {
+    this.isHolding = false;
+    for (const go of this.held.splice(0)) go();
+  }
+}
+
+describe("when many ask at once", () => {
+  test("few are computed at a time, the rest wait, and too many are refused", async () => {
+    const slow = new SlowHasher();
+    await plane.close();
+    await start(slow);
+    await operations.setCredentials(me, { registerSecret: "right" });
+    slow.isHolding = true;
+    const most = limits.secretChecksMax + limits.secretChecksWaitingMax;
+    const asked = Array.from({ length: most }, (_, at) => check(REGISTER, `guess ${at}`));
+    await expect(check(REGISTER, "one more")).rejects.toMatchObject({ code: "exhausted" });
+    slow.release();
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([false]));
+    expect(slow.runningMost).toBe(limits.secretChecksMax);
+    expect(await check(REGISTER, "right")).toBe(true);
+  });
+
+  test("the same right text is computed once", async () => {
+    const slow = new SlowHasher();
+    await plane.close();
+    await start(slow);
+    await operations.setCredentials(me, { registerSecret: "right" });
+    slow.isHolding = true;
+    const before = slow.computed;
+    const asked = Array.from({ length: 5_000 }, () => check(REGISTER, "right"));
+    slow.release();
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([true]));
+    expect(slow.computed - before).toBe(1);
+  });
+});
+
+test("new secrets are UUIDs of version 4, whatever was drawn", () => {
+  for (const digit of "0123456789abcdef") {
+    expect(newSecret({ token: (bytes) => digit.repeat(2 * bytes) })).toMatch(UUID4);
+  }
+});

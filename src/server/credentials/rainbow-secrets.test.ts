@@ -1,0 +1,129 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { silentLogger } from "../../../tests/support/silent-logger.ts";
+import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
+import { createSystemRandom } from "../../system/random.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import { prepareRainbowSecrets, type RainbowSecretSources } from "./rainbow-secrets.ts";
+
+const REGISTER = { kind: "register" } as const;
+let data: string;
+let disk: MemoryDisk;
+let plane: ControlPlane;
+let warned: string[];
+
+beforeEach(async () => {
+  data = mkdtempSync(join(tmpdir(), "busbar-secrets-"));
+  disk = new MemoryDisk();
+  warned = [];
+  await start();
+});
+afterEach(async () => {
+  await plane.close();
+  rmSync(data, { recursive: true });
+});
+
+async function start(): Promise<void> {
+  ({ plane } = await aPlane({ store: createMemoryStore(disk) }));
+}
+async function restart(): Promise<void> {
+  await plane.close();
+  await start();
+}
+const prepare = (given: Partial<RainbowSecretSources> = {}) =>
+  prepareRainbowSecrets(
+    { data, ...given },
+    {
+      operations: plane.operations,
+      random: createSystemRandom(),
+      logger: { ...silentLogger, warn: (_, message) => void warned.push(message) },
+    },
+  );
+const opens = (secret: string) => plane.operations.checkCredential(REGISTER, secret);
+const path = (name: string) => join(data, name);
+const made = () => readFileSync(path("rainbow-secret"), "utf8").trim();
+function write(name: string, content: string, mode = 0o600): string {
+  writeFileSync(path(name), content);
+  chmodSync(path(name), mode);
+  return path(name);
+}
+
+describe("a register secret that nobody gave", () => {
+  test("is made once, for its owner's eyes, and stays", async () => {
+    expect(await prepare()).toBe(path("rainbow-secret"));
+    const text = made();
+    expect(statSync(path("rainbow-secret")).mode & 0o777).toBe(0o600);
+    expect(await opens(text)).toBe(true);
+    await restart();
+    expect(await prepare()).toBe(path("rainbow-secret"));
+    expect(made()).toBe(text);
+    expect(await opens(text)).toBe(true);
+  });
+
+  test("is the one in the file when the start was cut off before it was stored", async () => {
+    write("rainbow-secret", "left-behind\n");
+    expect(await prepare()).toBe(path("rainbow-secret"));
+    expect(await opens("left-behind")).toBe(true);
+  });
+
+  test("is not said to be in a file that is out of date", async () => {
+    await prepare();
+    const old = made();
+    await plane.operations.setCredentials({ name: "me" }, { registerSecret: "imported" });
+    await restart();
+    expect(await prepare()).toBeUndefined();
+    expect([await opens("imported"), await opens(old)]).toEqual([true, false]);
+  });
+});
+
+describe("secrets from elsewhere", () => {
+  test("a file goes before the environment, and both before what was stored", async () => {
+    await prepare();
+    expect(await prepare({ secret: "from-env" })).toBeUndefined();
+    expect([await opens("from-env"), await opens(made())]).toEqual([true, false]);
+    const secretFile = write("mine", "from-file\n");
+    expect(await prepare({ secret: "from-env", secretFile })).toBe(secretFile);
+    expect([await opens("from-file"), await opens("from-env")]).toEqual([true, false]);
+    expect(warned).toEqual([]);
+  });
+
+  test("the same text again writes nothing", async () => {
+    const secretFile = write("mine", "from-file\n");
+    await prepare({ secretFile });
+    const before = plane.state.credentials.inOrder;
+    await restart();
+    await prepare({ secretFile });
+    expect(plane.state.credentials.inOrder).toEqual(before);
+  });
+
+  test("a global token is there as long as its file is given", async () => {
+    const globalTokenFile = write("token", "everywhere");
+    const times = async () => Object.keys(await plane.operations.getServerCredentials());
+    await prepare({ globalTokenFile });
+    expect(await times()).toEqual(["registerSinceMs", "globalTokenSinceMs"]);
+    await prepare();
+    expect(await times()).toEqual(["registerSinceMs"]);
+  });
+
+  test("others who may read a file are told of", async () => {
+    await prepare({ secretFile: write("mine", "a", 0o644) });
+    expect(warned).toEqual(["others on this machine may read a secret; chmod 600 it"]);
+  });
+
+  const wrong: readonly [string, () => Partial<RainbowSecretSources>, string][] = [
+    ["empty", () => ({ secretFile: write("e", "\n") }), "--rainbow-secret-file: must not be empty"],
+    ["two lines", () => ({ globalTokenFile: write("e", "a\nb") }), "-token-file: must be one line"],
+    ["no file", () => ({ secretFile: path("no") }), "--rainbow-secret-file: there is no "],
+    ["empty variable", () => ({ secret: "" }), "BUSBAR_RAINBOW_SECRET: must not be empty"],
+    ["a folder", () => ({ secretFile: data }), "read "],
+  ];
+  for (const [name, given, message] of wrong) {
+    test(`are refused: ${name}`, async () => {
+      await expect(prepare(given())).rejects.toThrow(message);
+      expect(await plane.operations.getServerCredentials()).toEqual({});
+    });
+  }
+});

@@ -1,0 +1,105 @@
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { AppError } from "../../lib/errors.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Random } from "../../ports/random.ts";
+import { checkSecret, newSecret } from "./credentials.ts";
+import type { Operations } from "../operations/operations.ts";
+
+/** Where the texts come from that callers of rainbow's door show. Never a flag: others see those. */
+export interface RainbowSecretSources {
+  /** The server's directory, for a register secret that nobody has given. */
+  readonly data: string;
+  readonly secretFile?: string | undefined;
+  /** From the environment; a file goes before it. */
+  readonly secret?: string | undefined;
+  /** Without one there is no global token, whatever there was before. */
+  readonly globalTokenFile?: string | undefined;
+}
+
+export interface RainbowSecretParts {
+  readonly operations: Pick<
+    Operations,
+    "checkCredential" | "setCredentials" | "getServerCredentials"
+  >;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const SERVER = { name: "server" };
+
+/** Brings what is stored in step with where it comes from; returns the file of the register secret. */
+export async function prepareRainbowSecrets(
+  sources: RainbowSecretSources,
+  parts: RainbowSecretParts,
+): Promise<string | undefined> {
+  const { globalTokenFile } = sources;
+  const { text, file } = await registerSecret(sources, parts);
+  const globalToken =
+    globalTokenFile === undefined
+      ? null
+      : readSecret(globalTokenFile, "--rainbow-global-token-file", parts.logger);
+  await parts.operations.setCredentials(SERVER, { registerSecret: text, globalToken });
+  return file;
+}
+
+interface Found {
+  /** undefined: what is stored is right. */
+  readonly text: string | undefined;
+  /** Where people find it. */
+  readonly file: string | undefined;
+}
+
+async function registerSecret(
+  { data, secretFile, secret }: RainbowSecretSources,
+  { operations, random, logger }: RainbowSecretParts,
+): Promise<Found> {
+  if (secretFile !== undefined) {
+    return { text: readSecret(secretFile, "--rainbow-secret-file", logger), file: secretFile };
+  }
+  if (secret !== undefined) {
+    return { text: checkSecret(secret, "BUSBAR_RAINBOW_SECRET"), file: undefined };
+  }
+  const made = join(data, "rainbow-secret");
+  const kept = read(made)?.trim();
+  const { registerSinceMs } = await operations.getServerCredentials();
+  // Made before it is stored: a start that was cut off in between goes on with the same text.
+  if (registerSinceMs === undefined) return { text: kept ?? create(made, random), file: made };
+  const isCurrent = kept !== undefined && (await operations.checkCredential(REGISTER, kept));
+  return { text: undefined, file: isCurrent ? made : undefined };
+}
+
+const REGISTER = { kind: "register" } as const;
+
+function readSecret(path: string, flag: string, logger: Logger): string {
+  const text = read(path);
+  if (text === undefined) throw new AppError("invalid_argument", `${flag}: there is no ${path}`);
+  if ((statSync(path).mode & 0o077) !== 0) {
+    logger.warn({ file: path }, "others on this machine may read a secret; chmod 600 it");
+  }
+  return checkSecret(text.trim(), flag);
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    throw new AppError("unavailable", `read ${path}`, { cause });
+  }
+}
+
+/** Never seen half written. */
+function create(path: string, random: Random): string {
+  const temporary = `${path}.${process.pid}`;
+  const text = newSecret(random);
+  try {
+    writeFileSync(temporary, `${text}\n`, { mode: 0o600, flush: true });
+    linkSync(temporary, path);
+    return text;
+  } catch (cause) {
+    throw new AppError("unavailable", `write ${path}`, { cause });
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { aHello, aSpec } from "../../../tests/support/builders.ts";
+import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { silentLogger } from "../../../tests/support/silent-logger.ts";
+import { groupId, jobId } from "../../core/model/ids.ts";
+import { createPolicy } from "../../core/scheduler/policy.ts";
+import { State } from "../../core/state/state.ts";
+import { AppError } from "../../lib/errors.ts";
+import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
+import type { Commit } from "./open-batch.ts";
+import { ControlLoop } from "./control-loop.ts";
+
+/** A loop over a store whose commits are let through one by one. */
+function aLoop() {
+  const disk = new MemoryDisk();
+  const gates: { open: () => void; fail: (error: Error) => void }[] = [];
+  const store = createMemoryStore(disk, {
+    beforeCommit: () =>
+      new Promise<void>((open, fail) => {
+        gates.push({ open, fail });
+      }),
+  });
+  const asked: number[] = [];
+  const commits: Commit[] = [];
+  const broken: AppError[] = [];
+  const loop = new ControlLoop({
+    state: new State(),
+    store: {
+      ...store,
+      commit(batch) {
+        asked.push(batch.revision);
+        return store.commit(batch);
+      },
+    },
+    clock: new FakeClock(),
+    logger: silentLogger,
+    policy: createPolicy({ policy: "spread" }, () => 0),
+    soon: (run) => setImmediate(run),
+    onCommit: (commit) => commits.push(commit),
+    onBroken: (error) => broken.push(error),
+  });
+  const submit = () =>
+    loop.submit({
+      kind: "submit-jobs",
+      submissions: [{ spec: aSpec(), idempotencyKey: undefined }],
+      by: "test",
+      nowMs: 0,
+    });
+  return { loop, submit, gates, commits, broken, disk, asked };
+}
+
+/** Lets everything that is ready to run, run. */
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** Whether the promise has an answer already. */
+async function isDone(promise: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const note = (): void => void (isSettled = true);
+  promise.then(note, note);
+  await settle();
+  return isSettled;
+}
+
+describe("control loop", () => {
+  test("nothing leaves before it is durable: no answer, no commit, no read", async () => {
+    const { loop, submit, gates, commits, disk } = aLoop();
+    const answer = submit();
+    await settle();
+    const seen = loop.read((state) => state.jobs.size);
+    expect(await isDone(answer)).toBe(false);
+    expect(await isDone(seen)).toBe(false);
+    expect(commits).toEqual([]);
+    expect(loop.revision).toBe(0);
+    gates[0]?.open();
+    expect(await answer).toEqual([{ id: 1, existed: false }]);
+    expect(await seen).toBe(1);
+    expect(commits.map(({ revision }) => revision)).toEqual([1]);
+    expect(disk.rows.has("job/0000000001")).toBe(true);
+  });
+
+  test("a read that is refused for what a batch removed waits for that batch, too", async () => {
+    const { loop, submit, gates } = aLoop();
+    const answer = submit();
+    await settle();
+    const refused = loop.read(() => {
+      throw new AppError("not_found", "it was just removed");
+    });
+    expect(await isDone(refused)).toBe(false);
+    gates[0]?.open();
+    await expect(refused).rejects.toThrow("it was just removed");
+    await answer;
+  });
+
+  test("a read of a batch that still grows does not claim the batch's revision", async () => {
+    const { loop, submit, gates, commits } = aLoop();
+    const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
+    const answers = [submit()];
+    await settle();
+    answers.push(submit());
+    await settle(); // revisions 1 and 2 are being flushed
+    answers.push(submit());
+    await settle(); // revision 3 is open
+    const seen = look();
+    answers.push(submit());
+    await settle(); // and grows after it was read
+    for (const at of [0, 1, 2]) {
+      gates[at]?.open();
+      await settle();
+    }
+    await Promise.all(answers);
+    expect(await seen).toEqual({ jobs: 3, at: 2 });
+    expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2], [3, 4]]);
+    expect(await look()).toEqual({ jobs: 4, at: 3 });
+  });
+
+  test("two batches are on their way; what comes meanwhile is decided and goes out as one", async () => {
+    const { submit, gates, commits, asked } = aLoop();
+    const first = submit();
+    await settle();
+    const second = submit();
+    await settle();
+    const rest = [submit(), submit(), submit()];
+    await settle();
+    expect(asked).toEqual([1, 2]);
+    expect(await isDone(second)).toBe(false);
+    gates[0]?.open();
+    await first;
+    await settle();
+    expect(await isDone(second)).toBe(false);
+    expect(asked).toEqual([1, 2, 3]);
+    gates[1]?.open();
+    await settle();
+    gates[2]?.open();
+    expect((await Promise.all([second, ...rest])).flat().map(({ id }) => id)).toEqual([2, 3, 4, 5]);
+    expect(commits.map(({ revision }) => revision)).toEqual([1, 2, 3]);
+  });
+
+  test("a refused command does not stop the queue", async () => {
+    const { loop, submit, gates } = aLoop();
+    const refused = loop.submit({
+      kind: "cancel-job",
+      jobId: jobId(9),
+      index: undefined,
+      reason: "",
+      by: "test",
+      nowMs: 0,
+    });
+    const good = submit();
+    await expect(refused).rejects.toMatchObject({ code: "not_found" });
+    await settle();
+    gates[0]?.open();
+    expect((await good)[0]?.id).toBe(1);
+  });
+
+  test("a submission and its placement are one commit", async () => {
+    const { loop, submit, gates, commits } = aLoop();
+    const connected = loop.submit({ kind: "connect-node", ...aHello("w1") });
+    await settle();
+    gates[0]?.open();
+    await connected;
+    const answer = submit();
+    await settle();
+    gates[1]?.open();
+    await answer;
+    expect(commits[1]?.changes.map(({ table }) => table)).toEqual(["job", "counter", "task"]);
+  });
+
+  test("a failed flush breaks the loop: every waiting and later call fails, nothing is told", async () => {
+    const { loop, submit, gates, commits, broken } = aLoop();
+    const first = submit();
+    await settle();
+    const second = submit();
+    const seen = loop.read((state) => state.jobs.size);
+    await settle();
+    gates[0]?.fail(new Error("disk full"));
+    await expect(first).rejects.toMatchObject({ code: "unavailable" });
+    await expect(second).rejects.toMatchObject({ code: "unavailable" });
+    await expect(seen).rejects.toMatchObject({ code: "unavailable" });
+    await expect(submit()).rejects.toMatchObject({ code: "unavailable" });
+    await expect(loop.read(() => 1)).rejects.toMatchObject({ code: "unavailable" });
+    expect(commits).toEqual([]);
+    expect(broken.length).toBe(1);
+  });
+
+  test("stop finishes what waits and takes nothing more", async () => {
+    const { loop, submit, gates } = aLoop();
+    const first = submit();
+    const stopped = loop.stop();
+    await expect(submit()).rejects.toMatchObject({ code: "unavailable" });
+    expect(await isDone(stopped)).toBe(false);
+    gates[0]?.open();
+    expect((await first)[0]?.id).toBe(1);
+    await stopped;
+  });
+
+  test("stops though all that waits is refused", async () => {
+    const { loop, gates } = aLoop();
+    const refused = loop.submit({ kind: "remove-group", id: groupId("none") });
+    refused.catch(() => undefined);
+    await loop.stop();
+    await expect(refused).rejects.toThrow("none");
+    expect(gates).toEqual([]);
+  });
+});

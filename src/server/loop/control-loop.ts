@@ -1,0 +1,388 @@
+import { revision as toRevision } from "../../core/model/ids.ts";
+import type { JobId, Revision } from "../../core/model/ids.ts";
+import type { Change } from "../../core/state/change.ts";
+import type { AnswerTo, Command, CommandOf, Decision } from "../../core/state/command.ts";
+import { decide } from "../../core/state/decide.ts";
+import { placeTask } from "../../core/state/decide/tasks/place-task.ts";
+import { nextQuarantine } from "../../core/state/decide/nodes/quarantine.ts";
+import { nextSettlement } from "../../core/state/dependencies/settle.ts";
+import { checkMove } from "../../core/state/check-move.ts";
+import { isJobEnded } from "../../core/state/jobs/progress.ts";
+import type { State } from "../../core/state/state.ts";
+import { matchWork } from "../../core/graph/match/match-work.ts";
+import { nextAhead } from "../../core/scheduler/fetch-ahead.ts";
+import { nextPlacement, type PlanPolicy } from "../../core/scheduler/plan.ts";
+import { AppError } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Store } from "../../ports/store.ts";
+import { Folder } from "./folder.ts";
+import { LoopMetrics } from "./loop-metrics.ts";
+import {
+  type Commit,
+  GRAPH_TABLES,
+  noteJob,
+  noteLoad,
+  noteRemoval,
+  type OpenBatch,
+  openBatch,
+  toWrites,
+  whenDurable,
+} from "./open-batch.ts";
+import { SliceTurns } from "./slice-turns.ts";
+
+interface Waiting {
+  readonly command: Command;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface LoopOptions {
+  readonly state: State;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly policy: PlanPolicy;
+  /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
+  readonly soon: (run: () => void) => void;
+  /** Called for each revision in order, when it is durable and before its answers go out. */
+  readonly onCommit: (commit: Commit) => void;
+  /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
+  readonly onBroken: (error: AppError) => void;
+}
+
+/**
+ * The one writer. Takes commands in order, decides each against the newest state, applies its
+ * changes at once, so that the next command (and the planner) see them, and collects them in the
+ * open batch. One batch is flushed at a time; the next one fills meanwhile.
+ *
+ * Nothing leaves before it is durable: answers, commits (watchers, agents) and reads wait for the
+ * revision they rest on. So it does no harm that memory is ahead of the disk; should the flush
+ * fail, the process stops, and nobody has seen what is lost.
+ */
+export class ControlLoop {
+  readonly #options: LoopOptions;
+  readonly #state: State;
+  readonly #folder: Folder;
+  readonly #waiting: Waiting[] = [];
+  #head = 0;
+  #open: OpenBatch;
+  /** On their way to the disk, oldest first: the store begins the next without waiting for us. */
+  readonly #flushing: OpenBatch[] = [];
+  #scheduled = false;
+  /** Of lists that are not complete. */
+  readonly #turns: SliceTurns;
+  #broken: AppError | undefined = undefined;
+  #stopping = false;
+  #isStopped = false;
+  #durable: Revision;
+  readonly metrics = new LoopMetrics();
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#state = options.state;
+    this.#folder = new Folder(options.state.jobs, options.clock);
+    this.#turns = new SliceTurns((run) => options.soon(run));
+    this.#durable = toRevision(options.store.revision());
+    this.#open = openBatch(toRevision(this.#durable + 1));
+  }
+
+  /** The newest revision that is durable. */
+  get revision(): Revision {
+    return this.#durable;
+  }
+
+  get isBroken(): boolean {
+    return this.#broken !== undefined;
+  }
+
+  /** Resolves with the answer when the command's changes are durable; rejects when refused. */
+  submit<K extends Command["kind"]>(command: CommandOf<K>): Promise<AnswerTo<K>> {
+    return new Promise<unknown>((resolve, reject) => {
+      const refusal = this.#refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      this.#waiting.push({ command, resolve, reject });
+      this.#schedule();
+    }) as Promise<AnswerTo<K>>;
+  }
+
+  #refusal(): AppError | undefined {
+    if (this.#broken !== undefined) return this.#broken;
+    if (this.#stopping) return new AppError("unavailable", "the server is stopping");
+    if (this.#waiting.length - this.#head < limits.commandsQueuedMax) return undefined;
+    return new AppError("exhausted", "too many commands wait; try again later");
+  }
+
+  /** Looks at the newest state; the answer is given when what it shows is durable. */
+  read<T>(look: (state: State, revision: Revision) => T): Promise<T> {
+    const isOpen = this.#open.changes.length > 0;
+    return this.#readAfter(isOpen ? this.#open : this.#flushing.at(-1), look);
+  }
+
+  /**
+   * The same for who looks at nothing but what clusters that pull have: it need not wait for jobs and
+   * tasks to become durable, which are most of what happens.
+   */
+  readGraphs<T>(look: (state: State, revision: Revision) => T): Promise<T> {
+    const batches = [...this.#flushing, this.#open];
+    return this.#readAfter(
+      batches.findLast(({ hasGraphs }) => hasGraphs),
+      look,
+    );
+  }
+
+  #readAfter<T>(
+    batch: OpenBatch | undefined,
+    look: (state: State, revision: Revision) => T,
+  ): Promise<T> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    // The open batch may still grow: of its revision not all is seen, so that whoever watches from
+    // what was read must be told of it.
+    const isOpen = batch === this.#open;
+    const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
+    return whenDurable(batch, () => look(this.#state, complete ?? this.#durable));
+  }
+
+  /**
+   * Looks in slices, so that commands and other readers have their turn in between: `look` is called
+   * until it says that it has seen all. Resolves when everything that was seen is durable, with the
+   * revision of the first slice: whoever watches from it misses nothing, and may hear again of what a
+   * later slice has seen.
+   */
+  readSlices(look: (state: State, revision: Revision) => boolean): Promise<Revision> {
+    let first: Revision | undefined;
+    return this.#turns.run((resolve, reject) => {
+      let isMore = false;
+      const seen = this.read((state, revision) => {
+        first ??= revision;
+        isMore = !look(state, revision);
+        return first;
+      });
+      seen.then((revision) => (isMore ? undefined : resolve(revision)), reject);
+      return isMore;
+    });
+  }
+
+  /** The same without waiting for anything to become durable: for advice. */
+  peekSlices(look: (state: State) => boolean): Promise<void> {
+    return this.#turns.run<void>((resolve) => {
+      const isMore = !look(this.#state);
+      if (!isMore) resolve();
+      return isMore;
+    });
+  }
+
+  /** Looks without waiting: for advice, never for what a caller may take as done. */
+  peek<T>(look: (state: State) => T): T {
+    return look(this.#state);
+  }
+
+  /** Plans again although no command came: a backoff is over. */
+  wake(): void {
+    this.#schedule();
+  }
+
+  /** Takes no more commands, finishes those that wait, and resolves when all is durable. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    while (this.#broken === undefined && !this.#isIdle) {
+      await new Promise<void>((resolve) => {
+        // What waits may be refused: then nothing is stored, and no batch ends.
+        const batch = this.#flushing[0];
+        if (batch === undefined) this.#options.soon(resolve);
+        else batch.done.push(() => resolve());
+        this.#schedule();
+      });
+    }
+    this.#isStopped = true; // there may be more to place, for the next start
+    this.#folder.close();
+  }
+
+  get #isIdle(): boolean {
+    const nothingOpen = this.#open.changes.length === 0 && this.#flushing.length === 0;
+    return nothingOpen && this.#head === this.#waiting.length;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#broken !== undefined) return;
+    this.#scheduled = true;
+    this.#options.soon(() => {
+      this.#scheduled = false;
+      this.#drain();
+    });
+  }
+
+  #drain(): void {
+    if (this.#broken !== undefined || this.#isStopped) return;
+    let more: boolean;
+    try {
+      this.#decideWaiting();
+      const isSettled = this.#settleRound();
+      const isPlanned = !this.#planRound();
+      more = !isPlanned || !isSettled || !this.#aheadRound();
+    } catch (cause) {
+      // Thrown while applying: memory may be half changed. What was decided is not stored.
+      this.#break("a mistake of ours was found while applying a change", cause);
+      return;
+    }
+    this.#flush();
+    if (this.#isFull) return; // the end of the flush goes on
+    if (more || this.#head < this.#waiting.length) this.#schedule();
+  }
+
+  get #isFull(): boolean {
+    return this.#open.changes.length >= limits.changesPerBatchMax;
+  }
+
+  #decideWaiting(): void {
+    for (let count = 0; count < limits.commandsPerDrainMax && !this.#isFull; count++) {
+      const next = this.#waiting[this.#head];
+      if (next === undefined) break;
+      this.#head++;
+      this.#decideOne(next);
+    }
+    if (this.#head === this.#waiting.length) {
+      this.#waiting.length = 0;
+      this.#head = 0;
+    }
+  }
+
+  #decideOne({ command, resolve, reject }: Waiting): void {
+    let decision: Decision;
+    try {
+      decision = decide(this.#state, command);
+    } catch (error) {
+      // A refusal changed nothing. Anything else is our own mistake, and says so to the caller.
+      if (!(error instanceof AppError)) {
+        this.#options.logger.error({ err: error, command: command.kind }, "command failed");
+      }
+      reject(AppError.from(error, `decide ${command.kind}`));
+      return;
+    }
+    for (const change of decision.changes) this.#apply(change);
+    // A command that changes nothing still rests on what was decided before it.
+    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing.at(-1);
+    if (batch === undefined) resolve(decision.answer);
+    else {
+      batch.done.push((error) => (error === undefined ? resolve(decision.answer) : reject(error)));
+    }
+  }
+
+  #apply(change: Change): void {
+    if (change.table === "task") {
+      checkMove(this.#state, change.row);
+      this.metrics.taskMoved(this.#state.task(change.row), change.row);
+    }
+    if (change.table === "job" && "removed" in change)
+      noteRemoval(this.#open, this.#state, change.removed);
+    this.#state.apply(change);
+    this.#open.changes.push(change);
+    if (change.table === "task") noteJob(this.#open, this.#state, change.row.jobId);
+    else if (change.table === "job") {
+      if ("row" in change) noteJob(this.#open, this.#state, change.row.id);
+    } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
+    else if (change.table === "node" && "row" in change)
+      noteLoad(this.#open, this.#state, change.row.id);
+  }
+
+  /**
+   * Releases and skips jobs whose dependencies are decided, and judges nodes by what ended on them, up
+   * to a bound; whether that was all.
+   */
+  #settleRound(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    for (let count = 0; count < limits.settlementsPerRoundMax && !this.#isFull; count++) {
+      const change = nextSettlement(this.#state, nowMs) ?? nextQuarantine(this.#state, nowMs);
+      if (change === undefined) return true;
+      this.#apply(change);
+    }
+    return false;
+  }
+
+  /** Places what fits, up to a bound; returns whether there may be more. */
+  #planRound(): boolean {
+    const { queue, fleet, clusters } = this.#state;
+    const nowMs = this.#options.clock.nowMs();
+    queue.release(nowMs);
+    const planLimits = {
+      candidatesMax: limits.candidatesPerPlacementMax,
+      wakeChecksMax: limits.wakeChecksPerRoundMax,
+    };
+    const firstStep = matchWork.steps;
+    for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
+      // Graphs that take long to compare with requests: others have their turn in between.
+      if (matchWork.steps - firstStep >= limits.stepsPerSliceMax) return true;
+      const placement = nextPlacement(this.#state, this.#options.policy, planLimits);
+      if (placement === undefined) return fleet.hasImproved;
+      for (const change of placeTask(placement, clusters, nowMs)) this.#apply(change);
+      this.metrics.placements++;
+    }
+    return true;
+  }
+
+  /** Fetches tasks ahead, or back, up to a bound, once nothing more can be placed; whether that was all. */
+  #aheadRound(): boolean {
+    const nowMs = this.#options.clock.nowMs();
+    for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
+      const row = nextAhead(this.#state, this.#options.policy, nowMs);
+      if (row === undefined) return true;
+      this.#apply({ table: "task", row });
+    }
+    return false;
+  }
+
+  #flush(): void {
+    if (this.#flushing.length >= limits.batchesInFlightMax) return;
+    if (this.#open.changes.length === 0) return;
+    const batch = this.#open;
+    this.#flushing.push(batch);
+    this.#open = openBatch(toRevision(batch.revision + 1));
+    const startedAtMs = this.#options.clock.nowMs();
+    const { lastJobId: lastId } = this.#state.counter;
+    this.#options.store
+      .commit({ revision: batch.revision, writes: toWrites(this.#state, batch), lastId })
+      .then(
+        () => this.#committed(batch, startedAtMs),
+        (cause: unknown) => this.#break("the store failed", cause),
+      );
+  }
+
+  #committed(batch: OpenBatch, startedAtMs: number): void {
+    if (this.#broken !== undefined) return;
+    invariant(this.#flushing.shift() === batch, "batches become durable in their order");
+    this.#durable = batch.revision;
+    this.metrics.committed(this.#options.clock.nowMs() - startedAtMs);
+    this.#options.onCommit(batch);
+    for (const done of batch.done) done();
+    this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });
+    this.#flush();
+    const { queue, holds, fleet } = this.#state;
+    const isToReview = fleet.ahead.toReview !== undefined;
+    const isMore = queue.mayPlace || holds.nextSettled() !== undefined || isToReview;
+    if (isMore || this.#head < this.#waiting.length) this.#schedule();
+  }
+
+  #break(what: string, cause: unknown): void {
+    if (this.#broken !== undefined) return; // by the batch before
+    const text = `${what}; the server stops, and a restart goes on from what is durable`;
+    const error = new AppError("unavailable", text, { cause });
+    this.#broken = error;
+    this.#folder.close();
+    for (const batch of [...this.#flushing, this.#open]) {
+      for (const done of batch.done) done(error);
+    }
+    for (const { reject } of this.#waiting.slice(this.#head)) reject(error);
+    this.#waiting.length = 0;
+    this.#head = 0;
+    this.#options.onBroken(error);
+  }
+}
+
+function* endedJobs({ jobs }: OpenBatch): Generator<JobId> {
+  for (const [id, { progress }] of jobs) if (isJobEnded(progress)) yield id;
+}

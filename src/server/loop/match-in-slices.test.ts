@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { eventually } from "../../../tests/support/eventually.ts";
+import { FakeAgent } from "../../../tests/support/fake-agent.ts";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { NodeGraphs } from "../../core/scheduler/nodes/node-graphs.ts";
+import { cores } from "../../core/scheduler/testing/worlds.ts";
+import { limits } from "../../limits.ts";
+import type { ControlPlane } from "../control-plane.ts";
+
+const me = { name: "t" };
+const SLICES = 4;
+const NODES = SLICES * limits.matchesPerSliceMax;
+const allowed = { allowUnsatisfiable: true };
+
+let plane: ControlPlane;
+/** Nodes that all differ. */
+beforeEach(async () => {
+  plane = (await aPlane()).plane;
+  for (let at = 0; at < NODES; at++) {
+    const agent = new FakeAgent(plane);
+    agent.hello(`n${at}`, { capacity: { cpu: 4_000, memory: 1_000 + at } });
+  }
+  const areThere = async (): Promise<boolean> =>
+    (await plane.operations.stats()).agentSessions === NODES;
+  await eventually(areThere, { what: "all nodes are there" });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await plane.close();
+});
+
+/** The most graphs of nodes that are made in one turn of the thread, until `work` is done. */
+async function graphsPerTurn(work: () => Promise<unknown>): Promise<number> {
+  const made = vi.spyOn(NodeGraphs.prototype, "of");
+  let [most, before, isDone] = [0, 0, false];
+  const turn = (): void => {
+    most = Math.max(most, made.mock.calls.length - before);
+    before = made.mock.calls.length;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await work();
+  isDone = true;
+  turn();
+  expect(made.mock.calls.length).toBe(NODES);
+  return most;
+}
+
+const job = { spec: { command: ["true"], request: cores(9) } };
+
+describe("graphs of nodes are made and matched a slice at a time", () => {
+  const works: Readonly<Record<string, () => Promise<unknown>>> = {
+    "for a dry run": async () => {
+      const tried = await plane.operations.tryJobs(me, { kind: "jobs", jobs: [job] });
+      expect(tried.jobs[0]).toMatchObject({ isPossible: false, waiting: 1 });
+      expect(tried.jobs[0]?.reasons.length).toBeGreaterThan(0);
+    },
+    "for a submission": async () => {
+      const { jobs } = await plane.operations.submitJobs(me, [job], allowed);
+      expect(jobs[0]?.warning).toContain("could ever run it");
+      const { reasons } = await plane.operations.explainJob("1");
+      expect(reasons.reduce((sum, { nodes }) => sum + nodes, 0)).toBe(NODES);
+    },
+  };
+  for (const [name, work] of Object.entries(works)) {
+    test(name, async () => {
+      expect(await graphsPerTurn(work)).toBeLessThanOrEqual(2 * limits.matchesPerSliceMax);
+    });
+  }
+});

@@ -1,0 +1,199 @@
+import { parseCounters } from "../../core/graph/cluster-state.ts";
+import type { Graph } from "../../core/graph/graph.ts";
+import { parseGraph, renderJgf } from "../../core/graph/jgf.ts";
+import type { Relinked } from "../../core/graph/subsystems/link-subsystem.ts";
+import { ReadGraph } from "../../core/graph/packed-graph.ts";
+import { ReadSubsystems, readSubsystems } from "../../core/graph/subsystems/read-subsystems.ts";
+import { renderSubsystemJgf, type Subsystem } from "../../core/graph/subsystems/subsystem.ts";
+import type { Cluster } from "../../core/model/cluster.ts";
+import type { ClusterId } from "../../core/model/ids.ts";
+import { checkName, clusterId } from "../../core/model/ids.ts";
+import { checkText } from "../../core/model/texts.ts";
+import { managedGraph, toDeclared } from "../../core/scheduler/explain/managed-graph.ts";
+import { requireCluster } from "../../core/state/decide/clusters.ts";
+import type { State } from "../../core/state/state.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import {
+  ClusterChanges,
+  linkAll,
+  prepareRelinked,
+  prepareSubsystems,
+  prepareWithout,
+} from "./cluster-changes.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { newSecret } from "../credentials/credentials.ts";
+import { inSlices } from "../loop/in-slices.ts";
+import type { ClusterStateInput, Operations } from "./operations.ts";
+import { showCluster, showClusters } from "../views/show-clusters.ts";
+import type { ClusterView } from "../views/views.ts";
+
+type ClusterOperations = Pick<
+  Operations,
+  | "listClusters"
+  | "getCluster"
+  | "registerCluster"
+  | "readRegistration"
+  | "readSubsystem"
+  | "deleteCluster"
+  | "getClusterGraph"
+  | "addSubsystem"
+  | "removeSubsystem"
+  | "getSubsystem"
+  | "setClusterState"
+>;
+
+/** Documents are read and checked here, outside of the loop: only what is right becomes a command. */
+export function createClusterOperations({
+  loop,
+  clock,
+  random,
+  credentials,
+  reader,
+}: OperationContext): ClusterOperations {
+  const getCluster = (name: string): Promise<ClusterView> =>
+    loop.read((state) => showCluster(state, requireCluster(state, clusterId(name))));
+  /** gRPC brings documents as text, REST as what the text said, or read already. */
+  const readGraph = async (graph: unknown): Promise<Graph> => {
+    if (graph instanceof ReadGraph) return graph.graph;
+    return typeof graph === "string" ? reader.graph(graph) : parseGraph(graph);
+  };
+  const readDrafts = async (document: unknown): Promise<ReadSubsystems> => {
+    if (document instanceof ReadSubsystems) return document;
+    return typeof document === "string" ? reader.subsystem(document) : readSubsystems(document);
+  };
+  const changes = new ClusterChanges();
+  const replaceGraph = async (id: ClusterId, graph: Graph): Promise<Relinked | undefined> => {
+    const { kind } = loop.peek((state) => state.clusters.get(id)) ?? {};
+    if (kind !== "pulling") return undefined;
+    const before = loop.peek((state) => partsOf(state, id));
+    if (before.subsystems.size === 0) return undefined;
+    return inSlices(prepareRelinked(before.graph, before.subsystems, graph));
+  };
+  return {
+    listClusters: () =>
+      loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
+
+    getCluster,
+
+    async readRegistration(body) {
+      const { graph, fields } = await reader.registration(body);
+      return graph === undefined ? fields : { ...fields, graph: new ReadGraph(graph) };
+    },
+
+    readSubsystem: (body) => reader.subsystem(body),
+
+    async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
+      const id = clusterId(checkName(name, "name", limits.nameLengthMax));
+      const parsed = await readGraph(graph);
+      const command = { kind: "register-cluster", id, graph: parsed, isUpdate } as const;
+      if (!withCredentials) {
+        await changes.run(id, async () => {
+          const relinked = isUpdate ? await replaceGraph(id, parsed) : undefined;
+          await loop.submit({ ...command, relinked, nowMs: clock.nowMs() });
+        });
+        return { cluster: await getCluster(name) };
+      }
+      const issued = { secret: newSecret(random), token: newSecret(random) };
+      const hashes = {
+        secret: credentials.hashRandom(issued.secret),
+        token: credentials.hashRandom(issued.token),
+      };
+      const told = { hashes, by: caller.name };
+      await changes.run(id, () =>
+        loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() }),
+      );
+      return { cluster: await getCluster(name), credentials: issued };
+    },
+
+    async deleteCluster(_caller, name) {
+      const id = clusterId(name);
+      await changes.run(id, () =>
+        loop.submit({ kind: "remove-cluster", id, nowMs: clock.nowMs() }),
+      );
+      return { revision: loop.revision };
+    },
+
+    async getClusterGraph(name) {
+      const graph = await loop.read((state) => partsOf(state, clusterId(name)).graph);
+      return inSlices(renderJgf(graph)); // a graph never changes: another one takes its place
+    },
+
+    async addSubsystem(_caller, { cluster, name, document }) {
+      const id = clusterId(cluster);
+      checkText(name, "name", limits.nameLengthMax);
+      loop.peek((state) => requireCluster(state, id)); // before a long document is read
+      const drafts = (await readDrafts(document)).named(name);
+      await changes.run(id, async () => {
+        const { graph, kind, subsystems: before } = loop.peek((state) => partsOf(state, id));
+        const subsystems = await inSlices(linkAll(drafts, graph));
+        if (kind === "managed") {
+          for (const subsystem of subsystems) {
+            await loop.submit({ kind: "declare-software", row: toDeclared(id, subsystem, graph) });
+          }
+          return;
+        }
+        await inSlices(prepareSubsystems(graph, before, subsystems));
+        await loop.submit({ kind: "put-subsystems", id, subsystems, graph });
+      });
+      return getCluster(cluster);
+    },
+
+    async removeSubsystem(_caller, { cluster, name }) {
+      const id = clusterId(cluster);
+      await changes.run(id, async () => {
+        const { kind } = loop.peek((state) => requireCluster(state, id));
+        if (kind === "pulling") {
+          const { graph, subsystems } = loop.peek((state) => partsOf(state, id));
+          await inSlices(prepareWithout(graph, subsystems, name));
+        }
+        await loop.submit({ kind: "remove-subsystem", id, name });
+      });
+      return { revision: loop.revision };
+    },
+
+    async getSubsystem({ cluster, name }) {
+      const rendered = await loop.read((state) => {
+        const { graph, subsystems } = partsOf(state, clusterId(cluster));
+        const subsystem = subsystems.get(name);
+        if (subsystem !== undefined) return renderSubsystemJgf(subsystem, graph);
+        throw new AppError("not_found", `cluster ${cluster} has no subsystem ${name}`);
+      });
+      return inSlices(rendered);
+    },
+
+    async setClusterState(_caller, input) {
+      const id = clusterId(input.cluster);
+      const counters = input.counters && parseCounters(input.counters);
+      const patch = patchOf(input);
+      await loop.submit({ kind: "set-status", id, patch, counters, nowMs: clock.nowMs() });
+      return getCluster(input.cluster);
+    },
+  };
+}
+
+function partsOf(
+  state: State,
+  id: ClusterId,
+): {
+  readonly kind: Cluster["kind"];
+  readonly graph: Graph;
+  readonly subsystems: ReadonlyMap<string, Subsystem>;
+} {
+  const { kind } = requireCluster(state, id);
+  if (kind === "managed") return { kind, ...managedGraph(state, id) };
+  const { graphs } = state.clusters;
+  return { kind, graph: graphs.graph(id), subsystems: graphs.subsystems(id) };
+}
+
+function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<string, unknown> {
+  const patch = new Map(Object.entries(values));
+  for (const key of remove) {
+    if (patch.has(key)) throw invalid("remove", `${JSON.stringify(key)} is given a value too`);
+    patch.set(key, null);
+  }
+  if (patch.size === 0 && counters === undefined) {
+    throw invalid("values", "at least one key, or counters, must be given");
+  }
+  return Object.fromEntries(patch);
+}

@@ -1,0 +1,107 @@
+import { fromResources } from "../../core/model/resources.ts";
+import type { State } from "../../core/state/state.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { DocumentReader } from "../../ports/document-reader.ts";
+import type { Random } from "../../ports/random.ts";
+import type { PlanPolicy } from "../../core/scheduler/plan.ts";
+import { createSubmitOperations } from "./submit-operations.ts";
+import type { AgentSessions } from "../sessions/agent-sessions.ts";
+import { createClusterOperations } from "./cluster-operations.ts";
+import type { ControlLoop } from "../loop/control-loop.ts";
+import { createHandedOperations } from "./pull-operations.ts";
+import { createCredentialOperations } from "../credentials/credential-operations.ts";
+import type { Credentials } from "../credentials/credentials.ts";
+import { createJobOperations } from "./job-operations.ts";
+import { createNewestTasksOperation } from "../views/newest-tasks.ts";
+import { createNodeOperations } from "./node-operations.ts";
+import type { Operations } from "./operations.ts";
+import { readOutput } from "./output.ts";
+import { createSatisfyOperation } from "./satisfy-operation.ts";
+import { showUsage } from "../views/show.ts";
+import type { StatsView } from "../views/views.ts";
+import { toWatchFilter, toWatchRevision } from "../watch/watch-filter.ts";
+import type { WatchHub } from "../watch/watch-hub.ts";
+
+/** What every operation may use. */
+export interface OperationContext {
+  readonly loop: ControlLoop;
+  readonly hub: WatchHub;
+  readonly sessions: AgentSessions;
+  readonly clock: Clock;
+  readonly policy: PlanPolicy;
+  readonly random: Random;
+  readonly credentials: Credentials;
+  readonly reader: DocumentReader;
+  readonly version: string;
+  readonly store: string;
+  readonly backup: () => AsyncIterable<Uint8Array>;
+}
+
+export function createOperations(context: OperationContext): Operations {
+  const { loop } = context;
+  const startedAtMs = context.clock.nowMs();
+  return {
+    ...createJobOperations(context),
+    ...createNewestTasksOperation(context),
+    ...createSubmitOperations(context),
+    ...createNodeOperations(context),
+    ...createClusterOperations(context),
+    ...createHandedOperations(context),
+    ...createCredentialOperations(context),
+    ...createSatisfyOperation(context),
+    readOutput: (query, signal) => readOutput(context, query, signal),
+    watch: (query, to) =>
+      context.hub.open({
+        after: toWatchRevision(query.afterRevision),
+        filter: toWatchFilter(query),
+        ...to,
+      }),
+    stats: () =>
+      loop.read((state, revision) => ({
+        ...stateStats(state),
+        ...serverStats(context, startedAtMs),
+        revision,
+      })),
+    async *backup() {
+      for await (const data of context.backup()) yield { data };
+    },
+    isReady: () => !loop.isBroken,
+  };
+}
+
+function stateStats(
+  state: State,
+): Pick<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used"> {
+  const { states, capacity, used } = state.nodeTotals;
+  return {
+    jobs: { ...state.totals.jobs },
+    tasks: { ...state.totals.tasks },
+    nodes: { ...states },
+    capacity: fromResources(capacity),
+    used: fromResources(used),
+  };
+}
+
+function serverStats(
+  { loop, hub, sessions, clock, version, store }: OperationContext,
+  startedAtMs: number,
+): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
+  const { commits, commitMsSum, commitMsMax, placements, tasksEnded, usage } = loop.metrics;
+  const { heldBegun, heldReturned } = loop.metrics;
+  return {
+    version,
+    store,
+    uptimeMs: clock.nowMs() - startedAtMs,
+    watches: hub.watchers,
+    agentSessions: sessions.count,
+    memoryBytes: process.memoryUsage.rss(),
+    commits,
+    commitMsMean: commits === 0 ? 0 : commitMsSum / commits,
+    commitMsMax,
+    placements,
+    tasksEnded,
+    heldBegun,
+    heldReturned,
+    usage: showUsage(usage) ?? {},
+  };
+}

@@ -1,0 +1,180 @@
+import type { LossPolicy, NodeStateName } from "../../core/model/node/node.ts";
+import { nodeStateName } from "../../core/model/node/node.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import type { NodeId } from "../../core/model/ids.ts";
+import { checkName, groupId, nodeId } from "../../core/model/ids.ts";
+import type { Resources } from "../../core/model/resources.ts";
+import { addInto, fromResources } from "../../core/model/resources.ts";
+import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { State } from "../../core/state/state.ts";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { readAway, readPolicy } from "../sessions/agent-messages.ts";
+import type { OperationContext } from "./create-operations.ts";
+import type { Operations } from "./operations.ts";
+import { fromPageToken, pageSizeOf, toPageToken } from "../views/paging.ts";
+import { showGroup, showNode } from "../views/show.ts";
+import type { NodeLoad } from "../loop/open-batch.ts";
+import type { GroupView, NodeView } from "../views/views.ts";
+
+type NodeOperations = Pick<
+  Operations,
+  | "listNodes"
+  | "getNode"
+  | "drainNode"
+  | "undrainNode"
+  | "setNode"
+  | "removeNode"
+  | "listGroups"
+  | "putGroup"
+  | "removeGroup"
+>;
+
+export function createNodeOperations({ loop, clock }: OperationContext): NodeOperations {
+  const briefNode = (name: string): Promise<NodeView> =>
+    loop.read((state, revision) => viewNode(requireNode(state, name), revision));
+  const getGroup = (name: string): Promise<GroupView> =>
+    loop.read((state) => {
+      const record = state.groups.get(groupId(name));
+      if (record === undefined) throw new AppError("not_found", `there is no group ${name}`);
+      return showGroup(record);
+    });
+  return {
+    listNodes: (filter, page) =>
+      loop.read((state, revision) => {
+        const size = pageSizeOf(page);
+        const after = fromPageToken("nodes", page);
+        const found = findNodes(state.nodesByName.all, { ...filter, after }, size + 1);
+        const nodes = found.slice(0, size).map((record) => viewNode(record, revision));
+        const last = nodes.at(-1)?.name;
+        return {
+          nodes,
+          ...(found.length > size && last !== undefined
+            ? { nextPageToken: toPageToken("nodes", last) }
+            : {}),
+          revision,
+        };
+      }),
+
+    getNode: (name) =>
+      loop.read((state, revision) => {
+        const record = requireNode(state, name);
+        return viewNode(record, revision, state.factsOf(record.node));
+      }),
+
+    async drainNode(caller, name, reason) {
+      const drain = { by: caller.name, reason };
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain });
+      return briefNode(name);
+    },
+
+    async undrainNode(_caller, name) {
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined });
+      return briefNode(name);
+    },
+
+    async setNode(_caller, name, { onLost, lostAfterMs }) {
+      const loss = {
+        ...(onLost === undefined ? {} : { onLost: readSetPolicy(onLost) }),
+        ...(lostAfterMs === undefined
+          ? {}
+          : { lostAfterMs: readAway(lostAfterMs, "lostAfterMs") ?? null }),
+      };
+      const nowMs = clock.nowMs();
+      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, nowMs });
+      return briefNode(name);
+    },
+
+    async removeNode(_caller, name) {
+      await loop.submit({ kind: "remove-node", nodeId: nodeId(name), nowMs: clock.nowMs() });
+      return { revision: loop.revision };
+    },
+
+    listGroups: () =>
+      loop.read((state, revision) => ({
+        groups: [...state.groups.values()]
+          .map(showGroup)
+          .sort((a, b) => (a.name < b.name ? -1 : 1)),
+        revision,
+      })),
+
+    async putGroup(_caller, { name, weight, owner, runningTasksMax, queuedTasksMax }) {
+      await loop.submit({
+        kind: "put-group",
+        id: groupId(checkName(name, "name", limits.nameLengthMax)),
+        ...(weight === undefined ? {} : { weight }),
+        ...(owner === undefined ? {} : { owner }),
+        runningTasksMax,
+        queuedTasksMax,
+      });
+      return getGroup(name);
+    },
+
+    async removeGroup(_caller, name) {
+      await loop.submit({ kind: "remove-group", id: groupId(name) });
+      return { revision: loop.revision };
+    },
+  };
+}
+
+/** Null: as its agent asks. */
+const readSetPolicy = (text: string): LossPolicy | null =>
+  text === "agent" ? null : readPolicy(text, "onLost", "agent");
+
+interface NodeSearch {
+  readonly after: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly state?: string | undefined;
+}
+
+/** The first `max` of the nodes that are asked for; no more are looked at. */
+export function findNodes(
+  inOrder: readonly NodeRecord[],
+  { after, cluster, state }: NodeSearch,
+  max: number,
+): readonly NodeRecord[] {
+  const found: NodeRecord[] = [];
+  for (let at = after === undefined ? 0 : firstAfter(inOrder, after); at < inOrder.length; at++) {
+    const record = inOrder[at] as NodeRecord;
+    if (cluster !== undefined && record.node.cluster !== cluster) continue;
+    if (state !== undefined && stateOf(record) !== state) continue;
+    if (found.push(record) >= max) break;
+  }
+  return found;
+}
+
+function firstAfter(inOrder: readonly NodeRecord[], name: string): number {
+  let [low, high] = [0, inOrder.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((inOrder[middle]?.node.id ?? "") > name) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const stateOf = ({ node, tasks, held }: NodeRecord): NodeStateName =>
+  nodeStateName(node, tasks.size + held.size);
+
+export const viewNode = (record: NodeRecord, revision: number, facts?: NodeFacts): NodeView =>
+  showNode(record.node, loadOf(record), revision, facts);
+
+const loadOf = ({ used, tasks, held, pace }: NodeRecord): NodeLoad => ({
+  used,
+  tasks: tasks.size,
+  held: held.size,
+  pace,
+});
+
+function requireNode(state: State, name: string): NodeRecord {
+  const record = state.nodes.get(name as NodeId);
+  if (record === undefined) throw new AppError("not_found", `there is no node ${name}`);
+  return record;
+}
+
+/** In the units people write. */
+export function sum(amounts: readonly Resources[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const one of amounts) addInto(total, one);
+  return fromResources(total);
+}

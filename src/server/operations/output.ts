@@ -1,0 +1,129 @@
+import type { NodeId } from "../../core/model/ids.ts";
+import type { RunRef } from "../../core/state/command.ts";
+import type { State } from "../../core/state/state.ts";
+import { isEnded, type ToldOutput } from "../../core/model/job/task.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { AgentSession } from "../sessions/agent-session.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { requireTask } from "./job-operations.ts";
+import type { OutputQuery } from "./operations.ts";
+
+type Source =
+  | { readonly kind: "node"; readonly nodeId: NodeId; readonly run: RunRef }
+  /** What the cluster that ran it told, which is the end of it. */
+  | { readonly kind: "told"; readonly output: ToldOutput };
+
+/**
+ * Reads a task's output from the node that has it, piece by piece as the reader takes it. With
+ * follow it goes on until the attempt has ended, waiting first for a task that has not started.
+ */
+export async function* readOutput(
+  { loop, sessions, clock }: OperationContext,
+  query: OutputQuery,
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly data: Uint8Array; readonly truncated: boolean }> {
+  let offset = query.offset ?? 0;
+  if (!Number.isSafeInteger(offset) || offset < 0) throw invalid("offset", "must be 0 or more");
+  const follow = query.follow ?? false;
+  let source = await loop.read((state) => findSource(state, query, follow));
+  while (source === undefined) {
+    if (!follow || signal.aborted) return;
+    await pause(clock, limits.placedPollMs, signal);
+    source = await loop.read((state) => findSource(state, query, follow));
+  }
+  if (source.kind === "told") {
+    const data = Buffer.from(source.output[query.stream]).subarray(offset);
+    if (data.length > 0) yield { data, truncated: false };
+    return;
+  }
+  const { nodeId, run } = source;
+  const waitMs = follow ? limits.outputWaitMsMax : 0;
+  const { stream, chunkBytesMax: bytesMax = limits.outputChunkBytesMax } = query;
+  let session = sessions.sessionOf(nodeId);
+  while (!signal.aborted) {
+    const before = offset;
+    let isEnd = false;
+    try {
+      for await (const chunk of session.readOutput(
+        { run, stream, offset, waitMs, bytesMax },
+        signal,
+      )) {
+        if (chunk.error !== "") throw new AppError("not_found", chunk.error);
+        offset += chunk.data.length;
+        if (chunk.data.length > 0 || chunk.truncated) {
+          yield { data: chunk.data, truncated: chunk.truncated };
+        }
+        isEnd ||= chunk.eof;
+      }
+    } catch (error) {
+      if (!session.isClosed) throw error;
+      session = await returned({ sessions, clock }, nodeId, signal);
+      continue;
+    }
+    if (isEnd || (!follow && offset === before)) return;
+  }
+}
+
+/** The node's next session, in which a reader goes on where it was. Throws when there is none in time. */
+async function returned(
+  { sessions, clock }: Pick<OperationContext, "sessions" | "clock">,
+  nodeId: NodeId,
+  signal: AbortSignal,
+): Promise<AgentSession> {
+  for (let waitedMs = 0; waitedMs < limits.outputResumeMsMax; waitedMs += limits.placedPollMs) {
+    if (signal.aborted || sessions.isConnected(nodeId)) break;
+    await pause(clock, limits.placedPollMs, signal);
+  }
+  return sessions.sessionOf(nodeId);
+}
+
+/** Where the attempt ran or runs; undefined: not placed yet. */
+function findSource(state: State, query: OutputQuery, follow: boolean): Source | undefined {
+  const { record, index } = requireTask(state, query.taskId);
+  const { job } = record;
+  const task = record.task(index);
+  const attempt = query.attempt ?? task?.attempt ?? 0;
+  const run: RunRef = { jobId: job.id, index, attempt };
+  if (task !== undefined && attempt === task.attempt && "nodeId" in task.state) {
+    const { nodeId } = task.state;
+    if (nodeId !== undefined) return { kind: "node", nodeId, run };
+  }
+  if (task !== undefined && attempt === task.attempt) {
+    if (task.told !== undefined) return { kind: "told", output: task.told };
+    checkNotHanded(query.taskId, task.state);
+  }
+  const past = task?.past.find((one) => one.attempt === attempt);
+  if (past !== undefined && (query.attempt !== undefined || !follow)) {
+    if (past.nodeId !== undefined) return { kind: "node", nodeId: past.nodeId, run };
+    checkNotHanded(query.taskId, past);
+  }
+  if (query.attempt !== undefined) {
+    throw new AppError("not_found", `task ${query.taskId} has no attempt ${query.attempt}`);
+  }
+  const isOver = job.closed !== undefined || (task !== undefined && isEnded(task.state));
+  if (isOver || !follow) {
+    throw new AppError("not_found", `task ${query.taskId} has not run, so it has no output`);
+  }
+  return undefined;
+}
+
+/** A cluster that took a task has its output; here is only what it tells. */
+function checkNotHanded(taskId: string, ran: object): void {
+  if (!("cluster" in ran) || ("kind" in ran && ran.kind === "offered")) return;
+  throw new AppError(
+    "not_found",
+    `task ${taskId} was taken by cluster ${String(ran.cluster)}, which has told nothing of its output`,
+  );
+}
+
+const pause = (clock: OperationContext["clock"], ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    signal.addEventListener("abort", end);
+  });

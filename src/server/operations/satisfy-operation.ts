@@ -1,0 +1,228 @@
+import { readValues } from "../../core/graph/cluster-state.ts";
+import { isRecord } from "../../core/graph/metadata.ts";
+import { graphRequest } from "../../core/graph/request/graph-request.ts";
+import { MatchTotal } from "../../core/graph/match/match-total.ts";
+import { Slicer } from "../../core/graph/match/match-work.ts";
+import { readResourceChoice } from "../../core/graph/request/read-request.ts";
+import { askedParts, type AskedPart, parametersOf } from "../../core/jobspec/asked-parts.ts";
+import { checkSelectSize } from "../../core/model/job/select-reader.ts";
+import { chooseForAll, type Choosing } from "../../core/scheduler/clusters/choose-for-all.ts";
+import {
+  type ClusterAnswer,
+  pullingAnswers,
+  satisfyChoice,
+  satisfyNothing,
+} from "../../core/scheduler/explain/satisfy.ts";
+import type { Select } from "../../core/scheduler/select/strategy.ts";
+import type { State } from "../../core/state/state.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { inSlices } from "../loop/in-slices.ts";
+import type { Operations, SatisfyQuery } from "./operations.ts";
+import type { SatisfyView, SelectionView } from "../views/views.ts";
+
+/** What was asked, read and checked. */
+interface Asked {
+  readonly parts: readonly AskedPart[];
+  readonly choosing: Choosing | undefined;
+  readonly pulling: SatisfyQuery["pulling"];
+}
+
+export function createSatisfyOperation(context: OperationContext): Pick<Operations, "satisfy"> {
+  const { loop, random } = context;
+  const pulling = new PullingAnswers();
+  return {
+    async satisfy(query) {
+      const asked = await readQuery(query, context);
+      const slices = loop.peek((state) => answer(state, asked, pulling, () => random.fraction()));
+      const answered = await inSlices(slices);
+      if (query.isAdvice === true) return { ...answered, revision: loop.revision };
+      // The answer is given when all that the slices have seen is durable. What clusters that pull
+      // have is all that is looked at, unless one of them is chosen.
+      const isOfGraphs = asked.pulling !== undefined && asked.choosing === undefined;
+      const look = (_: State, revision: number): SatisfyView => ({ ...answered, revision });
+      return isOfGraphs ? loop.readGraphs(look) : loop.read(look);
+    },
+  };
+}
+
+interface Answered {
+  readonly name: string;
+  readonly clusters: readonly ClusterAnswer[];
+}
+
+/**
+ * What clusters that pull answer, remembered while the question is held and no cluster changes:
+ * doors ask the same for each of many jobs.
+ */
+class PullingAnswers {
+  readonly #known = new WeakMap<
+    readonly AskedPart[],
+    { readonly version: string; readonly parts: readonly Known[] }
+  >();
+
+  *of(
+    state: State,
+    parts: readonly AskedPart[],
+    names: readonly string[] | undefined,
+  ): Generator<undefined, Answered[]> {
+    const { clusters } = state;
+    const version = `${clusters.version}.${clusters.graphs.version}`;
+    let known = this.#known.get(parts);
+    if (known?.version !== version) {
+      const answers = yield* answerEach(state, parts, ({ resources }) =>
+        pullingAnswers(state, resources),
+      );
+      known = { version, parts: answers.map((one) => ({ ...one, byName: byName(one) })) };
+      this.#known.set(parts, known);
+    }
+    return known.parts.map((part) => ({
+      name: part.name,
+      clusters: names === undefined ? part.clusters : named(part, names),
+    }));
+  }
+}
+
+interface Known extends Answered {
+  readonly byName: ReadonlyMap<string, ClusterAnswer>;
+}
+
+const byName = ({ clusters }: Answered): ReadonlyMap<string, ClusterAnswer> =>
+  new Map(clusters.map((answer) => [answer.cluster, answer]));
+
+function named({ byName: known }: Known, names: readonly string[]): readonly ClusterAnswer[] {
+  const found: ClusterAnswer[] = [];
+  for (const name of names) {
+    const answer = known.get(name);
+    if (answer !== undefined) found.push(answer);
+  }
+  return found;
+}
+
+async function readQuery(
+  { ask, selection, pulling }: SatisfyQuery,
+  { reader, policy: { select } }: OperationContext,
+): Promise<Asked> {
+  const choosing = (parameters: unknown): Choosing | undefined =>
+    selection && toChoosing(selection, parameters, select);
+  if (ask.kind === "request") {
+    const resources = readResourceChoice(ask.request, "request");
+    const parts = [{ name: "request", resources, ofNodes: resources }];
+    return { parts, choosing: choosing({}), pulling };
+  }
+  if (ask.kind === "parts") {
+    return { parts: ask.parts, choosing: choosing(ask.parameters), pulling };
+  }
+  const given = ask.jobspec;
+  const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
+  const parts = askedParts(jobspec);
+  if (parts.length === 0) {
+    throw invalid("jobspec", "asks nothing of a cluster: all of its tasks are local");
+  }
+  return { parts, choosing: choosing(parametersOf(jobspec)), pulling };
+}
+
+function toChoosing(
+  selection: NonNullable<SatisfyQuery["selection"]>,
+  ofJobspec: unknown,
+  select: Select,
+): Choosing {
+  checkSelectSize(selection, "selection");
+  const { strategy, options = {}, parameters = {} } = selection;
+  if (!isRecord(options)) throw invalid("selection.options", "must be an object");
+  const own = readValues(ofJobspec, "attributes.parameter");
+  return {
+    strategy: strategy ?? "server",
+    select: strategy === undefined ? select : undefined,
+    options,
+    parameters: { ...own, ...readValues(parameters, "selection.parameters") },
+  };
+}
+
+/** Yields between slices. */
+function* answer(
+  state: State,
+  { parts, choosing, pulling }: Asked,
+  known: PullingAnswers,
+  random: () => number,
+): Generator<undefined, Omit<SatisfyView, "revision">> {
+  const answers = parts.length * state.clusters.rows.size;
+  if (answers > limits.satisfyAnswersMax) {
+    throw new AppError(
+      "exhausted",
+      `${parts.length} tasks and ${state.clusters.rows.size} clusters are more than ` +
+        `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
+    );
+  }
+  const tasks = yield* answerAll(state, parts, pulling, known);
+  const ofEach = tasks.map(({ clusters }) => clusters);
+  const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
+  return {
+    ever: inAll(ofEach, ({ ever }) => ever),
+    now: inAll(ofEach, ({ now }) => now),
+    tasks,
+    ...(chosen === undefined ? {} : { selection: toSelectionView(chosen) }),
+  };
+}
+
+function* answerAll(
+  state: State,
+  parts: readonly AskedPart[],
+  pulling: Asked["pulling"],
+  known: PullingAnswers,
+): Generator<undefined, readonly Answered[]> {
+  if (parts.length === 0) {
+    return [{ name: "anything", clusters: satisfyNothing(state, pulling?.names) }];
+  }
+  if (pulling !== undefined) return yield* known.of(state, parts, pulling.names);
+  return yield* answerEach(
+    state,
+    parts,
+    ({ resources, ofNodes }) => satisfyChoice(state, resources, ofNodes).clusters,
+  );
+}
+
+/** Tasks that ask for the same are answered once. */
+function* answerEach(
+  state: State,
+  parts: readonly AskedPart[],
+  answerPart: (part: AskedPart) => readonly ClusterAnswer[],
+): Generator<undefined, readonly Answered[]> {
+  const total = new MatchTotal();
+  const slicer = new Slicer();
+  const known = new Map<string, readonly ClusterAnswer[]>();
+  const answers: Answered[] = [];
+  for (const part of parts) {
+    const key = JSON.stringify([part.resources, part.ofNodes]);
+    let clusters = known.get(key);
+    if (clusters === undefined) {
+      const { compiled } = graphRequest(part.resources, "resources");
+      yield* state.clusters.graphs.learn(compiled, total, { reasons: true, slicer });
+      clusters = yield* slicer.next(() => total.count(() => answerPart(part)));
+      known.set(key, clusters);
+    }
+    answers.push({ name: part.name, clusters });
+  }
+  return answers;
+}
+
+function inAll(
+  parts: readonly (readonly ClusterAnswer[])[],
+  isSo: (answer: ClusterAnswer) => boolean,
+): readonly string[] {
+  const [first = [], ...others] = parts.map((answers) =>
+    answers.filter(isSo).map(({ cluster }) => cluster as string),
+  );
+  const sets = others.map((names) => new Set(names));
+  return sets.length === 0 ? first : first.filter((name) => sets.every((names) => names.has(name)));
+}
+
+function toSelectionView({
+  strategy,
+  ranked,
+  dropped,
+}: Omit<SelectionView, "chosen">): SelectionView {
+  const [chosen] = ranked;
+  return { strategy, ...(chosen === undefined ? {} : { chosen }), ranked, dropped };
+}

@@ -1,0 +1,412 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { anObedientAgent } from "../../../tests/support/fake-agent.ts";
+import { documentOf, times } from "../../core/graph/testing/documents.ts";
+import { matchWork } from "../../core/graph/match/match-work.ts";
+import { limits } from "../../limits.ts";
+import type { ControlPlane } from "../control-plane.ts";
+import type { JobspecInput, Operations, SubmissionInput } from "./operations.ts";
+
+const me = { name: "test" };
+let plane: ControlPlane;
+let operations: Operations;
+beforeEach(async () => {
+  ({ plane } = await aPlane());
+  ({ operations } = plane);
+});
+afterEach(() => plane.close());
+
+const ALLOWED = { allowUnsatisfiable: true };
+
+async function register(name: string, nodes: number, cores = 8): Promise<void> {
+  const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
+  await operations.registerCluster(me, { name, graph: documentOf({ type: "cluster", inside }) });
+}
+
+const WORKFLOW = `
+version: 1
+resources:
+  small: { type: node, count: 1, with: [{ type: core, count: 1 }] }
+  wide: { type: node, count: 2, with: [{ type: core, count: 4 }] }
+  slots: { type: node, replicas: 3, with: [{ type: core, count: 1 }] }
+attributes: { parameter: { wanted: 3 } }
+tasks:
+  - { name: report, command: [report], resources: small, depends_on: [fit, each] }
+  - { name: fit, command: [fit], resources: wide }
+  - { name: each, command: [each], resources: slots }
+`;
+
+const submit = (text: string, more: Partial<JobspecInput> = {}) =>
+  operations.submitJobspec(me, { jobspec: text, ...more });
+const states = async (): Promise<unknown> => {
+  const { jobs } = await operations.listJobs({}, {});
+  return jobs
+    .toReversed()
+    .map(({ spec, state, tasks, reason }) => [spec.name, state, tasks.offered, reason ?? ""]);
+};
+const tryJobs = async (jobs: SubmissionInput[]) =>
+  (await operations.tryJobs(me, { kind: "jobs", jobs })).jobs;
+const tryJobspec = async (text: string) =>
+  (await operations.tryJobs(me, { kind: "jobspec", jobspec: { jobspec: text } })).jobs;
+
+describe("a jobspec", () => {
+  test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
+    await register("blue", 3);
+    const { jobs } = await submit(WORKFLOW, { common: { group: "g", priority: 3 } });
+    expect(jobs.map(({ id, name }) => [id, name])).toEqual([
+      ["1", "fit"],
+      ["2", "each"],
+      ["3", "report"],
+    ]);
+    expect(await states()).toEqual([
+      ["fit", "pending", 1, "offered to cluster blue, which has not taken it yet"],
+      ["each", "pending", 1, "offered to cluster blue, which has not taken it yet"],
+      ["report", "pending", 0, expect.stringContaining("waits for")],
+    ]);
+    expect((await operations.getJob("3")).spec).toMatchObject({
+      group: "g",
+      priority: 3,
+      dependsOn: [{ kind: "afterok", on: ["fit", "each"] }],
+      select: { parameters: { wanted: 3 } },
+    });
+    expect((await operations.getTask("1")).cluster).toBe("blue");
+    const onBlue = await operations.listJobs({ cluster: "blue" }, {});
+    expect(onBlue.jobs.map(({ id }) => id)).toEqual(["2", "1"]);
+    expect((await operations.listJobs({ cluster: "red" }, {})).jobs).toEqual([]);
+    expect((await operations.explainJob("1")).summary).toContain(
+      "1 task offered to cluster blue, which",
+    );
+  });
+
+  test("is refused whole when nothing there is could ever run one of its tasks", async () => {
+    await register("small", 1);
+    await expect(submit(WORKFLOW)).rejects.toMatchObject({
+      code: "unschedulable",
+      message: expect.stringMatching(/^fit: .* cluster small: 1 node, 2 asked/) as string,
+      field: "fit",
+    });
+    expect(await states()).toEqual([]);
+    await submit(WORKFLOW, { allowUnsatisfiable: true });
+    expect(await states()).toHaveLength(3);
+  });
+
+  test("is given to a cluster that pulls as a whole, and to nodes process by process", async () => {
+    const text = WORKFLOW.replace("replicas: 3", "replicas: 3, label: x").split("tasks:")[0] ?? "";
+    const each = `${text}tasks: [{ name: each, command: [each], resources: slots }]`;
+    const where = async (common: JobspecInput["common"] = {}) => {
+      const ask = { kind: "jobspec", jobspec: { jobspec: each, common } } as const;
+      const [job] = (await operations.tryJobs(me, ask)).jobs;
+      return job === undefined ? "none" : `${job.tasks}: ${job.placements[0]?.cluster ?? "waits"}`;
+    };
+    await register("small", 2); // has room for two of the three
+    expect(await where()).toBe("1: waits");
+    const satisfied = async () =>
+      (await operations.satisfy({ ask: { kind: "jobspec", jobspec: each } })).ever;
+    expect(await satisfied()).toEqual([]);
+    await register("large", 3);
+    expect(await where()).toBe("1: large");
+    expect(await satisfied()).toEqual(["large"]);
+    await anObedientAgent(plane);
+    expect(await where()).toBe("3: default");
+    expect(await satisfied()).toEqual(["default", "large"]);
+    expect(await where({ placement: { cluster: "large" } })).toBe("1: large");
+    expect(await where({ placement: { kind: "pulling" } })).toBe("1: large");
+    expect(await where({ placement: { cluster: "default" } })).toBe("3: default");
+  });
+
+  test("has a key, and its jobs exist when it comes again", async () => {
+    await register("blue", 3);
+    await submit(WORKFLOW, { idempotencyKey: "k" });
+    const { jobs } = await submit(WORKFLOW, { idempotencyKey: "k" });
+    expect(jobs.map(({ id, existed }) => [id, existed])).toEqual([
+      ["1", true],
+      ["2", true],
+      ["3", true],
+    ]);
+  });
+
+  test("a key that is used for something else is told by the task, submitted or tried", async () => {
+    await register("blue", 3);
+    await submit(WORKFLOW, { idempotencyKey: "k" });
+    const jobspec = { jobspec: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
+    const refusal = { message: expect.stringMatching(/^each\.idempotencyKey: /) as string };
+    await expect(operations.submitJobspec(me, jobspec)).rejects.toMatchObject(refusal);
+    const tried = operations.tryJobs(me, { kind: "jobspec", jobspec });
+    await expect(tried).rejects.toMatchObject(refusal);
+  });
+
+  test("runs on nodes with agents, each process by itself", async () => {
+    await anObedientAgent(plane);
+    const text = WORKFLOW.replace("type: node, count: 2", "type: node, count: 1").replace(
+      "count: 4",
+      "count: 1",
+    );
+    await submit(text);
+    await expect.poll(async () => (await operations.getJob("3")).state).toBe("succeeded");
+    expect((await operations.getJob("2")).taskTotal).toBe(3);
+  });
+
+  test("what is wrong in it is told with its place, and its parameters must be values", async () => {
+    await expect(submit("version: 1\ntsks: []")).rejects.toMatchObject({
+      code: "invalid_argument",
+    });
+    await expect(submit(WORKFLOW.replace("wanted: 3", "wanted: [3]"))).rejects.toThrow(
+      "attributes.parameter.wanted: must be a number",
+    );
+    await expect(submit(WORKFLOW.replaceAll("fit", "'17'"))).rejects.toThrow(
+      "17: a name must not look like the id of a job",
+    );
+  });
+});
+
+describe("trying", () => {
+  test("tells where tasks would go, and changes nothing", async () => {
+    await register("blue", 3);
+    const [fit, each, report] = await tryJobspec(WORKFLOW);
+    expect(fit).toMatchObject({
+      tasks: 1,
+      placements: [{ index: 0, cluster: "blue" }],
+      waiting: 0,
+    });
+    expect(each).toMatchObject({ tasks: 1, placements: [{ index: 0, cluster: "blue" }] });
+    expect(report).toMatchObject({
+      placements: [],
+      waiting: 1,
+      reason: "waits for the jobs it depends on",
+    });
+    expect(await states()).toEqual([]);
+    expect(await operations.getCluster("blue")).toMatchObject({ tasks: 0 });
+  });
+
+  test("tells why tasks would wait, and what would let them start", async () => {
+    await anObedientAgent(plane);
+    const spec = { command: ["a"], resources: { cpu: 3 }, array: "0-1" };
+    const [tried] = await tryJobs([{ spec }]);
+    expect(tried).toMatchObject({
+      tasks: 2,
+      placements: [{ index: 0, node: "w1" }],
+      waiting: 1,
+      isPossible: true,
+    });
+    const [never] = await tryJobs([{ spec: { command: ["a"], resources: { cpu: 5 } } }]);
+    expect(never).toMatchObject({
+      isPossible: false,
+      waiting: 1,
+      reasons: [{ reason: "too small: has 4 cpu, 5 cpu asked" }],
+      cheapestChange: "ask for 4 cpu instead of 5 cpu: node w1 has that free",
+    });
+  });
+
+  test("refuses what would be refused", async () => {
+    const jobs = [{ spec: { command: ["a"], dependsOn: [{ on: ["nobody"] }] } }];
+    await expect(tryJobs(jobs)).rejects.toThrow("jobs[0].dependsOn[0].on[0]");
+    await expect(tryJobs([{ spec: {} }])).rejects.toThrow("jobs[0].command");
+  });
+});
+
+test("the answer to a large submission does not hold up one that shares its commit", async () => {
+  const jobs = (count: number) =>
+    Array.from({ length: count }, () => ({ spec: { command: ["a"] } }));
+  const order: string[] = [];
+  const large = operations.submitJobs(me, jobs(limits.jobsPerSliceMax + 1), ALLOWED);
+  // The large one is checked in slices; this one comes when it is about to be decided.
+  await new Promise((resolve) => setImmediate(resolve));
+  const small = operations.submitJobs(me, jobs(1), ALLOWED);
+  const note =
+    (name: string) =>
+    ({ jobs: [first], revision }: Awaited<typeof small>): void =>
+      void order.push(`${name}: job ${first?.id}, revision ${revision}`);
+  await Promise.all([large.then(note("large")), small.then(note("small"))]);
+  const next = limits.jobsPerSliceMax + 2;
+  expect(order).toEqual([`small: job ${next}, revision 1`, "large: job 1, revision 1"]);
+});
+
+describe("explaining", () => {
+  test("what waits for others is told what would help the first of them", async () => {
+    await anObedientAgent(plane);
+    const allowed = { allowUnsatisfiable: true };
+    const jobs = [
+      { spec: { name: "a", command: ["a"], resources: { cpu: 5 } } },
+      { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
+      { spec: { name: "c", command: ["c"], dependsOn: [{ on: ["b"] }] } },
+    ];
+    await operations.submitJobs(me, jobs, allowed);
+    const change = "ask for 4 cpu instead of 5 cpu: node w1 has that free";
+    expect((await operations.explainJob("1")).cheapestChange).toBe(change);
+    expect((await operations.explainJob("3")).cheapestChange).toBe(
+      `for job 1 (a), on which it depends: ${change}`,
+    );
+  });
+
+  test("what waits for what runs, or for its group, needs no change", async () => {
+    const agent = await anObedientAgent(plane);
+    agent.onWork = undefined; // it runs and runs
+    await operations.putGroup(me, { name: "default", runningTasksMax: 1 });
+    await operations.submitJobs(me, [
+      { spec: { name: "a", command: ["a"] } },
+      { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
+      { spec: { name: "c", command: ["c"] } },
+    ]);
+    expect((await operations.explainJob("2")).cheapestChange).toBe(
+      "none: it goes on when job 1 (a) does",
+    );
+    expect((await operations.explainJob("3")).cheapestChange).toBe(
+      "none: it starts when a task of group default ends",
+    );
+  });
+
+  test("clusters say what they think of it, and what of it can change", async () => {
+    await register("blue", 2);
+    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 0 } });
+    const priorities = [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }];
+    const spec = {
+      command: ["a"],
+      request: [[{ type: "node", with: [{ type: "core", count: 2 }] }]],
+      select: { strategy: "constraint", options: { priorities } },
+    };
+    await operations.submitJobs(me, [{ spec }]);
+    expect(await operations.explainJob("1")).toMatchObject({
+      summary: "1 task waits: 1 cluster could take one later",
+      clusters: [
+        {
+          cluster: "blue",
+          kind: "pulling",
+          verdict: "later",
+          reasons: ["priority 1: nodes_free > 0: is false"],
+        },
+      ],
+      cheapestChange: "the state of cluster blue: priority 1: nodes_free > 0: is false",
+    });
+    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 1 } });
+    expect(await operations.getTask("1")).toMatchObject({ state: "offered", cluster: "blue" });
+  });
+});
+
+describe("requests", () => {
+  const wrong: readonly [string, SubmissionInput["spec"], string][] = [
+    ["a tree", { request: [[{ typ: "node" }]] }, 'jobs[0].request[0][0]: "typ" is not known'],
+    ["a count", { request: [[{ type: "node", count: 0 }]] }, "jobs[0].request[0].count"],
+    [
+      "both",
+      { request: [[{ type: "node" }]], resources: { cpu: 1 } },
+      "jobs[0].request: give either resources or a request",
+    ],
+    ["a kind", { placement: { kind: "pushing" } }, 'jobs[0].placement.kind: "pushing" is neither'],
+    ["a strategy", { select: { strategy: "cheapst" } }, "jobs[0].select: "],
+    [
+      "options",
+      { select: { strategy: "constraint", options: { priorities: 1 } } },
+      "jobs[0].select.options.priorities: must be a list",
+    ],
+    ["parameters", { select: { parameters: { a: [] } } }, "jobs[0].select.parameters.a: must be"],
+    ["options of no strategy", { select: { options: {} } }, "jobs[0].select.options: are those of"],
+  ];
+  for (const [name, spec, message] of wrong) {
+    test(`wrong ${name} are refused with their place`, async () => {
+      const job = { spec: { command: ["a"], ...spec } };
+      await expect(operations.submitJobs(me, [job])).rejects.toThrow(message);
+    });
+  }
+});
+
+test("the options of all jobs in one submission are bounded together", async () => {
+  const jobs = Array.from({ length: 100 }, (_, at) => {
+    const priorities = `- priority: ${at}\n  steps:\n    - select: first\n#${"x".repeat(1_000)}`;
+    return {
+      spec: { command: ["true"], select: { strategy: "constraint", options: { priorities } } },
+    };
+  });
+  const refusal = {
+    code: "invalid_argument",
+    field: expect.stringMatching(/^jobs\[3\d\]\.select\.options$/),
+  };
+  await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
+  expect((await operations.listJobs({}, {})).jobs).toEqual([]);
+  const equal = jobs.map(() => jobs[0] ?? { spec: {} });
+  expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(100);
+});
+
+describe("other work has its turn", () => {
+  /** How often other work could run before `work` ended. */
+  async function turnsDuring(work: Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await work.finally(() => (isOver = true));
+    return turns;
+  }
+  const count = 8 * limits.jobsPerSliceMax;
+
+  test("while a jobspec of many tasks becomes jobs", async () => {
+    const tasks = Array.from({ length: count }, (_, at) => ({
+      name: `t${at}`,
+      command: ["true"],
+      resources: "one",
+    }));
+    const resources = { one: { type: "node", count: 1 } };
+    const text = JSON.stringify({ version: 1, resources, tasks });
+    const wrong = { common: { group: "" } }; // refused when it is checked, so the loop is not asked
+    const turns = await turnsDuring(expect(submit(text, wrong)).rejects.toThrow("group"));
+    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(await turnsDuring(submit(text))).toBeGreaterThanOrEqual(12);
+  });
+
+  /** A cluster whose nodes differ from each other: each request is compared with all of them. */
+  const irregular = (nodes: number): unknown => {
+    const inside = Array.from({ length: nodes }, (_, at) => ({
+      type: "node",
+      inside: [{ type: "core", size: at + 1 }],
+    }));
+    return documentOf({ type: "cluster", inside });
+  };
+  const asking = (cores: number): SubmissionInput => ({
+    spec: {
+      command: ["true"],
+      request: [[{ type: "node", with: [{ type: "core", count: cores }] }]],
+    },
+  });
+
+  test("while many different requests are compared with a graph", async () => {
+    await operations.registerCluster(me, { name: "odd", graph: irregular(3_000) });
+    const jobs = Array.from({ length: 60 }, (_, at) => asking(at + 1));
+    const stepsBefore = matchWork.steps;
+    let most = 0;
+    let last = matchWork.steps;
+    let isOver = false;
+    const watch = (): void => {
+      most = Math.max(most, matchWork.steps - last);
+      last = matchWork.steps;
+      if (!isOver) setImmediate(watch);
+    };
+    setImmediate(watch);
+    const submitted = await operations.submitJobs(me, jobs).finally(() => (isOver = true));
+    expect(submitted.jobs).toHaveLength(60);
+    expect(matchWork.steps - stepsBefore).toBeGreaterThan(3 * limits.stepsPerSliceMax);
+    // A slice, a round of the planner, and the one graph by which each may be over.
+    expect(most).toBeLessThan(3 * limits.stepsPerSliceMax);
+  });
+
+  test("until one submission has taken too many steps, and nothing of it is submitted", async () => {
+    await operations.registerCluster(me, { name: "odd", graph: irregular(3_000) });
+    const jobs = Array.from({ length: 2_000 }, (_, at) => asking(at + 1));
+    const refusal = { code: "exhausted", message: expect.stringContaining("different requests") };
+    await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
+    await expect(operations.tryJobs(me, { kind: "jobs", jobs })).rejects.toMatchObject(refusal);
+    expect((await operations.listJobs({}, {})).jobs).toEqual([]);
+    // Equal requests cost one, and what was found out already costs nothing.
+    const equal = jobs.map(() => asking(7));
+    expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(2_000);
+  });
+
+  test("while many jobs are checked", async () => {
+    const jobs = Array.from({ length: count }, () => ({ spec: { command: ["true"] } }));
+    const last = { spec: { command: [] } };
+    const refused = operations.submitJobs(me, [...jobs, last]);
+    const turns = await turnsDuring(expect(refused).rejects.toThrow(`jobs[${count}].command`));
+    expect(turns).toBeGreaterThanOrEqual(6);
+  });
+});

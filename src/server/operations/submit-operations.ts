@@ -1,0 +1,349 @@
+import { readValues } from "../../core/graph/cluster-state.ts";
+import { MatchTotal } from "../../core/graph/match/match-total.ts";
+import { parametersOf } from "../../core/jobspec/asked-parts.ts";
+import { type IsSplit, toSubmissions } from "../../core/jobspec/write/to-submissions.ts";
+import type { ResourceChoice } from "../../core/graph/request/request.ts";
+import { clusterId, type JobId } from "../../core/model/ids.ts";
+import { type JobSpec, taskTotalOf } from "../../core/model/job/job.ts";
+import { type JobSpecInput, toJobSpec } from "../../core/model/job/job-spec.ts";
+import { SelectReader } from "../../core/model/job/select-reader.ts";
+import { NO_RESOURCES } from "../../core/model/resources.ts";
+import { checkValue } from "../../core/model/texts.ts";
+import { isPossible } from "../../core/scheduler/explain/places.ts";
+import { isWaiting } from "../../core/scheduler/request.ts";
+import { type Trial, tryOut } from "../../core/scheduler/explain/trial.ts";
+import type { CommandOf, Submission } from "../../core/state/command.ts";
+import { decide } from "../../core/state/decide.ts";
+import {
+  isEverPossible,
+  isNothingKnown,
+  knownPossible,
+  learnPossible,
+} from "../../core/state/decide/tasks/check-possible.ts";
+import type { State } from "../../core/state/state.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { OperationContext } from "./create-operations.ts";
+import { explainPlaces, fullGroup } from "../views/explain-job.ts";
+import { matchInSlices } from "../loop/match-in-slices.ts";
+import { inSlices } from "../loop/in-slices.ts";
+import type {
+  JobspecInput,
+  Operations,
+  SubmissionInput,
+  Submissions,
+  SubmittedView,
+} from "./operations.ts";
+import type { TriedJobView } from "../views/views.ts";
+
+type SubmitOperations = Pick<
+  Operations,
+  "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec" | "readJobspecBody" | "roomFor"
+>;
+
+export function createSubmitOperations(context: OperationContext): SubmitOperations {
+  const { loop, clock } = context;
+  const submit = async (
+    caller: { readonly name: string },
+    submissions: readonly Submission[],
+    allowUnsatisfiable: boolean | undefined,
+  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }> => {
+    await matchInSlices(
+      loop,
+      submissions.map(({ spec }) => spec),
+    );
+    const state = loop.peek(all);
+    const isAdvice = allowUnsatisfiable === true;
+    await inSlices(learnPossible(state, submissions, { isAdvice }));
+    const answer = await loop.submit({
+      kind: "submit-jobs",
+      submissions,
+      by: caller.name,
+      nowMs: clock.nowMs(),
+      mustBePossible: !isAdvice,
+    });
+    const { revision } = loop;
+    const show = ({ id, existed }: (typeof answer)[number], at: number): SubmittedView =>
+      showSubmitted(state, id, { existed, spec: submissions[at]?.spec });
+    return { jobs: await inSlices(mapInSlices(answer, show)), revision };
+  };
+  return {
+    readJobspec: (text) => context.reader.jobspec(text),
+    readJobspecBody: (body) => context.reader.jobspecBody(body),
+    roomFor: (kind, bytes) => context.reader.room(kind, bytes),
+
+    submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
+      rejecting(async () =>
+        submit(caller, await inSlices(checkSubmissions(jobs)), allowUnsatisfiable),
+      ),
+
+    submitJobspec: (caller, input) =>
+      rejecting(async () => {
+        const submissions = await readJobspec(input, context);
+        const { jobs, revision } = await byTask(submissions, () =>
+          submit(caller, submissions, input.allowUnsatisfiable),
+        );
+        const named = jobs.map((job, at) => ({ ...job, name: submissions[at]?.spec.name ?? "" }));
+        return { jobs: named, revision };
+      }),
+
+    tryJobs: (caller, ask) =>
+      rejecting(async () => {
+        const submissions =
+          ask.kind === "jobs"
+            ? await inSlices(checkSubmissions(ask.jobs))
+            : await readJobspec(ask.jobspec, context);
+        const nowMs = clock.nowMs();
+        const command = { kind: "submit-jobs", submissions, by: caller.name, nowMs } as const;
+        await matchInSlices(
+          loop,
+          submissions.map(({ spec }) => spec),
+        );
+        await inSlices(learnPossible(loop.peek(all), submissions));
+        const run = () => tryInSlices(command, context);
+        return ask.kind === "jobs" ? run() : byTask(submissions, run);
+      }),
+  };
+}
+
+const all = (state: State): State => state;
+
+/** What is found wrong before the loop is asked is a rejection too. */
+const rejecting = async <T>(run: () => Promise<T>): Promise<T> => run();
+
+/** Whoever sent a jobspec knows the names of its tasks, and not which job each became. */
+async function byTask<T>(submissions: readonly Submission[], run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    const [prefix, at] =
+      (error instanceof AppError && /^jobs\[(\d+)\]/.exec(error.field ?? "")) || [];
+    const name = submissions[Number(at)]?.spec.name;
+    if (!(error instanceof AppError) || prefix === undefined || name === undefined) throw error;
+    const named = (text = ""): string =>
+      text.startsWith(prefix) ? `${name}${text.slice(prefix.length)}` : text;
+    throw new AppError(error.code, named(error.message), { field: named(error.field) });
+  }
+}
+
+/** Yields between slices of jobs. */
+function* checkSubmissions(jobs: Submissions): Generator<undefined, readonly Submission[]> {
+  if (jobs.length === 0) throw invalid("jobs", "must name at least one job");
+  if (jobs.length > limits.submitJobsMax) {
+    throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);
+  }
+  const submissions: Submission[] = [];
+  const selects = new SelectReader();
+  let like: JobSpec | undefined;
+  for (const input of jobs) {
+    if (submissions.length > 0 && submissions.length % limits.jobsPerSliceMax === 0) yield;
+    const next = checkSubmission(input, submissions.length, { like, selects });
+    like = next.spec;
+    submissions.push(next);
+  }
+  return submissions;
+}
+
+/** Errors inside one of the jobs say which; doors that take one job alone leave that out again. */
+function checkSubmission(
+  { spec, idempotencyKey }: SubmissionInput,
+  at: number,
+  { like, selects }: { readonly like: JobSpec | undefined; readonly selects: SelectReader },
+): Submission {
+  try {
+    return { spec: toJobSpec(spec, like, selects), idempotencyKey: checkKey(idempotencyKey) };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const field = `jobs[${at}]`;
+    throw new AppError(error.code, `${field}.${error.message}`, {
+      field: error.field === undefined ? field : `${field}.${error.field}`,
+    });
+  }
+}
+
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === "") return undefined;
+  return checkValue(key, "idempotencyKey", limits.idempotencyKeyLengthMax);
+}
+
+/**
+ * Read outside of the loop and turned into jobs in slices: a long one takes a while. What is said
+ * beside it holds for all its jobs.
+ */
+async function readJobspec(
+  { jobspec: given, idempotencyKey, common }: JobspecInput,
+  { loop, reader }: OperationContext,
+): Promise<readonly Submission[]> {
+  const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
+  const own = readValues(parametersOf(jobspec), "attributes.parameter");
+  const total = new MatchTotal(limits.submissionStepsMax);
+  const isSplitNow: IsSplit = (forms) =>
+    total.count(() => loop.peek((state) => isSplit(state, forms, common?.placement)));
+  const specs = await inSlices(toSubmissions(jobspec, isSplitNow, own));
+  return inSlices(
+    checkSubmissions(
+      specs.map((spec): SubmissionInput => {
+        const joined = withCommon(spec, common);
+        // Each job has a key of its own; those of the same jobspec begin alike.
+        const key =
+          idempotencyKey === undefined || idempotencyKey === "" ? undefined : idempotencyKey;
+        return { spec: joined, idempotencyKey: key && `${key}/${spec.name ?? ""}` };
+      }),
+    ),
+  );
+}
+
+/**
+ * As satisfy answers: a cluster that pulls must have room for all of it, a node for each process. Nodes
+ * go first; where neither could, what there is tells why.
+ */
+function isSplit(
+  state: State,
+  { ofEach, ofAll }: Parameters<IsSplit>[0],
+  placement: JobSpecInput["placement"],
+): boolean {
+  const { cluster, kind } = placement ?? {};
+  if (kind !== undefined) return kind === "managed";
+  if (cluster !== undefined) return state.clusters.get(clusterId(cluster))?.kind !== "pulling";
+  const could = (request: ResourceChoice, where: JobSpec["where"]): boolean =>
+    isPossible(state, { needs: NO_RESOURCES, request, select: undefined, where });
+  if (could(ofEach, { kind: "managed" })) return true;
+  const arePulling = state.nodes.size === 0 && !state.clusters.graphs.isEmpty;
+  return !arePulling && !could(ofAll, { kind: "pulling" });
+}
+
+function withCommon(one: JobSpecInput, common: JobspecInput["common"] = {}): JobSpecInput {
+  const { select, placement, ...rest } = common;
+  const spec =
+    placement === undefined ? one : { ...one, placement: { ...one.placement, ...placement } };
+  if (select === undefined) return { ...spec, ...rest };
+  const parameters = {
+    ...(spec.select?.parameters as object | undefined),
+    ...readValues(select.parameters ?? {}, "select.parameters"),
+  };
+  return { ...spec, ...rest, select: { ...select, parameters } };
+}
+
+/** Yields before the first of many, too: those who share its commit get their answers. */
+function* mapInSlices<Item, Result>(
+  items: readonly Item[],
+  map: (item: Item, at: number) => Result,
+): Generator<undefined, Result[]> {
+  const results: Result[] = [];
+  const isLong = items.length > limits.jobsPerSliceMax;
+  for (const [at, item] of items.entries()) {
+    if (isLong && at % limits.jobsPerSliceMax === 0) yield;
+    results.push(map(item, at));
+  }
+  return results;
+}
+
+function showSubmitted(
+  state: State,
+  id: JobId,
+  { existed, spec }: { readonly existed: boolean; readonly spec: JobSpec | undefined },
+): SubmittedView {
+  const isPending = spec !== undefined && state.jobs.stateOf(id) === "pending";
+  const warning = isPending ? warningFor(state, spec) : undefined;
+  return { id: String(id), existed, ...(warning === undefined ? {} : { warning }) };
+}
+
+/** Only what waiting cannot change, and what was found out before the jobs were submitted. */
+function warningFor(state: State, spec: JobSpec): string | undefined {
+  const request = state.queue.classOf(spec);
+  if (request === undefined || !isWaiting(request)) return undefined;
+  if (isNothingKnown(state, spec)) return "no node has joined yet; the job waits for one";
+  if (knownPossible(state, spec) !== false) return undefined;
+  return "nothing there is now could ever run it; see busbar explain";
+}
+
+/** Tries all jobs in one slice, because they are placed together, and explains each in its own. */
+async function tryInSlices(
+  command: CommandOf<"submit-jobs">,
+  context: OperationContext,
+): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }> {
+  let jobs: TriedJobView[] | undefined;
+  let unexplained: number[] = [];
+  const revision = await context.loop.readSlices((state) => {
+    if (jobs === undefined) {
+      jobs = tryAll(state, command, context);
+      // Each looks at all nodes: a few tell what there is to know.
+      unexplained = toExplain(jobs).slice(0, limits.trialsExplainedMax);
+    } else {
+      const at = unexplained.shift() ?? 0;
+      const [view, spec] = [jobs[at], command.submissions[at]?.spec];
+      if (view !== undefined && spec !== undefined) {
+        jobs[at] = { ...view, ...explainPlaces(state, spec, context.policy).view };
+      }
+    }
+    return unexplained.length === 0;
+  });
+  return { jobs: jobs ?? [], revision };
+}
+
+const toExplain = (jobs: readonly TriedJobView[]): number[] =>
+  jobs.flatMap(({ isPossible, waiting, reason }, at) =>
+    isPossible && (waiting === 0 || reason !== undefined) ? [] : [at],
+  );
+
+/** Refuses what would be refused, and places what would be placed, and changes nothing. */
+function tryAll(
+  state: State,
+  command: CommandOf<"submit-jobs">,
+  { policy }: OperationContext,
+): TriedJobView[] {
+  decide(state, command);
+  const specs = command.submissions.map(({ spec }) => spec);
+  const bounds = {
+    candidatesMax: limits.candidatesPerPlacementMax,
+    placementsMax: limits.trialPlacementsMax,
+    stepsMax: limits.stepsPerSliceMax,
+  };
+  // Those that depend on others do not start now: what they need is not taken from the rest.
+  const free = specs.filter(({ dependsOn }) => dependsOn === undefined);
+  const trials = new Map<JobSpec, Trial>();
+  for (const [at, trial] of tryOut(state, free, policy, bounds).entries()) {
+    const spec = free[at];
+    if (spec !== undefined) trials.set(spec, trial);
+  }
+  const total = new MatchTotal();
+  return specs.map((spec) => {
+    const isPossible = total.count(() => isEverPossible(state, spec));
+    return showTrial(state, spec, { trial: trials.get(spec), isPossible });
+  });
+}
+
+function showTrial(
+  state: State,
+  spec: JobSpec,
+  {
+    trial,
+    isPossible: isEver,
+  }: { readonly trial: Trial | undefined; readonly isPossible: boolean },
+): TriedJobView {
+  const isPossible = isEver || isNothingKnown(state, spec);
+  const base = { name: spec.name, isPossible, reasons: [], clusters: [], hints: [] };
+  if (trial === undefined) {
+    const reason = "waits for the jobs it depends on";
+    const tasks = taskTotalOf(spec);
+    return { ...base, tasks, placements: [], waiting: tasks, untried: 0, reason };
+  }
+  const { tasks, placements, isStuck, isGroupFull } = trial;
+  const left = tasks - placements.length;
+  const waits = isStuck || isGroupFull;
+  const full = isGroupFull
+    ? (fullGroup(state, spec) ?? `group ${spec.group} would be full`)
+    : undefined;
+  return {
+    ...base,
+    tasks,
+    placements: placements.map(({ index, target }) =>
+      target.kind === "cluster"
+        ? { index, cluster: target.cluster }
+        : { index, cluster: target.node.node.cluster, node: target.node.node.id },
+    ),
+    waiting: waits ? left : 0,
+    untried: waits ? 0 : left,
+    ...(full === undefined ? {} : { reason: full }),
+  };
+}

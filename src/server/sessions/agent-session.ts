@@ -1,0 +1,264 @@
+import { create } from "@bufbuild/protobuf";
+import type { Job } from "../../core/model/job/job.ts";
+import type { JobId, NodeId } from "../../core/model/ids.ts";
+import type { TaskState } from "../../core/model/job/task.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import type { Answers, NodeHello, Room, RunRef } from "../../core/state/command.ts";
+import type { OutputChunk, Parts, ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
+import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
+import { AppError } from "../../lib/errors.ts";
+import { ENCODINGS } from "../../lib/bytes/packing.ts";
+import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
+import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { PackedSpecs } from "../work/packed-specs.ts";
+import { OutputReads, type OutputRange } from "./output-reads.ts";
+import { WorkLane } from "../work/work-lane.ts";
+
+/** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
+export interface AgentPeer {
+  /** Where the agent is, without a port; undefined: not known. */
+  readonly address?: string | undefined;
+  /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */
+  bytesReceived?(): number;
+  send(message: ServerMessage): void;
+  /** Ends the stream after what was sent; with an error if there is one. */
+  close(error?: AppError): void;
+}
+
+export interface AgentSessionOptions {
+  readonly peer: AgentPeer;
+  readonly clock: Clock;
+  /** Undefined: an older agent. */
+  readonly parts: Parts | undefined;
+  readonly packedSpecs: PackedSpecs;
+  /** As its agent wants them, or as the server has them; what is absent follows from limits. */
+  readonly times?: LinkTimes | undefined;
+}
+
+/**
+ * One connected agent. Work is collected and sent in batches; nothing is sent before Welcome, and
+ * nothing after the end.
+ */
+export class AgentSession {
+  readonly number: number;
+  readonly nodeId: NodeId;
+  /** It speaks for a whole cluster that pulls. */
+  readonly isForCluster: boolean;
+  /** How many starts it was given. */
+  startsGiven = 0;
+  /** Of an agent of a cluster: what it would take when it had seen so many starts. */
+  take: { readonly seen: number; readonly room: Room } | undefined;
+  /** Whether it is taking some at the moment. */
+  isTaking = false;
+  /** Whether something was offered to its cluster since that began. */
+  isOfferedMore = false;
+  lastHeardMs: number;
+  /** How long nothing may be heard; follows from the interval of its heartbeats. */
+  silenceMs: number;
+  readonly #times: LinkTimes;
+  #heartbeatIntervalMs: number;
+  /** The interval that its agent wants, whatever others do; undefined: it does not say. */
+  ownHeartbeatMs: number | undefined = undefined;
+  reportsInFlight = 0;
+  /** What its machine has, while that is being stored. */
+  factsToStore: NodeFacts | undefined;
+  /** Whether facts came that could not be read; that is told once. */
+  factsRefused = false;
+  readonly #peer: AgentPeer;
+  readonly #clock: Clock;
+  /** When it became quiet, or at the last look since then. */
+  #quietBytes: number | undefined;
+  #isWelcomed = false;
+  #isClosed = false;
+  readonly #work: WorkLane;
+  readonly #parts: Parts | undefined;
+  readonly #outputs: OutputReads;
+
+  constructor(
+    number: number,
+    { nodeId, clusterAgent }: Pick<NodeHello, "nodeId" | "clusterAgent">,
+    { peer, clock, parts, packedSpecs, times = {} }: AgentSessionOptions,
+  ) {
+    this.#times = times;
+    this.#heartbeatIntervalMs = times.heartbeatMs ?? limits.heartbeatIntervalMs;
+    this.silenceMs = silenceMsMax(this.#heartbeatIntervalMs, times);
+    this.number = number;
+    this.nodeId = nodeId;
+    this.isForCluster = clusterAgent !== undefined;
+    this.#peer = peer;
+    this.#clock = clock;
+    this.lastHeardMs = clock.nowMs();
+    this.#parts = parts;
+    const send = (message: MessageInit): void => this.#send(message);
+    const { isForCluster } = this;
+    this.#work = new WorkLane({ send, clock, parts, packedSpecs, isForCluster });
+    const takesCancels = parts !== undefined;
+    this.#outputs = new OutputReads({ nodeId, clock, send, takesCancels });
+  }
+
+  /**
+   * When the agent was last known to be there, as seen at the end of its stream. The end itself is a
+   * sign of life while its heartbeats come; after an overdue one it only says that nobody answers.
+   */
+  lastSignOfLifeMs(endedAtMs: number): number {
+    const isOverdue = endedAtMs - this.lastHeardMs > 2 * this.#heartbeatIntervalMs;
+    return isOverdue ? this.lastHeardMs : endedAtMs;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /**
+   * Whether nothing has come for too long. Bytes are a sign of life, too: over a thin link a message
+   * takes long. They are counted only once no message has come for a while.
+   */
+  isSilent(nowMs: number): boolean {
+    if (this.lastHeardMs + this.silenceMs / 2 >= nowMs) {
+      this.#quietBytes = undefined;
+      return false;
+    }
+    const bytes = this.#peer.bytesReceived?.() ?? 0;
+    const before = this.#quietBytes ?? bytes;
+    this.#quietBytes = bytes;
+    if (bytes !== before) this.lastHeardMs = nowMs;
+    return this.lastHeardMs + this.silenceMs < nowMs;
+  }
+
+  welcome(): void {
+    this.#send({
+      case: "welcome",
+      value: {
+        heartbeatIntervalMs: this.#heartbeatIntervalMs,
+        silenceMs: this.#times.silenceMs ?? 0,
+        serverTimeMs: this.#clock.nowMs(),
+        wantsHealth: true,
+        wantsClock: true,
+        wantsQueued: true,
+        ...(this.#parts && { parts: { encodings: [...ENCODINGS] } }),
+      },
+    });
+    this.#isWelcomed = true;
+    this.flush();
+  }
+
+  /** What the agent must do to be in step with the server. */
+  resume(
+    { starts, holds, stops }: Answers["connect-node"],
+    jobOf: (id: JobId) => Job | undefined,
+  ): void {
+    for (const run of starts) {
+      const job = jobOf(run.jobId);
+      if (job !== undefined) this.start(run, job);
+    }
+    for (const { run, heldAtMs, isWanted } of holds) {
+      const job = jobOf(run.jobId);
+      if (job !== undefined) this.hold(run, job, heldAtMs);
+      if (!isWanted) this.takeBack(run);
+    }
+    this.startsGiven += starts.length;
+    for (const run of stops) this.stop(run);
+  }
+
+  /** A task that is, or was, the agent's has this state now. */
+  taskChanged(run: RunRef, state: TaskState, job: Job | undefined): void {
+    if (state.kind === "held") {
+      if (state.takeBack !== undefined) this.takeBack(run);
+      else if (job !== undefined) this.hold(run, job, state.heldAtMs);
+    } else if (state.kind === "assigned") {
+      if (state.isBegun !== true && job !== undefined) this.start(run, job);
+    } else if (state.kind === "stopping") this.stop(run);
+    else if (state.kind !== "running") this.runEnded(run);
+  }
+
+  start(run: RunRef, job: Job): void {
+    this.#work.start(run, job);
+  }
+
+  /** The agent is to begin it by itself, in the place of one that has ended. */
+  hold(run: RunRef, job: Job, heldAtMs: number): void {
+    this.#work.start(run, job, heldAtMs);
+  }
+
+  /** The agent is to give back what it holds. */
+  takeBack(run: RunRef): void {
+    this.#work.takeBack(run);
+  }
+
+  stop(run: RunRef): void {
+    this.#work.stop(run);
+  }
+
+  runEnded(run: RunRef): void {
+    this.#work.runEnded(run);
+  }
+
+  /** Sends the work that was collected, as far as the link has room for it. */
+  flush(): void {
+    if (this.#isWelcomed && !this.#isClosed) this.#work.flush();
+  }
+
+  /** The agent has read everything up to this mark of ours. */
+  markReturned(number: number): void {
+    this.#work.markReturned(number);
+    this.flush();
+  }
+
+  returnMark(number: number): void {
+    this.#send({ case: "markSeen", value: { number } });
+  }
+
+  ack(seq: number): void {
+    this.#send({ case: "ack", value: { seq } });
+  }
+
+  /** Answers a heartbeat. The agent sends the next one when the interval has passed. */
+  answerHeartbeat(intervalMs: number): void {
+    if (!this.#isWelcomed) return;
+    this.silenceMs = silenceMsMax(intervalMs, this.#times);
+    this.#heartbeatIntervalMs = intervalMs;
+    this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: this.#clock.nowMs() } });
+  }
+
+  /** The chunks that answer one request for output, as they come. */
+  readOutput(range: OutputRange, signal: AbortSignal): AsyncIterable<OutputChunk> {
+    if (this.#isClosed) throw gone(this.nodeId);
+    return this.#outputs.read(range, signal);
+  }
+
+  outputArrived(chunk: OutputChunk): void {
+    this.#outputs.arrived(chunk);
+  }
+
+  goodbye(reason: string, retry: boolean, error?: AppError): void {
+    this.#send({ case: "goodbye", value: { reason, retry } });
+    this.close(error);
+  }
+
+  close(error?: AppError): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#outputs.close(gone(this.nodeId));
+    this.#work.close();
+    this.#peer.close(error);
+  }
+
+  #send(message: Parameters<typeof toServerMessage>[0]): void {
+    if (!this.#isClosed) this.#peer.send(toServerMessage(message));
+  }
+}
+
+export type MessageInit = NonNullable<
+  NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"]
+>;
+
+export const toServerMessage = (message: MessageInit): ServerMessage =>
+  create(ServerMessageSchema, { message });
+
+export const gone = (nodeId: NodeId): AppError =>
+  new AppError(
+    "unavailable",
+    `node ${nodeId} is not connected; its output is there when it returns`,
+  );

@@ -1,0 +1,414 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { eventually } from "../../../tests/support/eventually.ts";
+import { FakeAgent } from "../../../tests/support/fake-agent.ts";
+import type { Said } from "../../../tests/support/fake-agent.ts";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { jobId, nodeId } from "../../core/model/ids.ts";
+import type { ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
+import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
+import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
+import { limits } from "../../limits.ts";
+import { AgentSession } from "./agent-session.ts";
+import { PackedSpecs } from "../work/packed-specs.ts";
+import type { ControlPlane } from "../control-plane.ts";
+
+const planes: ControlPlane[] = [];
+afterEach(async () => {
+  for (const plane of planes.splice(0)) await plane.close();
+});
+
+async function openPlane(): ReturnType<typeof aPlane> {
+  const opened = await aPlane();
+  planes.push(opened.plane);
+  return opened;
+}
+
+const me = { name: "test" };
+const submit = (plane: ControlPlane, count: number) =>
+  plane.operations.submitJobs(
+    me,
+    Array.from({ length: count }, () => ({ spec: { command: ["true"] } })),
+  );
+
+const hears = (agent: FakeAgent, what: string) =>
+  eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
+
+const describeWork = (message: ServerMessage["message"]): string =>
+  message.case === "work"
+    ? `${message.value.starts.length} starts, ${message.value.stops.length} stops`
+    : String(message.case);
+
+const ended = (job: number, attempt = 1) => ({
+  id: { job, index: 0, attempt },
+  event: {
+    case: "ended" as const,
+    value: { startedAtMs: 5, endedAtMs: 6, cause: EndCause.EXITED, exitCode: 0 },
+  },
+});
+
+describe("agent sessions", () => {
+  test("a late hello that is already over ends the session it replaced", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    const late = new FakeAgent(plane);
+    late.hello("w1");
+    late.hangUp(); // before the hello is durable
+    await hears(agent, "goodbye");
+    expect((await plane.operations.getNode("w1")).state).toBe("disconnected");
+  });
+
+  test("an agent is welcomed, gets work with its spec, reports, and is answered", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    await hears(agent, "start 1.0#1");
+    expect(agent.told).toEqual(["welcome", "spec 1", "start 1.0#1"]);
+    agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
+    await hears(agent, "ack");
+    expect((await plane.operations.getJob("1")).state).toBe("succeeded");
+  });
+
+  test("work decided with the hello itself is not lost", async () => {
+    const { plane } = await openPlane();
+    await submit(plane, 3);
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "start 3.0#1");
+    expect(agent.told[0]).toBe("welcome");
+  });
+
+  test("a spec is sent once while a run of its job is held, and again after", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1", { capacity: { cpu: 1_000 } });
+    await hears(agent, "welcome");
+    const spec = { command: ["true"], array: "0-1" };
+    await plane.operations.submitJobs(me, [{ spec }]);
+    await hears(agent, "start 1.0#1");
+    agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
+    await hears(agent, "start 1.1#1");
+    expect(agent.told.filter((text) => text === "spec 1").length).toBe(2);
+  });
+
+  test("starts go out before stops, for a stop may be meant for one of them", async () => {
+    const { plane, clock } = await openPlane();
+    await submit(plane, 1);
+    const heard: string[] = [];
+    const session = new AgentSession(
+      1,
+      { nodeId: nodeId("w1") },
+      {
+        peer: { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
+        clock,
+        parts: undefined,
+        packedSpecs: new PackedSpecs(),
+      },
+    );
+    const run = { jobId: jobId(1), index: 0, attempt: 1 };
+    const job = plane.state.jobs.get(jobId(1))?.job;
+    session.stop(run);
+    if (job !== undefined) session.start(run, job);
+    session.flush();
+    expect(heard).toEqual([]); // nothing before the welcome
+    session.welcome();
+    expect(heard).toEqual(["welcome", "1 starts, 0 stops", "0 starts, 1 stops"]);
+  });
+
+  test("why a task waits in a queue below is shown, and not stored", async () => {
+    const { plane } = await openPlane();
+    const { operations } = plane;
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    await hears(agent, "start 1.0#1");
+    const revision = (await operations.countJobs()).revision;
+    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+    const say = (reason: string): void => {
+      const runs = [{ job: 1, index: 0, attempt: 1 }];
+      agent.say({ case: "queued", value: { groups: [{ reason, runs }] } });
+    };
+    say("slurm: Priority");
+    say("slurm: Resources");
+    const text = "1 task waits in slurm: Resources";
+    expect((await operations.explainJob("1")).summary).toBe(text);
+    expect((await operations.getJob("1")).reason).toBe(text);
+    expect((await operations.getTask("1.0")).reason).toBe("waits in slurm: Resources");
+    expect((await operations.countJobs()).revision).toBe(revision);
+    agent.say({ case: "queued", value: { groups: [] } });
+    expect((await operations.explainJob("1")).summary).toBe("every task is under way");
+  });
+
+  test("a node that is sick gets nothing, and what it gives back does not come again", async () => {
+    const { plane } = await openPlane();
+    const { operations } = plane;
+    const agent = new FakeAgent(plane);
+    agent.hello("w1", { health: { sickness: "the disk is full" } });
+    await hears(agent, "welcome");
+    await submit(plane, 1);
+    expect(await operations.getNode("w1")).toMatchObject({
+      state: "unhealthy",
+      sickness: "the disk is full",
+    });
+    const reasons = JSON.stringify(await operations.explainJob("1"));
+    expect(reasons).toContain("unhealthy: the disk is full");
+    expect(reasons).toContain("mend the machines of unhealthy nodes");
+    expect(agent.told).toEqual(["welcome"]);
+    agent.say({ case: "health", value: {} });
+    await hears(agent, "start 1.0#1");
+    // In one go: the task must not come back in between.
+    agent.say({ case: "health", value: { sickness: "no memory" } });
+    const cause = EndCause.COULD_NOT_START;
+    const value = { endedAtMs: 6, cause, message: "no memory", isNodeFault: true };
+    const event = { case: "ended" as const, value };
+    const events = [{ id: { job: 1, index: 0, attempt: 1 }, event }];
+    agent.say({ case: "reports", value: { seq: 1, events } });
+    await hears(agent, "ack");
+    expect((await operations.getNode("w1")).state).toBe("unhealthy");
+    const { tasks } = await operations.listTasks("1", [], {});
+    const past = [{ reason: "its node could not start it: no memory" }];
+    expect(tasks).toMatchObject([{ state: "waiting", attempt: 1, past }]);
+    expect(agent.told.filter((word) => word.startsWith("start"))).toEqual(["start 1.0#1"]);
+  });
+
+  test("an agent with another key cannot take the name", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    const liar = new FakeAgent(plane);
+    liar.hello("w1", { agentKey: "another key of another agent" });
+    await hears(liar, "goodbye");
+    expect(liar.goodbye).toMatch(/belongs to another agent.*retry false/);
+    expect((await plane.operations.getNode("w1")).state).toBe("connected");
+    expect(agent.isClosed).toBe(false);
+  });
+
+  test("a new session of the same agent takes over from the old one", async () => {
+    const { plane } = await openPlane();
+    const [before, after] = [new FakeAgent(plane), new FakeAgent(plane)];
+    before.hello("w1");
+    await hears(before, "welcome");
+    after.hello("w1");
+    await hears(after, "welcome");
+    await hears(before, "goodbye");
+    await submit(plane, 1);
+    await hears(after, "start 1.0#1");
+    expect((await plane.operations.getNode("w1")).state).toBe("connected");
+  });
+
+  test("a node has the address that its agent last came from", async () => {
+    const { plane } = await openPlane();
+    const addressOf = async (name: string) => (await plane.operations.getNode(name)).address;
+    for (const address of ["192.0.2.7", "2001:db8::8"]) {
+      const agent = new FakeAgent(plane, address);
+      agent.hello("w1");
+      await hears(agent, "welcome");
+      expect(await addressOf("w1")).toBe(address);
+      agent.hangUp();
+    }
+    await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
+      what: "the node is disconnected",
+    });
+    expect(await addressOf("w1")).toBe("2001:db8::8");
+    const unknown = new FakeAgent(plane);
+    unknown.hello("w1");
+    await hears(unknown, "welcome");
+    expect(await plane.operations.getNode("w1")).not.toHaveProperty("address");
+  });
+
+  test("a report for a task of another node changes nothing and its run is stopped", async () => {
+    const { plane } = await openPlane();
+    const [owner, other] = [new FakeAgent(plane), new FakeAgent(plane)];
+    owner.hello("w1");
+    await hears(owner, "welcome");
+    await submit(plane, 1);
+    await hears(owner, "start 1.0#1");
+    other.hello("w2");
+    await hears(other, "welcome");
+    const started = { case: "started" as const, value: { startedAtMs: 1 } };
+    const id = { job: 1, index: 0, attempt: 1 };
+    other.say({ case: "reports", value: { seq: 1, events: [ended(1), { id, event: started }] } });
+    await hears(other, "ack");
+    await hears(other, "stop 1.0#1");
+    expect((await plane.operations.getTask("1")).state).toBe("assigned");
+  });
+
+  const nonsense: { readonly name: string; readonly say: NonNullable<Said> }[] = [
+    { name: "no content", say: { case: undefined } },
+    { name: "hello twice", say: { case: "hello", value: { node: "w1" } } },
+    { name: "a report without run", say: { case: "reports", value: { seq: 1, events: [{}] } } },
+    {
+      name: "an end without cause",
+      say: {
+        case: "reports",
+        value: { events: [{ id: { job: 1, attempt: 1 }, event: { case: "ended", value: {} } }] },
+      },
+    },
+    {
+      name: "an absurd time",
+      say: {
+        case: "reports",
+        value: {
+          events: [
+            {
+              id: { job: 1, attempt: 1 },
+              event: { case: "started", value: { startedAtMs: Number.NaN } },
+            },
+          ],
+        },
+      },
+    },
+  ];
+  for (const { name, say } of nonsense) {
+    test(`nonsense ends the session with a reason: ${name}`, async () => {
+      const { plane } = await openPlane();
+      const agent = new FakeAgent(plane);
+      agent.hello("w1");
+      await hears(agent, "welcome");
+      agent.say(say);
+      expect(agent.goodbye).not.toBe("");
+      expect(agent.isClosed).toBe(true);
+      await eventually(
+        async () => (await plane.operations.getNode("w1")).state === "disconnected",
+        {
+          what: "the node is disconnected",
+        },
+      );
+    });
+  }
+
+  const bad: { readonly name: string; readonly hello: Record<string, unknown> }[] = [
+    { name: "a bad name", hello: { node: "a b" } },
+    { name: "a short key", hello: { agentKey: "x" } },
+    { name: "a negative capacity", hello: { capacity: { cpu: -1 } } },
+    { name: "a broken capacity", hello: { capacity: { cpu: Number.POSITIVE_INFINITY } } },
+    { name: "a run of nothing", hello: { runs: [{}] } },
+  ];
+  for (const { name, hello } of bad) {
+    test(`a hello with ${name} is refused and registers nothing`, async () => {
+      const { plane } = await openPlane();
+      const agent = new FakeAgent(plane);
+      agent.hello("w1", hello);
+      expect(agent.goodbye).toContain("retry false");
+      expect((await plane.operations.listNodes({}, {})).nodes).toEqual([]);
+    });
+  }
+
+  test("silence ends a session; heartbeats keep it", async () => {
+    const { plane, clock } = await openPlane();
+    const [quiet, alive] = [new FakeAgent(plane), new FakeAgent(plane)];
+    quiet.hello("w1");
+    alive.hello("w2");
+    await hears(quiet, "welcome");
+    await hears(alive, "welcome");
+    for (let beat = 0; beat < 6; beat++) {
+      alive.say({ case: "heartbeat", value: {} });
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    expect(quiet.goodbye).toContain("nothing was heard");
+    expect(alive.goodbye).toBe("");
+    expect(alive.told.filter((line) => line === "heartbeat").length).toBe(6);
+  });
+
+  test("time in which the server itself did not run is no silence of its agents", async () => {
+    const { plane, clock } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await hears(agent, "welcome");
+    clock.stall(10 * silenceMsMax(limits.heartbeatIntervalMs));
+    clock.advance(0);
+    expect(agent.goodbye).toBe("");
+    clock.advance(2 * silenceMsMax(limits.heartbeatIntervalMs));
+    expect(agent.goodbye).toContain("nothing was heard");
+  });
+
+  test("with many heartbeats each agent sends fewer, and may be silent for longer", async () => {
+    const { plane, clock } = await openPlane();
+    const [many, rare] = [new FakeAgent(plane), new FakeAgent(plane)];
+    many.hello("w1");
+    rare.hello("w2");
+    await hears(many, "welcome");
+    await hears(rare, "welcome");
+    for (let beat = 0; beat < 10_000; beat++) many.say({ case: "heartbeat", value: {} });
+    rare.say({ case: "heartbeat", value: {} });
+    const silenceMs = silenceMsMax(limits.heartbeatIntervalMsMax);
+    for (let atMs = 0; atMs < silenceMs; atMs += limits.heartbeatIntervalMs) {
+      expect(rare.goodbye).toBe("");
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    clock.advance(limits.heartbeatIntervalMs);
+    expect(rare.goodbye).toContain("nothing was heard");
+  });
+
+  test("bytes of a message that has not arrived yet keep a session, and their end does not", async () => {
+    const { plane, clock } = await openPlane();
+    const [thin, dead] = [new FakeAgent(plane), new FakeAgent(plane)];
+    thin.hello("w1");
+    dead.hello("w2");
+    dead.bytesSent = 1_000;
+    await hears(thin, "welcome");
+    await hears(dead, "welcome");
+    const pass = (looks: number): void => {
+      for (let look = 0; look < looks; look++) clock.advance(limits.heartbeatIntervalMs);
+    };
+    for (let look = 0; look < 20; look++) {
+      thin.bytesSent += 1;
+      pass(1);
+    }
+    expect(thin.goodbye).toBe("");
+    expect(dead.goodbye).toContain("nothing was heard");
+    pass(silenceMsMax(limits.heartbeatIntervalMs) / limits.heartbeatIntervalMs + 1);
+    expect(thin.goodbye).toContain("nothing was heard");
+  });
+
+  test("a hello may take long while its bytes come, but not for ever", async () => {
+    const { plane, clock } = await openPlane();
+    const agents = [new FakeAgent(plane), new FakeAgent(plane)] as const;
+    for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {
+      for (const agent of agents) expect(agent.goodbye).toBe("");
+      if (atMs + limits.helloTimeoutMs === limits.greetingMsMax) agents[0].hello("w1");
+      for (const agent of agents) agent.bytesSent += 1;
+      clock.advance(limits.helloTimeoutMs);
+    }
+    await hears(agents[0], "welcome");
+    expect(agents[1].goodbye).toContain("no hello");
+  });
+
+  test("a stream without hello is closed", async () => {
+    const { plane, clock } = await openPlane();
+    const agent = new FakeAgent(plane);
+    clock.advance(limits.helloTimeoutMs);
+    expect(agent.goodbye).toContain("no hello");
+  });
+
+  test("a lost node's tasks go elsewhere; when it returns it is told to stop them", async () => {
+    const { plane, clock } = await openPlane();
+    const [first, second] = [new FakeAgent(plane), new FakeAgent(plane)];
+    first.hello("w1");
+    await hears(first, "welcome");
+    await submit(plane, 1);
+    await hears(first, "start 1.0#1");
+    first.hangUp();
+    await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
+      what: "the node is disconnected",
+    });
+    second.hello("w2");
+    await hears(second, "welcome");
+    for (let atMs = 0; atMs <= limits.nodeLostAfterMs; atMs += limits.heartbeatIntervalMs) {
+      second.say({ case: "heartbeat", value: {} });
+      clock.advance(limits.heartbeatIntervalMs);
+    }
+    await hears(second, "start 1.0#2");
+    const again = new FakeAgent(plane);
+    again.hello("w1", { runs: [{ job: 1, index: 0, attempt: 1 }] });
+    await hears(again, "stop 1.0#1");
+    again.say({ case: "reports", value: { seq: 1, events: [ended(1, 1)] } });
+    await hears(again, "ack");
+    expect(await plane.operations.getTask("1")).toMatchObject({ attempt: 2, state: "assigned" });
+  });
+});

@@ -1,0 +1,393 @@
+import type { Job } from "../../core/model/job/job.ts";
+import { FactsPool } from "../../core/model/node/facts-pool.ts";
+import type { JobId, NodeId } from "../../core/model/ids.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import { parseNodeFacts } from "../../core/model/node/node-facts.ts";
+import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
+import type { Task } from "../../core/model/job/task.ts";
+import type { NodeHello } from "../../core/state/command.ts";
+import type { AgentMessage, Reports } from "../../gen/busbar/v1/agent_pb.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import {
+  readClock,
+  readHealth,
+  readHello,
+  readReports,
+  readTake,
+  readTimes,
+} from "./agent-messages.ts";
+import type { AgentPeer } from "./agent-session.ts";
+import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
+import type { ControlLoop } from "../loop/control-loop.ts";
+import { HeartbeatSchedule } from "./heartbeat-schedule.ts";
+import { logClock } from "./node-log.ts";
+import type { Commit } from "../loop/open-batch.ts";
+import { PackedSpecs } from "../work/packed-specs.ts";
+import { QueueReasons } from "../views/queue-reasons.ts";
+import { Takers } from "./takers.ts";
+
+/** What the transport calls as things arrive on one agent's stream. */
+export interface AgentStream {
+  message(message: AgentMessage): void;
+  closed(): void;
+}
+
+/**
+ * All agents that are connected. A session is a watch on its node's part of the state: it is sent
+ * what commits assign to the node, and never anything that is not durable.
+ */
+export class AgentSessions {
+  readonly #loop: () => ControlLoop;
+  readonly #jobOf: (id: JobId) => Job | undefined;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Said hello; by the number that the node's row will name once it is theirs. */
+  readonly #byNumber = new Map<number, AgentSession>();
+  readonly #byNode = new Map<NodeId, AgentSession>();
+  /** Equal machines are held once. */
+  readonly #facts = new FactsPool();
+  readonly #takers: Takers;
+  readonly queueReasons = new QueueReasons();
+  readonly #packedSpecs = new PackedSpecs();
+  readonly #heartbeats: HeartbeatSchedule;
+  readonly #times: LinkTimes;
+  readonly #lookMs: number;
+  #streams = 0;
+  #lastNumber: number;
+  #cancelTimer: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: {
+    readonly loop: () => ControlLoop;
+    readonly jobOf: (id: JobId) => Job | undefined;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    /** Of agents that do not say what they want. */
+    readonly times?: LinkTimes | undefined;
+  }) {
+    this.#times = options.times ?? {};
+    this.#heartbeats = new HeartbeatSchedule(this.#times);
+    this.#lookMs = Math.min(this.#times.heartbeatMs ?? Infinity, limits.heartbeatIntervalMs);
+    this.#loop = options.loop;
+    this.#jobOf = options.jobOf;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#takers = new Takers(options);
+    // Rows of an earlier run of the server must not be taken for a session of this one.
+    this.#lastNumber = options.clock.nowMs() * 1_000;
+    this.#closeSilent();
+  }
+
+  get count(): number {
+    return this.#byNode.size;
+  }
+
+  isConnected(nodeId: NodeId): boolean {
+    return this.#byNode.get(nodeId)?.isClosed === false;
+  }
+
+  sessionOf(nodeId: NodeId): AgentSession {
+    const session = this.#byNode.get(nodeId);
+    if (session === undefined) throw gone(nodeId);
+    return session;
+  }
+
+  /** A new stream came in. Its first message must be Hello, and soon. */
+  open(peer: AgentPeer): AgentStream {
+    let session: AgentSession | undefined;
+    let isOver = false;
+    this.#streams++;
+    const refuse = (reason: string, retry: boolean, error?: AppError): void => {
+      isOver = true;
+      peer.send(toServerMessage({ case: "goodbye", value: { reason, retry } }));
+      peer.close(error);
+    };
+    let cancelTimer = (): void => undefined;
+    const awaitHello = (bytesBefore: number, leftMs: number): void => {
+      cancelTimer = this.#clock.after(limits.helloTimeoutMs, () => {
+        if (session !== undefined || isOver) return;
+        const bytes = peer.bytesReceived?.() ?? 0;
+        const isLate = bytes === bytesBefore || leftMs <= limits.helloTimeoutMs;
+        if (isLate) refuse("no hello came in time", true);
+        else awaitHello(bytes, leftMs - limits.helloTimeoutMs);
+      });
+    };
+    awaitHello(peer.bytesReceived?.() ?? 0, limits.greetingMsMax);
+    if (this.#isClosed) refuse("the server is stopping", true);
+    else if (this.#streams > limits.agentSessionsMax) refuse("too many agents are connected", true);
+    return {
+      message: (message) => {
+        if (isOver) return;
+        try {
+          if (session === undefined) session = this.#hello(message, peer);
+          else this.#heard(session, message);
+        } catch (error) {
+          const reason = describeChain(error);
+          const known = AppError.from(error, "read a message");
+          this.#logger.warn({ node: session?.nodeId, reason }, "agent sent something wrong");
+          if (session === undefined) refuse(reason, false, known);
+          else session.goodbye(reason, true, known);
+        }
+      },
+      closed: () => {
+        isOver = true;
+        this.#streams--;
+        cancelTimer();
+        if (session !== undefined) this.#ended(session);
+      },
+    };
+  }
+
+  #hello(message: AgentMessage, peer: AgentPeer): AgentSession {
+    if (message.message.case !== "hello") {
+      throw new AppError("invalid_argument", "the first message must be hello");
+    }
+    const number = ++this.#lastNumber;
+    const { value } = message.message;
+    const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
+    const known = facts instanceof AppError ? undefined : facts;
+    const at = { address: peer.address, session: number, nowMs: this.#clock.nowMs() };
+    const hello = readHello(value, known, at);
+    const own = readTimes(value);
+    const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
+    const times = { ...this.#times, ...own }; // what the agent asks for counts first
+    const link = { ...shared, peer, parts: value.parts, times };
+    const session = new AgentSession(number, hello, link);
+    session.ownHeartbeatMs = own.heartbeatMs;
+    if (facts instanceof AppError) this.#warnOfFacts(session, facts);
+    this.#byNumber.set(number, session);
+    this.#connect(session, hello).catch((error: unknown) => {
+      const known = AppError.from(error, "connect node");
+      this.#byNumber.delete(number);
+      this.#logger.warn({ node: hello.nodeId, reason: describeChain(known) }, "agent refused");
+      // A name that belongs to another agent stays so; anything else may pass.
+      session.goodbye(known.message, known.code !== "permission_denied", known);
+    });
+    return session;
+  }
+
+  async #connect(session: AgentSession, hello: NodeHello): Promise<void> {
+    const answer = await this.#loop().submit({ kind: "connect-node", ...hello });
+    session.resume(answer, this.#jobOf);
+    const { stops } = answer;
+    const unknown = stops.filter(({ jobId }) => this.#jobOf(jobId) === undefined).length;
+    if (unknown > 0) {
+      // They ended and were removed while it was away, or their jobs were lost with the data.
+      this.#logger.warn(
+        { node: session.nodeId, runs: unknown },
+        "the agent is told to stop runs of jobs that are not known here",
+      );
+    }
+    session.welcome();
+    if (session.isForCluster) this.#takers.add(session, hello.cluster);
+    this.#logger.info({ node: session.nodeId }, "agent connected");
+  }
+
+  #heard(session: AgentSession, { message }: AgentMessage): void {
+    session.lastHeardMs = this.#clock.nowMs();
+    switch (message.case) {
+      case "heartbeat":
+        session.answerHeartbeat(
+          session.ownHeartbeatMs ?? this.#heartbeats.next(session.lastHeardMs),
+        );
+        return;
+      case "reports":
+        this.#report(session, message.value);
+        return;
+      case "output":
+        session.outputArrived(message.value);
+        return;
+      case "facts":
+        this.#putFacts(session, message.value.json);
+        return;
+      case "health":
+        this.#reportHealth(session, readHealth(message.value));
+        return;
+      case "clock":
+        this.#reportClock(session, message.value.aheadMs);
+        return;
+      case "queued":
+        this.queueReasons.replace(session.nodeId, message.value);
+        return;
+      case "take":
+        session.take = readTake(message.value);
+        this.#takers.wake(session);
+        return;
+      case "mark":
+        session.returnMark(message.value.number);
+        return;
+      case "markSeen":
+        session.markReturned(message.value.number);
+        return;
+      case "hello":
+        throw new AppError("invalid_argument", "hello came twice");
+      case undefined:
+        throw new AppError("invalid_argument", "a message without content came");
+    }
+  }
+
+  #report(session: AgentSession, reports: Reports): void {
+    const events = readReports(reports);
+    if (session.reportsInFlight >= 2 * limits.unacknowledgedReportsMax) {
+      throw new AppError("exhausted", "too many reports were sent without waiting for answers");
+    }
+    session.reportsInFlight++;
+    const { nodeId, number } = session;
+    const nowMs = this.#clock.nowMs();
+    this.#loop()
+      .submit({ kind: "report-runs", nodeId, session: number, events, nowMs })
+      .then(
+        ({ stops }) => {
+          session.reportsInFlight--;
+          for (const run of stops) session.stop(run);
+          for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
+          session.ack(reports.seq);
+          session.flush();
+        },
+        (error: unknown) => session.goodbye(describeChain(error), true),
+      );
+  }
+
+  /** In the order of the reports: a node that gives tasks back has said before that it is sick. */
+  #reportHealth(session: AgentSession, sickness: string | undefined): void {
+    const { nodeId, number } = session;
+    if (sickness === undefined) this.#logger.info({ node: nodeId }, "node is healthy again");
+    else this.#logger.warn({ node: nodeId, sickness }, "node is unhealthy");
+    const nowMs = this.#clock.nowMs();
+    this.#loop()
+      .submit({ kind: "report-health", nodeId, session: number, sickness, nowMs })
+      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+  }
+
+  #reportClock(session: AgentSession, told: number): void {
+    const { nodeId, number } = session;
+    const aheadMs = readClock(told);
+    logClock(this.#logger, nodeId, aheadMs);
+    this.#loop()
+      .submit({ kind: "report-clock", nodeId, session: number, aheadMs })
+      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+  }
+
+  #readFacts(json: string): NodeFacts | AppError {
+    try {
+      return this.#facts.share(parseNodeFacts(json, "facts"));
+    } catch (error) {
+      return AppError.from(error, "read facts");
+    }
+  }
+
+  /** An agent whose facts cannot be read is not turned away: its capacity is what counts. */
+  #warnOfFacts(session: AgentSession, error: AppError): void {
+    if (session.factsRefused) return;
+    session.factsRefused = true;
+    const reason = describeChain(error);
+    this.#logger.warn({ node: session.nodeId, reason }, "facts of the machine are passed over");
+  }
+
+  /** One at a time, and of those that come meanwhile the newest: nobody floods the store with them. */
+  #putFacts(session: AgentSession, json: string): void {
+    const facts = this.#readFacts(json);
+    if (facts instanceof AppError) {
+      this.#warnOfFacts(session, facts);
+      return;
+    }
+    const isStoring = session.factsToStore !== undefined;
+    session.factsToStore = facts;
+    if (isStoring) return;
+    this.#storeFacts(session).catch((error: unknown) => {
+      session.goodbye(describeChain(error), true);
+    });
+  }
+
+  async #storeFacts(session: AgentSession): Promise<void> {
+    const { nodeId, number } = session;
+    let stored: NodeFacts | undefined;
+    while (session.factsToStore !== undefined && session.factsToStore !== stored) {
+      stored = session.factsToStore;
+      await this.#loop().submit({ kind: "put-facts", nodeId, session: number, facts: stored });
+    }
+    session.factsToStore = undefined;
+  }
+
+  #ended(session: AgentSession): void {
+    session.close();
+    this.#byNumber.delete(session.number);
+    this.#takers.remove(session);
+    if (this.#byNode.get(session.nodeId) === session) {
+      this.#byNode.delete(session.nodeId);
+      this.queueReasons.drop(session.nodeId);
+    }
+    if (this.#isClosed) return;
+    const { nodeId, number } = session;
+    const nowMs = this.#clock.nowMs();
+    const heardAtMs = session.lastSignOfLifeMs(nowMs);
+    this.#loop()
+      .submit({ kind: "disconnect-node", nodeId, session: number, heardAtMs, nowMs })
+      .catch((error: unknown) => {
+        this.#logger.warn({ node: nodeId, reason: describeChain(error) }, "disconnect not noted");
+      });
+  }
+
+  /** Sends agents what a durable commit means for them. */
+  committed({ changes }: Commit): void {
+    const touched = new Set<AgentSession>();
+    for (const change of changes) {
+      if (change.table === "task") {
+        const session = this.#taskChanged(change.row);
+        if (session !== undefined) touched.add(session);
+        if (change.row.state.kind === "offered") this.#takers.offered(change.row.state.cluster);
+      } else if (change.table === "node" && "row" in change) {
+        const { id, link } = change.row;
+        if (link.kind === "connected") this.#nodeConnected(id, link.session);
+      }
+    }
+    for (const session of touched) session.flush();
+  }
+
+  /**
+   * The session that the row names may have ended meanwhile. The one before it is over all the
+   * same: it would go on with an agent that no longer counts as connected.
+   */
+  #nodeConnected(id: NodeId, number: number): void {
+    const before = this.#byNode.get(id);
+    if (before?.number === number) return;
+    const session = this.#byNumber.get(number);
+    if (session === undefined) this.#byNode.delete(id);
+    else this.#byNode.set(id, session);
+    before?.goodbye("another session of this agent took over", true);
+  }
+
+  #taskChanged({ jobId, index, attempt, state, past }: Task): AgentSession | undefined {
+    const nodeId = "nodeId" in state ? state.nodeId : past.at(-1)?.nodeId;
+    const session = nodeId === undefined ? undefined : this.#byNode.get(nodeId);
+    if (session === undefined) return undefined;
+    const run = { jobId, index, attempt };
+    session.taskChanged(run, state, this.#jobOf(jobId));
+    return session;
+  }
+
+  /**
+   * One timer for all closes sessions that have gone silent. Time in which this process did not run
+   * does not count, for it heard nobody then; nor does a clock that was set.
+   */
+  #closeSilent(): void {
+    const dueMs = this.#clock.nowMs() + this.#lookMs;
+    this.#cancelTimer = this.#clock.after(this.#lookMs, () => {
+      const nowMs = this.#clock.nowMs();
+      for (const session of this.#byNumber.values()) {
+        session.lastHeardMs = Math.min(session.lastHeardMs + nowMs - dueMs, nowMs);
+        if (session.isSilent(nowMs)) session.goodbye("nothing was heard", true);
+      }
+      this.#closeSilent();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    for (const session of this.#byNumber.values()) session.goodbye("the server is stopping", true);
+  }
+}

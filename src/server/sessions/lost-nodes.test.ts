@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { eventually } from "../../../tests/support/eventually.ts";
+import { FakeAgent } from "../../../tests/support/fake-agent.ts";
+import type { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { aPlane } from "../../../tests/support/plane.ts";
+import { limits } from "../../limits.ts";
+import type { ControlPlane } from "../control-plane.ts";
+
+const planes: ControlPlane[] = [];
+afterEach(async () => {
+  for (const plane of planes.splice(0)) await plane.close();
+});
+
+const ME = { name: "test" };
+const HELLO_AT = 1_000_000;
+
+/** A node with one task that runs. */
+async function aBusyNode(hello: Record<string, unknown> = {}) {
+  const { plane, clock } = await aPlane();
+  planes.push(plane);
+  const agent = new FakeAgent(plane);
+  agent.hello("edge", hello);
+  await hears(agent, "welcome");
+  await plane.operations.submitJobs(ME, [{ spec: { command: ["true"] } }]);
+  await hears(agent, "start 1.0#1");
+  return { plane, clock, agent };
+}
+
+const hears = (agent: FakeAgent, what: string) =>
+  eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
+
+const isState = (plane: ControlPlane, state: string) =>
+  eventually(async () => (await plane.operations.getNode("edge")).state === state, { what: state });
+
+/** In the steps in which the server looks who is silent. */
+async function pass(clock: FakeClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 1_000) {
+    clock.advance(Math.min(left, 1_000));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("a silent node", () => {
+  test("is lost when nothing was heard of it for the time that it has, not later", async () => {
+    const { plane, clock } = await aBusyNode();
+    await pass(clock, limits.nodeLostAfterMs - 1);
+    await isState(plane, "disconnected");
+    const node = await plane.operations.getNode("edge");
+    expect(node.disconnectedAtMs).toBe(HELLO_AT); // it has said nothing since
+    await pass(clock, 1);
+    await isState(plane, "lost");
+  });
+
+  test("whose stream ends in order has its time from then on", async () => {
+    const { plane, clock, agent } = await aBusyNode();
+    await pass(clock, limits.heartbeatIntervalMs);
+    agent.hangUp();
+    await isState(plane, "disconnected");
+    const node = await plane.operations.getNode("edge");
+    expect(node.disconnectedAtMs).toBe(HELLO_AT + limits.heartbeatIntervalMs);
+  });
+
+  test("whose stream breaks after a heartbeat was missed has its time from the last one", async () => {
+    const { plane, clock, agent } = await aBusyNode();
+    await pass(clock, 2 * limits.heartbeatIntervalMs + 1);
+    agent.hangUp();
+    await isState(plane, "disconnected");
+    expect((await plane.operations.getNode("edge")).disconnectedAtMs).toBe(HELLO_AT);
+  });
+});
+
+describe("a node that keeps its tasks", () => {
+  const away = async (hello: Record<string, unknown>) => {
+    const scene = await aBusyNode(hello);
+    scene.agent.hangUp();
+    await pass(scene.clock, limits.nodeLostAfterMs);
+    await isState(scene.plane, "lost");
+    return scene;
+  };
+
+  test("says so, and so do its tasks", async () => {
+    const { plane } = await away({ onLost: "keep" });
+    const { operations } = plane;
+    expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
+    expect(await operations.explainJob("1")).toMatchObject({
+      summary: "1 task is on node edge, which is lost: it waits until it returns (on lost: keep)",
+      hints: [expect.stringContaining("busbar nodes remove edge")],
+    });
+    expect((await operations.getTask("1")).attempt).toBe(1);
+  });
+
+  test("can be told to give them up", async () => {
+    const { plane } = await away({ onLost: "keep", lostAfterMs: 30_000 });
+    const { operations } = plane;
+    const set = await operations.setNode(ME, "edge", { onLost: "requeue" });
+    expect(set).toMatchObject({ tasks: 0, lostAfterMs: 30_000 });
+    expect((await operations.getTask("1")).state).toBe("waiting");
+    const unset = await operations.setNode(ME, "edge", { onLost: "agent" });
+    expect(unset.onLost).toBe("keep");
+  });
+
+  test("nonsense changes nothing", async () => {
+    const { plane } = await away({ onLost: "keep" });
+    const { operations } = plane;
+    const set = (settings: object) => operations.setNode(ME, "edge", settings);
+    await expect(set({ onLost: "wait" })).rejects.toThrow(
+      "onLost: must be one of requeue, keep, fail, agent",
+    );
+    await expect(set({ lostAfterMs: 5 })).rejects.toThrow("lostAfterMs: 5 is no time");
+    await expect(operations.setNode(ME, "nobody", {})).rejects.toThrow("there is no node nobody");
+    expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
+    const agent = new FakeAgent(plane);
+    agent.hello("other", { onLost: "perhaps" });
+    expect(agent.goodbye).toContain("hello.on_lost: must be one of requeue, keep, fail");
+  });
+});

@@ -1,0 +1,69 @@
+import { describeChain } from "../../lib/errors.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { AgentSession } from "./agent-session.ts";
+import type { ControlLoop } from "../loop/control-loop.ts";
+
+/**
+ * Agents that speak for clusters, and take what is offered to these. What an agent takes reaches it
+ * like anything that is assigned to a node. Nobody asks again and again: agents say what room they
+ * have, and get tasks when there are some.
+ */
+export class Takers {
+  readonly #loop: () => ControlLoop;
+  readonly #clock: Clock;
+  readonly #byCluster = new Map<string, Set<AgentSession>>();
+
+  constructor(options: { readonly loop: () => ControlLoop; readonly clock: Clock }) {
+    this.#loop = options.loop;
+    this.#clock = options.clock;
+  }
+
+  add(session: AgentSession, cluster: string): void {
+    const sessions = this.#byCluster.get(cluster) ?? new Set();
+    this.#byCluster.set(cluster, sessions.add(session));
+  }
+
+  remove(session: AgentSession): void {
+    for (const [cluster, sessions] of this.#byCluster) {
+      if (sessions.delete(session) && sessions.size === 0) this.#byCluster.delete(cluster);
+    }
+  }
+
+  /** Something was offered to the cluster. */
+  offered(cluster: string): void {
+    for (const session of this.#byCluster.get(cluster) ?? []) this.wake(session);
+  }
+
+  /** The agent has room, or there is something to take. */
+  wake(session: AgentSession): void {
+    const { take, isTaking, isClosed, startsGiven } = session;
+    if (isTaking) session.isOfferedMore = true;
+    if (isTaking || isClosed || take === undefined || take.room.tasks === 0) return;
+    if (take.seen !== startsGiven) return; // said before it got its last starts: another follows
+    session.isTaking = true;
+    session.isOfferedMore = false;
+    this.#take(session, take).then(
+      (isMore) => {
+        session.isTaking = false;
+        if (isMore || session.isOfferedMore) this.wake(session);
+      },
+      (error: unknown) => {
+        session.isTaking = false;
+        session.goodbye(describeChain(error), true);
+      },
+    );
+  }
+
+  /** Returns whether there may be more to take at once. */
+  async #take(session: AgentSession, take: NonNullable<AgentSession["take"]>): Promise<boolean> {
+    const { nodeId, number } = session;
+    const { room, seen } = take;
+    const nowMs = this.#clock.nowMs();
+    const command = { kind: "take-tasks", nodeId, session: number, room, nowMs } as const;
+    const { taken, room: left } = await this.#loop().submit(command);
+    session.startsGiven += taken.length;
+    if (session.take !== take) return true; // it said something meanwhile
+    session.take = { room: left, seen: seen + taken.length };
+    return taken.length > 0;
+  }
+}

@@ -1,0 +1,224 @@
+import { type JobId, parseTaskId } from "../../core/model/ids.ts";
+import type { JobSpec } from "../../core/model/job/job.ts";
+import { describeFailure } from "../../core/model/job/task.ts";
+import { cheapestChange } from "../../core/scheduler/explain/cheapest-change.ts";
+import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
+import { hintsFor, type Outlook, outlook } from "../../core/scheduler/explain/explain.ts";
+import { NodeClasses } from "../../core/scheduler/nodes/node-classes.ts";
+import { type ClusterVerdict, clusterAnswers } from "../../core/scheduler/explain/places.ts";
+import { describeWaiting } from "../../core/state/dependencies/describe.ts";
+import { reasonsOf } from "../../core/state/dependencies/reasons.ts";
+import type { JobRecord } from "../../core/state/jobs/job-record.ts";
+import { isJobEnded } from "../../core/state/jobs/progress.ts";
+import type { State } from "../../core/state/state.ts";
+import { limits } from "../../limits.ts";
+import { explainAway } from "./explain-away.ts";
+import { explainTaken } from "./explain-taken.ts";
+import type { QueueReasons } from "./queue-reasons.ts";
+import type { ClusterReasonView, ExplanationView } from "./views.ts";
+
+/** Why tasks of a job wait, and what would help. */
+export function explainJob(
+  state: State,
+  record: JobRecord,
+  policy: ClusterPolicy,
+  queueReasons?: QueueReasons,
+): ExplanationView {
+  const { job, progress } = record;
+  const base = {
+    jobId: String(job.id),
+    state: progress.state,
+    nodes: state.nodes.size,
+    dependencies: reasonsOf(state, job),
+    reasons: [],
+    clusters: [],
+    hints: [],
+    ahead: 0,
+  };
+  const hold = state.holds.get(job.id);
+  if (hold !== undefined) {
+    const summary = describeWaiting(state.jobs, state.holds, hold);
+    const [first] = base.dependencies.filter(({ met }) => !met);
+    const hints = first === undefined ? [] : [`see how it goes on: busbar explain ${first.jobId}`];
+    return { ...base, summary: `it ${summary}`, hints, ...changeForHeld(state, record, policy) };
+  }
+  const { pending, waiting } = progress.counts;
+  if (pending + waiting === 0) {
+    const where = isJobEnded(progress)
+      ? undefined
+      : (explainTaken(state, record) ?? explainAway(state, record));
+    const below = queueReasons?.describe(record);
+    const summaries = [where?.summary, below].filter((text) => text !== undefined);
+    const summary = summaries.length > 0 ? summaries.join("; ") : settledSummary(record);
+    return { ...base, ...where, summary };
+  }
+  const places = explainPlaces(state, job.spec, policy);
+  const ahead = aheadOf(state, record);
+  const full = fullGroup(state, job.spec);
+  if (full !== undefined) {
+    const raise = `raise the limit of group ${job.spec.group}, or wait for its tasks`;
+    const cheapestChange = `none: it starts when a task of group ${job.spec.group} ends`;
+    const hints = [...places.view.hints, raise];
+    return { ...base, ...places.view, ahead, summary: full, hints, cheapestChange };
+  }
+  const summary = summaryOf(places, pending + waiting, waiting);
+  const taken = progress.counts.held === 0 ? undefined : explainTaken(state, record);
+  const both = taken === undefined ? summary : `${summary}; ${taken.summary}`;
+  return { ...base, ...places.view, ahead, summary: both };
+}
+
+/** The job whose places an explanation of this one looks at, if it looks at any. */
+export function queuedFor(state: State, record: JobRecord): JobRecord | undefined {
+  const isHeld = state.holds.get(record.job.id) !== undefined;
+  const first = isHeld ? firstOfChain(state, record) : record;
+  return first !== undefined && isQueued(first) ? first : undefined;
+}
+
+const isQueued = ({ progress: { counts } }: JobRecord): boolean =>
+  counts.pending + counts.waiting > 0;
+
+/** Of jobs that wait for each other, the one that waits for no other. */
+function firstOfChain(state: State, record: JobRecord): JobRecord | undefined {
+  let first = record;
+  for (let depth = 0; depth < limits.chainExplainedMax; depth++) {
+    const unmet = reasonsOf(state, first.job).find(({ met }) => !met);
+    const next = unmet && state.jobs.get(parseTaskId(unmet.jobId, "jobId").jobId);
+    if (next === undefined) return undefined;
+    first = next;
+    if (state.holds.get(first.job.id) === undefined) break;
+  }
+  return first;
+}
+
+/** What it waits for may itself wait: what helps the first of them helps all. */
+function changeForHeld(
+  state: State,
+  record: JobRecord,
+  policy: ClusterPolicy,
+): Pick<ExplanationView, "cheapestChange"> {
+  const first = firstOfChain(state, record);
+  if (first === undefined) return {};
+  const { job } = first;
+  const named = `job ${job.id} (${job.spec.name})`;
+  const text = isQueued(first)
+    ? explainPlaces(state, job.spec, policy).view.cheapestChange
+    : undefined;
+  return {
+    cheapestChange:
+      text === undefined || text.startsWith("none")
+        ? `none: it goes on when ${named} does`
+        : `for ${named}, on which it depends: ${text}`,
+  };
+}
+
+function settledSummary(record: JobRecord): string {
+  const { job, progress } = record;
+  if (isJobEnded(progress)) {
+    const reason = job.closed?.reason ?? failureOf(record);
+    return `the job has ended: ${progress.state}${reason === undefined ? "" : ` (${reason})`}`;
+  }
+  return "every task is under way";
+}
+
+/** Why the one task of a job failed; undefined: it did not, or the job has many. */
+function failureOf(record: JobRecord): string | undefined {
+  if (record.job.spec.array !== undefined) return undefined;
+  const state = record.task(0)?.state;
+  return state?.kind === "failed" ? describeFailure(state.failure) : undefined;
+}
+
+/** Undefined: it may run more. */
+export function fullGroup(state: State, { group: id }: JobSpec): string | undefined {
+  const group = state.groups.get(id);
+  const most = group?.group.runningTasksMax;
+  if (group === undefined || most === undefined || group.activeTasks < most) return undefined;
+  return `group ${id} runs as many tasks as it may (${most})`;
+}
+
+interface Places {
+  readonly seen: Outlook;
+  readonly answers: readonly ClusterVerdict[];
+  readonly view: Pick<ExplanationView, "reasons" | "clusters" | "hints" | "cheapestChange">;
+}
+
+/** What nodes and clusters say to a job, and what would let a task of it start. */
+export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy): Places {
+  const nodes = new NodeClasses(state.nodes.values(), spec);
+  const seen = outlook(spec, nodes);
+  const answers = clusterAnswers(state, spec, policy, nodes);
+  const isReady = seen.now > 0 || answers.some(({ verdict }) => verdict === "yes");
+  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy, nodes)?.text;
+  const view = {
+    reasons: seen.reasons,
+    // Of clusters with agents the nodes have told already.
+    clusters: answers
+      .filter(({ kind, verdict }) => kind === "pulling" || verdict === "yes")
+      .slice(0, limits.clustersExplainedMax)
+      .map(toClusterReason),
+    hints: hintsFor(spec, seen),
+    ...(cheapest === undefined ? {} : { cheapestChange: cheapest }),
+  };
+  return { seen, answers, view };
+}
+
+const toClusterReason = ({
+  cluster,
+  kind,
+  verdict,
+  reasons,
+}: ClusterVerdict): ClusterReasonView => ({
+  cluster,
+  kind,
+  verdict: verdict === "yes" ? "now" : verdict === "not-now" ? "later" : "never",
+  reasons,
+});
+
+function summaryOf({ seen, answers }: Places, queued: number, waiting: number): string {
+  const tasks = queued === 1 ? "1 task waits" : `${queued} tasks wait`;
+  const pulling = answers.filter(({ kind }) => kind === "pulling");
+  const could = (verdict: ClusterVerdict["verdict"]): number =>
+    pulling.filter((answer) => answer.verdict === verdict).length;
+  if (seen.nodes === 0 && pulling.length === 0) return `${tasks}: no node has joined yet`;
+  const now = both(seen.now, could("yes"));
+  if (now !== undefined && waiting > 0)
+    return `${tasks}, ${waiting} of them for their backoff to pass`;
+  if (now !== undefined) return `${tasks}: ${now} could take one now, others go first`;
+  const later = both(seen.later, could("not-now"));
+  if (later !== undefined) return `${tasks}: ${later} could take one later`;
+  const none =
+    pulling.length === 0 ? "no node" : seen.nodes === 0 ? "no cluster" : "no node or cluster";
+  return `${tasks}: ${none} there is now could ever take one`;
+}
+
+/** "2 nodes and 1 cluster"; undefined: none. */
+function both(nodes: number, clusters: number): string | undefined {
+  const parts = [
+    ...(nodes > 0 ? [count(nodes, "node")] : []),
+    ...(clusters > 0 ? [count(clusters, "cluster")] : []),
+  ];
+  return parts.length === 0 ? undefined : parts.join(" and ");
+}
+
+const count = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? "" : "s"}`;
+
+/** Pending tasks of the same group that go first, looking at a bounded number of jobs. */
+function aheadOf(state: State, record: JobRecord): number {
+  const { group, priority } = record.job.spec;
+  let ahead = 0;
+  let looked = 0;
+  const isFirst = (id: JobId, its: number): boolean =>
+    its > priority || (its === priority && id < record.job.id);
+  for (const id of state.jobOrder) {
+    if (++looked > limits.listScanMax) break;
+    const lane = state.jobs.foldedIn(id);
+    if (lane !== undefined) {
+      if (lane.group.group.id === group && isFirst(id, lane.priority)) ahead++;
+      continue;
+    }
+    const other = state.jobs.getOpen(id);
+    if (other?.job.spec.group !== group || !isFirst(id, other.job.spec.priority)) continue;
+    if (state.holds.get(id) !== undefined) continue; // in no queue
+    ahead += other.progress.counts.pending + other.progress.counts.waiting;
+  }
+  return ahead;
+}

@@ -1,0 +1,93 @@
+import { countsByType, type Graph } from "../../core/graph/graph.ts";
+import type { Cluster } from "../../core/model/cluster.ts";
+import type { ClusterId } from "../../core/model/ids.ts";
+import type { Subsystem } from "../../core/graph/subsystems/subsystem.ts";
+import { managedGraph } from "../../core/scheduler/explain/managed-graph.ts";
+import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { State } from "../../core/state/state.ts";
+import { sum } from "../operations/node-operations.ts";
+import type { ClusterView, CredentialTimesView, SubsystemView } from "./views.ts";
+
+/** By name. Nodes are looked at once, however many clusters there are. */
+export function showClusters(state: State): ClusterView[] {
+  const nodes = Map.groupBy(state.nodes.values(), ({ node }) => node.cluster);
+  return state.clusters.inOrder.map((cluster) => show(state, cluster, nodes.get(cluster.id) ?? []));
+}
+
+export function showCluster(state: State, cluster: Cluster): ClusterView {
+  const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === cluster.id);
+  const view = show(state, cluster, nodes);
+  if (cluster.kind === "pulling") return view;
+  // Put together from all its nodes: of one cluster that is quick enough, of all it is not.
+  const { graph, subsystems } = managedGraph(state, cluster.id);
+  return {
+    ...view,
+    vertices: countsByType(graph),
+    subsystems: showSubsystems(subsystems.values()),
+  };
+}
+
+function show(
+  state: State,
+  { id, kind, createdAtMs }: Cluster,
+  nodes: readonly NodeRecord[],
+): ClusterView {
+  const connected = nodes.filter(({ node }) => node.link.kind === "connected");
+  const status = state.clusters.statusOf(id);
+  const told = Object.entries(status.state).sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    name: id,
+    kind,
+    createdAtMs,
+    nodes: nodes.length,
+    nodesConnected: connected.length,
+    capacity: sum(connected.map(({ node }) => node.capacity)),
+    used: sum(connected.map(({ used }) => used)),
+    tasks: state.clusters.loads.tasksOf(id),
+    vertices: kind === "pulling" ? countsOf(state.clusters.graphs.graph(id)) : {},
+    subsystems:
+      kind === "pulling" ? showSubsystems(state.clusters.graphs.subsystems(id).values()) : [],
+    state: told.map(([key, { value, setAtMs }]) => ({ key, value, setAtMs })),
+    counters: status.counters,
+    credentials: showCredentials(state, id),
+  };
+}
+
+function showCredentials({ credentials }: State, cluster: ClusterId): CredentialTimesView {
+  const secret = credentials.get({ kind: "cluster-secret", cluster });
+  const token = credentials.get({ kind: "cluster-token", cluster });
+  return {
+    ...(secret && { secretSinceMs: secret.createdAtMs }),
+    ...(token && { tokenSinceMs: token.createdAtMs }),
+  };
+}
+
+/** A graph may have a million vertices, and never changes. */
+const countsByGraph = new WeakMap<Graph, Readonly<Record<string, number>>>();
+
+function countsOf(graph: Graph): Readonly<Record<string, number>> {
+  let counts = countsByGraph.get(graph);
+  if (counts === undefined) countsByGraph.set(graph, (counts = countsByType(graph)));
+  return counts;
+}
+
+const countsByLinks = new WeakMap<Subsystem["links"], number>();
+
+function linkCount(links: Subsystem["links"]): number {
+  let count = countsByLinks.get(links);
+  if (count === undefined) {
+    count = links.values().reduce((sum, own) => sum + own.length, 0);
+    countsByLinks.set(links, count);
+  }
+  return count;
+}
+
+function showSubsystems(subsystems: Iterable<Subsystem>): SubsystemView[] {
+  return [...subsystems]
+    .map(({ name, vertices, links }) => ({
+      name,
+      vertices: vertices.length,
+      links: linkCount(links),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

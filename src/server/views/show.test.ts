@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+
+import { aSpec } from "../../../tests/support/builders.ts";
+import { World } from "../../../tests/support/world.ts";
+import type { Job } from "../../core/model/job/job.ts";
+import type { Failure, Task } from "../../core/model/job/task.ts";
+import { noCounts } from "../../core/state/jobs/progress.ts";
+import { showJob, showTask } from "./show.ts";
+
+function aJob(array?: string): Job {
+  const world = new World();
+  const spec = aSpec(array === undefined ? {} : { array });
+  const submissions = [{ spec, idempotencyKey: undefined }];
+  const [given] = world.do({ kind: "submit-jobs", submissions, by: "me", nowMs: 0 });
+  const job = given && world.state.jobs.get(given.id)?.job;
+  if (job === undefined) throw new Error("no job");
+  return job;
+}
+
+const MIB = 1_024 ** 2;
+
+test.each([
+  [{ kind: "exited", exitCode: 3 }, 3, 3],
+  [{ kind: "signalled", signal: "SIGTERM" }, undefined, 143],
+  [{ kind: "time-limit" }, 124, 124],
+  [{ kind: "out-of-memory", limitBytes: 32 * MIB }, undefined, 137],
+  [{ kind: "could-not-start", message: "" }, 127, 127],
+  [{ kind: "node-fault", message: "" }, undefined, undefined],
+  [{ kind: "vanished", message: "" }, undefined, undefined],
+  [{ kind: "lost", message: "" }, undefined, undefined],
+] as const satisfies readonly [Failure, number | undefined, number | undefined][])(
+  "the exit codes of a task that failed by %o, and of its job",
+  (failure, ofTask, ofJob) => {
+    const job = aJob();
+    const at = { nodeId: undefined, startedAtMs: 1, endedAtMs: 2 };
+    const state = { kind: "failed", ...at, failure } as const;
+    const only: Task = {
+      jobId: job.id,
+      index: 0,
+      attempt: 1,
+      state,
+      failures: 1,
+      losses: 0,
+      past: [],
+    };
+    expect(showTask(job, 0, only, () => undefined).exitCode).toBe(ofTask);
+    expect(shown(job, "failed", only).exitCode).toBe(ofJob);
+  },
+);
+
+const shown = (job: Job, state: "succeeded" | "failed" | "cancelled" | "expired", only?: Task) => {
+  const times = { startedAtMs: 1, lastEndAtMs: 2, usage: undefined };
+  return showJob(job, { state, counts: noCounts(), ...times }, { only, revision: 1 });
+};
+
+test("what no process has left has no exit code", () => {
+  expect(shown(aJob(), "succeeded").exitCode).toBe(0);
+  expect(shown(aJob(), "cancelled")).not.toHaveProperty("exitCode");
+  expect(shown(aJob(), "expired")).not.toHaveProperty("exitCode");
+  expect(shown(aJob("0-9"), "cancelled")).not.toHaveProperty("exitCode");
+  expect(shown(aJob("0-9"), "failed").exitCode).toBe(1);
+});
+
+test("a memory limit says which, and what would help", () => {
+  const failure = { kind: "out-of-memory", limitBytes: 32 * MIB } as const;
+  const job = aJob();
+  const at = { nodeId: undefined, startedAtMs: 1, endedAtMs: 2 };
+  const state = { kind: "failed", ...at, failure } as const;
+  const only: Task = {
+    jobId: job.id,
+    index: 0,
+    attempt: 1,
+    state,
+    failures: 1,
+    losses: 0,
+    past: [],
+  };
+  expect(showTask(job, 0, only, () => undefined)).toMatchObject({
+    state: "failed",
+    signal: "SIGKILL",
+    reason: "used more than its memory of 32MiB; ask for more with --memory",
+  });
+});

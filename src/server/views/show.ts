@@ -1,0 +1,315 @@
+import { formatIndexRanges } from "../../core/model/job/array-range.ts";
+import type { Group } from "../../core/model/group.ts";
+import { formatTaskId } from "../../core/model/ids.ts";
+import type { Job, JobSpec, SelectTerms } from "../../core/model/job/job.ts";
+import { taskTotalOf } from "../../core/model/job/job.ts";
+import type { Node } from "../../core/model/node/node.ts";
+import { lossPolicyOf, lostAfterMsOf, mayHold, nodeStateName } from "../../core/model/node/node.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import { fromResources } from "../../core/model/resources.ts";
+import type { Failure, PastAttempt, Task } from "../../core/model/job/task.ts";
+import { describeFailure } from "../../core/model/job/task.ts";
+import type { Usage } from "../../core/model/job/usage.ts";
+import type { GroupRecord } from "../../core/state/group-record.ts";
+import type { Progress } from "../../core/state/jobs/progress.ts";
+import { endOf, isJobEnded, taskStateName } from "../../core/state/jobs/progress.ts";
+import type { Pace } from "../../core/state/nodes/task-pace.ts";
+import type { NodeLoad } from "../loop/open-batch.ts";
+import type {
+  GroupView,
+  JobSpecView,
+  JobView,
+  NodeView,
+  PastAttemptView,
+  SelectView,
+  TaskView,
+  UsageView,
+} from "./views.ts";
+
+/** Leaves out what is undefined or empty, so that answers say only what there is to say. */
+function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const result: Record<string, unknown> = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (value !== undefined && !isEmpty(value)) result[name] = value;
+  }
+  return result as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const _ in value) return false;
+  return true;
+}
+
+export function showSpec(spec: JobSpec): JobSpecView {
+  const { work, where, array, retries } = spec;
+  return {
+    name: spec.name,
+    group: spec.group,
+    resources: fromResources(spec.needs),
+    priority: spec.priority,
+    killGraceMs: spec.killGraceMs,
+    outputLimitBytes: spec.outputLimitBytes,
+    ...(work.kind === "command" ? { command: work.argv } : { [work.kind]: work.text }),
+    ...present({
+      labels: spec.labels,
+      env: spec.env,
+      cwd: spec.cwd,
+      placement: where,
+      array: array === undefined ? undefined : formatIndexRanges(array),
+      retries: retries.max === 0 ? undefined : retries,
+      timeLimitMs: spec.timeLimitMs,
+      queueDeadlineMs: spec.queueDeadlineMs,
+      dependsOn: spec.dependsOn,
+      request: spec.request,
+      select: spec.select === undefined ? undefined : showSelect(spec.select),
+    }),
+  };
+}
+
+/** What is absent is left out, as it is when it is written. */
+const showSelect = ({ strategy, options, parameters }: SelectTerms): SelectView => ({
+  ...(strategy === undefined ? {} : { strategy, options }),
+  parameters,
+});
+
+/** `only`: the row of the one task of a job without array, for its exit code and reason. */
+export function showJob(
+  job: Job,
+  progress: Progress,
+  extra: { readonly only: Task | undefined; readonly pendingReason?: string; revision: number },
+): JobView {
+  const ended = isJobEnded(progress);
+  const failure = extra.only === undefined ? {} : outcomeOf(extra.only);
+  const reason = job.closed?.reason ?? failure.reason ?? extra.pendingReason;
+  return {
+    id: String(job.id),
+    spec: showSpec(job.spec),
+    state: progress.state,
+    tasks: progress.counts,
+    taskTotal: taskTotalOf(job.spec),
+    submittedAtMs: job.submittedAtMs,
+    submittedBy: job.submittedBy,
+    ...present({
+      startedAtMs: progress.startedAtMs,
+      endedAtMs: ended ? endOf(job, progress) : undefined,
+      idempotencyKey: job.idempotencyKey,
+      reason,
+      exitCode: ended ? exitCodeOf(job, progress, failure) : undefined,
+      usage: showUsage(progress.usage),
+    }),
+    revision: extra.revision,
+  };
+}
+
+/** undefined: nothing is known. */
+export function showUsage(usage: Usage | undefined): UsageView | undefined {
+  if (usage === undefined) return undefined;
+  const { cpuUs, wallUs, maxRssKib, majorFaults } = usage;
+  return {
+    ...(cpuUs === undefined ? {} : { cpuMs: cpuUs / 1_000 }),
+    ...(wallUs === undefined ? {} : { wallMs: wallUs / 1_000 }),
+    ...(maxRssKib === undefined ? {} : { maxRssBytes: maxRssKib * 1_024 }),
+    ...(majorFaults === undefined ? {} : { majorFaults }),
+  };
+}
+
+/** undefined: no process has left one. */
+function exitCodeOf(
+  { closed, spec }: Job,
+  progress: Progress,
+  { exitCode, signal }: { readonly exitCode?: number; readonly signal?: string },
+): number | undefined {
+  if (progress.state === "succeeded") return 0;
+  if (progress.state === "skipped" && closed?.isNeedless === true) return 0;
+  if (progress.state !== "failed") return undefined;
+  if (spec.array !== undefined) return 1;
+  return signal === undefined ? exitCode : 128 + (SIGNALS[signal] ?? 0);
+}
+
+/** As shells count them; for exit codes only. */
+const SIGNALS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGILL: 4,
+  SIGTRAP: 5,
+  SIGABRT: 6,
+  SIGBUS: 7,
+  SIGFPE: 8,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGSEGV: 11,
+  SIGUSR2: 12,
+  SIGPIPE: 13,
+  SIGALRM: 14,
+  SIGTERM: 15,
+};
+
+interface Outcome {
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason?: string;
+}
+
+function outcomeOf({ state }: Task): Outcome {
+  switch (state.kind) {
+    case "succeeded":
+      return { exitCode: 0 };
+    case "failed":
+      return failureOutcome(state.failure);
+    case "cancelled":
+    case "stopping":
+      return { reason: state.reason };
+    case "waiting":
+    case "offered":
+    case "held":
+    case "accepted":
+    case "assigned":
+    case "running":
+      return {};
+  }
+}
+
+/** What did not exit by itself gets the code that a shell or timeout(1) would give. */
+function failureOutcome(failure: Failure): Outcome & { readonly reason: string } {
+  const reason = describeFailure(failure);
+  switch (failure.kind) {
+    case "exited":
+      return { reason, exitCode: failure.exitCode };
+    case "signalled":
+      return { reason, signal: failure.signal };
+    case "time-limit":
+      return { reason, exitCode: 124 };
+    case "out-of-memory":
+      return { reason, signal: "SIGKILL" };
+    case "could-not-start":
+      return { reason, exitCode: 127 };
+    case "node-fault":
+    case "vanished":
+    case "lost":
+      return { reason };
+  }
+}
+
+const showPast = ({
+  attempt,
+  nodeId,
+  cluster,
+  startedAtMs,
+  endedAtMs,
+  failure,
+  usage,
+}: PastAttempt): PastAttemptView => ({
+  attempt,
+  endedAtMs,
+  ...present({ node: nodeId, cluster, startedAtMs, usage: showUsage(usage) }),
+  ...failureOutcome(failure),
+});
+
+function assignedAtMs(state: Task["state"]): number | undefined {
+  if (state.kind === "offered") return state.offeredAtMs;
+  if (state.kind === "accepted") return state.acceptedAtMs;
+  if (state.kind === "held") return state.heldAtMs;
+  return "assignedAtMs" in state ? state.assignedAtMs : undefined;
+}
+
+const clusterOfState = (state: Task["state"]): string | undefined =>
+  "cluster" in state ? state.cluster : undefined;
+
+export function showTask(
+  job: Job,
+  index: number,
+  task: Task | undefined,
+  clusterOf: (node: string) => string | undefined,
+): TaskView {
+  const jobId = String(job.id);
+  const id = formatTaskId(job.id, index, job.spec.array !== undefined);
+  const state = taskStateName(job, task?.state);
+  const base = { id, jobId, index, state, attempt: task?.attempt ?? 0 };
+  if (task === undefined) return { ...base, ...present({ reason: job.closed?.reason }) };
+  const at = task.state;
+  const last = at.kind === "waiting" ? task.past.at(-1)?.nodeId : undefined;
+  const node = "nodeId" in at ? at.nodeId : last;
+  return {
+    ...base,
+    ...present({
+      node,
+      cluster: clusterOfState(at) ?? (node === undefined ? undefined : clusterOf(node)),
+      assignedAtMs: assignedAtMs(at),
+      startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
+      endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
+      notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
+      past: task.past.map(showPast),
+      usage: showUsage(task.usage),
+    }),
+    ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
+  };
+}
+
+export function showNode(
+  node: Node,
+  load: NodeLoad,
+  revision: number,
+  facts?: NodeFacts,
+): NodeView {
+  return {
+    name: node.id,
+    cluster: node.cluster,
+    state: nodeStateName(node, load.tasks + load.held),
+    capacity: fromResources(node.capacity),
+    used: fromResources(load.used),
+    labels: node.labels,
+    tasks: load.tasks,
+    agentVersion: node.agentVersion,
+    ...present({
+      connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
+      disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
+      drainReason: node.drain?.reason,
+      sickness: node.sickness?.reason,
+      sickAtMs: node.sickness?.sinceMs,
+      quarantine: node.quarantine?.reason,
+      quarantinedAtMs: node.quarantine?.sinceMs,
+      probeAtMs: probeAtMs(node),
+      onLost: shownPolicy(node),
+      lostAfterMs: lostAfterMsOf(node),
+      clockOffsetMs: node.clockOffsetMs,
+      held: load.held === 0 ? undefined : load.held,
+      ...showPace(node, load.pace),
+      address: node.address,
+      isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
+      facts,
+    }),
+    revision,
+  };
+}
+
+function shownPolicy(node: Node): "keep" | "fail" | undefined {
+  const policy = lossPolicyOf(node);
+  return policy === "requeue" ? undefined : policy;
+}
+
+/** Only where tasks may be fetched ahead. */
+function showPace(node: Node, pace: Pace | undefined): Pick<NodeView, "heldMax" | "taskMsMean"> {
+  if (pace === undefined || !mayHold(node)) return {};
+  const heldMax = pace.depth(node.capacity);
+  return heldMax === 0 ? {} : { heldMax, taskMsMean: Math.round(pace.meanMs * 10) / 10 };
+}
+
+function probeAtMs({ quarantine }: Node): number | undefined {
+  return quarantine?.phase.kind === "closed" ? quarantine.phase.untilMs : undefined;
+}
+
+export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> => ({
+  name: group.id,
+  weight: group.weight,
+  owner: group.owner,
+  ...present({ runningTasksMax: group.runningTasksMax, queuedTasksMax: group.queuedTasksMax }),
+});
+
+export function showGroup({ group, tasks, used, usage }: GroupRecord): GroupView {
+  const view = { ...showGroupRow(group), tasks: { ...tasks }, used: fromResources(used) };
+  const wasMeasured = usage.cpuUs + usage.wallUs > 0;
+  return wasMeasured ? { ...view, ...present({ usage: showUsage(usage) }) } : view;
+}

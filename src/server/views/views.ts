@@ -1,0 +1,398 @@
+import type { Counter, StateValue, StateValues } from "../../core/graph/cluster-state.ts";
+import type { ResourceChoice } from "../../core/graph/request/request.ts";
+import type { Cluster } from "../../core/model/cluster.ts";
+import type { NodeStateName } from "../../core/model/node/node.ts";
+import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import type { JobStateName, TaskCounts, TaskStateName } from "../../core/state/jobs/progress.ts";
+import type { Texts } from "../../core/model/job/job.ts";
+import type { Failure } from "../../core/model/job/task.ts";
+
+/**
+ * What callers see, whatever door they come through. Plain data in camelCase, in the units people
+ * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends
+ * these as they are.
+ */
+/** How a cluster is chosen. */
+export interface SelectView {
+  /** Absent: as the server does it. */
+  readonly strategy?: string;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly parameters: StateValues;
+}
+
+export interface JobSpecView {
+  readonly name: string;
+  readonly group: string;
+  readonly labels?: Texts;
+  readonly command?: readonly string[];
+  readonly script?: string;
+  /** A whole jobspec, for one cluster that pulls. */
+  readonly jobspec?: string;
+  readonly env?: Texts;
+  readonly cwd?: string;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly placement?: {
+    readonly kind?: Cluster["kind"];
+    readonly cluster?: string;
+    readonly node?: string;
+    readonly labels?: Texts;
+  };
+  readonly array?: string;
+  readonly priority: number;
+  readonly retries?: {
+    readonly max: number;
+    readonly backoffMs: number;
+    readonly backoffMaxMs: number;
+  };
+  readonly timeLimitMs?: number;
+  readonly killGraceMs: number;
+  readonly queueDeadlineMs?: number;
+  readonly outputLimitBytes: number;
+  readonly dependsOn?: readonly DependencyView[];
+  /** What each task asks of a graph; `resources` are about what that comes to. */
+  readonly request?: ResourceChoice;
+  readonly select?: SelectView;
+}
+
+/** As it was written, with the kind filled in: `on` and `atLeast`, or a singleton's `name`. */
+export interface DependencyView {
+  readonly kind: "afterok" | "afterany" | "afternotok" | "after" | "singleton";
+  readonly on?: readonly string[];
+  readonly atLeast?: number;
+  readonly name?: string;
+}
+
+export interface JobView {
+  readonly id: string;
+  readonly spec: JobSpecView;
+  readonly state: JobStateName;
+  readonly tasks: TaskCounts;
+  readonly taskTotal: number;
+  readonly submittedAtMs: number;
+  readonly submittedBy: string;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly idempotencyKey?: string;
+  /** Why it was cancelled, expired, skipped or failed, or why it is pending, when that is known. */
+  readonly reason?: string;
+  /** Once ended: 0 when all succeeded, that of the task when there is one, else 1. */
+  readonly exitCode?: number;
+  /** Of all attempts at all of its tasks that have ended. */
+  readonly usage?: UsageView;
+  readonly revision: number;
+}
+
+/** What attempts used, as agents measured it. A number that is not known is absent. */
+export interface UsageView {
+  /** User and system time. */
+  readonly cpuMs?: number;
+  readonly wallMs?: number;
+  /** Of the largest process; of several attempts the most. Absent where many jobs are summed up. */
+  readonly maxRssBytes?: number;
+  readonly majorFaults?: number;
+}
+
+export interface PastAttemptView {
+  readonly attempt: number;
+  readonly node?: string;
+  /** That it was handed over to. */
+  readonly cluster?: string;
+  readonly startedAtMs?: number;
+  readonly endedAtMs: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason: string;
+  readonly usage?: UsageView;
+}
+
+export interface TaskView {
+  readonly id: string;
+  readonly jobId: string;
+  readonly index: number;
+  readonly state: TaskStateName;
+  readonly attempt: number;
+  readonly node?: string;
+  readonly cluster?: string;
+  readonly assignedAtMs?: number;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly reason?: string;
+  readonly notBeforeMs?: number;
+  readonly past?: readonly PastAttemptView[];
+  /** Of the latest attempt, once it has ended. */
+  readonly usage?: UsageView;
+}
+
+/** One task in a list of those of all jobs: only what such a list shows. */
+export interface NewestTaskView extends Pick<
+  TaskView,
+  "id" | "jobId" | "index" | "state" | "attempt" | "node" | "cluster" | "reason"
+> {
+  /** Why it failed. */
+  readonly failure?: Failure["kind"];
+  /** What it runs; of a script or a whole jobspec only the job's name. */
+  readonly command: readonly string[];
+  readonly isOver: boolean;
+}
+
+/** A task that waits for a cluster to take it. */
+export interface OfferedTaskView {
+  readonly id: string;
+  readonly attempt: number;
+  readonly spec: JobSpecView;
+  readonly offeredAtMs: number;
+}
+
+export interface GroupSettings {
+  readonly name: string;
+  readonly weight?: number | undefined;
+  readonly owner?: string | undefined;
+  readonly runningTasksMax?: number | undefined;
+  readonly queuedTasksMax?: number | undefined;
+}
+
+export interface NodeSettings {
+  /** requeue, keep or fail; "agent": as its agent asks. */
+  readonly onLost?: string | undefined;
+  /** 0: as its agent asks, or the server's own time. */
+  readonly lostAfterMs?: number | undefined;
+}
+
+export interface NodeView {
+  readonly name: string;
+  readonly cluster: string;
+  readonly state: NodeStateName;
+  readonly capacity: Readonly<Record<string, number>>;
+  readonly used: Readonly<Record<string, number>>;
+  readonly labels: Texts;
+  readonly tasks: number;
+  /** Tasks fetched ahead, which use nothing yet; absent: none. */
+  readonly held?: number;
+  /** How many it may hold, for how long its last tasks took; absent: none. */
+  readonly heldMax?: number;
+  readonly taskMsMean?: number;
+  readonly connectedAtMs?: number;
+  readonly disconnectedAtMs?: number;
+  readonly drainReason?: string;
+  /** Why its agent cannot start processes, and since when; absent: it can. */
+  readonly sickness?: string;
+  readonly sickAtMs?: number;
+  /** Why it gets one task at a time, or none, since when, and when the next; absent: it is not so. */
+  readonly quarantine?: string;
+  readonly quarantinedAtMs?: number;
+  readonly probeAtMs?: number;
+  /** What becomes of its tasks when it is lost; absent: they are placed again elsewhere. */
+  readonly onLost?: "keep" | "fail";
+  /** How long it may be away before it is lost; absent: the server's own time. */
+  readonly lostAfterMs?: number;
+  /** How far its clock is ahead of the server's; below zero: behind; absent: not by much. */
+  readonly clockOffsetMs?: number;
+  readonly agentVersion: string;
+  /** Where its agent is, or was last; absent: not known. */
+  readonly address?: string;
+  /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
+  readonly isClusterAgent?: true;
+  /** What its machine has; only where one node is asked for. */
+  readonly facts?: NodeFacts;
+  readonly revision: number;
+}
+
+export interface ClusterView {
+  readonly name: string;
+  /** managed: its nodes have agents; pulling: it was registered with a graph. */
+  readonly kind: Cluster["kind"];
+  readonly createdAtMs: number;
+  readonly nodes: number;
+  readonly nodesConnected: number;
+  readonly capacity: Readonly<Record<string, number>>;
+  readonly used: Readonly<Record<string, number>>;
+  readonly tasks: number;
+  /** Of a pulling cluster's graph: how many pieces of each type. */
+  readonly vertices: Readonly<Record<string, number>>;
+  readonly subsystems: readonly SubsystemView[];
+  /** What it says of itself, by key. */
+  readonly state: readonly StateEntryView[];
+  /** Keys that go down as jobs are assigned. */
+  readonly counters: readonly Counter[];
+  /** Which it has, by when they were made; their texts are not known any more. */
+  readonly credentials: CredentialTimesView;
+}
+
+export interface CredentialTimesView {
+  readonly secretSinceMs?: number;
+  readonly tokenSinceMs?: number;
+}
+
+/** Texts that are told once, to whoever had them made. */
+export interface IssuedCredentialsView {
+  readonly secret?: string;
+  readonly token?: string;
+}
+
+export interface SubsystemView {
+  readonly name: string;
+  readonly vertices: number;
+  /** From vertices of the cluster's graph. */
+  readonly links: number;
+}
+
+export interface StateEntryView {
+  readonly key: string;
+  readonly value: StateValue;
+  readonly setAtMs: number;
+}
+
+/** Which clusters could run what was asked for. */
+export interface SatisfyView {
+  /** Names of those that could ever, and could now, run all of it. */
+  readonly ever: readonly string[];
+  readonly now: readonly string[];
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly clusters: readonly ClusterAnswerView[];
+  }[];
+  /** When it was asked how one would be chosen. */
+  readonly selection?: SelectionView;
+  readonly revision: number;
+}
+
+export interface ClusterAnswerView {
+  readonly cluster: string;
+  readonly kind: Cluster["kind"];
+  readonly ever: boolean;
+  readonly now: boolean;
+  readonly slots: number;
+  readonly alternative: number;
+  readonly reasons: readonly string[];
+}
+
+export interface SelectionView {
+  readonly strategy: string;
+  /** Absent: none is good enough. */
+  readonly chosen?: string;
+  /** All that remain, the chosen one first. */
+  readonly ranked: readonly string[];
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+}
+
+export interface GroupView {
+  readonly name: string;
+  readonly weight: number;
+  readonly owner: string;
+  readonly runningTasksMax?: number;
+  readonly queuedTasksMax?: number;
+  readonly tasks: TaskCounts;
+  readonly used: Readonly<Record<string, number>>;
+  /** Of all attempts at tasks of its jobs, as long as the server retains them. */
+  readonly usage?: UsageView;
+}
+
+export interface CountsView {
+  readonly jobs: Readonly<Record<JobStateName, number>>;
+  readonly tasks: TaskCounts;
+  readonly revision: number;
+}
+
+export interface NodeReasonView {
+  readonly reason: string;
+  readonly nodes: number;
+  readonly never: boolean;
+  readonly examples: readonly string[];
+}
+
+/** One job or task that a job waits for. */
+export interface DependencyReasonView {
+  /** "17", or "17.3" for one task. */
+  readonly jobId: string;
+  readonly name: string;
+  readonly state: string;
+  /** "to succeed", "to end", … */
+  readonly wants: string;
+  readonly met: boolean;
+  /** It can never be met. */
+  readonly impossible: boolean;
+}
+
+export interface ExplanationView {
+  readonly jobId: string;
+  readonly state: JobStateName;
+  readonly summary: string;
+  readonly reasons: readonly NodeReasonView[];
+  /** What clusters that pull say, and those with agents that could take a task now. */
+  readonly clusters: readonly ClusterReasonView[];
+  readonly hints: readonly string[];
+  /** The cheapest single change that would let a task start now; absent: none is known. */
+  readonly cheapestChange?: string;
+  /** Pending tasks of the same group that go before it. */
+  readonly ahead: number;
+  readonly nodes: number;
+  /** What it waits for, or waited for until it was skipped; what is not met first, some of many. */
+  readonly dependencies: readonly DependencyReasonView[];
+}
+
+export interface ClusterReasonView {
+  readonly cluster: string;
+  readonly kind: Cluster["kind"];
+  readonly verdict: "now" | "later" | "never";
+  readonly reasons: readonly string[];
+}
+
+/** What would become of a job if it were submitted now. */
+export interface TriedJobView extends Pick<
+  ExplanationView,
+  "reasons" | "clusters" | "hints" | "cheapestChange"
+> {
+  readonly name: string;
+  readonly tasks: number;
+  readonly placements: readonly {
+    readonly index: number;
+    readonly cluster: string;
+    /** Absent: the cluster's own scheduler chooses it. */
+    readonly node?: string;
+  }[];
+  readonly waiting: number;
+  /** Beyond the number of tasks that are tried at once. */
+  readonly untried: number;
+  /** False: nothing there is could ever run it, and it would be refused. */
+  readonly isPossible: boolean;
+  /** Why it waits, where it is not for room. */
+  readonly reason?: string;
+}
+
+export interface StatsView {
+  readonly version: string;
+  readonly store: string;
+  readonly revision: number;
+  readonly uptimeMs: number;
+  readonly jobs: Readonly<Record<JobStateName, number>>;
+  readonly tasks: TaskCounts;
+  readonly nodes: Readonly<Record<NodeStateName, number>>;
+  readonly capacity: Readonly<Record<string, number>>;
+  readonly used: Readonly<Record<string, number>>;
+  readonly watches: number;
+  readonly agentSessions: number;
+  readonly memoryBytes: number;
+  readonly commits: number;
+  readonly commitMsMean: number;
+  readonly commitMsMax: number;
+  readonly placements: number;
+  readonly tasksEnded: number;
+  /** Tasks fetched ahead that nodes have begun by themselves, and that they gave back. */
+  readonly heldBegun: number;
+  readonly heldReturned: number;
+  /** Of attempts that have ended since the start. */
+  readonly usage: UsageView;
+}
+
+export type WatchEventView = { readonly revision: number } & (
+  | { readonly kind: "sync" }
+  /** Nothing happened for this watch up to here. */
+  | { readonly kind: "bookmark" }
+  | { readonly kind: "job"; readonly job: JobView }
+  | { readonly kind: "task"; readonly task: TaskView }
+  | { readonly kind: "node"; readonly node: NodeView }
+  | { readonly kind: "group"; readonly group: Omit<GroupView, "tasks" | "used"> }
+  | { readonly kind: "removed"; readonly what: "job" | "node" | "group"; readonly id: string }
+);

@@ -1,0 +1,126 @@
+import type { GroupId, JobId } from "../../core/model/ids.ts";
+import type { Job, JobSpec } from "../../core/model/job/job.ts";
+import { taskTotalOf } from "../../core/model/job/job.ts";
+import type { Change } from "../../core/state/change.ts";
+import { freshProgress } from "../../core/state/jobs/progress.ts";
+import { limits } from "../../limits.ts";
+import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
+
+export type JobLookup = (id: JobId) => Job | undefined;
+
+/** A change that watchers can see by itself; a job's row is shown by its snapshot. */
+export type ShownChange =
+  | Extract<Change, { readonly table: "task" | "node" | "group" }>
+  | Extract<Change, { readonly table: "job"; readonly removed: JobId }>;
+
+/**
+ * A commit in the history of the watch hub. Of a job that was just submitted it holds only the id:
+ * the job's row still says what it said then, and the history would otherwise hold a hundred
+ * thousand queued jobs that the state itself keeps folded.
+ */
+export interface KeptCommit extends Pick<Commit, "revision" | "loads" | "removedFrom"> {
+  /** Of the whole commit, also changes that watchers do not see. */
+  readonly changeCount: number;
+  /** About how much memory it holds. */
+  readonly bytes: number;
+  readonly changes: readonly ShownChange[];
+  /** In the order of the commit. */
+  readonly jobIds: readonly JobId[];
+  /** Of the job at the same position; undefined: as it was submitted. */
+  readonly snapshots: readonly (JobSnapshot | undefined)[];
+  /** Positions of jobs at which another block of events begins. */
+  readonly cuts: readonly number[];
+}
+
+/** Says where blocks of events end: one has few events, and few bytes unless one event is larger. */
+export class BlockCutter {
+  #events = 0;
+  #bytes = 0;
+
+  /** Adds an event; whether it begins another block. */
+  add(bytes: number): boolean {
+    const isFull =
+      this.#events >= limits.watchBlockEventsMax || this.#bytes >= limits.watchBlockBytesMax;
+    this.#events = isFull ? 1 : this.#events + 1;
+    this.#bytes = isFull ? bytes : this.#bytes + bytes;
+    return isFull;
+  }
+}
+
+const JOB_ID_BYTES = 32;
+const CHANGE_BYTES = 500; // measured with a million tasks (bench k.ended)
+const JOB_BYTES = 800;
+const PAST_ATTEMPT_BYTES = 200;
+const REQUEST_BYTES = 4_096;
+
+export function keepCommit({ revision, changes, jobs, loads, removedFrom }: Commit): KeptCommit {
+  const jobIds: JobId[] = [];
+  const snapshots: (JobSnapshot | undefined)[] = [];
+  const cuts: number[] = [];
+  const cutter = new BlockCutter();
+  let bytes = CHANGE_BYTES;
+  for (const [id, snapshot] of jobs) {
+    const isSubmitted = isAsSubmitted(snapshot);
+    const ofJob = jobBytes(snapshot.job.spec);
+    if (cutter.add(ofJob)) cuts.push(jobIds.length);
+    jobIds.push(id);
+    snapshots.push(isSubmitted ? undefined : snapshot);
+    bytes += isSubmitted ? JOB_ID_BYTES : ofJob;
+  }
+  const shown: ShownChange[] = [];
+  for (const change of changes) {
+    if (!isShown(change)) continue;
+    shown.push(change);
+    bytes += changeBytes(change);
+  }
+  const changeCount = changes.length;
+  const kept = { revision, changeCount, bytes, changes: shown, jobIds, snapshots, cuts };
+  return { ...kept, loads, removedFrom };
+}
+
+function isShown(change: Change): change is ShownChange {
+  const { table } = change;
+  if (table === "job") return "removed" in change;
+  return table === "task" || table === "node" || table === "group";
+}
+
+export const changeBytes = (change: ShownChange): number =>
+  CHANGE_BYTES + (change.table === "task" ? change.row.past.length * PAST_ATTEMPT_BYTES : 0);
+
+/** About how much memory a job's row takes, and its event on a wire. */
+export function jobBytes({ work, env, labels, request, select }: JobSpec): number {
+  let bytes = JOB_BYTES;
+  if (work.kind === "command") for (const argument of work.argv) bytes += argument.length;
+  else bytes += work.text.length;
+  if (request !== undefined || select !== undefined) bytes += REQUEST_BYTES;
+  for (const name in env) bytes += name.length + (env[name]?.length ?? 0);
+  for (const name in labels) bytes += name.length + (labels[name]?.length ?? 0);
+  return bytes;
+}
+
+/** How the job at a position stood; undefined: it was removed since, and its submission is lost. */
+export function snapshotAt(
+  { jobIds, snapshots }: KeptCommit,
+  at: number,
+  jobOf: JobLookup,
+): JobSnapshot | undefined {
+  const snapshot = snapshots[at];
+  const id = jobIds[at];
+  return snapshot ?? (id === undefined ? undefined : asSubmitted(jobOf(id)));
+}
+
+/** The group of the job at a position; undefined when the job was removed since. */
+export const groupAt = (commit: KeptCommit, at: number, jobOf: JobLookup): GroupId | undefined =>
+  snapshotAt(commit, at, jobOf)?.job.spec.group;
+
+const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
+  only === undefined &&
+  job.closed === undefined &&
+  progress.counts.pending === taskTotalOf(job.spec);
+
+/** Only closing and releasing change a job's row; events do not show the latter. */
+function asSubmitted(job: Job | undefined): JobSnapshot | undefined {
+  if (job === undefined) return undefined;
+  const progress = freshProgress(taskTotalOf(job.spec));
+  return { job: { ...job, closed: undefined }, progress, only: undefined };
+}

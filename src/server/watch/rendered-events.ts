@@ -1,0 +1,250 @@
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { KeptCommit } from "./kept-commit.ts";
+import { entriesOf, eventOf, isWanted, nextBlock, type WatchSource } from "./watch-entries.ts";
+import type { WatchFilter } from "./watch-filter.ts";
+import type { WatchFormat, WatchPacking } from "./watch-format.ts";
+
+interface Selection {
+  /** "plain": packing gains nothing, and what it was made of is sent. */
+  readonly bytes: Buffer | "plain";
+  /** The first block after it. */
+  readonly next: number;
+}
+
+interface Wanted {
+  readonly format: WatchFormat;
+  readonly filter: WatchFilter;
+}
+
+/** Bytes to send, the block that holds them, and the block after them. */
+interface Selected extends Selection {
+  readonly bytes: Buffer;
+  readonly block: RenderedBlock;
+}
+
+/** What watches of one format get that have come to one block of a commit; packed, also of those after it. */
+export class RenderedBlock {
+  /** Each event, once somebody wanted it. */
+  readonly parts: (Buffer | undefined)[] = [];
+  /** The events that pass a filter, one after the other. */
+  readonly selections = new Map<string, Selection>();
+  bytes = 0;
+  /** How many watches have sent it and wait until the network has it. */
+  pins = 0;
+  /** Of those, the watches that have not been ended. */
+  live = 0;
+  readonly #home: BlockList;
+  readonly #at: number;
+
+  constructor(home: BlockList, at: number) {
+    this.#home = home;
+    this.#at = at;
+    home[at] = this;
+  }
+
+  leave(): void {
+    this.#home[this.#at] = undefined;
+  }
+}
+
+/** The blocks of one commit in one format, by where they begin. */
+type BlockList = (RenderedBlock | undefined)[];
+
+/**
+ * Events as bytes, rendered once for all watches of a format. Bounded: the oldest blocks go first,
+ * except those that are on their way to a reader, whose memory would not come back.
+ */
+export class RenderedEvents {
+  readonly #source: WatchSource;
+  /** Oldest first. */
+  readonly #blocks = new Set<RenderedBlock>();
+  readonly #ofCommit = new WeakMap<KeptCommit, Map<WatchFormat, BlockList>>();
+  #bytes = 0;
+  #renders = 0;
+  #packs = 0;
+  #packedBytes = 0;
+  /** What may be done until others have their turn. */
+  #slice = { rendersMax: 0, packedBytesMax: 0 };
+
+  constructor(source: WatchSource) {
+    this.#source = source;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many events were rendered, ever. */
+  get renders(): number {
+    return this.#renders;
+  }
+
+  /** How many blocks were packed, ever. */
+  get packs(): number {
+    return this.#packs;
+  }
+
+  beginSlice(): void {
+    this.#slice = {
+      rendersMax: this.#renders + limits.watchRendersPerSliceMax,
+      packedBytesMax: this.#packedBytes + limits.watchPackedBytesPerSliceMax,
+    };
+  }
+
+  /** Whether enough was rendered and packed for one slice. */
+  get isSliceOver(): boolean {
+    return (
+      this.#renders >= this.#slice.rendersMax || this.#packedBytes >= this.#slice.packedBytesMax
+    );
+  }
+
+  /**
+   * Of this block, and if the format is packed of some after it, what passes the filter. That may be
+   * nothing. Throws `compacted`, or as `render` does.
+   */
+  select(commit: KeptCommit, at: number, { format, filter }: Wanted): Selected {
+    const block = this.#blockOf(commit, at, format);
+    const known = block.selections.get(filter.key);
+    if (known?.bytes instanceof Buffer) return { bytes: known.bytes, next: known.next, block };
+    const { packing } = format;
+    if (packing === undefined) {
+      return { bytes: this.#render(commit, at, { format, filter }, block), next: at + 1, block };
+    }
+    const wanted = { format: packing.from, filter };
+    if (known !== undefined) return this.select(commit, at, wanted);
+    return this.#pack(commit, at, { packing, filter }, block);
+  }
+
+  /** Packs as many blocks together as are rendered in this slice: fewer parts, and better compressed. */
+  #pack(
+    commit: KeptCommit,
+    at: number,
+    { packing, filter }: { readonly packing: WatchPacking; readonly filter: WatchFilter },
+    block: RenderedBlock,
+  ): Selected {
+    const wanted = { format: packing.from, filter };
+    const first = this.select(commit, at, wanted);
+    const parts = [first.bytes];
+    let { next } = first;
+    let bytes = first.bytes.length;
+    while (bytes < limits.watchRunBytesMax && !this.isSliceOver) {
+      const following = nextBlock(commit, filter, next);
+      if (following === undefined) break;
+      const more = this.select(commit, following, wanted);
+      parts.push(more.bytes);
+      bytes += more.bytes.length;
+      ({ next } = more);
+    }
+    if (bytes === 0) return { ...first, next };
+    const plain = parts.length === 1 ? first.bytes : Buffer.concat(parts, bytes);
+    const packed = packing.pack(plain, commit.revision);
+    this.#packs++;
+    this.#packedBytes += bytes;
+    if (packed === plain) {
+      block.selections.set(filter.key, { bytes: "plain", next: first.next });
+      return first;
+    }
+    block.selections.set(filter.key, { bytes: packed, next });
+    this.#grow(block, packed.length);
+    return { bytes: packed, next, block };
+  }
+
+  #blockOf(commit: KeptCommit, at: number, format: WatchFormat): RenderedBlock {
+    let ofFormat = this.#ofCommit.get(commit);
+    if (ofFormat === undefined) this.#ofCommit.set(commit, (ofFormat = new Map()));
+    let list = ofFormat.get(format);
+    if (list === undefined) ofFormat.set(format, (list = []));
+    const known = list[at];
+    if (known !== undefined) return known;
+    const block = new RenderedBlock(list, at);
+    this.#blocks.add(block);
+    return block;
+  }
+
+  #render(
+    commit: KeptCommit,
+    at: number,
+    { format, filter }: Wanted,
+    block: RenderedBlock,
+  ): Buffer {
+    const { entries, starts } = entriesOf(commit);
+    const start = starts[at] ?? 0;
+    const end = starts[at + 1] ?? entries.length;
+    const wanted: number[] = [];
+    const parts: Buffer[] = [];
+    let rendered = 0;
+    for (const [offset, entry] of entries.slice(start, end).entries()) {
+      if (!isWanted(commit, entry, filter, this.#source)) continue;
+      let part = block.parts[offset];
+      if (part === undefined) {
+        const event = eventOf(commit, entry, this.#source);
+        if (event === undefined) throw lostJob(commit);
+        part = format.render(event);
+        block.parts[offset] = part;
+        this.#renders++;
+        rendered += part.length;
+      }
+      wanted.push(offset);
+      parts.push(part);
+    }
+    const [only] = parts;
+    const selection = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
+    if (parts.length > 1) {
+      // The events from now on are parts of the selection, so that they are held once.
+      let from = 0;
+      for (const [n, offset] of wanted.entries()) {
+        const { length } = parts[n] as Buffer;
+        block.parts[offset] = selection.subarray(from, (from += length));
+      }
+    }
+    block.selections.set(filter.key, { bytes: selection, next: at + 1 });
+    this.#grow(block, parts.length > 1 ? selection.length : rendered);
+    return selection;
+  }
+
+  #grow(block: RenderedBlock, by: number): void {
+    block.bytes += by;
+    this.#bytes += by;
+  }
+
+  /** Evicts blocks nobody waits for, oldest first, when there are too many; how many bytes stay. */
+  makeRoom(): { readonly bytes: number; readonly live: number } {
+    if (this.#bytes <= limits.watchRenderedBytesFull) return { bytes: this.#bytes, live: 0 };
+    for (const block of this.#blocks) {
+      if (block.pins > 0) continue;
+      this.#drop(block);
+      if (this.#bytes <= limits.watchRenderedBytesMax / 2) break;
+    }
+    return { bytes: this.#bytes, live: this.#liveBytes() };
+  }
+
+  /** Of blocks that a watch waits for which has not been ended. */
+  #liveBytes(): number {
+    if (this.#bytes <= limits.watchRenderedBytesFull) return 0;
+    let bytes = 0;
+    for (const block of this.#blocks) if (block.live > 0) bytes += block.bytes;
+    return bytes;
+  }
+
+  #drop(block: RenderedBlock): void {
+    this.#bytes -= block.bytes;
+    this.#blocks.delete(block);
+    block.leave();
+  }
+
+  /** Everybody has read everything: only blocks that are still on their way stay. */
+  clear(): void {
+    for (const block of this.#blocks) {
+      if (block.pins > 0) continue;
+      this.#drop(block);
+    }
+  }
+}
+
+const lostJob = ({ revision }: KeptCommit): AppError =>
+  new AppError(
+    "compacted",
+    `a job of revision ${revision} was removed since; list again and watch from the revision of ` +
+      "that answer",
+  );

@@ -1,0 +1,106 @@
+import type { Revision } from "../../core/model/ids.ts";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { keepCommit, type KeptCommit } from "./kept-commit.ts";
+import type { Commit } from "../loop/open-batch.ts";
+
+/**
+ * The latest commits, bounded in changes and in bytes by `drop`. A commit has a place in it: places count on
+ * and stay when older commits are dropped, so that a watch needs nothing but a number.
+ */
+export class WatchHistory {
+  #commits: KeptCommit[] = [];
+  /** How many commits were in the array before its first. */
+  #dropped = 0;
+  #head = 0;
+  #changes = 0;
+  #bytes = 0;
+  /** The revision before the oldest commit. */
+  #compacted: Revision;
+  #latest: Revision;
+
+  constructor(revision: Revision) {
+    this.#compacted = revision;
+    this.#latest = revision;
+  }
+
+  get latest(): Revision {
+    return this.#latest;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many commits are in memory, also those that are about to go. */
+  get held(): number {
+    return this.#commits.length;
+  }
+
+  /** The place of the next commit. */
+  get end(): number {
+    return this.#dropped + this.#commits.length;
+  }
+
+  push(commit: Commit): void {
+    const kept = keepCommit(commit);
+    this.#latest = kept.revision;
+    this.#commits.push(kept);
+    this.#changes += kept.changeCount;
+    this.#bytes += kept.bytes;
+  }
+
+  /** Drops the oldest commits; more of them when no watch is still to read any. */
+  drop(isRead: boolean): void {
+    const { watchHistoryChangesMax, watchHistoryBytesKept, watchHistoryBytesMax } = limits;
+    const bytesMax = isRead ? watchHistoryBytesMax : watchHistoryBytesKept;
+    while (this.#changes > watchHistoryChangesMax || this.#bytes > bytesMax) {
+      const oldest = this.#commits[this.#head];
+      if (oldest === undefined) break;
+      this.#head++;
+      this.#changes -= oldest.changeCount;
+      this.#bytes -= oldest.bytes;
+      this.#compacted = oldest.revision;
+    }
+    // A commit may hold 20,000 changes: dropped ones must not outnumber those that are kept.
+    if (this.#head * 2 > this.#commits.length) {
+      this.#commits = this.#commits.slice(this.#head);
+      this.#dropped += this.#head;
+      this.#head = 0;
+    }
+  }
+
+  /** undefined: it has not happened yet. Throws `compacted`. */
+  at(place: number, seen: Revision): KeptCommit | undefined {
+    if (place < this.#dropped + this.#head) throw this.#noLonger(seen);
+    return this.#commits[place - this.#dropped];
+  }
+
+  /** Where the first commit after a revision is, or will be. Throws when that cannot be told. */
+  placeAfter(from: Revision): number {
+    if (from > this.#latest) {
+      throw new AppError(
+        "invalid_argument",
+        `revision ${from} has not happened yet; the newest is ${this.#latest}`,
+        { field: "afterRevision" },
+      );
+    }
+    if (from < this.#compacted) throw this.#noLonger(from);
+    let low = this.#head;
+    let high = this.#commits.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#commits[middle]?.revision ?? 0) <= from) low = middle + 1;
+      else high = middle;
+    }
+    return this.#dropped + low;
+  }
+
+  #noLonger(from: Revision): AppError {
+    return new AppError(
+      "compacted",
+      `changes after revision ${from} are no longer kept (only after ${this.#compacted}); ` +
+        "list again and watch from the revision of that answer",
+    );
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import { aSpec } from "../../../tests/support/builders.ts";
+import { groupId, jobId } from "../../core/model/ids.ts";
+import type { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Commit } from "../loop/open-batch.ts";
+import type { WatchEventView } from "../views/views.ts";
+import type { WatchHub } from "./watch-hub.ts";
+import { aCommit, aHub, aJob, aReader, jobs, submitted, watch } from "../testing/watch-hub.ts";
+
+describe("slow readers", () => {
+  const bytesOf = (events: readonly WatchEventView[]): number => JSON.stringify(events).length;
+
+  test("one that takes nothing is sent a bounded number of bytes, and more when it reads", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1, jobs(5_000)));
+    settle();
+    const bound = limits.watchUnsentBytesMax + 2 * limits.watchBlockBytesMax;
+    expect(bytesOf(slow.events)).toBeLessThan(bound);
+    for (let round = 0; round < 100; round++) {
+      slow.take();
+      settle();
+    }
+    expect(slow.events).toHaveLength(5_001);
+  });
+
+  test("one that takes nothing between two beats is dropped, with where to resume", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1));
+    hub.publish(aCommit(2, jobs(5_000)));
+    settle();
+    slow.take();
+    settle();
+    slow.beat();
+    slow.take();
+    settle();
+    slow.beat(); // it has taken something since the last
+    expect(slow.ends).toEqual([]);
+    expect(slow.beat()).toBe(true);
+    expect(slow.ends).toMatchObject([{ code: "exhausted", revision: 1 }]);
+    expect(slow.ends[0]?.message).toContain("resume from revision 1");
+    expect(hub.watchers).toBe(0);
+    const again = watch(hub, { afterRevision: 1 });
+    settle();
+    expect(again.events).toHaveLength(5_001);
+  });
+
+  /** A commit with one event of about 512 KiB. */
+  const largeCommit = (at: number): Commit => {
+    const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
+    const job = { ...aJob(at), closed, spec: aSpec({ script: "x".repeat(512 * 1024) }) };
+    return { ...aCommit(at), jobs: new Map([[job.id, submitted(job)]]) };
+  };
+  const ONE_MORE = 2 * 1024 * 1024;
+
+  /** One reader more for each of 80 large commits: the older, the more it holds. */
+  function crowd(afterEach: (slow: readonly ReturnType<typeof watch>[]) => void) {
+    const { hub, settle } = aHub();
+    const readers = [watch(hub), watch(hub)];
+    const slow: ReturnType<typeof watch>[] = [];
+    for (let at = 1; at <= 80; at++) {
+      slow.push(watch(hub, {}, aReader(false)));
+      settle();
+      hub.publish(largeCommit(at));
+      settle();
+      afterEach(slow);
+      settle();
+      expect(hub.costs.renderedBytes).toBeLessThan(limits.watchRenderedBytesMax + ONE_MORE);
+    }
+    const ended = slow.filter(({ ends }) => ends.length > 0);
+    for (const { events, ends } of readers) expect([events.length, ends.length]).toEqual([81, 0]);
+    return { slow, ended };
+  }
+
+  test("when they hold nearly all there is, the slowest learn where to resume", () => {
+    const { slow, ended } = crowd((all) => {
+      for (const { ends, take } of all) if (ends.length > 0) take();
+    });
+    expect(ended.length).toBeGreaterThan(10);
+    expect(ended).toEqual(slow.slice(0, ended.length)); // who waited longest
+    for (const [at, { events, ends, cuts }] of ended.entries()) {
+      expect(ends).toMatchObject([{ code: "exhausted" }]);
+      // Not behind what it was sent, or it would miss something.
+      const { revision: resume = -1, message } = ends[0] as AppError;
+      const sent = events.at(-1)?.revision ?? -1;
+      expect([sent - 1, sent]).toContain(resume);
+      expect(message).toContain(`memory for events is used up; resume from revision ${resume}`);
+      expect([at, cuts]).toEqual([at, []]);
+    }
+  });
+
+  test("one that does not read why it was ended is cut off when all memory is held", () => {
+    const { ended } = crowd((all) => {
+      for (const { cuts, take } of all) if (cuts.length > 0) take();
+    });
+    const cut = ended.filter(({ cuts }) => cuts.length > 0);
+    expect(cut.length).toBeGreaterThan(10);
+    for (const { cuts } of cut) expect(cuts).toHaveLength(1);
+  });
+
+  test("one that falls behind the history has to list again", () => {
+    const { hub, settle } = aHub();
+    const slow = watch(hub, {}, aReader(false));
+    hub.publish(aCommit(1, jobs(20_000)));
+    settle();
+    for (let at = 2; at <= 7; at++) hub.publish(aCommit(at, jobs(20_000)));
+    slow.take();
+    settle();
+    expect(slow.ends[0]).toMatchObject({ code: "compacted", revision: undefined });
+  });
+});
+
+describe("bookmarks", () => {
+  test("an idle watch learns how far it is, and only when that is news", () => {
+    const { hub, settle } = aHub(5);
+    const idle = watch(hub, { jobId: "99" });
+    settle();
+    expect(idle.beat()).toBe(false);
+    for (let at = 6; at <= 50; at++) hub.publish(aCommit(at));
+    settle();
+    expect(idle.beat()).toBe(true);
+    expect(idle.beat()).toBe(false);
+    expect(idle.events.slice(1)).toEqual([{ kind: "bookmark", revision: 50 }]);
+  });
+
+  test("a bookmark never overtakes an event", () => {
+    const { hub, settle } = aHub();
+    const reader = watch(hub);
+    settle();
+    hub.publish(aCommit(1));
+    expect(reader.beat()).toBe(false);
+    settle();
+    expect(reader.beat()).toBe(true);
+    expect(reader.kinds()).toEqual(["sync", "job", "bookmark"]);
+  });
+
+  test("an idle watch is never behind, however much it does not concern happens", () => {
+    const { hub, settle } = aHub();
+    const idle = watch(hub, { jobId: "99" });
+    settle();
+    for (let at = 1; at <= 7; at++) hub.publish(aCommit(at, jobs(20_000).slice(100)));
+    hub.publish(aCommit(8, [aJob(99)]));
+    settle();
+    expect([idle.kinds(), idle.ends]).toEqual([["sync", "job"], []]);
+  });
+});
+
+describe("limits and ends", () => {
+  const open = (hub: WatchHub, count: number, caller: () => object, query = {}): void => {
+    for (let at = 0; at < count; at++) watch(hub, query, aReader(), caller());
+  };
+
+  test("one connection, one address and all together have a limit each", () => {
+    const { hub } = aHub();
+    const connection = {};
+    open(hub, limits.watchesPerConnectionMax, () => ({ connection, address: "a" }));
+    expect(() => open(hub, 1, () => ({ connection, address: "a" }))).toThrow(/on one connection/);
+    const left = limits.watchesPerAddressMax - limits.watchesOfOneJobReserve;
+    open(hub, left - limits.watchesPerConnectionMax, () => ({ connection: {}, address: "a" }));
+    const more = () => ({ connection: {}, address: "a" });
+    expect(() => open(hub, 1, more)).toThrow(/from one address/);
+    expect(() => open(hub, 1, more, { jobId: "1" })).not.toThrow();
+    let at = 0;
+    const others = () => ({ connection: {}, address: `b${at++}` });
+    open(hub, limits.watchesMax - limits.watchesOfOneJobReserve - left - 1, others);
+    expect(() => open(hub, 1, others)).toThrow(/on this server/);
+    open(hub, limits.watchesOfOneJobReserve, others, { jobId: "1" });
+    expect(() => open(hub, 1, others, { jobId: "1" })).toThrow(/on this server/);
+    expect(hub.watchers).toBe(limits.watchesMax);
+  });
+
+  test("a place that was given back can be taken again", () => {
+    const { hub } = aHub();
+    const watches = Array.from({ length: limits.watchesPerConnectionMax }, () => watch(hub));
+    expect(() => watch(hub)).toThrow(/on one connection/);
+    watches[0]?.close();
+    watches[0]?.close();
+    watch(hub);
+    expect(() => watch(hub)).toThrow(/on one connection/);
+  });
+
+  test("closing ends every watch with a reason and where to resume", () => {
+    const { hub, settle } = aHub();
+    const { ends } = watch(hub, { group: "g" });
+    settle();
+    hub.publish(aCommit(1));
+    hub.close();
+    expect(ends).toMatchObject([{ code: "unavailable", revision: 1 }]);
+    expect(() => watch(hub)).toThrow(/stopping/);
+  });
+
+  test("a removed job is an event of its group and of no other", () => {
+    const { hub, settle } = aHub();
+    const [ours, others] = [watch(hub, { group: "a" }), watch(hub, { group: "b" })];
+    settle();
+    hub.publish({
+      ...aCommit(1, []),
+      changes: [{ table: "job", removed: jobId(1), indexes: [] }],
+      removedFrom: new Map([[jobId(1), groupId("a")]]),
+    });
+    settle();
+    expect([ours.kinds(), others.kinds()]).toEqual([["sync", "removed"], ["sync"]]);
+  });
+});

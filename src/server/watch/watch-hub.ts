@@ -1,0 +1,261 @@
+import { type Revision, revision } from "../../core/model/ids.ts";
+import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import type { Commit } from "../loop/open-batch.ts";
+import { RenderedEvents } from "./rendered-events.ts";
+import { mayConcern, nextBlock, type WatchSource } from "./watch-entries.ts";
+import type { WatchFilter } from "./watch-filter.ts";
+import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "./watch-format.ts";
+import { WatchHistory } from "./watch-history.ts";
+import { WatchIndex } from "./watch-index.ts";
+import { WatchPlaces } from "./watch-places.ts";
+import { Watcher } from "./watcher.ts";
+
+export interface WatchOptions {
+  /** Events after this revision; undefined: from now on. */
+  readonly after: Revision | undefined;
+  readonly filter: WatchFilter;
+  readonly format: WatchFormat;
+  readonly sink: WatchSink;
+  readonly caller: WatchCaller;
+}
+
+/**
+ * Sends every durable commit to every watch that it concerns, in order and without gaps
+ * (docs/design/watches.md).
+ *
+ * A watch has a place in the history and sends from there what its filter wants, block by block, as
+ * fast as its reader takes it:
+ *
+ *     idle ──a commit concerns it──► queued ──its reader is behind──► blocked
+ *      ▲                             │    ▲                              │
+ *      └───────it has sent all───────┘    └────its reader caught up──────┘
+ *
+ * Queued watches have their turns one after the other, in slices between which commands are decided.
+ */
+export class WatchHub {
+  readonly #history: WatchHistory;
+  readonly #rendered: RenderedEvents;
+  readonly #soon: (run: () => void) => void;
+  readonly #places = new WatchPlaces();
+  readonly #index = new WatchIndex<Watcher>();
+  readonly #watchers = new Set<Watcher>();
+  /** In the order of their turns. */
+  readonly #queued = new Set<Watcher>();
+  readonly #blocked = new Set<Watcher>();
+  /** Whose readers have not taken all that was sent; the one that waits longest first. */
+  readonly #behind = new Set<Watcher>();
+  /** Watches that are over, whose readers have not taken all that was sent. */
+  readonly #ending = new Set<Watcher>();
+  #isScheduled = false;
+  #closed: AppError | undefined = undefined;
+  #looks = 0;
+
+  constructor(
+    at: Revision,
+    options: { readonly source: WatchSource; readonly soon: (run: () => void) => void },
+  ) {
+    this.#history = new WatchHistory(at);
+    this.#rendered = new RenderedEvents(options.source);
+    this.#soon = options.soon;
+  }
+
+  get watchers(): number {
+    return this.#places.total;
+  }
+
+  /** For tests: watches that commits looked at, events rendered, blocks packed, bytes of both memories. */
+  get costs(): {
+    readonly looks: number;
+    readonly renders: number;
+    readonly packs: number;
+    readonly renderedBytes: number;
+    readonly historyBytes: number;
+    readonly historyCommits: number;
+  } {
+    const { renders, packs, bytes: renderedBytes } = this.#rendered;
+    const { bytes: historyBytes, held: historyCommits } = this.#history;
+    const looks = this.#looks;
+    return { looks, renders, packs, renderedBytes, historyBytes, historyCommits };
+  }
+
+  publish(commit: Commit): void {
+    const place = this.#history.end;
+    this.#history.push(commit);
+    if (this.#watchers.size > 0) this.#queueConcerned(commit, place);
+    this.#history.drop(this.#queued.size + this.#blocked.size > 0);
+  }
+
+  #queueConcerned(commit: Commit, place: number): void {
+    this.#index.concerned(commit, (watcher) => {
+      this.#looks++;
+      if (watcher.state !== "idle") return;
+      watcher.moveTo(place, revision(commit.revision - 1));
+      this.#queue(watcher);
+    });
+  }
+
+  /** Throws AppError when it cannot be had. Its first event is a "sync". */
+  open({ after, filter, format, sink, caller }: WatchOptions): OpenWatch {
+    if (this.#closed !== undefined) throw this.#closed;
+    const from = after ?? this.#history.latest;
+    const place = this.#history.placeAfter(from);
+    const leave = this.#places.take(caller, filter.jobId !== undefined);
+    const watcher = new Watcher({ filter, format, sink, leave }, place, from);
+    this.#watchers.add(watcher);
+    this.#index.add(watcher);
+    this.#queue(watcher);
+    return {
+      close: () => this.#remove(watcher),
+      end: (error) => this.#end(watcher, error),
+      beat: () => this.#beat(watcher),
+    };
+  }
+
+  #queue(watcher: Watcher): void {
+    watcher.state = "queued";
+    this.#queued.add(watcher);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#soon(() => {
+      this.#isScheduled = false;
+      this.#slice();
+    });
+  }
+
+  /** Gives some watches a turn each; what is left waits until others had theirs. */
+  #slice(): void {
+    this.#rendered.beginSlice();
+    let sends = 0;
+    for (const watcher of this.#queued) {
+      if (sends++ >= limits.watchSendsPerSliceMax || this.#rendered.isSliceOver) break;
+      if (!this.#makeRoom()) return;
+      this.#queued.delete(watcher);
+      this.#turn(watcher);
+    }
+    if (this.#queued.size > 0) this.#schedule();
+    else if (this.#blocked.size === 0) this.#rendered.clear();
+  }
+
+  #turn(watcher: Watcher): void {
+    try {
+      const isMore = this.#fill(watcher);
+      this.#flush(watcher);
+      if (!isMore) watcher.state = "idle";
+      else if (watcher.unsentBytes < limits.watchUnsentBytesMax) this.#queue(watcher);
+      else {
+        watcher.state = "blocked";
+        this.#blocked.add(watcher);
+      }
+    } catch (error) {
+      this.#flush(watcher);
+      this.#end(watcher, AppError.from(error, "watch"));
+    }
+  }
+
+  /** Collects what one turn sends; whether there is more after it. */
+  #fill(watcher: Watcher): boolean {
+    if (!watcher.isGreeted) watcher.greet();
+    for (let scans = 0; scans < limits.watchRendersPerSliceMax; scans++) {
+      if (watcher.collectedBytes >= limits.watchBlockBytesMax) return true;
+      const commit = this.#history.at(watcher.place, watcher.seen);
+      if (commit === undefined) {
+        watcher.seen = this.#history.latest;
+        return false;
+      }
+      const isFor = watcher.block > 0 || mayConcern(commit, watcher.filter);
+      const block = isFor ? nextBlock(commit, watcher.filter, watcher.block) : undefined;
+      if (block === undefined) {
+        watcher.moveTo(watcher.place + 1, commit.revision);
+        continue;
+      }
+      const selected = this.#rendered.select(commit, block, watcher);
+      watcher.collect(selected.bytes, selected.block);
+      watcher.block = selected.next;
+      // Compressed, a turn has many blocks, and the first watch renders all of them.
+      if (this.#rendered.isSliceOver) return true;
+    }
+    return true;
+  }
+
+  #flush(watcher: Watcher): void {
+    watcher.flush(() => this.#taken(watcher));
+    if (watcher.unsentBytes > 0) this.#behind.add(watcher);
+  }
+
+  #taken(watcher: Watcher): void {
+    if (watcher.unsentBytes === 0) {
+      this.#behind.delete(watcher);
+      this.#ending.delete(watcher);
+    }
+    const isRoom = watcher.unsentBytes < limits.watchUnsentBytesMax / 2;
+    if (watcher.state === "blocked" && isRoom) {
+      this.#blocked.delete(watcher);
+      this.#queue(watcher);
+    } else if (this.#queued.size > 0) this.#schedule();
+    else if (this.#blocked.size === 0 && watcher.state !== "queued") this.#rendered.clear();
+  }
+
+  #beat(watcher: Watcher): boolean {
+    if (watcher.state === "over") return false;
+    if (watcher.isStuckSinceBeat()) {
+      this.#end(watcher, tooSlow("took nothing for too long"));
+      return true;
+    }
+    if (watcher.state !== "idle") return false;
+    const isNews = watcher.bookmark(this.#history.latest);
+    this.#flush(watcher);
+    return isNews;
+  }
+
+  /**
+   * When readers hold nearly all the memory there is for events, those that waited longest are ended
+   * and have a while to read why. When all of it is held, those are cut off. False: the hub goes on
+   * when their memory has come back, which `#taken` notices.
+   */
+  #makeRoom(): boolean {
+    let { bytes, live } = this.#rendered.makeRoom();
+    let ends = 0;
+    for (const watcher of this.#behind) {
+      if (live <= limits.watchRenderedBytesFull || ends++ >= limits.watchSendsPerSliceMax) break;
+      this.#end(watcher, tooSlow("is the slowest, and the memory for events is used up"));
+      ({ bytes, live } = this.#rendered.makeRoom());
+    }
+    if (bytes <= limits.watchRenderedBytesMax) return true;
+    for (const watcher of this.#ending) {
+      this.#ending.delete(watcher);
+      watcher.cut();
+    }
+    return false;
+  }
+
+  #end(watcher: Watcher, error: AppError): void {
+    if (watcher.state === "over") return;
+    const seen = watcher.state === "idle" ? this.#history.latest : watcher.seen;
+    this.#remove(watcher);
+    this.#behind.delete(watcher);
+    if (watcher.unsentBytes > 0) this.#ending.add(watcher);
+    watcher.end(error, seen);
+  }
+
+  #remove(watcher: Watcher): void {
+    if (watcher.state === "over") return;
+    watcher.state = "over";
+    this.#watchers.delete(watcher);
+    this.#queued.delete(watcher);
+    this.#blocked.delete(watcher);
+    this.#index.remove(watcher);
+    watcher.leave();
+  }
+
+  close(): void {
+    this.#closed = new AppError("unavailable", "the server is stopping");
+    for (const watcher of this.#watchers) this.#end(watcher, this.#closed);
+  }
+}
+
+const tooSlow = (why: string): AppError => new AppError("exhausted", `the reader ${why}`);

@@ -1,0 +1,139 @@
+import type { Revision } from "../../core/model/ids.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { RenderedBlock } from "./rendered-events.ts";
+import type { WatchFilter } from "./watch-filter.ts";
+import type { WatchFormat, WatchSink } from "./watch-format.ts";
+
+interface WatcherOptions {
+  readonly filter: WatchFilter;
+  readonly format: WatchFormat;
+  readonly sink: WatchSink;
+  /** Gives the place for a watch back. */
+  readonly leave: () => void;
+}
+
+/** One watch: where it is in the history, and what is on its way to its reader. */
+export class Watcher {
+  readonly filter: WatchFilter;
+  readonly format: WatchFormat;
+  readonly leave: () => void;
+  readonly #sink: WatchSink;
+  state: "idle" | "queued" | "blocked" | "over" = "queued";
+  /** Of the commit to look at next, and the block in it. */
+  place: number;
+  block = 0;
+  /** All up to here was sent. While idle that is everything there is. */
+  seen: Revision;
+  isGreeted = false;
+  /** The reader knows that it has seen all up to here. */
+  #told: Revision;
+  #parts: Buffer[] = [];
+  #blocks: RenderedBlock[] = [];
+  #collectedBytes = 0;
+  /** Blocks of which the network has not taken all. */
+  readonly #untaken = new Set<readonly RenderedBlock[]>();
+  #isEnded = false;
+  #sentBytes = 0;
+  #takenBytes = 0;
+  /** At the last beat, if something was on its way then. */
+  #stuckAt: { readonly takenBytes: number } | undefined = undefined;
+
+  constructor({ filter, format, sink, leave }: WatcherOptions, place: number, from: Revision) {
+    this.filter = filter;
+    this.format = format;
+    this.leave = leave;
+    this.#sink = sink;
+    this.place = place;
+    this.seen = from;
+    this.#told = from;
+  }
+
+  get collectedBytes(): number {
+    return this.#collectedBytes;
+  }
+
+  /** Sent, and not yet taken by the network. */
+  get unsentBytes(): number {
+    return this.#sentBytes - this.#takenBytes;
+  }
+
+  moveTo(place: number, seen: Revision): void {
+    this.place = place;
+    this.block = 0;
+    this.seen = seen;
+  }
+
+  /** A watch begins with the revision from which it goes on. */
+  greet(): void {
+    this.isGreeted = true;
+    this.#add(this.format.render({ kind: "sync", revision: this.seen }));
+  }
+
+  collect(bytes: Buffer, block: RenderedBlock): void {
+    if (bytes.length === 0) return;
+    this.#add(bytes);
+    this.#blocks.push(block);
+    block.pins++;
+    block.live++;
+  }
+
+  #add(bytes: Buffer): void {
+    this.#parts.push(bytes);
+    this.#collectedBytes += bytes.length;
+  }
+
+  /** Sends what was collected. `taken` is called when the network has it. */
+  flush(taken: () => void): void {
+    if (this.#parts.length === 0) return;
+    const [parts, blocks, bytes] = [this.#parts, this.#blocks, this.#collectedBytes];
+    [this.#parts, this.#blocks, this.#collectedBytes] = [[], [], 0];
+    this.#sentBytes += bytes;
+    this.#untaken.add(blocks);
+    this.#sink.send(parts, () => {
+      this.#takenBytes += bytes;
+      this.#untaken.delete(blocks);
+      for (const block of blocks) {
+        block.pins--;
+        if (!this.#isEnded) block.live--;
+      }
+      taken();
+    });
+  }
+
+  /** Tells an idle reader how far it is; whether that was news. */
+  bookmark(latest: Revision): boolean {
+    if (latest === this.#told) return false;
+    this.#told = latest;
+    this.#add(this.format.render({ kind: "bookmark", revision: latest }));
+    return true;
+  }
+
+  /** Whether there was something to take at the last beat, and none of it was. */
+  isStuckSinceBeat(): boolean {
+    const isStuck = this.#stuckAt?.takenBytes === this.#takenBytes;
+    this.#stuckAt = this.unsentBytes > 0 ? { takenBytes: this.#takenBytes } : undefined;
+    return isStuck;
+  }
+
+  /** The reader still gets what was sent, and then the error, with where to resume. */
+  end(error: AppError, seen: Revision): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    for (const blocks of this.#untaken) for (const block of blocks) block.live--;
+    const { code, message, field, cause } = error;
+    // One that fell behind the history has nothing to resume from.
+    const resumes = code !== "compacted";
+    const text = resumes ? `${message}; resume from revision ${seen}` : message;
+    this.#sink.end(
+      new AppError(code, text, {
+        cause,
+        ...(field === undefined ? {} : { field }),
+        ...(resumes ? { revision: seen } : {}),
+      }),
+    );
+  }
+
+  cut(): void {
+    this.#sink.cut();
+  }
+}

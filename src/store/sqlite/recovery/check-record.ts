@@ -1,0 +1,96 @@
+import { AppError } from "../../../lib/errors.ts";
+import { damaged } from "../failures.ts";
+import { recordFile, type ReadRecord } from "../durable-record.ts";
+import type { Mark, RecordState } from "../record-slot.ts";
+
+/** The database as it was found. */
+export interface Found {
+  readonly totals: Mark | undefined; // undefined: they are not what was written
+  readonly identity: number | undefined; // undefined: it was never opened with a record
+  readonly schema: number | undefined;
+  readonly firstPage: number; // of the file, before anything was written to it
+}
+
+/** What the record says of a database. */
+export type Verdict =
+  | { readonly kind: "new" } // there is no record, and there never was
+  | { readonly kind: "whole" }
+  /** The machine stopped in the middle of a commit, which is not in the log: nobody had its answer. */
+  | { readonly kind: "cut-short"; readonly from: number; readonly to: number }
+  | { readonly kind: "older"; readonly from: number; readonly to: number; readonly atMs: number }
+  | { readonly kind: "wrong"; readonly what: string }; // what of the record or the first page
+
+/** Compares the database with what the record says of it. */
+export function checkRecord(record: ReadRecord, found: Found, boot: string): Verdict {
+  if (record.kind === "damaged") return wrong("none of its slots is what was written");
+  if (record.kind === "missing") {
+    if (found.identity === undefined) return { kind: "new" };
+    return wrong("it is gone, though the database was written with one");
+  }
+  const { state } = record;
+  if (found.identity !== undefined && found.identity !== state.identity) {
+    return wrong("it was written for another database");
+  }
+  if (found.totals === undefined) return { kind: "whole" }; // said by who reads the totals
+  const page = checkFirstPage(state, found);
+  return page ?? checkTotals(state, found.totals, boot);
+}
+
+function checkFirstPage(state: RecordState, found: Found): Verdict | undefined {
+  if (state.firstPage === undefined || state.schema !== found.schema) return undefined;
+  if (state.firstPage === found.firstPage) return undefined;
+  return { kind: "wrong", what: FIRST_PAGE };
+}
+
+export const FIRST_PAGE = "first page";
+
+function checkTotals({ durable, intended, atMs, boot }: RecordState, totals: Mark, now: string) {
+  const { revision } = totals;
+  const older = (to: number): Verdict => ({ kind: "older", from: revision + 1, to, atMs });
+  if (revision < durable.revision) return older(durable.revision);
+  for (const mark of [durable, intended]) {
+    if (mark.revision === revision && !isSame(mark, totals)) {
+      return wrong(`at revision ${revision} it had other rows than the database has`);
+    }
+  }
+  const isCut = revision < intended.revision && (boot !== now || now === "");
+  const whole: Verdict = { kind: "whole" };
+  if (!isCut) return whole;
+  return { kind: "cut-short", from: revision + 1, to: intended.revision } satisfies Verdict;
+}
+
+const isSame = (one: Mark, other: Mark): boolean =>
+  one.rows === other.rows && one.digest === other.digest;
+
+const wrong = (what: string): Verdict => ({ kind: "wrong", what });
+
+/** Why the database is refused, and what to do; undefined when it is not. */
+export function refusal(verdict: Verdict, directory: string, file: string): AppError | undefined {
+  switch (verdict.kind) {
+    case "new":
+    case "whole":
+    case "cut-short":
+      return undefined;
+    case "older": {
+      const { from, to, atMs } = verdict;
+      const when = new Date(atMs).toISOString();
+      return new AppError(
+        "internal",
+        `${file} is damaged: it and its log (busbar.db-wal) lack ${describeRevisions(from, to)}, ` +
+          `the last of which was acknowledged at ${when}; restore a backup, or see what is lost ` +
+          `with: busbar recover --data ${directory}`,
+      );
+    }
+    case "wrong":
+      if (verdict.what === FIRST_PAGE)
+        return damaged(file, "its first page is not what was written");
+      return new AppError(
+        "internal",
+        `${recordFile(directory)} is damaged: ${verdict.what}; put back the file that belongs to ` +
+          `busbar.db, restore a backup, or see what is there with: busbar recover --data ${directory}`,
+      );
+  }
+}
+
+export const describeRevisions = (from: number, to: number): string =>
+  from === to ? `revision ${from}` : `revisions ${from} to ${to}`;

@@ -1,0 +1,118 @@
+import { randomInt } from "node:crypto";
+import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { decodeRow, jobIdOfKey } from "../../../core/state/codec.ts";
+import type { LastGiven } from "../../../core/model/recovery.ts";
+import { createRowLoader } from "../../../core/state/row-loader.ts";
+import { State } from "../../../core/state/state.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { createImage } from "../data-directory.ts";
+import { bootId } from "../durable-record.ts";
+import { prepareTotals, type Totals, writeMeta } from "../meta.ts";
+import { readVersion } from "../migrations.ts";
+import type { RecordState } from "../record-slot.ts";
+import { sumChecksums } from "../row-checksum.ts";
+import { type Salvage, salvageRows } from "./salvage.ts";
+
+export interface Rebuilt extends Salvage {
+  readonly record: RecordState;
+  /** Rows of tasks whose job is lost. */
+  readonly orphans: number;
+  /** The largest id that the rows know. */
+  readonly knownId: number;
+}
+
+/**
+ * Writes the good rows of `source` into a new database at `target`, which goes on beyond `beyond`.
+ * Nothing else is touched; the caller puts it in its place, and the record beside it.
+ */
+export function rebuildDatabase(
+  source: DatabaseSync,
+  target: string,
+  beyond: (found: Totals, knownId: number) => LastGiven,
+): Rebuilt {
+  writeFileSync(target, createImage(target), { mode: 0o600 });
+  const db = new DatabaseSync(target);
+  try {
+    db.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; BEGIN");
+    const insert = db.prepare("INSERT INTO rows (key, value, revision, crc) VALUES (?, ?, ?, ?)");
+    let knownId = 0;
+    const salvage = salvageRows(source, (row) => {
+      insert.run(...row);
+      knownId = Math.max(knownId, idIn(row[0], row[1]));
+    });
+    const orphans = salvage.problems.length === 0 ? 0 : removeOrphans(db);
+    const go = beyond(salvage.totals, knownId);
+    const totals = { ...sumRows(db), revision: go.revision };
+    prepareTotals(db)(totals);
+    const identity = randomInt(2 ** 47);
+    writeMeta(db, "identity", identity);
+    db.exec("COMMIT");
+    checkFit(db);
+    const schema = readVersion(db, target);
+    db.close();
+    flush(target);
+    const record: RecordState = {
+      identity,
+      sequence: 1,
+      durable: totals,
+      intended: totals,
+      lastId: go.lastId,
+      atMs: Date.now(),
+      boot: bootId(),
+      schema,
+      firstPage: undefined, // said by the next start
+    };
+    return { ...salvage, record, orphans, knownId };
+  } catch (error) {
+    if (db.isOpen) db.close();
+    rmSync(target, { force: true });
+    throw error;
+  }
+}
+
+function idIn(key: string, value: string): number {
+  if (!key.startsWith("counter/")) return jobIdOfKey(key) ?? 0;
+  const change = decodeRow(key, value);
+  return change.table === "counter" ? change.row.lastJobId : 0;
+}
+
+const ORPHANS = `DELETE FROM rows WHERE key >= 'task/' AND key < 'task0'
+  AND NOT EXISTS (SELECT 1 FROM rows AS job WHERE job.key = 'job/' || substr(rows.key, 6, 10))`;
+
+const removeOrphans = (db: DatabaseSync): number => Number(db.prepare(ORPHANS).run().changes);
+
+function sumRows(db: DatabaseSync): { rows: number; digest: number } {
+  let rows = 0;
+  let digest = 0;
+  for (const { crc } of db.prepare("SELECT crc FROM rows").iterate()) {
+    rows += 1;
+    digest = sumChecksums(digest, Number(crc));
+  }
+  return { rows, digest };
+}
+
+/** Rows that do not fit together would stop the next start: better to know it now. */
+function checkFit(db: DatabaseSync): void {
+  const state = new State();
+  state.startLoading();
+  const load = createRowLoader(state);
+  try {
+    for (const { key, value } of db.prepare("SELECT key, value FROM rows ORDER BY key").iterate()) {
+      load(String(key), String(value));
+    }
+    state.finishLoading();
+  } catch (cause) {
+    throw new AppError(
+      "internal",
+      "the rows that are left do not fit together: restore a backup (busbar restore)",
+      { cause },
+    );
+  }
+}
+
+function flush(file: string): void {
+  const descriptor = openSync(file, "r+");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}

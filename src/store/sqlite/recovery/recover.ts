@@ -1,0 +1,172 @@
+import { existsSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import type { LastGiven, Recovery } from "../../../core/model/recovery.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import { checkRecord, refusal } from "./check-record.ts";
+import { findOut, held } from "../database.ts";
+import { bootId, readRecord, writeNewRecord, type ReadRecord } from "../durable-record.ts";
+import { isBusy, readError } from "../failures.ts";
+import { checksumFirstPage } from "./first-page.ts";
+import type { Totals } from "../meta.ts";
+import { rebuildDatabase, type Rebuilt } from "./rebuild.ts";
+import { salvageRows } from "./salvage.ts";
+
+export interface RecoverOptions {
+  readonly directory: string;
+  readonly acceptsLoss: boolean;
+}
+
+interface Candidate {
+  readonly source: Recovery["source"];
+  readonly url: URL | string;
+}
+
+/** Says what is there and what is lost; with `acceptsLoss` it goes on with what is there. */
+export function recoverData({ directory, acceptsLoss }: RecoverOptions): Recovery {
+  const file = join(directory, "busbar.db");
+  if (!existsSync(file)) {
+    throw new AppError("not_found", `there is no database in ${directory}; restore a backup`);
+  }
+  const record = readRecord(directory);
+  try {
+    const wrong = findWrong(directory, file, record);
+    const best = chooseSource(file);
+    const db = open(best);
+    try {
+      return work(db, { directory, file, acceptsLoss, record, wrong, source: best.source });
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (isBusy(error)) throw held(directory, error);
+    throw readError(error, file);
+  }
+}
+
+const open = ({ url }: Candidate): DatabaseSync =>
+  new DatabaseSync(url, { readOnly: true, timeout: 0 });
+
+function findWrong(directory: string, file: string, record: ReadRecord): string | undefined {
+  let db: DatabaseSync | undefined;
+  try {
+    db = open({ source: "database and log", url: file });
+    db.prepare("SELECT count(*) FROM sqlite_schema").get();
+    const found = findOut(db, file, checksumFirstPage(file));
+    return refusal(checkRecord(record, found, bootId()), directory, file)?.message;
+  } catch (error) {
+    if (isBusy(error)) throw error;
+    return readError(error, file).message;
+  } finally {
+    db?.close();
+  }
+}
+
+/** With a damaged log the database alone may be the newer one: its log may have been moved into it. */
+function chooseSource(file: string): Candidate {
+  const alone = pathToFileURL(file);
+  alone.searchParams.set("immutable", "1"); // as if there were no log
+  const candidates: Candidate[] = [{ source: "database and log", url: file }];
+  if (existsSync(`${file}-wal`)) candidates.push({ source: "database alone", url: alone });
+  const scored = candidates.map((candidate) => ({ candidate, ...score(candidate) }));
+  scored.sort((a, b) => a.problems - b.problems || b.revision - a.revision || b.rows - a.rows);
+  const [best] = scored;
+  if (best === undefined || best.rows < 0) {
+    throw new AppError("internal", `nothing of ${file} can be read: restore a backup`);
+  }
+  return best.candidate;
+}
+
+function score(candidate: Candidate) {
+  let db: DatabaseSync | undefined;
+  try {
+    db = open(candidate);
+    const { totals, problems } = salvageRows(db, () => undefined);
+    return { problems: problems.length, revision: totals.revision, rows: totals.rows };
+  } catch (error) {
+    if (isBusy(error)) throw error;
+    return { problems: Number.MAX_SAFE_INTEGER, revision: -1, rows: -1 };
+  } finally {
+    db?.close();
+  }
+}
+
+interface Work extends RecoverOptions {
+  readonly file: string;
+  readonly record: ReadRecord;
+  readonly wrong: string | undefined;
+  readonly source: Recovery["source"];
+}
+
+function work(db: DatabaseSync, options: Work): Recovery {
+  const { directory, acceptsLoss, record } = options;
+  // To look changes nothing here, not even for a moment.
+  const place = acceptsLoss ? directory : mkdtempSync(join(tmpdir(), "busbar-recover-"));
+  const aside = join(place, `busbar.db-new-${process.pid}`);
+  const rebuilt = rebuildDatabase(db, aside, (found, knownId) => beyond(record, found, knownId));
+  try {
+    const wrong = options.wrong ?? rebuilt.problems[0];
+    const keptIn = acceptsLoss && wrong !== undefined ? put(directory, aside, rebuilt) : undefined;
+    return report({ ...options, wrong }, rebuilt, keptIn);
+  } finally {
+    rmSync(acceptsLoss ? aside : place, { recursive: true, force: true });
+  }
+}
+
+/** Without a record nobody knows how much was given out: far enough, then. */
+export function beyond(record: ReadRecord, found: Totals, knownId: number): LastGiven {
+  if (record.kind !== "read") {
+    return {
+      revision: found.revision + limits.unknownRevisionsMax,
+      lastId: knownId + limits.unknownJobsMax,
+    };
+  }
+  const { intended, lastId } = record.state;
+  return {
+    revision: Math.max(found.revision, intended.revision) + 1,
+    lastId: Math.max(knownId, lastId),
+  };
+}
+
+/** In an order in which every step that is the last one leaves what a start refuses. */
+function put(directory: string, aside: string, { record }: Rebuilt): string {
+  const kept = join(directory, `damaged-${new Date().toISOString().replaceAll(":", "-")}`);
+  mkdirSync(kept, { mode: 0o700 });
+  const names = ["busbar.db", "busbar.db-wal", "busbar.record"];
+  for (const name of names) {
+    if (existsSync(join(directory, name))) linkSync(join(directory, name), join(kept, name));
+  }
+  for (const end of ["-wal", "-shm"]) rmSync(join(directory, `busbar.db${end}`), { force: true });
+  renameSync(aside, join(directory, "busbar.db"));
+  writeNewRecord(directory, record);
+  return kept;
+}
+
+function report(options: Work, rebuilt: Rebuilt, keptIn: string | undefined): Recovery {
+  const { directory, record, wrong, source } = options;
+  const { totals, problems, damagedRows, orphans, knownId } = rebuilt;
+  const known = record.kind === "read" ? record.state : undefined;
+  const to = known?.durable.revision ?? 0;
+  const ids = known?.lastId ?? 0;
+  const { revision, lastId } = {
+    revision: rebuilt.record.durable.revision,
+    lastId: rebuilt.record.lastId,
+  };
+  return {
+    directory,
+    wrong,
+    problems,
+    source,
+    revision: totals.revision,
+    rows: rebuilt.record.durable.rows,
+    lostRevisions: to > totals.revision ? { from: totals.revision + 1, to } : undefined,
+    lostJobs: ids > knownId ? { from: knownId + 1, to: ids } : undefined,
+    damagedRows,
+    orphanTasks: orphans,
+    keptIn,
+    goesOnAfter: { revision, lastId },
+  };
+}

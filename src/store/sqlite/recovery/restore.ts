@@ -1,0 +1,107 @@
+import type { Restored } from "../../../core/model/recovery.ts";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { makeDirectory } from "../../../lib/make-directory.ts";
+import { checkProgram } from "../database.ts";
+import { readRecord, type ReadRecord, writeNewRecord } from "../durable-record.ts";
+import { damaged, readError } from "../failures.ts";
+import { migrations, readVersion } from "../migrations.ts";
+import { rebuildDatabase } from "./rebuild.ts";
+import { beyond } from "./recover.ts";
+import { type Salvage, salvageRows } from "./salvage.ts";
+
+export interface RestoreOptions {
+  readonly file: string;
+  readonly directory: string;
+  /** The data directory that this one takes the place of: its record says what was given out. */
+  readonly replaces: string | undefined;
+}
+
+/** Makes a data directory of a backup, or of a database that was copied while no server ran. */
+export function restoreBackup({ file, directory, replaces }: RestoreOptions): Restored {
+  if (existsSync(directory) && readdirSync(directory).length > 0) {
+    throw invalid("--data", `${directory} is not empty; choose another directory, or move it away`);
+  }
+  const record: ReadRecord = replaces === undefined ? { kind: "missing" } : readRecord(replaces);
+  if (replaces !== undefined && record.kind !== "read") {
+    throw invalid("--replaces", `there is no busbar.record in ${replaces} that can be read`);
+  }
+  return withBackup(file, (db) => {
+    makeDirectory(directory);
+    const aside = join(directory, "busbar.db-new");
+    const rebuilt = rebuildDatabase(db, aside, (found, id) => beyond(record, found, id));
+    try {
+      requireWhole(file, rebuilt);
+      writeNewRecord(directory, rebuilt.record); // a record without a database is refused
+      renameSync(aside, join(directory, "busbar.db"));
+    } finally {
+      rmSync(aside, { force: true });
+    }
+    const { durable, lastId } = rebuilt.record;
+    return {
+      directory,
+      revision: rebuilt.totals.revision,
+      rows: durable.rows,
+      goesOnAfter: { revision: durable.revision, lastId },
+      isExact: record.kind === "read",
+    };
+  });
+}
+
+export interface CheckedBackup {
+  readonly revision: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Reads all of a backup back; fails unless it is whole. */
+export function checkBackup(file: string): CheckedBackup {
+  return withBackup(file, (db) => {
+    const salvage = salvageRows(db, () => undefined);
+    requireWhole(file, salvage);
+    const { revision, rows } = salvage.totals;
+    return { revision, rows, bytes: statSync(file).size };
+  });
+}
+
+function withBackup<T>(file: string, work: (db: DatabaseSync) => T): T {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new AppError("not_found", `there is no file ${file}`);
+  }
+  if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
+    throw invalid("FILE", `${file} has a log beside it: it is a database in use, not a backup`);
+  }
+  const url = pathToFileURL(file);
+  url.searchParams.set("immutable", "1"); // nothing is written beside it
+  try {
+    const db = new DatabaseSync(url, { readOnly: true });
+    try {
+      checkProgram(db, file);
+      checkVersion(readVersion(db, file), file);
+      return work(db);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw readError(error, file);
+  }
+}
+
+/** Rows have had the same columns since the first version: what is older is written anew. */
+function checkVersion(version: number, file: string): void {
+  if (version === 0) throw damaged(file, "it has no tables");
+  if (version <= migrations.length) return;
+  throw new AppError(
+    "unavailable",
+    `${file} has schema version ${version}, this busbar knows versions up to ` +
+      `${migrations.length}: restore it with the newer busbar that wrote it`,
+  );
+}
+
+function requireWhole(file: string, { problems }: Salvage): void {
+  const [first] = problems;
+  if (first !== undefined) throw damaged(file, first);
+}
