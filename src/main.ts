@@ -179,9 +179,10 @@ async function checkPolicies({ policy, policySeed: seed, select }: ServerFlags) 
     createPolicy(policies, () => 0);
   } catch (error) {
     if (!(error instanceof AppError) || error.field === undefined) throw error;
-    const isOption = error.field.startsWith("options");
-    const message = error.message.replace(isOption ? /^options\.?/ : /^select: /, "");
-    throw invalid(isOption ? "--select-options" : "--select", message);
+    const { field, problem } = error;
+    if (!field.startsWith("options")) throw error.at("--select");
+    const option = field.replace(/^options\.?/, "");
+    throw invalid("--select-options", option === "" ? problem : `${option}: ${problem}`);
   }
   return policies;
 }

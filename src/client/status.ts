@@ -33,10 +33,10 @@ export function fromServiceError(error: ServiceError, server: string): AppError 
   const code = ownCode(error) ?? CODES[error.code] ?? "internal";
   const field = textOf(error.metadata, FIELD_KEY);
   const revision = textOf(error.metadata, REVISION_KEY);
-  return new AppError(code, messageOf(error, server), {
+  return AppError.received(code, messageOf(error, server), {
     cause: error,
-    ...(field === undefined ? {} : { field }),
-    ...(revision === undefined ? {} : { revision: Number(revision) }),
+    field,
+    revision: revision === undefined ? undefined : Number(revision),
   });
 }
 

@@ -11,38 +11,64 @@ export type ErrorCode =
   | "unavailable" // the peer or the server cannot answer now
   | "internal";
 
-/** The one error class. `field` names the input at fault, as the caller wrote it. */
+interface Details {
+  readonly cause?: unknown;
+  readonly field?: string | undefined;
+  readonly revision?: number | undefined;
+  /** The text itself says where, as a list of several problems does. */
+  readonly saysWhere?: boolean;
+}
+
+/** The one error class: what is wrong, and where. The two are put together here and nowhere else. */
 export class AppError extends Error {
   readonly code: ErrorCode;
+  /** The path of the input at fault, as the caller wrote it: "jobs[3].env.PATH". */
   readonly field: string | undefined;
+  /** What is wrong, without the path. */
+  readonly problem: string;
   /** Of a watch that ended: where it can be resumed. */
   readonly revision: number | undefined;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    options: {
-      readonly cause?: unknown;
-      readonly field?: string;
-      readonly revision?: number;
-    } = {},
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  readonly #saysWhere: boolean;
+
+  constructor(code: ErrorCode, problem: string, details: Details = {}) {
+    const { cause, field, revision, saysWhere = false } = details;
+    const text = saysWhere ? problem : startOf(field) + problem;
+    super(text, cause === undefined ? undefined : { cause });
     this.name = "AppError";
     this.code = code;
-    this.field = options.field;
-    this.revision = options.revision;
+    this.field = field;
+    this.problem = problem;
+    this.revision = revision;
+    this.#saysWhere = saysWhere;
   }
 
   /** Anything thrown, as an AppError; what is not one already is our own mistake: internal. */
   static from(error: unknown, doing: string): AppError {
     return error instanceof AppError ? error : new AppError("internal", doing, { cause: error });
   }
+
+  /** From another process, which sent the whole message and repeats the path. */
+  static received(code: ErrorCode, message: string, details: Details): AppError {
+    const start = startOf(details.field);
+    return message.startsWith(start)
+      ? new AppError(code, message.slice(start.length), details)
+      : new AppError(code, message, { ...details, saysWhere: true });
+  }
+
+  /** The same at another path; undefined: of the input as a whole. */
+  at(field: string | undefined): AppError {
+    const { code, problem, cause, revision } = this;
+    return new AppError(code, problem, { cause, field, revision, saysWhere: this.#saysWhere });
+  }
 }
 
+const startOf = (field: string | undefined): string =>
+  field === undefined || field === "" ? "" : `${field}: `;
+
 /** Shorthand for the commonest refusal: `field` is wrong, `message` says what would be right. */
-export const invalid = (field: string, message: string): AppError =>
-  new AppError("invalid_argument", `${field}: ${message}`, { field });
+export const invalid = (field: string, problem: string): AppError =>
+  new AppError("invalid_argument", problem, { field });
 
 /** The whole chain of causes in one line, each link once: "read job 7: open store: EACCES". */
 export function describeChain(error: unknown): string {
@@ -55,18 +81,22 @@ export function describeChain(error: unknown): string {
   return links.join(": ");
 }
 
+/** The same refusal with its path in the caller's words. Other errors stay as they are. */
+export const withField = (error: unknown, rename: (field: string) => string): unknown =>
+  error instanceof AppError && error.field !== undefined ? error.at(rename(error.field)) : error;
+
+/** The same refusal by a reader of a part, whose paths begin inside of it. */
+export function insideField(error: unknown, outer: string): unknown {
+  if (!(error instanceof AppError)) return error;
+  return error.at(error.field === undefined ? outer : `${outer}.${error.field}`);
+}
+
 /**
  * The same refusal for a caller who did not write the prefix: one job sent alone is not "jobs[0]"
  * to whoever sent it, neither as a whole nor before the name of a field.
  */
 export function withoutFieldPrefix(error: unknown, prefix: string): unknown {
   if (!(error instanceof AppError) || error.field === undefined) return error;
-  const { code, message, field } = error;
-  if (`${field}.` === prefix) {
-    const text = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
-    return new AppError(code, text, { cause: error.cause });
-  }
-  if (!field.startsWith(prefix)) return error;
-  const text = message.startsWith(prefix) ? message.slice(prefix.length) : message;
-  return new AppError(code, text, { cause: error.cause, field: field.slice(prefix.length) });
+  if (`${error.field}.` === prefix) return error.at(undefined);
+  return error.field.startsWith(prefix) ? error.at(error.field.slice(prefix.length)) : error;
 }

@@ -4,7 +4,7 @@ import { createMovingClient } from "../../client/several-servers.ts";
 import { parseGraphText, toJgf } from "../../core/graph/jgf.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { factsOfCapacity, parseNodeFacts } from "../../core/model/node/node-facts.ts";
-import { AppError, describeChain } from "../../lib/errors.ts";
+import { withField } from "../../lib/errors.ts";
 import type { ClusterDescription, ClusterSource } from "../../ports/cluster-source.ts";
 import { createAgent } from "../agent.ts";
 import { withLimits } from "../discovery/with-limits.ts";
@@ -147,7 +147,6 @@ function readGraph(text: string): ClusterDescription["graph"] {
   try {
     return toJgf(parseGraphText(text));
   } catch (error) {
-    const message = `--graph: ${describeChain(error).replace(/^graph: /, "")}`;
-    throw new AppError("invalid_argument", message, { field: "--graph" });
+    throw withField(error, () => "--graph");
   }
 }

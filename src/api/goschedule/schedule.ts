@@ -1,5 +1,5 @@
 import type { Task } from "../../gen/goschedule/v1/scheduler_pb.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { invalid, withField } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Caller, SubmissionInput } from "../../server/operations/operations.ts";
 import { encodeList, encodeTask, bytesInList } from "./encode.ts";
@@ -45,11 +45,7 @@ function toSubmission(
 
 /** Fields by the names that the caller wrote. */
 function asTheyCallIt(error: unknown): never {
-  if (!(error instanceof AppError) || error.field === undefined) throw error;
-  const field = theirs(error.field);
-  const isNamed = error.message.startsWith(error.field);
-  const message = isNamed ? `${field}${error.message.slice(error.field.length)}` : error.message;
-  throw new AppError(error.code, message, { field, cause: error.cause });
+  throw withField(error, theirs);
 }
 
 const theirs = (field: string): string =>

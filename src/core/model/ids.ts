@@ -1,4 +1,4 @@
-import { AppError } from "../../lib/errors.ts";
+import { invalid } from "../../lib/errors.ts";
 
 declare const brand: unique symbol;
 type Branded<Base, Name extends string> = Base & { readonly [brand]: Name };
@@ -39,11 +39,7 @@ export function parseTaskId(
   const id = match?.[1] === undefined ? Number.NaN : Number(match[1]);
   if (match === null || !(id <= JOB_ID_MAX)) {
     const shown = JSON.stringify(text.slice(0, 40));
-    throw new AppError(
-      "invalid_argument",
-      `${field}: ${shown} is not an id; a job's looks like 17, a task's like 17.3`,
-      { field },
-    );
+    throw invalid(field, `${shown} is not an id; a job's looks like 17, a task's like 17.3`);
   }
   return { jobId: jobId(id), index: match[2] === undefined ? undefined : Number(match[2]) };
 }
@@ -54,11 +50,10 @@ const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 export function checkName(text: string, field: string, lengthMax: number): string {
   if (text.length > lengthMax || !NAME.test(text)) {
     const shown = JSON.stringify(text.slice(0, 40));
-    throw new AppError(
-      "invalid_argument",
-      `${field}: ${shown} is not a name; use letters, digits, ".", "_" and "-" ` +
+    throw invalid(
+      field,
+      `${shown} is not a name; use letters, digits, ".", "_" and "-" ` +
         `(a letter or digit first and last, at most ${lengthMax} characters)`,
-      { field },
     );
   }
   return text;

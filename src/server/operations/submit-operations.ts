@@ -21,7 +21,7 @@ import {
   learnPossible,
 } from "../../core/state/decide/tasks/check-possible.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { insideField, invalid, withField } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "../views/explain-job.ts";
@@ -116,13 +116,9 @@ async function byTask<T>(submissions: readonly Submission[], run: () => Promise<
   try {
     return await run();
   } catch (error) {
-    const [prefix, at] =
-      (error instanceof AppError && /^jobs\[(\d+)\]/.exec(error.field ?? "")) || [];
-    const name = submissions[Number(at)]?.spec.name;
-    if (!(error instanceof AppError) || prefix === undefined || name === undefined) throw error;
-    const named = (text = ""): string =>
-      text.startsWith(prefix) ? `${name}${text.slice(prefix.length)}` : text;
-    throw new AppError(error.code, named(error.message), { field: named(error.field) });
+    throw withField(error, (field) =>
+      field.replace(/^jobs\[(\d+)\]/, (job, at) => submissions[Number(at)]?.spec.name ?? job),
+    );
   }
 }
 
@@ -153,11 +149,7 @@ function checkSubmission(
   try {
     return { spec: toJobSpec(spec, like, selects), idempotencyKey: checkKey(idempotencyKey) };
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const field = `jobs[${at}]`;
-    throw new AppError(error.code, `${field}.${error.message}`, {
-      field: error.field === undefined ? field : `${field}.${error.field}`,
-    });
+    throw insideField(error, `jobs[${at}]`);
   }
 }
 

@@ -27,6 +27,6 @@ export type ThreadAnswer =
   | {
       readonly kind: "refused";
       readonly code: ErrorCode;
-      readonly message: string;
+      readonly problem: string;
       readonly field: string | undefined;
     };

@@ -44,7 +44,7 @@ function answerTo(task: DocumentTask): readonly [ThreadAnswer, ArrayBuffer[]] {
     return [answer, packed === undefined ? [] : transferOf(packed)];
   } catch (error) {
     const known = AppError.from(error, `read a ${task.kind}: ${describeChain(error)}`);
-    const { code, message, field } = known;
-    return [{ kind: "refused", code, message, field }, []];
+    const { code, problem, field } = known;
+    return [{ kind: "refused", code, problem, field }, []];
   }
 }

@@ -61,8 +61,8 @@ async function toRead(answer: ThreadAnswer): Promise<ReadDocument> {
       return { kind: "subsystem", drafts };
     }
     case "refused": {
-      const { code, message, field } = answer;
-      throw new AppError(code, message, field === undefined ? {} : { field });
+      const { code, problem, field } = answer;
+      throw new AppError(code, problem, { field });
     }
   }
 }

@@ -120,17 +120,12 @@ export class Watcher {
     if (this.#isEnded) return;
     this.#isEnded = true;
     for (const blocks of this.#untaken) for (const block of blocks) block.live--;
-    const { code, message, field, cause } = error;
+    const { code, problem, field, cause } = error;
     // One that fell behind the history has nothing to resume from.
     const resumes = code !== "compacted";
-    const text = resumes ? `${message}; resume from revision ${seen}` : message;
-    this.#sink.end(
-      new AppError(code, text, {
-        cause,
-        ...(field === undefined ? {} : { field }),
-        ...(resumes ? { revision: seen } : {}),
-      }),
-    );
+    const text = resumes ? `${problem}; resume from revision ${seen}` : problem;
+    const revision = resumes ? seen : undefined;
+    this.#sink.end(new AppError(code, text, { cause, field, revision }));
   }
 
   cut(): void {

@@ -4,7 +4,7 @@ import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
 /** An AppError as it crosses between threads, where errors lose their class and their fields. */
 export interface Failure {
   readonly code: ErrorCode;
-  readonly message: string;
+  readonly problem: string;
   readonly field: string | undefined;
   readonly cause: string | undefined;
 }
@@ -72,12 +72,8 @@ function advice(error: unknown): string {
 
 export function toFailure(error: AppError): Failure {
   const cause = error.cause === undefined ? undefined : describeChain(error.cause);
-  return { code: error.code, message: error.message, field: error.field, cause };
+  return { code: error.code, problem: error.problem, field: error.field, cause };
 }
 
-export function fromFailure({ code, message, field, cause }: Failure): AppError {
-  return new AppError(code, message, {
-    ...(field !== undefined && { field }),
-    ...(cause !== undefined && { cause: new Error(cause) }),
-  });
-}
+export const fromFailure = ({ code, problem, field, cause }: Failure): AppError =>
+  new AppError(code, problem, { field, cause: cause === undefined ? cause : new Error(cause) });

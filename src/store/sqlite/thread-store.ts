@@ -149,7 +149,7 @@ class ThreadStore implements Store {
         if (message.failure === undefined) return this.#copying?.resolve();
         return this.#copying?.reject(fromFailure(message.failure));
       case "warned":
-        return this.#logger.warn({ cause: message.failure.cause }, message.failure.message);
+        return this.#logger.warn({ cause: message.failure.cause }, message.failure.problem);
       default:
         unreachable(message);
     }

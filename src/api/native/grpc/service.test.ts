@@ -185,7 +185,7 @@ test("explanations arrive, and every refusal keeps its code, words and field", a
   for (const [code, wire] of Object.entries(codes)) {
     refuse.next = new AppError(code as keyof typeof codes, `said ${code} …`, { field: "id" });
     const error = await failure(call(client, method.explainJob, { id: "1" }));
-    expect(error).toMatchObject({ code: wire, details: `said ${code} …` });
+    expect(error).toMatchObject({ code: wire, details: `id: said ${code} …` });
     expect(error.metadata.get("busbar-field")).toEqual(["id"]);
   }
   refuse.next = new TypeError("x is undefined");
@@ -196,7 +196,7 @@ test("explanations arrive, and every refusal keeps its code, words and field", a
 test("a refused stream ends with the refusal", async () => {
   const request = { taskId: "nope" };
   const error = await failure(collect(stream(client, method.readOutput, request)));
-  expect(error).toMatchObject({ code: status.NOT_FOUND, details: "there is no job nope" });
+  expect(error).toMatchObject({ code: status.NOT_FOUND, details: "job: there is no job nope" });
 });
 
 test("bytes that are no message are refused by the message's name, and never crash", async () => {

@@ -163,7 +163,7 @@ test("every refusal keeps its code, words and field", async () => {
     refuse.next = new AppError(code as keyof typeof CODES, `said ${code}`, { field: "name" });
     expect(await http.get("/v1/nodes/n1")).toMatchObject({
       status,
-      json: { error: { code, message: `said ${code}`, field: "name" } },
+      json: { error: { code, message: `name: said ${code}`, field: "name" } },
     });
   }
   refuse.next = new TypeError("secret");

@@ -2,7 +2,7 @@ import type { Jobspec } from "../../../core/jobspec/model.ts";
 import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { toJobSpec } from "../../../core/model/job/job-spec.ts";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, insideField } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views/views.ts";
 import { fakeWatch } from "./fake-watch.ts";
@@ -259,9 +259,7 @@ function fromInput(input: Parameters<typeof toJobSpec>[0], at: number): JobView 
       spec: { ...aJob().spec, name: spec.name, group: spec.group, priority: spec.priority },
     });
   } catch (error) {
-    if (!(error instanceof AppError) || error.field === undefined) throw error;
-    const field = `jobs[${at}].${error.field}`;
-    throw new AppError(error.code, error.message.replace(error.field, field), { field });
+    throw insideField(error, `jobs[${at}]`);
   }
 }
 

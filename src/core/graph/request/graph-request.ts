@@ -1,4 +1,4 @@
-import { AppError } from "../../../lib/errors.ts";
+import { withField } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Resources } from "../../model/resources.ts";
 import { conversion } from "./amount.ts";
@@ -42,9 +42,7 @@ export function graphRequest(choice: ResourceChoice, field = "request"): GraphRe
     if (recent.size > limits.knownGraphRequestsMax && oldest !== undefined) recent.delete(oldest);
     return request;
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const at = error.field === undefined ? field : error.field.replace(/^resources/, field);
-    throw new AppError(error.code, error.message.replace(/^resources/, field), { field: at });
+    throw withField(error, (at) => at.replace(/^resources/, field));
   }
 }
 

@@ -108,8 +108,8 @@ function* linkById(
     numbers[at] = number;
   }
   if (refusal !== undefined) {
-    const { field, message } = refusal;
-    throw new AppError("invalid_argument", message, field === undefined ? {} : { field });
+    const { field, problem } = refusal;
+    throw new AppError("invalid_argument", problem, { field });
   }
   const links: Links = new Map();
   let own: number[] = [];

@@ -39,7 +39,7 @@ export type DraftLinks =
 export interface EdgeRefusal {
   readonly edge: number;
   readonly field: string | undefined;
-  readonly message: string;
+  readonly problem: string;
 }
 
 export function readSubsystemDraft(document: unknown): SubsystemDraft {
@@ -98,7 +98,7 @@ class EdgeReader {
         this.#add(readEdge(edges[at], at), at);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        return { edge: at, field: error.field, message: error.message };
+        return { edge: at, field: error.field, problem: error.problem };
       }
     }
     return undefined;

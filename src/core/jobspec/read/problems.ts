@@ -46,6 +46,6 @@ export function toError(problems: readonly Problem[], count: number): AppError {
   const [first] = problems;
   const more = count > problems.length ? [`and ${count - problems.length} more`] : [];
   const text = [...problems.map(describeProblem), ...more].join("\n");
-  const field = first?.field ?? "";
-  return new AppError("invalid_argument", text, field === "" ? {} : { field });
+  const field = first?.field === "" ? undefined : first?.field;
+  return new AppError("invalid_argument", text, { field, saysWhere: true });
 }

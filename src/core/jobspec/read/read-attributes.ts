@@ -93,7 +93,7 @@ function readDuration(place: Place): number | undefined {
       return within(place, parseDurationMs(tree.value, ""));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return complain(place, error.message.replace(/^: /, ""));
+      return complain(place, error.problem);
     }
   }
   const seconds = numberOf(place);

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../../lib/errors.ts";
+import { insideField, invalid } from "../../../lib/errors.ts";
 import { isDeeperJson, isLongerJson } from "../../../lib/bytes/json-size.ts";
 import { limits } from "../../../limits.ts";
 import { readValues } from "../../graph/cluster-state.ts";
@@ -60,9 +60,7 @@ function prepare(strategy: string, options: Options): void {
   try {
     found.prepare(options);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const field = error.field === undefined ? "select" : `select.${error.field}`;
-    throw new AppError(error.code, `select.${error.message}`, { field });
+    throw insideField(error, "select");
   }
 }
 

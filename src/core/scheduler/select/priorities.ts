@@ -46,8 +46,7 @@ function parseText(text: string, field: string): readonly Priority[] {
   } catch (error) {
     if (!(error instanceof AppError) || error.field?.startsWith(field) !== true) throw error;
     const at = positionAt(parsed.tree, error.field.slice(field.length));
-    const problem = error.message.slice(error.field.length + 2);
-    throw invalid(error.field, `${placeOf(at)}: ${problem}`);
+    throw invalid(error.field, `${placeOf(at)}: ${error.problem}`);
   }
 }
 

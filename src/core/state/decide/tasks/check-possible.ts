@@ -29,7 +29,7 @@ export function checkPossible(
   const field = `jobs[${at}]`;
   throw new AppError(
     "unschedulable",
-    `${field}: nothing there is could ever run it: ${whyNever(state, spec).join("; ")}. ` +
+    `nothing there is could ever run it: ${whyNever(state, spec).join("; ")}. ` +
       "Ask for something else, add what it needs, or allow what cannot be satisfied yet",
     { field },
   );

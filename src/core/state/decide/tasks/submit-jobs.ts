@@ -95,7 +95,7 @@ function findExisting(
   if (other === undefined) return job.id;
   throw new AppError(
     "already_exists",
-    `${field}: job ${job.id} was submitted with this key and another ${other}`,
+    `job ${job.id} was submitted with this key and another ${other}`,
     { field },
   );
 }
