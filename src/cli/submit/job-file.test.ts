@@ -159,15 +159,15 @@ describe("files that mean harm end quickly", () => {
     for (let level = 1; level < 30; level += 1) {
       text += `a${level}: &a${level} [${Array.from({ length: 10 }, () => `*a${level - 1}`).join(",")}]\n`;
     }
-    expect(() => parse(text)).toThrow(/unknown key "a0"/);
+    expect(() => parse(text)).toThrow(/more than 2000000 values, with aliases/);
     const list = `- &a { command: [x] }\n${"- *a\n".repeat(1_001)}`;
-    expect(() => parse(list)).toThrow(/uses aliases more than 1000 times/);
-    expect(() => parse("- &a [*a]")).toThrow(/must be a map/);
+    expect(parse(list)).toHaveLength(1_002);
+    expect(() => parse("- &a [*a]")).toThrow(/nested more than 100 deep/);
   });
 
   for (const piece of ["[", "- ", "? ", "{a: ", "[{a: "]) {
-    test(`a million times "${piece}" is refused before it is parsed`, () => {
-      expect(() => parse(piece.repeat(1_000_000))).toThrow(
+    test(`800,000 times "${piece}" is refused before it is parsed`, () => {
+      expect(() => parse(piece.repeat(800_000))).toThrow(
         /^jobs\.yaml:1:\d+: is nested more than 100 deep/,
       );
     });

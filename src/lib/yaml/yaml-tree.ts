@@ -28,15 +28,25 @@ export interface YamlEntry {
 
 export interface YamlBounds {
   readonly charsMax: number;
+  /** That hold something; undefined: one. */
+  readonly documentsMax?: number;
   readonly depthMax: number;
   /** Values in all, those that aliases stand for counted each time. */
   readonly valuesMax: number;
 }
 
 /** A text's tree, or the first thing that is wrong with the text and where. */
-export type ParsedTree =
-  | { readonly kind: "tree"; readonly tree: YamlTree }
-  | { readonly kind: "broken"; readonly at: Position; readonly message: string };
+export type ParsedTree = { readonly kind: "tree"; readonly tree: YamlTree } | BrokenYaml;
+/** The same of a text with several documents. */
+export type ParsedTrees =
+  | { readonly kind: "trees"; readonly trees: readonly YamlTree[] }
+  | BrokenYaml;
+
+interface BrokenYaml {
+  readonly kind: "broken";
+  readonly at: Position;
+  readonly message: string;
+}
 
 const START: Position = { line: 1, column: 1 };
 
@@ -44,13 +54,26 @@ const START: Position = { line: 1, column: 1 };
  * The one document of a text, by YAML 1.2 (of which JSON is a part): yes, no, y and n are texts. An
  * alias stands for what it names, at the place where it is used.
  */
-export function parseYamlTree(text: string, bounds: YamlBounds): ParsedTree {
+export const parseYamlTree = (text: string, bounds: YamlBounds): ParsedTree =>
+  unlessBroken(() => ({ kind: "tree", tree: onlyOne(parse(text, bounds)) }));
+
+/** The documents of a text that hold something. Bounds of values and characters are for all of them. */
+export const parseYamlTrees = (text: string, bounds: YamlBounds): ParsedTrees =>
+  unlessBroken(() => ({ kind: "trees", trees: parse(text, bounds) }));
+
+function unlessBroken<T>(parsed: () => T): T | BrokenYaml {
   try {
-    return { kind: "tree", tree: parse(text, bounds) };
+    return parsed();
   } catch (error) {
     if (!(error instanceof Broken)) throw error;
     return { kind: "broken", at: error.at, message: error.message };
   }
+}
+
+function onlyOne([first, second]: readonly YamlTree[]): YamlTree {
+  if (first === undefined) throw new Broken(START, "has nothing in it");
+  if (second !== undefined) throw new Broken(second.at, "a second document; give one at a time");
+  return first;
 }
 
 /** The tree as plain data, without places. */
@@ -91,21 +114,16 @@ class Broken extends Error {
   }
 }
 
-function parse(text: string, bounds: YamlBounds): YamlTree {
+function parse(text: string, bounds: YamlBounds): readonly YamlTree[] {
   if (text.length > bounds.charsMax) {
     throw new Broken(START, `has ${text.length} characters; at most ${bounds.charsMax}`);
   }
-  const { depthMax, valuesMax } = bounds;
-  const parsed = parseYamlDocuments(text, { depthMax, valuesMax, documentsMax: DOCUMENTS_MAX });
+  const { depthMax, valuesMax, documentsMax = DOCUMENTS_MAX } = bounds;
+  const parsed = parseYamlDocuments(text, { depthMax, valuesMax, documentsMax });
   const { lines } = parsed;
   if (parsed.kind === "broken") throw new Broken(positionOf(lines, parsed.offset), parsed.message);
-  const [first, second] = parsed.documents;
-  if (first === undefined) throw new Broken(START, "has nothing in it");
-  if (second !== undefined) {
-    const at = positionOf(lines, second.document.contents?.range?.[0] ?? 0);
-    throw new Broken(at, "a second document; give one at a time");
-  }
-  return new TreeMaker(first, lines, bounds).make(first.document.contents, START, 0);
+  const maker = new TreeMaker(lines, bounds);
+  return parsed.documents.map((document) => maker.document(document));
 }
 
 /** One that holds something, and some that are empty. */
@@ -120,20 +138,24 @@ function positionOf(lines: LineCounter, offset: number): Position {
 
 /** Guards the count of values: a few aliases of aliases could stand for a billion. */
 class TreeMaker {
-  readonly #meant: YamlDocument["meant"];
   readonly #lines: LineCounter;
   readonly #bounds: YamlBounds;
+  #meant: YamlDocument["meant"] = new Map();
   #values = 0;
   #chars = 0;
 
-  constructor({ meant }: YamlDocument, lines: LineCounter, bounds: YamlBounds) {
-    this.#meant = meant;
+  constructor(lines: LineCounter, bounds: YamlBounds) {
     this.#lines = lines;
     this.#bounds = bounds;
   }
 
+  document({ document, meant }: YamlDocument): YamlTree {
+    this.#meant = meant;
+    return this.#make(document.contents, START, 0);
+  }
+
   /** `near`: where to point when the value itself has no place, as after "key:". */
-  make(node: unknown, near: Position, depth: number): YamlTree {
+  #make(node: unknown, near: Position, depth: number): YamlTree {
     const at = this.#at(node, near);
     this.#values += 1;
     if (this.#values > this.#bounds.valuesMax) {
@@ -147,7 +169,11 @@ class TreeMaker {
       throw new Broken(at, `nothing above is named &${node.source}`);
     }
     if (isSeq(meant)) {
-      return { kind: "list", at, items: meant.items.map((each) => this.make(each, at, depth + 1)) };
+      return {
+        kind: "list",
+        at,
+        items: meant.items.map((each) => this.#make(each, at, depth + 1)),
+      };
     }
     if (isMap(meant)) {
       const entries = meant.items.map(({ key, value }) => this.#entry(key, value, at, depth + 1));
@@ -159,10 +185,10 @@ class TreeMaker {
   }
 
   #entry(key: unknown, value: unknown, near: Position, depth: number): YamlEntry {
-    const name = this.make(key, near, depth);
+    const name = this.#make(key, near, depth);
     if (name.kind !== "scalar") throw new Broken(name.at, "a key must be a text");
     const text = typeof name.value === "string" ? name.value : name.source;
-    return { key: text, at: name.at, value: this.make(value, name.at, depth) };
+    return { key: text, at: name.at, value: this.#make(value, name.at, depth) };
   }
 
   #scalar({ value, source }: Scalar, at: Position): ReturnType<typeof scalar> {
