@@ -8,9 +8,9 @@ import { decide } from "../../src/core/state/decide.ts";
 import { State } from "../../src/core/state/state.ts";
 import { limits } from "../../src/limits.ts";
 import { explainPlaces } from "../../src/server/views/explain-job.ts";
-import { cheapestChange } from "../../tests/support/slow-explain/cheapest-change.ts";
-import { outlook } from "../../tests/support/slow-explain/explain.ts";
-import { clusterAnswers } from "../../tests/support/slow-explain/places.ts";
+import { cheapestChange } from "../../src/testing/slow-explain/cheapest-change.ts";
+import { outlook } from "../../src/testing/slow-explain/explain.ts";
+import { clusterAnswers } from "../../src/testing/slow-explain/places.ts";
 import { median } from "../support/numbers.ts";
 import { atMost, type Case, type Measure } from "../support/part.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isEnded } from "../../src/client/state.ts";
-import { Relay } from "../../tests/support/relay.ts";
+import { Relay } from "../../src/testing/relay.ts";
 import { waitUntil } from "../support/numbers.ts";
 import type { Bench, Case, Measure } from "../support/part.ts";
 import type { Server, Site } from "../support/site.ts";

@@ -8,7 +8,7 @@ import { createSlurm } from "../../src/agent/executors/slurm/slurm.ts";
 import type { Executor, RunRequest } from "../../src/ports/executor.ts";
 import { createSystemClock } from "../../src/system/clock.ts";
 import { isFluxHere, startFlux } from "../../tests/contract/executor/flux-bed.ts";
-import { silentLogger } from "../../tests/support/silent-logger.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
 import type { Slurm } from "../../tests/support/slurm.ts";
 import { startSlurm } from "../../tests/support/slurm.ts";
 import { waitUntil } from "../support/numbers.ts";

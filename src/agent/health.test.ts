@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { FakeClock } from "../../tests/support/fake-clock.ts";
-import { silentLogger } from "../../tests/support/silent-logger.ts";
+import { FakeClock } from "../testing/fake-clock.ts";
+import { silentLogger } from "../testing/silent-logger.ts";
 import { limits } from "../limits.ts";
 import type { RunReport } from "../ports/executor.ts";
 import { Health } from "./health.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { FakeAgent } from "../../tests/support/fake-agent.ts";
-import { aPlane } from "../../tests/support/plane.ts";
-import { silentLogger } from "../../tests/support/silent-logger.ts";
-import { eventually } from "../../tests/support/eventually.ts";
+import { FakeAgent } from "../testing/fake-agent.ts";
+import { aPlane } from "../testing/plane.ts";
+import { silentLogger } from "../testing/silent-logger.ts";
+import { eventually } from "../testing/eventually.ts";
 import type { PolicyNames } from "../core/scheduler/policy.ts";
 
 const NODES = ["a", "b", "c", "d"];

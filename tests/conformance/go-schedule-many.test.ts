@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Running } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import {
   counted,
   type GoTask,

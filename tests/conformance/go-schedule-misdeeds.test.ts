@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Running } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import { counted, type GoTask, GoScheduleSite, idsOf } from "./support/go-schedule.ts";
 
 // Workers that acknowledge late, report too often or not at all, or fall silent.

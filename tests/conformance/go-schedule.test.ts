@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, hostname, totalmem } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isAlive, type Running } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../../src/testing/is-alive.ts";
+import { type Running } from "../support/busbar.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import { counted, type GoTask, GoScheduleSite, idsOf } from "./support/go-schedule.ts";
 
 // go-schedule's own programs cannot be had as a module. These are ours, made of what those are made

@@ -7,7 +7,7 @@ import {
   WatchRequestSchema,
 } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import { Site, type Running } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import { rainbowPython } from "./support/rainbow-python.ts";
 
 // Programs that others wrote read compressed watches of a real server as the events come.

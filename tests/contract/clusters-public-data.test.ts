@@ -9,9 +9,13 @@ import { runHere } from "../../src/cli/testing/context.ts";
 import { createClient } from "../../src/client/client.ts";
 import { readInput } from "../../src/system/input.ts";
 import type { ControlPlane } from "../../src/server/control-plane.ts";
-import { lammpsClusters, lammpsMatches, metadataOfClusters } from "../support/lammps-clusters.ts";
-import { aPlane } from "../support/plane.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import {
+  lammpsClusters,
+  lammpsMatches,
+  metadataOfClusters,
+} from "../../src/testing/lammps-clusters.ts";
+import { aPlane } from "../../src/testing/plane.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
 
 /** Files that others have published, by the command line and over the wire, as they are. */
 const data = fileURLToPath(new URL("../../../shared/data/", import.meta.url));

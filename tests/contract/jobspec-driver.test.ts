@@ -20,7 +20,7 @@ import { toDriverScript } from "../../src/core/jobspec/write/to-driver-script.ts
 import { toFluxSteps } from "../../src/core/jobspec/write/to-flux-steps.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { limits } from "../../src/limits.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 /** What real shells make of the script is what counts. */
 

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
-import { isAlive, type Running, Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../../src/testing/is-alive.ts";
+import { type Running, Site } from "../support/busbar.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 afterEach(() => site.close());

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Running } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import type { Dice } from "./dice.ts";
 
 const OUTPUT_SHOWN_CHARS = 2_000;

@@ -2,8 +2,8 @@ import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
-import { eventually } from "../support/eventually.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
 import { readLedger } from "./ledger.ts";
 import type { World } from "./world.ts";
 

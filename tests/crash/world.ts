@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, type BusbarClient } from "../../src/client/client.ts";
 import { AppError } from "../../src/lib/errors.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import type { Dice } from "./dice.ts";
 import { findPort, Part } from "./parts.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { ClusterSite, SPACK_JOBSPEC } from "../support/cluster-agents.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: ClusterSite;
 afterEach(() => site.close());

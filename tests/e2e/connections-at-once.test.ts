@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 const CONNECTIONS = 1_500; // Node's own backlog takes 511
 

@@ -7,8 +7,8 @@ import type { CredentialQuery } from "../../src/server/operations/operations.ts"
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createSecretHasher } from "../../src/system/secret-hasher.ts";
 import { Site } from "../support/busbar.ts";
-import { aPlane } from "../support/plane.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { aPlane } from "../../src/testing/plane.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
 
 let site: Site;
 beforeEach(() => {

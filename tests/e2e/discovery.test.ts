@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { NodeFacts } from "../../src/core/model/node/node-facts.ts";
 import { Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 afterEach(() => site.close());

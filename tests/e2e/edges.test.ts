@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
-import { Relay } from "../support/relay.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { Relay } from "../../src/testing/relay.ts";
 
 let site: Site;
 let relay: Relay;

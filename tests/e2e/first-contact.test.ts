@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isAlive, Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../../src/testing/is-alive.ts";
+import { Site } from "../support/busbar.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 beforeEach(async () => {

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { isAlive, Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../../src/testing/is-alive.ts";
+import { Site } from "../support/busbar.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 import { makeCgroup, removeCgroup, whyNoCgroup } from "../support/real-cgroup.ts";
 
 let site: Site;

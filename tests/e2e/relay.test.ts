@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../support/eventually.ts";
-import { Relay } from "../support/relay.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { Relay } from "../../src/testing/relay.ts";
 
 // The relay carries the evidence of every test over a thin link, so it is tested itself.
 

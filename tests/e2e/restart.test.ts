@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { isAlive, Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { isAlive } from "../../src/testing/is-alive.ts";
+import { Site } from "../support/busbar.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 afterEach(() => site.close());

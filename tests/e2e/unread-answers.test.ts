@@ -4,7 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { GetClusterGraphRequestSchema } from "../../src/gen/busbar/v1/cluster_pb.ts";
 import { Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { WatchRequestSchema } from "../../src/gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../src/limits.ts";
 import { Site } from "../support/busbar.ts";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 let site: Site;
 const sessions: ClientHttp2Session[] = [];

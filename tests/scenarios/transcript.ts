@@ -11,8 +11,8 @@ import { describeWaiting } from "../../src/core/state/dependencies/describe.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { parseDurationMs } from "../../src/lib/units.ts";
 import { limits } from "../../src/limits.ts";
-import { aHello, aSpec } from "../support/builders.ts";
-import { World } from "../support/world.ts";
+import { aHello, aSpec } from "../../src/testing/builders.ts";
+import { World } from "../../src/testing/world.ts";
 
 export interface Step {
   readonly line: string;

@@ -7,7 +7,7 @@ import type { Seams } from "./seams.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
-import { aUsage } from "../support/a-usage.ts";
+import { aUsage } from "../../src/testing/a-usage.ts";
 import type { Witness } from "./witness.ts";
 
 interface Entry {

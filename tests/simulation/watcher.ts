@@ -1,6 +1,6 @@
 import { AppError } from "../../src/lib/errors.ts";
 import type { JobView, WatchEventView } from "../../src/server/views/views.ts";
-import { readWatch } from "../support/read-watch.ts";
+import { readWatch } from "../../src/testing/read-watch.ts";
 import { noGapBetween } from "./checkers.ts";
 import { Pipe } from "./pipe.ts";
 import type { Seeded } from "./random.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createClient, type BusbarClient } from "../../src/client/client.ts";
 import { stateName } from "../../src/client/state.ts";
 import { AppError, describeChain } from "../../src/lib/errors.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 const command = fileURLToPath(new URL("../../busbar", import.meta.url));
 
@@ -222,16 +222,5 @@ function kill(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
-/** Whether the process is there and not a zombie. */
-export function isAlive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !== "Z";
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw error;
   }
 }

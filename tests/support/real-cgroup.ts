@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import type { Controller } from "../../src/agent/executors/process/cgroups/cgroups.ts";
 import { ownGroupOf, RunCgroups } from "../../src/agent/executors/process/cgroups/cgroups.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 const own = ownGroupOf({
   mounts: readFileSync("/proc/self/mountinfo", "latin1"),

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { whyNotInstalled } from "./debian.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../src/testing/eventually.ts";
 
 /** A Slurm of one machine, all of it in one directory and on loopback ports of its own. */
 export interface Slurm {

@@ -96,6 +96,18 @@ describe("tidy", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("the product never imports what tests share, and nothing in src imports tests/", () => {
+    const wrong = sourceFiles(src).flatMap((path) =>
+      importsOf(path).flatMap(({ file, target }) => {
+        const to = inSource(file, target) ?? "";
+        if (/^\.\.\/(?:tests|bench)\//.test(to)) return [`${file} imports ${to.slice(3)}`];
+        const isShared = /(?:^|\/)testing\//.test(to);
+        return isShared && !isTest(path) ? [`${file} imports ${to}: tests alone may`] : [];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   test("doors never import each other, nor executors each other; gRPC is no door and knows none", () => {
     const wrong = productFiles.flatMap(importsOf).flatMap(({ file, target }) => {
       const to = inSource(file, target) ?? "";

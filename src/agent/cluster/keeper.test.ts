@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { aPlane } from "../../../tests/support/plane.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { LOCAL_CALLER } from "../../api/native/caller.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { NO_FACTS } from "../../core/model/node/node-facts.ts";
@@ -214,7 +214,7 @@ describe("a cluster that someone else registered", () => {
   });
 
   test("with nodes that have agents: that is an error at once", async () => {
-    const { FakeAgent } = await import("../../../tests/support/fake-agent.ts");
+    const { FakeAgent } = await import("../../testing/fake-agent.ts");
     new FakeAgent(plane).hello("n1", { cluster: "green" });
     await pass(0);
     await expect(start({ cluster: "green" }).known).rejects.toThrow(

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { isAlive } from "../../../tests/support/busbar.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { isAlive } from "../../testing/is-alive.ts";
 import type { Machine } from "./machine.ts";
 import { createSystemMachine } from "./system-machine.ts";
 

@@ -8,8 +8,8 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { eventually } from "../../../tests/support/eventually.ts";
-import { Relay } from "../../../tests/support/relay.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { Relay } from "../../testing/relay.ts";
 import { AgentMessageSchema, EndCause, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import type { AgentMessage, ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { createGrpcConnect, deserializeServerMessage } from "./grpc-link.ts";

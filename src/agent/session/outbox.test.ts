@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { limits } from "../../limits.ts";
 import type { RunId } from "../../ports/executor.ts";
 import { Outbox, type Outgoing } from "./outbox.ts";

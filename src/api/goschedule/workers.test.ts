@@ -1,6 +1,6 @@
 import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Executed, RemoteShell } from "../../ports/remote-shell.ts";

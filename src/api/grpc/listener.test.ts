@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
+import { eventually } from "../../testing/eventually.ts";
 import { listen } from "./listener.ts";
 
 const KEEPALIVE_TIMER = "02"; // of the column "tr" in /proc/net/tcp

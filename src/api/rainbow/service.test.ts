@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { MemoryGraph } from "../../gen/rainbow/v1/memory_pb.ts";
 import { RainbowScheduler } from "../../gen/rainbow/v1/rainbow_pb.ts";

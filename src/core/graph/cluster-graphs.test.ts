@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { lammpsClusters, lammpsMatches } from "../../../tests/support/lammps-clusters.ts";
+import { lammpsClusters, lammpsMatches } from "../../testing/lammps-clusters.ts";
 import { sharesOf } from "./match/allocation.ts";
 import { ClusterGraphs } from "./cluster-graphs.ts";
 import { compileRequest } from "./match/compile-request.ts";

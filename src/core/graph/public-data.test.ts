@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { lammpsMatches } from "../../../tests/support/lammps-clusters.ts";
+import { lammpsMatches } from "../../testing/lammps-clusters.ts";
 import { parse } from "yaml";
 import { ClusterGraphs } from "./cluster-graphs.ts";
 import { parseCompatibilitySpec } from "./subsystems/compatibility-spec.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { World } from "../../testing/world.ts";
 import { parseProbe } from "../../agent/executors/remote/probe.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";

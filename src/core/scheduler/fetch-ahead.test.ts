@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { checkState } from "../../../tests/support/check-state.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { checkState } from "../../testing/check/check-state.ts";
+import { World } from "../../testing/world.ts";
 import { limits } from "../../limits.ts";
 import { groupId, jobId, nodeId } from "../model/ids.ts";
 import type { Task } from "../model/job/task.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
+import { World } from "../../testing/world.ts";
 import { requireOne, want } from "../graph/testing/requests.ts";
 import type { ResourceChoice } from "../graph/request/request.ts";
 import { parseSubsystem } from "../graph/subsystems/subsystem.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { World } from "../../testing/world.ts";
 import { jobId, nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
 import { NodeRecord } from "../state/nodes/node-record.ts";

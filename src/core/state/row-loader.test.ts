@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { allJobs } from "../../../tests/support/all-jobs.ts";
-import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { allJobs } from "../../testing/all-jobs.ts";
+import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
+import { World } from "../../testing/world.ts";
 import { nodeId } from "../model/ids.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { allJobs } from "../../../tests/support/all-jobs.ts";
-import { checkState, digest, readBack } from "../../../tests/support/check-state.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { allJobs } from "../../testing/all-jobs.ts";
+import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
+import { World } from "../../testing/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { isNewest } from "./is-newest.ts";
 import { encodeChange } from "./codec.ts";

@@ -1,7 +1,7 @@
 import { createServer, connect, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
+import { eventually } from "../../testing/eventually.ts";
 import { boundSendBuffer } from "./send-buffer.ts";
 
 const PART = Buffer.alloc(64 * 1024);

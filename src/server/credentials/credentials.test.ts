@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { QuickHasher } from "../../../tests/support/quick-hasher.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { QuickHasher } from "../../testing/quick-hasher.ts";
 import { documentOf } from "../../core/graph/testing/documents.ts";
 import type { SecretHasher } from "../../ports/secret-hasher.ts";
 import { limits } from "../../limits.ts";

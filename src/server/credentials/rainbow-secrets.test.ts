@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { silentLogger } from "../../../tests/support/silent-logger.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 import { createSystemRandom } from "../../system/random.ts";
 import type { ControlPlane } from "../control-plane.ts";

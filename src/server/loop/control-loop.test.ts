@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { silentLogger } from "../../../tests/support/silent-logger.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 import { groupId, jobId } from "../../core/model/ids.ts";
 import { createPolicy } from "../../core/scheduler/policy.ts";
 import { State } from "../../core/state/state.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { World } from "../../testing/world.ts";
 import { jobId } from "../../core/model/ids.ts";
 import { limits } from "../../limits.ts";
 import { Folder } from "./folder.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { FakeAgent } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { NodeGraphs } from "../../core/scheduler/nodes/node-graphs.ts";
 import { cores } from "../../core/scheduler/testing/worlds.ts";
 import { limits } from "../../limits.ts";

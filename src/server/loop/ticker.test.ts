@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { silentLogger } from "../../../tests/support/silent-logger.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
+import { World } from "../../testing/world.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { ControlLoop } from "./control-loop.ts";

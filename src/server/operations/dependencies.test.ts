@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { anObedientAgent } from "../../../tests/support/fake-agent.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { anObedientAgent } from "../../testing/fake-agent.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { aPlane } from "../../testing/plane.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { anObedientAgent } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { checkState } from "../../../tests/support/check-state.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { anObedientAgent } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { checkState } from "../../testing/check/check-state.ts";
+import { World } from "../../testing/world.ts";
 import { nodeId } from "../../core/model/ids.ts";
 import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
 import { findNodes } from "./node-operations.ts";

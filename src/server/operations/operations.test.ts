@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { readWatch } from "../../../tests/support/read-watch.ts";
-import { anObedientAgent, FakeAgent } from "../../../tests/support/fake-agent.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { readWatch } from "../../testing/read-watch.ts";
+import { anObedientAgent, FakeAgent } from "../../testing/fake-agent.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
+import { aPlane } from "../../testing/plane.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";

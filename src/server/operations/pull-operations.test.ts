@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { limits } from "../../limits.ts";
 import type { Operations } from "./operations.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { lammpsClusters, metadataOfClusters } from "../../../tests/support/lammps-clusters.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { lammpsClusters, metadataOfClusters } from "../../testing/lammps-clusters.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { aDocument, documentOf, times } from "../../core/graph/testing/documents.ts";
 import { limits } from "../../limits.ts";
 import type { ControlPlane } from "../control-plane.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { anObedientAgent } from "../../../tests/support/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { matchWork } from "../../core/graph/match/match-work.ts";
 import { limits } from "../../limits.ts";

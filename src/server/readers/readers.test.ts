@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { parseGraph, parseGraphText } from "../../core/graph/jgf.ts";
 import { layOut } from "../../core/graph/layout.ts";
 import { parseCompatibilitySpec } from "../../core/graph/subsystems/compatibility-spec.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { silentLogger } from "../../../tests/support/silent-logger.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { FakeAgent } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 import { limits } from "../../limits.ts";
 import type { Store } from "../../ports/store.ts";
 import { createMemoryStore } from "../../store/memory/memory-store.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../tests/support/fake-agent.ts";
-import type { Said } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { FakeAgent } from "../../testing/fake-agent.ts";
+import type { Said } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { jobId, nodeId } from "../../core/model/ids.ts";
 import type { ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";

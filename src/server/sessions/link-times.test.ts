@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { FakeAgent } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import type { ControlPlane } from "../control-plane.ts";
 

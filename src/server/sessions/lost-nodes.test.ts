@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../tests/support/fake-agent.ts";
-import type { FakeClock } from "../../../tests/support/fake-clock.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { FakeAgent } from "../../testing/fake-agent.ts";
+import type { FakeClock } from "../../testing/fake-clock.ts";
+import { aPlane } from "../../testing/plane.ts";
 import { limits } from "../../limits.ts";
 import type { ControlPlane } from "../control-plane.ts";
 

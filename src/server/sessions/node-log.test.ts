@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { nodeId } from "../../core/model/ids.ts";
 import type { Node, NodeLink } from "../../core/model/node/node.ts";
 import { limits } from "../../limits.ts";

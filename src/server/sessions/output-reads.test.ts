@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { jobId, nodeId } from "../../core/model/ids.ts";
 import { OutputChunkSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../../lib/errors.ts";

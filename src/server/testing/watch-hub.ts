@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { aSpec } from "../../../tests/support/builders.ts";
-import { JSON_LINES, parseLines } from "../../../tests/support/read-watch.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { JSON_LINES, parseLines } from "../../testing/read-watch.ts";
 import { jobId, revision } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import { freshProgress } from "../../core/state/jobs/progress.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allJobs } from "../../../tests/support/all-jobs.ts";
-import { aHello, aSpec } from "../../../tests/support/builders.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { World } from "../../../tests/support/world.ts";
+import { allJobs } from "../../testing/all-jobs.ts";
+import { aHello, aSpec } from "../../testing/builders.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { World } from "../../testing/world.ts";
 import { jobId } from "../../core/model/ids.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { limits } from "../../limits.ts";

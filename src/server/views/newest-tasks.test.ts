@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
-import { eventually } from "../../../tests/support/eventually.ts";
-import { anObedientAgent, FakeAgent } from "../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../tests/support/plane.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { anObedientAgent, FakeAgent } from "../../testing/fake-agent.ts";
+import { aPlane } from "../../testing/plane.ts";
+import { World } from "../../testing/world.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";

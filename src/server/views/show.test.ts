@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { aSpec } from "../../../tests/support/builders.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { World } from "../../testing/world.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Failure, Task } from "../../core/model/job/task.ts";
 import { noCounts } from "../../core/state/jobs/progress.ts";

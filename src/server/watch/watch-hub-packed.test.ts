@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
+import { aSpec } from "../../testing/builders.ts";
 import { limits } from "../../limits.ts";
 import { aCommit, aHub, aJob, aReader, jobs, watch } from "../testing/watch-hub.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
+import { aSpec } from "../../testing/builders.ts";
 import { groupId, jobId } from "../../core/model/ids.ts";
 import type { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
+import { aSpec } from "../../testing/builders.ts";
 import { jobId, nodeId } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { aSpec } from "../../../tests/support/builders.ts";
-import { World } from "../../../tests/support/world.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { World } from "../../testing/world.ts";
 import { toRunSpec } from "./run-spec.ts";
 
 test.each([

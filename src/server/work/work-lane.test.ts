@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { aSpec } from "../../../tests/support/builders.ts";
-import { FakeClock } from "../../../tests/support/fake-clock.ts";
+import { aSpec } from "../../testing/builders.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { jobId } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import { PartsSchema } from "../../gen/busbar/v1/agent_pb.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stateName } from "../../../src/client/state.ts";
 import { type Outcome, type Running, Site } from "../../support/busbar.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { builtPrograms } from "./go-programs.ts";
 
 const sources = fileURLToPath(new URL("../goschedule", import.meta.url));

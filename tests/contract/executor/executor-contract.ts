@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunId, RunReport, RunRequest } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 
 /** One place to keep runs in, over which executors are opened one after the other. */
 export interface ExecutorBed {

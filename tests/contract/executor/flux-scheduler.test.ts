@@ -12,7 +12,7 @@ import type {
   LowerState,
 } from "../../../src/agent/lower/scheduler.ts";
 import { INDEX } from "../../../src/agent/lower/scheduler.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import type { FluxBed, FluxInstance, StandIn } from "./flux-bed.ts";
 import { isFluxHere, makeStandIn, startFlux } from "./flux-bed.ts";
 

@@ -15,7 +15,7 @@ import { PoolStarter } from "../../../src/agent/executors/process/launchers/pool
 import { SpawnStarter } from "../../../src/agent/executors/process/launchers/spawn-starter.ts";
 import type { ProcessStarter } from "../../../src/agent/executors/process/launchers/starter.ts";
 import { limits } from "../../../src/limits.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import {
   exited,

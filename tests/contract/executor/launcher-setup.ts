@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect } from "vitest";
 
 import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { makeProcessBed } from "./process-bed.ts";

@@ -8,8 +8,8 @@ import type { ProcessExecutorOptions } from "../../../src/agent/executors/proces
 import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { FakeCgroupFiles } from "../../../src/agent/executors/process/testing/fake-cgroup-files.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
-import { isAlive } from "../../support/busbar.ts";
-import { eventually } from "../../support/eventually.ts";
+import { isAlive } from "../../../src/testing/is-alive.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { makeCgroup, removeCgroup, whyNoCgroup } from "../../support/real-cgroup.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";

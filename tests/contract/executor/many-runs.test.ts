@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Executor } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { runMany, takeCensus } from "./many-runs.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { describeLaunchers, makeProcessBed } from "./process-bed.ts";

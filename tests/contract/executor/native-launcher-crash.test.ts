@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 
 import { C_COMPILER } from "../../../native/compile.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { HostOrder } from "./executor-host.ts";
 import { exited, idOf, linesOf, setUpLauncher, shell } from "./launcher-setup.ts";

@@ -9,7 +9,7 @@ import { NativeStarter } from "../../../src/agent/executors/process/launchers/na
 import { SpawnStarter } from "../../../src/agent/executors/process/launchers/spawn-starter.ts";
 import { createRemover } from "../../../src/agent/runs/remover.ts";
 import { limits } from "../../../src/limits.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import {
   exited,

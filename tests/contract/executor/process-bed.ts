@@ -19,7 +19,7 @@ import { membersOf } from "../../../src/agent/proc.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
 import type { Logger } from "../../../src/ports/logger.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import type { ExecutorBed } from "./executor-contract.ts";
 
 export const realClock: Clock = {

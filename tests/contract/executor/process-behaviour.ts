@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunEnd, RunRequest } from "../../../src/ports/executor.ts";
 import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import {
   aRequest,
   endOfRun,

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { SPACK_IOR } from "../../../src/core/jobspec/testing/documents.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { describeLaunchers, makeProcessBed } from "./process-bed.ts";

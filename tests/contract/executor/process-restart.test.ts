@@ -22,7 +22,7 @@ import { LaunchLogs } from "../../../src/agent/executors/process/launchers/launc
 import { NativeStarter } from "../../../src/agent/executors/process/launchers/native-starter.ts";
 import { identityOf } from "../../../src/agent/proc.ts";
 import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { HostOrder } from "./executor-host.ts";
 import type { ProcessBed } from "./process-bed.ts";

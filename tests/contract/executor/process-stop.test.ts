@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunId, RunRequest } from "../../../src/ports/executor.ts";
-import { isAlive } from "../../support/busbar.ts";
-import { eventually } from "../../support/eventually.ts";
+import { isAlive } from "../../../src/testing/is-alive.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { describeLaunchers, kill, makeProcessBed, taggedBy } from "./process-bed.ts";

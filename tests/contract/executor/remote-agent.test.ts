@@ -8,8 +8,8 @@ import { createWorkers } from "../../../src/go-schedule-workers.ts";
 import { describeChain } from "../../../src/lib/errors.ts";
 import type { ControlPlane } from "../../../src/server/control-plane.ts";
 import { createSystemRandom } from "../../../src/system/random.ts";
-import { eventually } from "../../support/eventually.ts";
-import { aPlane } from "../../support/plane.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
+import { aPlane } from "../../../src/testing/plane.ts";
 import { realClock, silentLogger } from "./process-bed.ts";
 import { type Faults, LocalShell } from "./remote-bed.ts";
 

@@ -9,7 +9,7 @@ import { membersOf, parseProcessStat } from "../../../src/agent/proc.ts";
 import { AppError } from "../../../src/lib/errors.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
 import type { Executed, RemoteShell } from "../../../src/ports/remote-shell.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import type { ExecutorBed } from "./executor-contract.ts";
 import { kill, realClock, silentLogger } from "./process-bed.ts";
 

@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { limits } from "../../../src/limits.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Executor, RunId, RunReport } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import { kill, realClock } from "./process-bed.ts";
 import { shell } from "./process-behaviour.ts";

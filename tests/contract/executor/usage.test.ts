@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import type { Usage } from "../../../src/core/model/job/usage.ts";
 import type { Executor, RunId } from "../../../src/ports/executor.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, reportFor } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
 import { describeLaunchers, makeProcessBed } from "./process-bed.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ClusterSite, SPACK_JOBSPEC } from "../../support/cluster-agents.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import { type Slurm, startSlurm, whyNoSlurm } from "../../support/slurm.ts";
 
 const missing = whyNoSlurm();

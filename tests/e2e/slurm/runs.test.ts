@@ -10,7 +10,7 @@ import {
   readAll,
   reportFor,
 } from "../../contract/executor/executor-contract.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
 import type { SlurmBed } from "../../support/slurm-bed.ts";
 import { makeSlurmBed } from "../../support/slurm-bed.ts";
 import type { Slurm } from "../../support/slurm.ts";

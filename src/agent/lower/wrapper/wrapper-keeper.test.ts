@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { eventually } from "../../../../tests/support/eventually.ts";
+import { eventually } from "../../../testing/eventually.ts";
 import { processesMarked } from "../../runs/run-variable.ts";
 import { parseExit, wrapperOf } from "./wrapper.ts";
 

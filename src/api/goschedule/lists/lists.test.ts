@@ -1,8 +1,8 @@
 import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { eventually } from "../../../../tests/support/eventually.ts";
-import { anObedientAgent, FakeAgent } from "../../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../../tests/support/plane.ts";
+import { eventually } from "../../../testing/eventually.ts";
+import { anObedientAgent, FakeAgent } from "../../../testing/fake-agent.ts";
+import { aPlane } from "../../../testing/plane.ts";
 import { OutputStream } from "../../../gen/busbar/v1/agent_pb.ts";
 import { Scheduler } from "../../../gen/goschedule/v1/scheduler_pb.ts";
 import { limits } from "../../../limits.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeClock } from "../../../../tests/support/fake-clock.ts";
+import { FakeClock } from "../../../testing/fake-clock.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { OutputQuery } from "../../../server/operations/operations.ts";

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, status, type StatusObject } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { aPlane } from "../../../../tests/support/plane.ts";
-import { silentLogger } from "../../../../tests/support/silent-logger.ts";
+import { aPlane } from "../../../testing/plane.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createGrpcConnect } from "../../../agent/link/grpc-link.ts";
 import {
   AgentMessageSchema,

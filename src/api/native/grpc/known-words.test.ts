@@ -1,9 +1,9 @@
 import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { eventually } from "../../../../tests/support/eventually.ts";
-import { FakeAgent } from "../../../../tests/support/fake-agent.ts";
-import { aPlane } from "../../../../tests/support/plane.ts";
-import { silentLogger } from "../../../../tests/support/silent-logger.ts";
+import { eventually } from "../../../testing/eventually.ts";
+import { FakeAgent } from "../../../testing/fake-agent.ts";
+import { aPlane } from "../../../testing/plane.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
 import { Busbar } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { ControlPlane } from "../../../server/control-plane.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";

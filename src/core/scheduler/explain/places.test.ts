@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { aSpec } from "../../../../tests/support/builders.ts";
-import { checkState, digest } from "../../../../tests/support/check-state.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { aSpec } from "../../../testing/builders.ts";
+import { checkState, digest } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
 import { requireOne, want } from "../../graph/testing/requests.ts";
 import { nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";

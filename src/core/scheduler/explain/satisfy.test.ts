@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../../../../tests/support/world.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { parseGraph } from "../../graph/jgf.ts";
 import { MatchTotal } from "../../graph/match/match-total.ts";

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import { cheapestChange as slowChange } from "../../../../tests/support/slow-explain/cheapest-change.ts";
-import { outlook as slowOutlook } from "../../../../tests/support/slow-explain/explain.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { cheapestChange as slowChange } from "../../../testing/slow-explain/cheapest-change.ts";
+import { outlook as slowOutlook } from "../../../testing/slow-explain/explain.ts";
 import {
   clusterAnswers as slowAnswers,
   isPossible as slowPossible,
-} from "../../../../tests/support/slow-explain/places.ts";
-import { World } from "../../../../tests/support/world.ts";
+} from "../../../testing/slow-explain/places.ts";
+import { World } from "../../../testing/world.ts";
 import { requireOne, want } from "../../graph/testing/requests.ts";
 import { limits } from "../../../limits.ts";
 import { nodeId } from "../../model/ids.ts";

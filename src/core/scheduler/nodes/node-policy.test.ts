@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aSpec } from "../../../../tests/support/builders.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { aSpec } from "../../../testing/builders.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { nodeId } from "../../model/ids.ts";
 import { isSchedulable } from "../../model/node/node.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { allJobs } from "../../../../tests/support/all-jobs.ts";
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import { checkState } from "../../../../tests/support/check-state.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { allJobs } from "../../../testing/all-jobs.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { checkState } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { groupId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { World } from "../../../../tests/support/world.ts";
+import { World } from "../../../testing/world.ts";
 import { groupId, nodeId } from "../../model/ids.ts";
 import { isActive, type Task } from "../../model/job/task.ts";
 import { join, submit } from "../testing/worlds.ts";

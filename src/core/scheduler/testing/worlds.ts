@@ -1,5 +1,5 @@
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import type { World } from "../../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import type { World } from "../../../testing/world.ts";
 import { parseGraph } from "../../graph/jgf.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import { documentOf, times } from "../../graph/testing/documents.ts";

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
-import { aHello } from "../../../../tests/support/builders.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
+import { aHello } from "../../../testing/builders.ts";
+import { World } from "../../../testing/world.ts";
 import { parseGraph } from "../../graph/jgf.ts";
 import { documentOf } from "../../graph/testing/documents.ts";
 import { type CredentialRef, credentialKey, principalOf } from "../../model/credential.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { parseIndexRanges } from "../../model/job/array-range.ts";
 import { clusterId, jobId, nodeId } from "../../model/ids.ts";

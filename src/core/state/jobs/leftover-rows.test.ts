@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { jobId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { aUsage } from "../../../../tests/support/a-usage.ts";
-import { aHello, aSpec } from "../../../../tests/support/builders.ts";
-import { checkState, digest, readBack } from "../../../../tests/support/check-state.ts";
-import { World } from "../../../../tests/support/world.ts";
+import { aUsage } from "../../../testing/a-usage.ts";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { groupId, jobId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { aHello, aSpec } from "../../../../../tests/support/builders.ts";
-import { World } from "../../../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../../../testing/builders.ts";
+import { World } from "../../../../testing/world.ts";
 import { limits } from "../../../../limits.ts";
 import { jobId, nodeId } from "../../../model/ids.ts";
 import type { JobSpecInput } from "../../../model/job/job-spec.ts";

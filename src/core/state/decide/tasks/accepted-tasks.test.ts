@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { checkState, digest, readBack } from "../../../../../tests/support/check-state.ts";
-import { aHello, aSpec } from "../../../../../tests/support/builders.ts";
-import { World } from "../../../../../tests/support/world.ts";
+import { checkState, digest, readBack } from "../../../../testing/check/check-state.ts";
+import { aHello, aSpec } from "../../../../testing/builders.ts";
+import { World } from "../../../../testing/world.ts";
 import { limits } from "../../../../limits.ts";
 import { parseGraph } from "../../../graph/jgf.ts";
 import { documentOf, times } from "../../../graph/testing/documents.ts";

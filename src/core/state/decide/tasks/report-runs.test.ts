@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { aHello, aSpec } from "../../../../../tests/support/builders.ts";
-import { checkState } from "../../../../../tests/support/check-state.ts";
-import { World } from "../../../../../tests/support/world.ts";
+import { aHello, aSpec } from "../../../../testing/builders.ts";
+import { checkState } from "../../../../testing/check/check-state.ts";
+import { World } from "../../../../testing/world.ts";
 import { jobId, nodeId } from "../../../model/ids.ts";
 import type { TaskState } from "../../../model/job/task.ts";
 

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import type { OutputRequest, RunId, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
-import { AgentMessageSchema, EndCause } from "../../src/gen/busbar/v1/agent_pb.ts";
-import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
-import type { ControlPlane } from "../../src/server/control-plane.ts";
+import type { OutputRequest, RunId, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
+import { AgentMessageSchema, EndCause } from "../gen/busbar/v1/agent_pb.ts";
+import type { AgentStream } from "../server/sessions/agent-sessions.ts";
+import type { ControlPlane } from "../server/control-plane.ts";
 import { eventually } from "./eventually.ts";
 
 export type Said = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];

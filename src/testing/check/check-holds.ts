@@ -1,9 +1,9 @@
-import type { Job } from "../../src/core/model/job/job.ts";
-import type { HeldClause } from "../../src/core/state/dependencies/holds.ts";
-import type { Progress } from "../../src/core/state/jobs/progress.ts";
-import { isJobEnded } from "../../src/core/state/jobs/progress.ts";
-import type { State } from "../../src/core/state/state.ts";
-import type { SeenJob } from "./all-jobs.ts";
+import type { Job } from "../../core/model/job/job.ts";
+import type { HeldClause } from "../../core/state/dependencies/holds.ts";
+import type { Progress } from "../../core/state/jobs/progress.ts";
+import { isJobEnded } from "../../core/state/jobs/progress.ts";
+import type { State } from "../../core/state/state.ts";
+import type { SeenJob } from "../all-jobs.ts";
 import type { AllRows } from "./slow-dependencies.ts";
 import { slowClause, slowVerdict } from "./slow-dependencies.ts";
 

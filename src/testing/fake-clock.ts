@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/ports/clock.ts";
+import type { Clock } from "../ports/clock.ts";
 
 /** A clock turned by hand. Timers fire in order of their time when it is advanced past them. */
 export class FakeClock implements Clock {

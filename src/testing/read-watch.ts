@@ -1,7 +1,7 @@
-import type { AppError } from "../../src/lib/errors.ts";
-import type { Operations, WatchQuery } from "../../src/server/operations/operations.ts";
-import type { WatchEventView } from "../../src/server/views/views.ts";
-import type { WatchFormat } from "../../src/server/watch/watch-format.ts";
+import type { AppError } from "../lib/errors.ts";
+import type { Operations, WatchQuery } from "../server/operations/operations.ts";
+import type { WatchEventView } from "../server/views/views.ts";
+import type { WatchFormat } from "../server/watch/watch-format.ts";
 
 /** Events as lines of JSON. */
 export const JSON_LINES: WatchFormat = {

@@ -1,23 +1,20 @@
-import { invariant } from "../../../src/lib/invariant.ts";
-import type { ClusterId } from "../../../src/core/model/ids.ts";
-import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
-import {
-  chooseCluster,
-  type ClusterPolicy,
-} from "../../../src/core/scheduler/clusters/choose-cluster.ts";
+import { invariant } from "../../lib/invariant.ts";
+import type { ClusterId } from "../../core/model/ids.ts";
+import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import { chooseCluster, type ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
 import {
   type ClusterVerdict,
   nodeReasons,
   type PlacesView,
   pullingAnswer,
-} from "../../../src/core/scheduler/explain/places.ts";
+} from "../../core/scheduler/explain/places.ts";
 import { judge, outlook } from "./explain.ts";
 import {
   mayGoToClusters,
   type Request,
   requestOf,
   selectOf,
-} from "../../../src/core/scheduler/request.ts";
+} from "../../core/scheduler/request.ts";
 
 /** What every cluster says to a request, in the order of their names. */
 export function clusterAnswers(

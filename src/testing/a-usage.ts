@@ -1,4 +1,4 @@
-import type { Usage } from "../../src/core/model/job/usage.ts";
+import type { Usage } from "../core/model/job/usage.ts";
 
 /** What a run is said to have used: some say nothing, some not everything, some more than fits a column. */
 export function aUsage(job: number, index: number, attempt: number): Usage | undefined {

@@ -1,7 +1,7 @@
-import { nodeStateName } from "../../src/core/model/node/node.ts";
-import { addInto } from "../../src/core/model/resources.ts";
-import type { State } from "../../src/core/state/state.ts";
-import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
+import { nodeStateName } from "../../core/model/node/node.ts";
+import { addInto } from "../../core/model/resources.ts";
+import type { State } from "../../core/state/state.ts";
+import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 
 /** What is counted of nodes as they change is what a walk over all of them finds. */
 export function checkNodeTotals(state: State): string[] {

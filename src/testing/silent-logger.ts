@@ -1,4 +1,4 @@
-import type { Logger } from "../../src/ports/logger.ts";
+import type { Logger } from "../ports/logger.ts";
 
 export const silentLogger: Logger = {
   debug: () => undefined,

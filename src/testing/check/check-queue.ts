@@ -1,8 +1,8 @@
-import { isSchedulable } from "../../src/core/model/node/node.ts";
-import { addInto, dominantShare } from "../../src/core/model/resources.ts";
-import type { Pool } from "../../src/core/scheduler/nodes/pool.ts";
-import type { RequestClass } from "../../src/core/scheduler/request.ts";
-import type { State } from "../../src/core/state/state.ts";
+import { isSchedulable } from "../../core/model/node/node.ts";
+import { addInto, dominantShare } from "../../core/model/resources.ts";
+import type { Pool } from "../../core/scheduler/nodes/pool.ts";
+import type { RequestClass } from "../../core/scheduler/request.ts";
+import type { State } from "../../core/state/state.ts";
 
 /** Pools without classes that the fleet may retain. */
 const IDLE_POOLS_MAX = 8;

@@ -1,18 +1,18 @@
-import type { ResourceChoice, ResourceRequest } from "../../../src/core/graph/request/request.ts";
-import { describeRequirement } from "../../../src/core/graph/request/requirement.ts";
-import { formatTaskId } from "../../../src/core/model/ids.ts";
-import { isSchedulable } from "../../../src/core/model/node/node.ts";
-import { fits, formatAmount } from "../../../src/core/model/resources.ts";
-import { addInto } from "../../../src/core/model/resources.ts";
-import type { State } from "../../../src/core/state/state.ts";
-import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
-import type { ClusterPolicy } from "../../../src/core/scheduler/clusters/choose-cluster.ts";
+import type { ResourceChoice, ResourceRequest } from "../../core/graph/request/request.ts";
+import { describeRequirement } from "../../core/graph/request/requirement.ts";
+import { formatTaskId } from "../../core/model/ids.ts";
+import { isSchedulable } from "../../core/model/node/node.ts";
+import { fits, formatAmount } from "../../core/model/resources.ts";
+import { addInto } from "../../core/model/resources.ts";
+import type { State } from "../../core/state/state.ts";
+import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
 import { judge } from "./explain.ts";
-import { graphMatches } from "../../../src/core/scheduler/filters/graph-matches.ts";
-import { whereMatches } from "../../../src/core/scheduler/filters/where-matches.ts";
+import { graphMatches } from "../../core/scheduler/filters/graph-matches.ts";
+import { whereMatches } from "../../core/scheduler/filters/where-matches.ts";
 import { clusterAnswers } from "./places.ts";
-import { requestOf, type Request } from "../../../src/core/scheduler/request.ts";
-import { takesNow } from "../../../src/core/scheduler/nodes/placement-cost.ts";
+import { requestOf, type Request } from "../../core/scheduler/request.ts";
+import { takesNow } from "../../core/scheduler/nodes/placement-cost.ts";
 
 /** One thing that, changed alone, would let a task start at once. */
 export interface SingleChange {

@@ -1,8 +1,8 @@
-import { toJobSpec } from "../../src/core/model/job/job-spec.ts";
-import type { JobSpecInput } from "../../src/core/model/job/job-spec.ts";
-import { nodeId } from "../../src/core/model/ids.ts";
-import type { JobSpec } from "../../src/core/model/job/job.ts";
-import type { NodeHello } from "../../src/core/state/command.ts";
+import { toJobSpec } from "../core/model/job/job-spec.ts";
+import type { JobSpecInput } from "../core/model/job/job-spec.ts";
+import { nodeId } from "../core/model/ids.ts";
+import type { JobSpec } from "../core/model/job/job.ts";
+import type { NodeHello } from "../core/state/command.ts";
 
 /** A job spec with defaults: `true` on one cpu. */
 export const aSpec = (input: Partial<JobSpecInput> = {}): JobSpec =>

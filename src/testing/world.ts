@@ -1,26 +1,20 @@
-import { jobId, nodeId } from "../../src/core/model/ids.ts";
-import type { Change } from "../../src/core/state/change.ts";
-import type {
-  Answers,
-  AnswerTo,
-  Command,
-  CommandOf,
-  RunEvent,
-} from "../../src/core/state/command.ts";
-import { encodeChange } from "../../src/core/state/codec.ts";
-import { decide } from "../../src/core/state/decide.ts";
-import { placeTask } from "../../src/core/state/decide/tasks/place-task.ts";
-import { nextQuarantine } from "../../src/core/state/decide/nodes/quarantine.ts";
-import { nextSettlement } from "../../src/core/state/dependencies/settle.ts";
-import { checkMove } from "../../src/core/state/check-move.ts";
-import { isNewest } from "../../src/core/state/is-newest.ts";
-import { State } from "../../src/core/state/state.ts";
-import type { Task } from "../../src/core/model/job/task.ts";
-import { nextPlacement } from "../../src/core/scheduler/plan.ts";
-import { createPolicy } from "../../src/core/scheduler/policy.ts";
-import { limits } from "../../src/limits.ts";
+import { jobId, nodeId } from "../core/model/ids.ts";
+import type { Change } from "../core/state/change.ts";
+import type { Answers, AnswerTo, Command, CommandOf, RunEvent } from "../core/state/command.ts";
+import { encodeChange } from "../core/state/codec.ts";
+import { decide } from "../core/state/decide.ts";
+import { placeTask } from "../core/state/decide/tasks/place-task.ts";
+import { nextQuarantine } from "../core/state/decide/nodes/quarantine.ts";
+import { nextSettlement } from "../core/state/dependencies/settle.ts";
+import { checkMove } from "../core/state/check-move.ts";
+import { isNewest } from "../core/state/is-newest.ts";
+import { State } from "../core/state/state.ts";
+import type { Task } from "../core/model/job/task.ts";
+import { nextPlacement } from "../core/scheduler/plan.ts";
+import { createPolicy } from "../core/scheduler/policy.ts";
+import { limits } from "../limits.ts";
 import { aUsage } from "./a-usage.ts";
-import { readBack } from "./check-state.ts";
+import { readBack } from "./check/check-state.ts";
 
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
 export class World {

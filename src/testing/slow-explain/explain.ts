@@ -1,8 +1,8 @@
-import type { Outlook } from "../../../src/core/scheduler/explain/explain.ts";
-import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
-import type { Verdict } from "../../../src/core/scheduler/filters/filter.ts";
-import { filters } from "../../../src/core/scheduler/filters/all.ts";
-import type { Request } from "../../../src/core/scheduler/request.ts";
+import type { Outlook } from "../../core/scheduler/explain/explain.ts";
+import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { Verdict } from "../../core/scheduler/filters/filter.ts";
+import { filters } from "../../core/scheduler/filters/all.ts";
+import type { Request } from "../../core/scheduler/request.ts";
 
 const EXAMPLES_MAX = 3;
 

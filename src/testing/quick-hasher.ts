@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { SecretHasher } from "../../src/ports/secret-hasher.ts";
+import type { SecretHasher } from "../ports/secret-hasher.ts";
 
 /** As scrypt is used, and without its price: at once, so that simulations stay in step. */
 export class QuickHasher implements SecretHasher {
