@@ -14,13 +14,14 @@ import { createRemover } from "../src/agent/runs/remover.ts";
 import { SpawnStarter } from "../src/agent/executors/process/launchers/spawn-starter.ts";
 import type { ProcessStarter } from "../src/agent/executors/process/launchers/starter.ts";
 import { createSystemClock } from "../src/system/clock.ts";
+import { silentLogger } from "../src/testing/silent-logger.ts";
 
 const count = Number(process.argv[2] ?? 2_000);
 const atOnce = Number(process.argv[3] ?? 2);
 const directory = mkdtempSync(join(tmpdir(), "busbar-bench-"));
 const clock = createSystemClock();
 const quiet = () => undefined;
-const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+const logger = silentLogger;
 const env = { PATH: "/usr/bin:/bin" };
 
 const C_LOOP = `

@@ -7,19 +7,14 @@ import { limits } from "../limits.ts";
 import type { OutputPart, RunId } from "../ports/executor.ts";
 import type { Agent } from "./agent.ts";
 import { createAgent, reconnectDelayMs } from "./agent.ts";
-import { FakeClock, settle } from "./testing/fake-clock.ts";
+import { FakeClock, settle } from "../testing/fake-clock.ts";
 import { FakeExecutor } from "./testing/fake-executor.ts";
 import { FakeServer } from "./testing/fake-server.ts";
+import { silentLogger } from "../testing/silent-logger.ts";
 
 const run = (jobId: number, index = 0, attempt = 1): RunId => ({ jobId, index, attempt });
 const wire = (id: RunId) => ({ job: id.jobId, index: id.index, attempt: id.attempt });
 const random = { fraction: () => 0.5, token: () => "" };
-const logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 let clock: FakeClock;
 let executor: FakeExecutor;
@@ -43,7 +38,7 @@ function startAgent(): void {
     connect: server.connect,
     clock,
     random,
-    logger,
+    logger: silentLogger,
   });
   result = agent.run(controller.signal).then(
     () => "stopped",

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../ports/clock.ts";
-import type { Logger } from "../ports/logger.ts";
 import { createSystemClock } from "./clock.ts";
 import { readInput } from "./input.ts";
 import { formatLogLine } from "./logger.ts";
@@ -12,8 +11,8 @@ import { detectResources } from "./machine.ts";
 import { writeNewFiles } from "./output-files.ts";
 import { createSystemRandom } from "./random.ts";
 import { supervise } from "./supervise.ts";
+import { silentLogger } from "../testing/silent-logger.ts";
 
-const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 /** No waiting between restarts; time stands still. */
 const hasty: Clock = {
   nowMs: () => 0,
@@ -30,7 +29,7 @@ describe("supervise", () => {
       starts += 1;
       return spawn("sh", ["-c", "exit 7"]);
     };
-    const supervision = { name: "agent", start, clock: hasty, logger: quiet };
+    const supervision = { name: "agent", start, clock: hasty, logger: silentLogger };
     await expect(supervise(supervision, new AbortController().signal)).rejects.toThrow(
       "the agent ended 6 times within a minute, at last with exit code 7",
     );
@@ -45,7 +44,7 @@ describe("supervise", () => {
       name: "agent",
       start: () => child,
       clock: createSystemClock(),
-      logger: quiet,
+      logger: silentLogger,
     };
     await supervise(supervision, stop.signal);
     expect(child.signalCode).toBe("SIGTERM");
@@ -53,7 +52,7 @@ describe("supervise", () => {
 
   test("a program that does not exist is a death like any other", async () => {
     const start = () => spawn("/does/not/exist");
-    const supervision = { name: "agent", start, clock: hasty, logger: quiet };
+    const supervision = { name: "agent", start, clock: hasty, logger: silentLogger };
     await expect(supervise(supervision, new AbortController().signal)).rejects.toThrow(/ENOENT/);
   });
 });

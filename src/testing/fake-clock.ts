@@ -1,9 +1,14 @@
 import type { Clock } from "../ports/clock.ts";
 
-/** A clock turned by hand. Timers fire in order of their time when it is advanced past them. */
+interface Timer {
+  readonly atMs: number;
+  readonly wake: () => void;
+}
+
+/** A clock turned by hand. Timers fire in order of their time when it is turned past them. */
 export class FakeClock implements Clock {
   #nowMs: number;
-  #timers: { readonly atMs: number; readonly wake: () => void }[] = [];
+  #timers: Timer[] = [];
 
   constructor(nowMs = 1_000_000) {
     this.#nowMs = nowMs;
@@ -30,17 +35,41 @@ export class FakeClock implements Clock {
     this.#nowMs += ms;
   }
 
+  /** Turns the clock; promises that the timers resolve run later. */
   advance(ms: number): void {
-    const until = this.#nowMs + ms;
+    const untilMs = this.#nowMs + ms;
     for (;;) {
-      const due = this.#timers
-        .filter(({ atMs }) => atMs <= until)
-        .sort((a, b) => a.atMs - b.atMs)[0];
+      const due = this.#takeDue(untilMs);
       if (due === undefined) break;
-      this.#timers = this.#timers.filter((other) => other !== due);
-      this.#nowMs = Math.max(this.#nowMs, due.atMs);
       due.wake();
     }
-    this.#nowMs = until;
+    this.#nowMs = untilMs;
+  }
+
+  /** Turns the clock, and lets promises run before the first timer and after each. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.#nowMs + ms;
+    await settle();
+    for (;;) {
+      const due = this.#takeDue(untilMs);
+      if (due === undefined) break;
+      due.wake();
+      await settle();
+    }
+    this.#nowMs = untilMs;
+  }
+
+  /** Removes the next timer up to that time, and moves the clock to it. */
+  #takeDue(untilMs: number): Timer | undefined {
+    const [due] = this.#timers
+      .filter(({ atMs }) => atMs <= untilMs)
+      .sort((a, b) => a.atMs - b.atMs);
+    if (due === undefined) return undefined;
+    this.#timers = this.#timers.filter((other) => other !== due);
+    this.#nowMs = Math.max(this.#nowMs, due.atMs);
+    return due;
   }
 }
+
+/** Lets promises that are ready run. */
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

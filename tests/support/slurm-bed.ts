@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { createSlurm } from "../../src/agent/executors/slurm/slurm.ts";
 import type { Executor } from "../../src/ports/executor.ts";
 import type { ExecutorBed } from "../contract/executor/executor-contract.ts";
-import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
+import { realClock } from "../contract/executor/process-bed.ts";
 import type { Slurm } from "./slurm.ts";
 
 export interface SlurmBed extends ExecutorBed {

@@ -9,7 +9,8 @@ import type { LowerScheduler } from "../../src/agent/lower/scheduler.ts";
 import { submitEach } from "../../src/agent/lower/submit-each.ts";
 import { toSteps } from "../../src/core/jobspec/write/to-steps.ts";
 import type { RunRequest } from "../../src/ports/executor.ts";
-import { realClock, silentLogger } from "../contract/executor/process-bed.ts";
+import { silentLogger } from "../../src/testing/silent-logger.ts";
+import { realClock } from "../contract/executor/process-bed.ts";
 
 /** Before the scheduler is asked, while it is being asked, or when it has answered. */
 export const deathPoints = ["before-submit", "in-submit", "after-submit", "after-poll"] as const;

@@ -108,6 +108,20 @@ describe("tidy", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("tests have one clock turned by hand and one silent logger, in src/testing", () => {
+    const everything = ["src", "tests", "bench"].flatMap((folder) =>
+      sourceFiles(join(root, folder)),
+    );
+    const holders = (pattern: RegExp): string[] =>
+      everything
+        .filter((path) => pattern.test(readFileSync(path, "utf8")))
+        .map((path) => relative(root, path));
+    expect(holders(/^(?:export )?class FakeClock/m)).toEqual(["src/testing/fake-clock.ts"]);
+    // All four are silent; a logger that notes one kind spreads the silent one.
+    const silent = /\bdebug\b[^\n]*\n?[^\n]*\binfo: \(\) => undefined,?\s*warn: \(\) => undefined/;
+    expect(holders(silent)).toEqual(["src/testing/silent-logger.ts"]);
+  });
+
   test("doors never import each other, nor executors each other; gRPC is no door and knows none", () => {
     const wrong = productFiles.flatMap(importsOf).flatMap(({ file, target }) => {
       const to = inSource(file, target) ?? "";

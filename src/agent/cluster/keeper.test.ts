@@ -8,12 +8,13 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { ClusterDescription, ClusterObservation } from "../../ports/cluster-source.ts";
 import type { ControlPlane } from "../../server/control-plane.ts";
-import { FakeClock } from "../testing/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { PlaneApi } from "../testing/plane-api.ts";
 import type { JgfDocument } from "../../core/graph/jgf.ts";
 import { describeMachine, markOf, withMachine } from "./description.ts";
 import type { KeeperOptions } from "./keeper.ts";
 import { ClusterKeeper } from "./keeper.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 const machine = (cores: number, software: NodeFacts["software"] = {}): ClusterDescription =>
   describeMachine("blue", "m1", { ...NO_FACTS, cores, software });
@@ -46,10 +47,8 @@ function start(options: Partial<KeeperOptions> = {}): ClusterKeeper {
     clock,
     random: { fraction: () => 0.5, token: () => "" },
     logger: {
-      debug: () => undefined,
-      info: () => undefined,
+      ...silentLogger,
       warn: (fields, message) => warnings.push(`${message} ${JSON.stringify(fields)}`),
-      error: () => undefined,
     },
     onRoom: () => (rooms += 1),
     ...options,

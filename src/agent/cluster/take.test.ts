@@ -4,12 +4,12 @@ import { limits } from "../../limits.ts";
 import type { RunId } from "../../ports/executor.ts";
 import type { Agent } from "../agent.ts";
 import { createAgent } from "../agent.ts";
-import { FakeClock, settle } from "../testing/fake-clock.ts";
+import { FakeClock, settle } from "../../testing/fake-clock.ts";
 import { FakeExecutor } from "../testing/fake-executor.ts";
 import { FakeServer } from "../testing/fake-server.ts";
 import type { Room } from "./room.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
-const silent = (): void => undefined;
 const id = (jobId: number): RunId => ({ jobId, index: 0, attempt: 1 });
 
 let clock: FakeClock;
@@ -43,7 +43,7 @@ beforeEach(() => {
       after: (ms, wake) => clock.after(ms === limits.reportCoalesceMs ? coalesceMs : ms, wake),
     },
     random: { fraction: () => 0.5, token: () => "" },
-    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    logger: silentLogger,
     clusterAgent: { leaseMs: 600_000, onLost: "keep", room: () => room() },
   });
   running = agent.run(stop.signal);

@@ -6,20 +6,16 @@ import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { parseNodeFacts } from "../../core/model/node/node-facts.ts";
 import { limits } from "../../limits.ts";
 import { offeredAmounts } from "../facts.ts";
-import { FakeClock, settle } from "../testing/fake-clock.ts";
+import { FakeClock, settle } from "../../testing/fake-clock.ts";
 import { Discovery, findFacts, findHardwareInTime } from "./discovery.ts";
 import { findHardware, NO_HARDWARE, toFacts } from "./find-facts.ts";
 import { createKeptSoftware } from "./kept-software.ts";
 import type { FakeMachine } from "./testing/fake-machine.ts";
 import { createFakeMachine } from "./testing/fake-machine.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 const warnings: unknown[] = [];
-const logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (fields: unknown) => void warnings.push(fields),
-  error: () => undefined,
-};
+const logger = { ...silentLogger, warn: (fields: unknown) => void warnings.push(fields) };
 const random = { fraction: () => 0.5, token: () => "" };
 const capacity = { cpu: 4_000, memory: 8e9, license: 2 };
 

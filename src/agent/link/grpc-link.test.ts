@@ -15,6 +15,7 @@ import type { AgentMessage, ServerMessage } from "../../gen/busbar/v1/agent_pb.t
 import { createGrpcConnect, deserializeServerMessage } from "./grpc-link.ts";
 import { runAgent } from "../run-agent.ts";
 import { toAgentMessage } from "../translate.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 type Peer = ServerDuplexStream<AgentMessage, Buffer>;
 
@@ -160,7 +161,6 @@ describe("runAgent", () => {
   });
 
   const run = (signal: AbortSignal) => {
-    const nothing = () => undefined;
     return runAgent(
       {
         servers: [address],
@@ -177,7 +177,7 @@ describe("runAgent", () => {
           },
         },
         random: { fraction: () => 0, token: (bytes) => "ab".repeat(bytes) },
-        logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+        logger: silentLogger,
       },
       signal,
     );

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AgentMessageSchema, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import type { LinkEvents } from "./link.ts";
 import { Servers } from "./servers.ts";
-import { settle } from "../testing/fake-clock.ts";
+import { settle } from "../../testing/fake-clock.ts";
 
 /** Names and what dialling them does: those that are up welcome the agent. */
 function aWorld(

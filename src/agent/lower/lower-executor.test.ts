@@ -18,9 +18,10 @@ import { limits } from "../../limits.ts";
 import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { identityOf, readBootId } from "../proc.ts";
-import { FakeClock } from "../testing/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 import { createLowerExecutor } from "./lower-executor.ts";
 import { away, FakeScheduler } from "./testing/fake-scheduler.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 let directory: string;
 let clock: FakeClock;
@@ -30,7 +31,7 @@ let reports: string[];
 let log: string[];
 
 const logger: Logger = {
-  debug: () => undefined,
+  ...silentLogger,
   info: (_, message) => log.push(`info: ${message}`),
   warn: (_, message) => log.push(`warn: ${message}`),
   error: (_, message) => log.push(`error: ${message}`),

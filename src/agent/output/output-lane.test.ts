@@ -4,7 +4,7 @@ import { PartsSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { ENCODINGS, unpack } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
 import { OutputLane } from "./output-lane.ts";
-import { FakeClock } from "../testing/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 
 function aLane({ bytesPerSecond = Infinity, isOld = false } = {}) {
   const clock = new FakeClock();

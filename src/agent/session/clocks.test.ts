@@ -6,9 +6,10 @@ import type { Clock } from "../../ports/clock.ts";
 import type { RunEnd, RunId } from "../../ports/executor.ts";
 import { createAgent } from "../agent.ts";
 import { ServerTime } from "./server-time.ts";
-import { FakeClock, settle } from "../testing/fake-clock.ts";
+import { FakeClock, settle } from "../../testing/fake-clock.ts";
 import { FakeExecutor } from "../testing/fake-executor.ts";
 import { FakeServer } from "../testing/fake-server.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 const HOUR_MS = 3_600_000;
 const EXITED: RunEnd = { kind: "exited", exitCode: 0 };
@@ -41,7 +42,6 @@ let warnings: unknown[];
 
 function startAgent(): void {
   stop = new AbortController();
-  const quiet = (): void => undefined;
   const agent = createAgent({
     name: "edge",
     cluster: "default",
@@ -54,12 +54,7 @@ function startAgent(): void {
     connect: server.connect,
     clock,
     random: { fraction: () => 0.5, token: () => "" },
-    logger: {
-      debug: quiet,
-      info: quiet,
-      warn: (fields) => void warnings.push(fields),
-      error: quiet,
-    },
+    logger: { ...silentLogger, warn: (fields) => void warnings.push(fields) },
   });
   running = agent.run(stop.signal);
 }

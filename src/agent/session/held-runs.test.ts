@@ -1,19 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunId } from "../../ports/executor.ts";
 import { createAgent } from "../agent.ts";
-import { FakeClock, settle } from "../testing/fake-clock.ts";
+import { FakeClock, settle } from "../../testing/fake-clock.ts";
 import { FakeExecutor } from "../testing/fake-executor.ts";
 import { FakeServer } from "../testing/fake-server.ts";
 import { limits } from "../../limits.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 
 const run = (jobId: number, index: number): RunId => ({ jobId, index, attempt: 1 });
 const wire = ({ jobId, index, attempt }: RunId) => ({ job: jobId, index, attempt });
-const logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 let clock: FakeClock;
 let executor: FakeExecutor;
@@ -39,7 +34,7 @@ beforeEach(async () => {
     connect: server.connect,
     clock,
     random: { fraction: () => 0.5, token: () => "" },
-    logger,
+    logger: silentLogger,
   });
   result = agent.run(controller.signal);
   server.last.welcome();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
 import { limits } from "../../limits.ts";
 import { Liveness } from "./liveness.ts";
-import { FakeClock } from "../testing/fake-clock.ts";
+import { FakeClock } from "../../testing/fake-clock.ts";
 
 const INTERVAL = 5_000;
 

@@ -8,7 +8,8 @@ import { createSystemRandom } from "../../system/random.ts";
 import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { connect } from "../grpc/testing/grpc-client.ts";
 import { settle, until } from "../grpc/testing/until.ts";
-import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
+import { createFakeOperations } from "../native/testing/fake-operations.ts";
 import { Previews } from "./lists/previews.ts";
 import { goScheduleService } from "./service.ts";
 import { openWorker } from "./testing/fake-worker.ts";
@@ -31,12 +32,16 @@ beforeEach(async () => {
     operations: createFakeOperations(),
     clock,
     random: createSystemRandom(),
-    logger: silent,
+    logger: silentLogger,
     previews: new Previews(),
     settings: { pingMs: PING_MS, silenceMs: SILENCE_MS },
     attach: (shell) => attach(shell),
   });
-  server = await createGrpcServer({ address: "127.0.0.1:0", services: [service], logger: silent });
+  server = await createGrpcServer({
+    address: "127.0.0.1:0",
+    services: [service],
+    logger: silentLogger,
+  });
   client = connect(server.address);
 });
 afterEach(async () => {

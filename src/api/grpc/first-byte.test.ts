@@ -5,7 +5,8 @@ import { connect as connectTls } from "node:tls";
 import { afterEach, expect, test } from "vitest";
 import { Busbar, StatsSchema } from "../../gen/busbar/v1/busbar_pb.ts";
 import { busbarService } from "../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
+import { createFakeOperations } from "../native/testing/fake-operations.ts";
 import { createGrpcServer } from "./server.ts";
 import * as certificates from "./testing/certificates.ts";
 import { call, connect, failure } from "./testing/grpc-client.ts";
@@ -21,8 +22,8 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 async function serve(options: { readonly ca?: boolean; readonly allowsPlaintext?: boolean } = {}) {
   const running = await createGrpcServer({
     address: "127.0.0.1:0",
-    services: [busbarService(createFakeOperations(), silent)],
-    logger: silent,
+    services: [busbarService(createFakeOperations(), silentLogger)],
+    logger: silentLogger,
     tls: {
       cert: bytes(server.cert),
       key: bytes(server.key),
@@ -110,7 +111,7 @@ test("a key of another certificate is refused when the server starts", async () 
   const starting = createGrpcServer({
     address: "127.0.0.1:0",
     services: [],
-    logger: silent,
+    logger: silentLogger,
     tls: { ...tls, allowsPlaintext: true },
   });
   await expect(starting).rejects.toThrow("certificate and key cannot be used");

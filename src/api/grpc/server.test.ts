@@ -11,7 +11,8 @@ import { Busbar, file_busbar_v1_busbar } from "../../gen/busbar/v1/busbar_pb.ts"
 import { createGrpcServer } from "./server.ts";
 import { defineService } from "./service.ts";
 import { busbarService } from "../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../native/testing/fake-operations.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
+import { createFakeOperations } from "../native/testing/fake-operations.ts";
 import { call, connect, failure } from "./testing/grpc-client.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -23,10 +24,15 @@ async function serve(address = "127.0.0.1:0") {
   const agents = defineService(
     Agents,
     { session: () => ({ message: () => undefined, closed: () => undefined }) },
-    { logger: silent },
+    { logger: silentLogger },
   );
-  const services = [busbarService(createFakeOperations(), silent), agents];
-  const server = await createGrpcServer({ address, services, logger: silent, drainMs: 10_000 });
+  const services = [busbarService(createFakeOperations(), silentLogger), agents];
+  const server = await createGrpcServer({
+    address,
+    services,
+    logger: silentLogger,
+    drainMs: 10_000,
+  });
   closers.push(() => server.close());
   return server;
 }
@@ -151,8 +157,8 @@ for (const version of ["v1", "v1alpha"]) {
 }
 
 test("reflection gives the files that a service's own file imports", async () => {
-  const services = [busbarService(createFakeOperations(), silent)];
-  const server = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silent });
+  const services = [busbarService(createFakeOperations(), silentLogger)];
+  const server = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
   closers.push(() => server.close());
   const ask = reflectionClient(server.address, "v1");
   const found = await ask({ fileContainingSymbol: "busbar.v1.OutputStream" });

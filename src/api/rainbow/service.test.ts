@@ -17,7 +17,7 @@ import {
   openBidi,
   pathOf,
 } from "../grpc/testing/grpc-client.ts";
-import { silent } from "../native/testing/fake-operations.ts";
+import { silentLogger } from "../../testing/silent-logger.ts";
 import { rainbowServices } from "./service.ts";
 import { bytesOf, type Field, readAs, SENT } from "./testing/wire.ts";
 
@@ -37,8 +37,8 @@ beforeEach(async () => {
   await operations.setCredentials({ name: "test" }, { registerSecret: REGISTER_SECRET });
   server = await createGrpcServer({
     address: "127.0.0.1:0",
-    services: rainbowServices({ operations, logger: silent, fraction: 0 }),
-    logger: silent,
+    services: rainbowServices({ operations, logger: silentLogger, fraction: 0 }),
+    logger: silentLogger,
   });
   client = connect(server.address);
 });

@@ -5,7 +5,8 @@ import { createInterface } from "node:readline";
 import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import type { RunId, RunRequest } from "../../../src/ports/executor.ts";
-import { realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { realClock } from "./process-bed.ts";
 
 export type HostOrder =
   | { readonly kind: "start"; readonly request: RunRequest }

@@ -27,7 +27,8 @@ import {
   setUpLauncher,
   shell,
 } from "./launcher-setup.ts";
-import { kill, realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { kill, realClock } from "./process-bed.ts";
 
 const setup = setUpLauncher("perl");
 

@@ -13,7 +13,8 @@ import { eventually } from "../../../src/testing/eventually.ts";
 import { makeCgroup, removeCgroup, whyNoCgroup } from "../../support/real-cgroup.ts";
 import { aRequest, endOfRun, readAll } from "./executor-contract.ts";
 import type { ProcessBed } from "./process-bed.ts";
-import { describeLaunchers, makeProcessBed, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { describeLaunchers, makeProcessBed } from "./process-bed.ts";
 
 const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
 const MIB = 1_024 ** 2;

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import type { LauncherKind } from "../../../src/agent/executors/process/process-executor.ts";
 import { createProcessExecutor } from "../../../src/agent/executors/process/process-executor.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
-import { HELPERS, helpersOf, realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { HELPERS, helpersOf, realClock } from "./process-bed.ts";
 
 const AT_ONCE = 8;
 

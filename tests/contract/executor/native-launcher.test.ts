@@ -21,7 +21,8 @@ import {
   setUpLauncher,
   shell,
 } from "./launcher-setup.ts";
-import { describeLauncher, kill, realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { describeLauncher, kill, realClock } from "./process-bed.ts";
 
 describeLauncher("native", "launchers in C", () => {
   const setup = setUpLauncher("native");

@@ -16,26 +16,13 @@ import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
 import { readStateFile } from "../../../src/agent/executors/process/state-file.ts";
 import { membersOf } from "../../../src/agent/proc.ts";
-import type { Clock } from "../../../src/ports/clock.ts";
 import type { Executor } from "../../../src/ports/executor.ts";
-import type { Logger } from "../../../src/ports/logger.ts";
+import { createSystemClock } from "../../../src/system/clock.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import type { ExecutorBed } from "./executor-contract.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
 
-export const realClock: Clock = {
-  nowMs: () => Date.now(),
-  after(delayMs, wake) {
-    const timer = setTimeout(wake, delayMs);
-    return () => clearTimeout(timer);
-  },
-};
-
-export const silentLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+export const realClock = createSystemClock();
 
 export interface ProcessBed extends ExecutorBed {
   readonly directory: string;

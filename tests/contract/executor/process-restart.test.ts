@@ -26,7 +26,8 @@ import { eventually } from "../../../src/testing/eventually.ts";
 import { aRequest, endOfRun, readAll, reportFor } from "./executor-contract.ts";
 import type { HostOrder } from "./executor-host.ts";
 import type { ProcessBed } from "./process-bed.ts";
-import { describeLaunchers, kill, makeProcessBed, realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { describeLaunchers, kill, makeProcessBed, realClock } from "./process-bed.ts";
 
 const ID: RunId = { jobId: 1, index: 0, attempt: 1 };
 const shell = (text: string) => ({ kind: "command", argv: ["/bin/sh", "-c", text] }) as const;

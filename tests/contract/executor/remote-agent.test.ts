@@ -10,7 +10,8 @@ import type { ControlPlane } from "../../../src/server/control-plane.ts";
 import { createSystemRandom } from "../../../src/system/random.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import { aPlane } from "../../../src/testing/plane.ts";
-import { realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { realClock } from "./process-bed.ts";
 import { type Faults, LocalShell } from "./remote-bed.ts";
 
 /** A far machine whose probe tells what we like. */

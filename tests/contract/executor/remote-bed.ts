@@ -11,7 +11,8 @@ import type { Executor } from "../../../src/ports/executor.ts";
 import type { Executed, RemoteShell } from "../../../src/ports/remote-shell.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import type { ExecutorBed } from "./executor-contract.ts";
-import { kill, realClock, silentLogger } from "./process-bed.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import { kill, realClock } from "./process-bed.ts";
 
 /** How this far end misbehaves, for tests that need it. */
 export interface Faults {

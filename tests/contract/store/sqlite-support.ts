@@ -6,19 +6,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Logger } from "../../../src/ports/logger.ts";
 import type { Store } from "../../../src/ports/store.ts";
 import { createSqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { StoreData } from "./store-data.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
 
 /** What a child writes with each revision; see store-child.ts. */
 export const ROWS_PER_BATCH = 20;
 
-const silent = (): void => undefined;
-export const logger: Logger = { debug: silent, info: silent, warn: silent, error: silent };
-
 export const openSqlite = (directory: string): Promise<Store> =>
-  createSqliteStore({ directory, logger });
+  createSqliteStore({ directory, logger: silentLogger });
 
 export async function createSqliteData(): Promise<StoreData> {
   const parent = await mkdtemp(join(tmpdir(), "busbar-store-"));

@@ -8,15 +8,10 @@ import { limits } from "../../../src/limits.ts";
 import type { PackedRows, ToThread } from "../../../src/store/sqlite/messages.ts";
 import { StoreThread } from "../../../src/store/sqlite/store-thread.ts";
 import { openThreadStore } from "../../../src/store/sqlite/thread-store.ts";
-import {
-  createSqliteData,
-  logger,
-  openSqlite,
-  withDirectory,
-  withSqlite,
-} from "./sqlite-support.ts";
+import { createSqliteData, openSqlite, withDirectory, withSqlite } from "./sqlite-support.ts";
 import { describeStoreContract } from "./store-contract.ts";
 import { del, loadAll, put } from "./store-data.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
 
 describeStoreContract({ name: "sqlite", createData: createSqliteData, propertyRuns: 15 });
 
@@ -109,7 +104,11 @@ describe("sqlite store: its files", () => {
 
 describe("sqlite store: its thread", () => {
   const openOver = (script: string) =>
-    openThreadStore({ name: "test", worker: new Worker(script, { eval: true }), logger });
+    openThreadStore({
+      name: "test",
+      worker: new Worker(script, { eval: true }),
+      logger: silentLogger,
+    });
   const opens = `const { parentPort } = require("node:worker_threads");
     parentPort.postMessage({ kind: "opened", revision: 1 });`;
 

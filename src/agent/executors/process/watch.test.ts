@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { limits } from "../../../limits.ts";
-import { FakeClock } from "../../testing/fake-clock.ts";
+import { FakeClock } from "../../../testing/fake-clock.ts";
 import type { Run } from "./run.ts";
 import { strayTerms } from "./run.ts";
 import type { Sessions } from "./sessions.ts";

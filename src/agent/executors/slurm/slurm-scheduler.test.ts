@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { limits } from "../../../limits.ts";
 import type { LowerIds, LowerJob, LowerScheduler } from "../../lower/scheduler.ts";
 import { runCommand } from "../../lower/command.ts";
-import { FakeClock } from "../../testing/fake-clock.ts";
+import { FakeClock } from "../../../testing/fake-clock.ts";
 import { createSlurmScheduler } from "./slurm-scheduler.ts";
 
 let directory: string;

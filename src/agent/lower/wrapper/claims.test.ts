@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { limits } from "../../../limits.ts";
 import { identityOf, readBootId } from "../../proc.ts";
-import { FakeClock } from "../../testing/fake-clock.ts";
+import { FakeClock } from "../../../testing/fake-clock.ts";
 import { Claims } from "./claims.ts";
 import { PartFiles } from "./part-files.ts";
 

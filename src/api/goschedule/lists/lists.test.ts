@@ -12,7 +12,7 @@ import { createSystemClock } from "../../../system/clock.ts";
 import { createSystemRandom } from "../../../system/random.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { call, callRaw, connect, failure, pathOf } from "../../grpc/testing/grpc-client.ts";
-import { silent } from "../../native/testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
 import { Previews } from "./previews.ts";
 import { schedule as scheduleTasks } from "../schedule.ts";
 import { goScheduleService } from "../service.ts";
@@ -31,12 +31,16 @@ beforeEach(async () => {
     operations: plane.operations,
     clock: createSystemClock(),
     random: createSystemRandom(),
-    logger: silent,
+    logger: silentLogger,
     previews,
     settings: { pingMs: 3_000, silenceMs: 10_000 },
     attach: () => undefined,
   });
-  server = await createGrpcServer({ address: "127.0.0.1:0", services: [service], logger: silent });
+  server = await createGrpcServer({
+    address: "127.0.0.1:0",
+    services: [service],
+    logger: silentLogger,
+  });
   client = connect(server.address);
 });
 afterEach(async () => {

@@ -9,7 +9,8 @@ import type { Operations } from "../../../server/operations/operations.ts";
 import { frameMessage } from "./frames.ts";
 import { createGrpcServer, type GrpcServerOptions } from "../server.ts";
 import { busbarService } from "../../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../../native/testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { pathOf } from "../testing/grpc-client.ts";
 import { aJob } from "../../native/testing/view-builders.ts";
 
@@ -25,11 +26,11 @@ async function serve(
   getJob: Operations["getJob"] = async (id) => aJob({ id }),
   options: Partial<GrpcServerOptions> = {},
 ) {
-  const services = [busbarService(createFakeOperations({ getJob }), silent)];
+  const services = [busbarService(createFakeOperations({ getJob }), silentLogger)];
   const server = await createGrpcServer({
     address: "127.0.0.1:0",
     services,
-    logger: silent,
+    logger: silentLogger,
     drainMs: 200,
     ...options,
   });

@@ -16,7 +16,8 @@ import type { BidiPeer, BidiReceiver } from "./bidi.ts";
 import { createGrpcServer } from "../server.ts";
 import { defineService, type GrpcService } from "../service.ts";
 import { busbarService } from "../../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../../native/testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { endingWatch, fakeWatch } from "../../native/testing/fake-watch.ts";
 import { collect, connect, failure, openBidi, openUnread, stream } from "../testing/grpc-client.ts";
 import { settle, until, whenSettled } from "../testing/until.ts";
@@ -29,7 +30,10 @@ afterEach(async () => {
 
 /** A server warns when it had to cut something off. */
 const warnings: string[] = [];
-const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) };
+const logger = {
+  ...silentLogger,
+  warn: (_: object, message: string) => void warnings.push(message),
+};
 
 async function serve(service: GrpcService, drainMs = 200) {
   warnings.length = 0;
@@ -109,7 +113,7 @@ function quiet() {
 
 describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
   const serviceOf = (pieces: Pieces): GrpcService =>
-    busbarService(createFakeOperations(overrides(pieces)), silent);
+    busbarService(createFakeOperations(overrides(pieces)), silentLogger);
 
   test("a source is not pulled while the caller does not read, and goes on when it does", async () => {
     const { source, pieces } = endless();
@@ -180,7 +184,7 @@ test("a stream that does not end is cut off when the time is over", async () => 
     await new Promise(() => undefined);
   };
   const { client, server } = await serve(
-    busbarService(createFakeOperations({ readOutput }), silent),
+    busbarService(createFakeOperations({ readOutput }), silentLogger),
     50,
   );
   const call = stream(client, Busbar.method.readOutput);
@@ -196,7 +200,7 @@ test("an error in the middle of a stream comes after what was sent before it", a
     yield { kind: "sync", revision: 1 };
     throw new AppError("exhausted", "too slow", { revision: 7 });
   });
-  const { client } = await serve(busbarService(createFakeOperations({ watch }), silent));
+  const { client } = await serve(busbarService(createFakeOperations({ watch }), silentLogger));
   const seen: bigint[] = [];
   const call = stream(client, Busbar.method.watch);
   call.on("data", ({ revision }: { revision: bigint }) => seen.push(revision));
@@ -210,7 +214,7 @@ describe("a reader that was ended while it did not read", () => {
   async function endUnread(isCut: boolean) {
     const error = new AppError("exhausted", "too slow", { revision: 7 });
     const operations = createFakeOperations({ watch: endingWatch(error, isCut) });
-    const { server } = await serve(busbarService(operations, silent));
+    const { server } = await serve(busbarService(operations, silentLogger));
     const call = openUnread(server.address, Busbar.method.watch);
     closers.push(call.close);
     await settle();
@@ -240,7 +244,9 @@ async function serveAgents(receive: (message: AgentMessage) => void | Promise<vo
     opened.resolve(peer);
     return { message: receive, closed: () => void ends.push("closed") };
   };
-  const { client, server } = await serve(defineService(Agents, { session }, { logger: silent }));
+  const { client, server } = await serve(
+    defineService(Agents, { session }, { logger: silentLogger }),
+  );
   const call = openBidi(client, Agents.method.session);
   const said: (string | undefined)[] = [];
   call.on("data", ({ message }: ServerMessage) => said.push(message.case));

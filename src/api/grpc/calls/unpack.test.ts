@@ -7,7 +7,8 @@ import { AgentMessageSchema, Agents } from "../../../gen/busbar/v1/agent_pb.ts";
 import { Busbar, GetJobRequestSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../limits.ts";
 import { busbarService } from "../../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../../native/testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { aJob } from "../../native/testing/view-builders.ts";
 import { frameMessage } from "./frames.ts";
 import { createGrpcServer } from "../server.ts";
@@ -67,7 +68,12 @@ afterEach(async () => {
 });
 
 async function serve(service: GrpcService) {
-  const options = { address: "127.0.0.1:0", services: [service], logger: silent, drainMs: 200 };
+  const options = {
+    address: "127.0.0.1:0",
+    services: [service],
+    logger: silentLogger,
+    drainMs: 200,
+  };
   const server = await createGrpcServer(options);
   const session = connect(`http://${server.address}`);
   session.on("error", () => undefined);
@@ -103,7 +109,7 @@ test("a small call is answered while a large message is unpacked", async () => {
     asked.push(id.length);
     return aJob({ id: "1" });
   };
-  const request = await serve(busbarService(createFakeOperations({ getJob }), silent));
+  const request = await serve(busbarService(createFakeOperations({ getJob }), silentLogger));
   const frameOf = (id: string) =>
     compressed(toBinary(GetJobRequestSchema, create(GetJobRequestSchema, { id })));
   const large = frameOf(longText(3 * MIB));
@@ -131,7 +137,7 @@ test("messages of a stream stay in order, however they are compressed", async ()
         closed: () => (isOver = true),
       }),
     },
-    { logger: silent },
+    { logger: silentLogger },
   );
   const stream = (await serve(service))(Agents.method.session);
   stream.on("error", () => undefined);

@@ -6,7 +6,8 @@ import { Busbar, GetJobRequestSchema } from "../../../gen/busbar/v1/busbar_pb.ts
 import { limits } from "../../../limits.ts";
 import { createHttpServer } from "../../native/http/http-server.ts";
 import { busbarService } from "../../native/grpc/service.ts";
-import { createFakeOperations, silent } from "../../native/testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { aJob } from "../../native/testing/view-builders.ts";
 import { AnswerBytes } from "./answer-bytes.ts";
 import type { CallMemory } from "./call-memory.ts";
@@ -34,8 +35,11 @@ async function serve(stallMs = 60_000) {
     unpacking: new Unpacking(),
   };
   const operations = createFakeOperations({ getJob: async (id) => aJob({ id }) });
-  const shared = { logger: silent, memory, drainMs: 200, address: "127.0.0.1:0" };
-  const grpc = await createGrpcServer({ ...shared, services: [busbarService(operations, silent)] });
+  const shared = { logger: silentLogger, memory, drainMs: 200, address: "127.0.0.1:0" };
+  const grpc = await createGrpcServer({
+    ...shared,
+    services: [busbarService(operations, silentLogger)],
+  });
   const http = await createHttpServer({ ...shared, operations, version: "1" });
   closers.push(
     () => grpc.close(),

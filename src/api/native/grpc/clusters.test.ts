@@ -6,7 +6,8 @@ import { limits } from "../../../limits.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { createHttpServer, type HttpServer } from "../http/http-server.ts";
 import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { call, connect, failure } from "../../grpc/testing/grpc-client.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 import { aSatisfied } from "../testing/view-builders.ts";
@@ -31,13 +32,13 @@ let rest: HttpServer;
 let http: Http;
 
 beforeAll(async () => {
-  const services = [busbarService(operations, silent)];
-  grpc = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silent });
+  const services = [busbarService(operations, silentLogger)];
+  grpc = await createGrpcServer({ address: "127.0.0.1:0", services, logger: silentLogger });
   client = connect(grpc.address, {
     "grpc.max_receive_message_length": limits.documentBytesMax,
     "grpc.max_send_message_length": -1,
   });
-  const options = { operations, logger: silent, version: "1.2.3" };
+  const options = { operations, logger: silentLogger, version: "1.2.3" };
   rest = await createHttpServer({ ...options, address: "127.0.0.1:0" });
   http = httpClient(rest.address);
 });

@@ -15,7 +15,8 @@ import { limits } from "../../../limits.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import {
   call,
   callRaw,
@@ -40,8 +41,8 @@ let client: Client;
 beforeAll(async () => {
   server = await createGrpcServer({
     address: "127.0.0.1:0",
-    services: [busbarService(operations, silent, traffic)],
-    logger: silent,
+    services: [busbarService(operations, silentLogger, traffic)],
+    logger: silentLogger,
   });
   client = connect(server.address);
 });
@@ -255,8 +256,8 @@ const damagedRequest = fc.tuple(fc.nat(), fc.nat({ max: 255 })).map(([at, value]
 async function serve(operations: Operations) {
   const server = await createGrpcServer({
     address: "127.0.0.1:0",
-    services: [busbarService(operations, silent)],
-    logger: silent,
+    services: [busbarService(operations, silentLogger)],
+    logger: silentLogger,
   });
   const client = connect(server.address);
   const close = async (): Promise<void> => {

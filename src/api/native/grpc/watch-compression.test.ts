@@ -15,7 +15,8 @@ import { connect, stream } from "../../grpc/testing/grpc-client.ts";
 import { until } from "../../grpc/testing/until.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { busbarService } from "./service.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { openFrames } from "../testing/raw-watch.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -42,10 +43,10 @@ async function serve(heartbeatMs = 60_000) {
     },
   });
   const address = "127.0.0.1:0";
-  const both = { operations, address, logger: silent, version: "1" };
+  const both = { operations, address, logger: silentLogger, version: "1" };
   const http = await createHttpServer({ ...both, heartbeatMs, drainMs: 1_000 });
-  const services = [busbarService(operations, silent)];
-  const grpc = await createGrpcServer({ address, services, logger: silent });
+  const services = [busbarService(operations, silentLogger)];
+  const grpc = await createGrpcServer({ address, services, logger: silentLogger });
   closers.push(
     () => http.close(),
     () => grpc.close(),

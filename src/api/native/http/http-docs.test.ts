@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 
 let server: HttpServer;
@@ -34,7 +35,7 @@ beforeAll(async () => {
   server = await createHttpServer({
     operations,
     address: "127.0.0.1:0",
-    logger: silent,
+    logger: silentLogger,
     version: "1.2.3",
   });
   http = httpClient(server.address);

@@ -4,7 +4,8 @@ import { limits } from "../../../limits.ts";
 import { groupMetrics } from "./metrics.ts";
 import { formatMetrics } from "./prometheus.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 import { aGroup, someStats } from "../testing/view-builders.ts";
 import { createTraffic } from "../../grpc/traffic.ts";
@@ -24,7 +25,7 @@ beforeAll(async () => {
   server = await createHttpServer({
     operations,
     address: "127.0.0.1:0",
-    logger: silent,
+    logger: silentLogger,
     version: "1",
     traffic,
   });

@@ -3,14 +3,15 @@ import { connect as connectSocket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { limits } from "../../../limits.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 
 let server: HttpServer;
 let http: Http;
 
 beforeAll(async () => {
-  const options = { operations: createFakeOperations(), logger: silent, version: "1.2.3" };
+  const options = { operations: createFakeOperations(), logger: silentLogger, version: "1.2.3" };
   server = await createHttpServer({ ...options, address: "127.0.0.1:0" });
   http = httpClient(server.address);
 });

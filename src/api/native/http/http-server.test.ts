@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../../lib/errors.ts";
 import type { JobFilter } from "../../../server/operations/operations.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 
 const refuse = { next: undefined as unknown };
@@ -19,7 +20,7 @@ beforeAll(async () => {
   server = await createHttpServer({
     operations,
     address: "127.0.0.1:0",
-    logger: silent,
+    logger: silentLogger,
     version: "1.2.3",
   });
   http = httpClient(server.address);
@@ -204,7 +205,7 @@ test("a taken port is an error that says which, and how to choose another", asyn
   await new Promise((resolve) => other.once("listening", resolve));
   const { port } = other.address() as { port: number };
   const address = `127.0.0.1:${port}`;
-  const taken = createHttpServer({ operations, address, logger: silent, version: "1" });
+  const taken = createHttpServer({ operations, address, logger: silentLogger, version: "1" });
   await expect(taken).rejects.toMatchObject({
     code: "unavailable",
     message: `${address} is taken by another program; choose another with --http`,

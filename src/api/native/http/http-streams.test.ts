@@ -3,7 +3,8 @@ import { afterEach, expect, test } from "vitest";
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
-import { createFakeOperations, silent } from "../testing/fake-operations.ts";
+import { silentLogger } from "../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../testing/fake-operations.ts";
 import { endingWatch, fakeWatch } from "../testing/fake-watch.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
 import { settle, until, whenSettled } from "../../grpc/testing/until.ts";
@@ -16,7 +17,10 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
   expect(warnings.splice(0)).toEqual([]);
 });
-const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) };
+const logger = {
+  ...silentLogger,
+  warn: (_: object, message: string) => void warnings.push(message),
+};
 
 async function serve(overrides: Partial<Operations>, heartbeatMs = 60_000) {
   const operations = createFakeOperations(overrides);

@@ -262,10 +262,3 @@ function fromInput(input: Parameters<typeof toJobSpec>[0], at: number): JobView 
     throw insideField(error, `jobs[${at}]`);
   }
 }
-
-export const silent = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};

@@ -2,7 +2,8 @@ import { hostname } from "node:os";
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { createHttpServer } from "../http-server.ts";
-import { createFakeOperations, silent } from "../../testing/fake-operations.ts";
+import { silentLogger } from "../../../../testing/silent-logger.ts";
+import { createFakeOperations } from "../../testing/fake-operations.ts";
 import { aJob } from "../../testing/view-builders.ts";
 
 const closers: (() => Promise<void>)[] = [];
@@ -26,7 +27,7 @@ async function statusOf(
 
 async function serve(address: string, hostNames: readonly string[] = []) {
   const operations = createFakeOperations({ cancelJob: async (_, id) => aJob({ id }) });
-  const parts = { operations, logger: silent, version: "1" };
+  const parts = { operations, logger: silentLogger, version: "1" };
   const server = await createHttpServer({ ...parts, address, hostNames });
   closers.push(() => server.close());
   return server.address;
