@@ -43,9 +43,9 @@ export interface ServerOptions {
   /** Without a byte on a connection until it is pinged; undefined: as limits have it. */
   readonly keepaliveMs?: number | undefined;
   readonly policies: PolicyNames;
-  /** undefined: nobody is let in by them. */
+  /** undefined: rainbow's clients are not served at all. */
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
-  /** A port for clients of rainbow, which are served on `grpc` too; undefined: none. */
+  /** A port for clients of rainbow, which are served on `grpc` too; undefined: only there. */
   readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
   /** A port for go-schedule's workers and clients; undefined: they are not served at all. */
   readonly goSchedule?: GoScheduleDoor | undefined;
@@ -182,7 +182,11 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
           keepalive: { intervalMs, timeoutMs: Math.max(intervalMs, limits.grpcKeepaliveTimeoutMs) },
         };
   try {
-    const services = [...native, ...rainbow, ...(mayBeOnMain(options) ? goSchedule : [])];
+    const services = [
+      ...native,
+      ...(options.rainbowSecrets === undefined ? [] : rainbow),
+      ...(mayBeOnMain(options) ? goSchedule : []),
+    ];
     const grpc = await open(
       createGrpcServer({ address: options.grpc, services, logger, memory, ...keepalive }),
     );

@@ -1,3 +1,5 @@
+import { invariant } from "../lib/invariant.ts";
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -25,6 +27,9 @@ export const transportLimits = {
   answerBytesTotalMax: 256 * MIB, // of answers and messages that peers have not read
   answerBytesPerConnectionMax: 128 * MIB,
   grpcStreamsPerConnectionMax: 1_000,
+  healthWatchesMax: 1_000, // of one listener
+  healthWatchesPerConnectionMax: 100,
+  reflectionNameCharsMax: 1_000, // of a host, symbol or file in a request; the answer repeats it
   grpcSessionBytesMax: 256 * MIB, // of one connection, in the hands of HTTP/2
   grpcKeepaliveIntervalMs: 30_000, // without a byte until the server pings; clients' pings are always answered
   grpcKeepaliveTimeoutMs: 10_000,
@@ -35,3 +40,8 @@ export const transportLimits = {
   streamQueueBytesMax: 64 * MIB,
   drainMsMax: 5_000, // from asking streams to end to closing their connections
 } as const;
+
+invariant(
+  transportLimits.healthWatchesPerConnectionMax < transportLimits.healthWatchesMax,
+  "one connection must not have all health watches",
+);

@@ -81,7 +81,7 @@ test("what was rotated is rotated after kill -9, and what was not is as before",
       [tokenOf("blue"), old.token],
     ]),
   ).toEqual([false, true, true]);
-  await site.startServer();
+  await site.startServer("--rainbow", "127.0.0.1:0");
   expect(await tellState(old.secret)).toBe("request denied");
   expect(await tellState(fresh.secret ?? "")).toBe("told");
   const shown = await site.json("cluster", "show", "blue");

@@ -12,6 +12,8 @@ import type { TLSSocket } from "node:tls";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";
+import type { HealthChecks } from "./builtin/health.ts";
+import { withBuiltin } from "./builtin/with-builtin.ts";
 import { GrpcCall } from "./calls/call.ts";
 import {
   type CallMemory,
@@ -19,7 +21,6 @@ import {
   createCallMemory,
   memoryOf,
 } from "./memory/call-memory.ts";
-import { createExtras, type Extras } from "./health-and-reflection.ts";
 import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
@@ -55,14 +56,14 @@ export interface GrpcServer {
 
 /** Serves services over gRPC, with health checks and reflection. */
 export async function createGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
-  const extras = createExtras(options.services);
+  const { health, services } = withBuiltin(options.services, options.logger);
   const byPath = new Map<string, Serve>();
-  for (const service of options.services) {
+  for (const service of services) {
     for (const [path, serve] of service.byPath) byPath.set(path, serve);
   }
   const sessions = new Set<ServerHttp2Session>();
   const keepalive = new Keepalive(options.keepalive);
-  const find = (path: string): Serve | undefined => byPath.get(path) ?? extras.find(path);
+  const find = (path: string): Serve | undefined => byPath.get(path);
   const { memory = createCallMemory() } = options;
   const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
     serveHttp2(http2, { find, sessions, keepalive, memory });
@@ -71,10 +72,10 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   let closed: Promise<void> | undefined;
   return {
     address: listener.address,
-    setServing: (isServing) => extras.setServing(isServing),
+    setServing: (isServing) => health.setServing(isServing),
     close: () => {
       keepalive.stop();
-      return (closed ??= close({ ...options, sessions, extras, listener }));
+      return (closed ??= close({ ...options, services, sessions, health, listener }));
     },
   };
 }
@@ -160,11 +161,11 @@ function refuseUnknown(call: GrpcCall): void {
 
 interface Closing extends GrpcServerOptions {
   readonly sessions: ReadonlySet<ServerHttp2Session>;
-  readonly extras: Extras;
+  readonly health: HealthChecks;
   readonly listener: Listener;
 }
 
-async function close({ sessions, extras, listener, services, logger, ...rest }: Closing) {
+async function close({ sessions, health, listener, services, logger, ...rest }: Closing) {
   const drainMs = rest.drainMs ?? limits.drainMsMax;
   const stopped = listener.stop();
   const late = setTimeout(() => {
@@ -172,8 +173,7 @@ async function close({ sessions, extras, listener, services, logger, ...rest }: 
     for (const session of sessions) session.destroy();
     listener.destroyConnections();
   }, drainMs);
-  extras.setServing(false);
-  extras.endStreams();
+  health.setServing(false);
   const reason = new AppError("unavailable", "the server is stopping; try again soon");
   for (const service of services) service.endStreams(reason);
   for (const session of sessions) session.close();
