@@ -4,6 +4,7 @@ import type { RemoteAgentOptions } from "./agent/executors/remote/run-remote-age
 import { runRemoteAgent } from "./agent/executors/remote/run-remote-agent.ts";
 import { readAgentKey } from "./agent/identity.ts";
 import type { Connect } from "./agent/link/link.ts";
+import { SERVER } from "./core/access/principal.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
 import type { Random } from "./ports/random.ts";
@@ -47,6 +48,7 @@ const connectHere =
         if (!isOver) tell();
       });
     const peer: AgentPeer = {
+      principal: SERVER,
       address,
       send: (message) => soon(() => events.onMessage(message)),
       close: () =>

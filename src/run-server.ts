@@ -142,19 +142,20 @@ async function openPlane(
 
 /** Before anybody can show one. */
 async function openSecrets(
-  { operations }: ControlPlane,
+  { operations, authenticator }: ControlPlane,
   { rainbowSecrets: sources, logger }: ServerOptions,
 ): Promise<string | undefined> {
   if (sources === undefined) return undefined;
-  return prepareRainbowSecrets(sources, { operations, random: createSystemRandom(), logger });
+  const random = createSystemRandom();
+  return prepareRainbowSecrets(sources, { operations, authenticator, random, logger });
 }
 
 async function openDoors(plane: ControlPlane, options: ServerOptions, memory: CallMemory) {
-  const { operations, sessions } = plane;
+  const { operations, authenticator, sessions } = plane;
   const { logger } = options;
   const traffic = createTraffic();
   const fraction = createSystemRandom().fraction();
-  const rainbow = rainbowServices({ operations, logger, traffic, fraction });
+  const rainbow = rainbowServices({ operations, authenticator, logger, traffic, fraction });
   const native = [
     busbarService(operations, logger, traffic),
     agentService(sessions, logger, traffic),

@@ -18,9 +18,10 @@ import type { Store } from "../ports/store.ts";
 import { AgentSessions } from "./sessions/agent-sessions.ts";
 import { ControlLoop } from "./loop/control-loop.ts";
 import { createOperations } from "./operations/create-operations.ts";
+import { type Authenticator, createAuthenticator } from "./credentials/authenticator.ts";
 import { Credentials } from "./credentials/credentials.ts";
 import { NodeLog } from "./sessions/node-log.ts";
-import type { Operations } from "./operations/operations.ts";
+import type { OperationsAccess } from "./operations/operations.ts";
 import { startupStep } from "./loop/startup-step.ts";
 import { Ticker } from "./loop/ticker.ts";
 import { WatchHub } from "./watch/watch-hub.ts";
@@ -45,7 +46,8 @@ export interface ControlPlaneOptions {
 
 /** The control plane without any wire: what doors and agents' streams are plugged into. */
 export interface ControlPlane {
-  readonly operations: Operations;
+  readonly operations: OperationsAccess;
+  readonly authenticator: Authenticator;
   readonly sessions: AgentSessions;
   /** For tests: the state as it is, durable or not. */
   readonly state: State;
@@ -110,6 +112,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     await loop.stop();
     await store.close();
   };
+  const credentials = new Credentials({ hasher: options.hasher, state: () => state });
   const operations = createOperations({
     loop,
     hub,
@@ -118,12 +121,13 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     policy,
     random: options.random,
     reader: options.reader,
-    credentials: new Credentials({ hasher: options.hasher, state: () => state }),
+    credentials,
     version: options.version,
     store: store.name,
     backup: () => store.backup(),
   });
-  return { operations, sessions, state, close };
+  const authenticator = createAuthenticator(credentials);
+  return { operations, authenticator, sessions, state, close };
 }
 
 /** What is drawn can be drawn again: the seed is told, also when nobody chose it. */

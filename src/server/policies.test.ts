@@ -20,7 +20,7 @@ async function placed(policies: PolicyNames): Promise<{ nodes: string[]; seeds: 
     await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
   }
   const spec = { command: ["true"], array: "0-39" };
-  await plane.operations.submitJobs({ name: "test" }, [{ spec }]);
+  await plane.operations.submitJobs([{ spec }]);
   const { tasks } = await plane.operations.listTasks("1", [], {});
   await plane.close();
   return { nodes: tasks.map(({ node }) => node ?? ""), seeds };

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { LOCAL } from "../core/access/principal.ts";
 import type { OutputRequest, RunId, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
 import { AgentMessageSchema, EndCause } from "../gen/busbar/v1/agent_pb.ts";
 import type { AgentStream } from "../server/sessions/agent-sessions.ts";
@@ -19,6 +20,7 @@ export class FakeAgent {
 
   constructor(plane: ControlPlane, address?: string) {
     this.#stream = plane.sessions.open({
+      principal: LOCAL,
       address,
       bytesReceived: () => this.bytesSent,
       send: ({ message }) => {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { LOCAL } from "../core/access/principal.ts";
 import type { LinkTimes } from "../core/model/node/heartbeat.ts";
 import type { PolicyNames } from "../core/scheduler/policy.ts";
 import { limits } from "../limits.ts";
@@ -8,11 +9,21 @@ import type { SecretHasher } from "../ports/secret-hasher.ts";
 import type { Store } from "../ports/store.ts";
 import type { ControlPlane } from "../server/control-plane.ts";
 import { openControlPlane } from "../server/control-plane.ts";
+import type { Operations } from "../server/operations/operations.ts";
 import { createInlineReader } from "../server/readers/inline-reader.ts";
 import { createMemoryStore } from "../store/memory/memory-store.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { QuickHasher } from "./quick-hasher.ts";
 import { silentLogger } from "./silent-logger.ts";
+
+/** Its operations are a local caller's, unless `as` says for whom they are. */
+export type TestPlane = ControlPlane & { readonly operations: Operations };
+
+/** The same control plane, for tests that ask it directly. */
+export const asTestPlane = (plane: ControlPlane): TestPlane => ({
+  ...plane,
+  operations: { ...plane.operations.as(LOCAL), as: (principal) => plane.operations.as(principal) },
+});
 
 /** A control plane without wires, on a clock turned by hand. */
 export async function aPlane(
@@ -25,7 +36,7 @@ export async function aPlane(
     readonly policies?: PolicyNames;
     readonly linkTimes?: LinkTimes | undefined;
   } = {},
-): Promise<{ readonly plane: ControlPlane; readonly clock: FakeClock }> {
+): Promise<{ readonly plane: TestPlane; readonly clock: FakeClock }> {
   const clock = options.clock ?? new FakeClock();
   const plane = await openControlPlane({
     store: options.store ?? createMemoryStore(),
@@ -47,5 +58,5 @@ export async function aPlane(
       throw error;
     },
   });
-  return { plane, clock };
+  return { plane: asTestPlane(plane), clock };
 }

@@ -8,13 +8,12 @@ import { busbarService } from "../../src/api/native/grpc/service.ts";
 import { runHere } from "../../src/cli/testing/context.ts";
 import { createClient } from "../../src/client/client.ts";
 import { readInput } from "../../src/system/input.ts";
-import type { ControlPlane } from "../../src/server/control-plane.ts";
 import {
   lammpsClusters,
   lammpsMatches,
   metadataOfClusters,
 } from "../../src/testing/lammps-clusters.ts";
-import { aPlane } from "../../src/testing/plane.ts";
+import { aPlane, type TestPlane } from "../../src/testing/plane.ts";
 import { silentLogger } from "../../src/testing/silent-logger.ts";
 
 /** Files that others have published, by the command line and over the wire, as they are. */
@@ -23,7 +22,7 @@ const isThere = existsSync(join(data, "rainbow"));
 const skipped = isThere ? "" : " (skipped: ../shared/data is not there)";
 const scheduler = join(data, "rainbow/scheduler");
 
-let plane: ControlPlane;
+let plane: TestPlane;
 let grpc: GrpcServer;
 beforeAll(async () => {
   ({ plane } = await aPlane());

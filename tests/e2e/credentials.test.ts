@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { call, connect } from "../../src/api/grpc/testing/grpc-client.ts";
 import { RainbowScheduler } from "../../src/gen/rainbow/v1/rainbow_pb.ts";
-import type { CredentialQuery } from "../../src/server/operations/operations.ts";
+import { isRight, type ShownAs } from "../../src/testing/is-right.ts";
 import { createSqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { createSecretHasher } from "../../src/system/secret-hasher.ts";
 import { Site } from "../support/busbar.ts";
@@ -36,13 +36,13 @@ async function register(name: string): Promise<Issued> {
 }
 
 /** What the next server would say, asked of the disk that the last one left. */
-async function opens(questions: readonly (readonly [CredentialQuery, string])[]) {
+async function opens(questions: readonly (readonly [ShownAs, string])[]) {
   const store = await createSqliteStore({ directory: site.path("data"), logger: silentLogger });
   const { plane } = await aPlane({ store, hasher: createSecretHasher() });
   try {
     const answers: boolean[] = [];
     for (const [which, secret] of questions) {
-      answers.push(await plane.operations.checkCredential(which, secret));
+      answers.push(await isRight(plane.authenticator, which, secret));
     }
     return answers;
   } finally {
@@ -64,9 +64,9 @@ async function tellState(secret: string): Promise<string> {
   }
 }
 
-const secretOf = (cluster: string): CredentialQuery => ({ kind: "cluster-secret", cluster });
-const tokenOf = (cluster: string): CredentialQuery => ({ kind: "cluster-token", cluster });
-const REGISTER: CredentialQuery = { kind: "register" };
+const secretOf = (cluster: string): ShownAs => ({ kind: "cluster-secret", cluster });
+const tokenOf = (cluster: string): ShownAs => ({ kind: "cluster-token", cluster });
+const REGISTER: ShownAs = { kind: "register" };
 
 test("what was rotated is rotated after kill -9, and what was not is as before", async () => {
   const server = await site.startServer();

@@ -13,7 +13,6 @@ import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
-const CALLER = { name: "client" };
 const GROUPS = ["default", "red", "blue"];
 
 interface Request {
@@ -69,27 +68,27 @@ export class Clients {
     if (roll < 0.55 || this.#ids.length === 0) void this.#submit();
     else if (roll < 0.7) void this.#cancel();
     else if (roll < 0.77) void this.#look(random.pick(this.#ids));
-    else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(CALLER, node, "repair"));
-    else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(CALLER, node));
-    else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(CALLER, node));
+    else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(node, "repair"));
+    else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(node));
+    else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(node));
     else this.#changeGroup();
   }
 
   /** What would keep work from ending is taken back. */
   makeAmends(): void {
-    for (const node of this.#nodes) void this.#insist((to) => to.undrainNode(CALLER, node));
+    for (const node of this.#nodes) void this.#insist((to) => to.undrainNode(node));
     for (const name of GROUPS) {
-      void this.#insist((to) => to.putGroup(CALLER, { name, runningTasksMax: 0 }));
+      void this.#insist((to) => to.putGroup({ name, runningTasksMax: 0 }));
     }
     for (const { ask, waits } of this.#clusters.amends()) void this.#insist(ask, waits);
     for (const { id, spec } of this.#witness.durable.jobs.values()) {
       const isElsewhere = PULLING.some((name) => name === spec.where.cluster);
-      if (isElsewhere) void this.#insist((to) => to.cancelJob(CALLER, String(id), "no such place"));
+      if (isElsewhere) void this.#insist((to) => to.cancelJob(String(id), "no such place"));
     }
     // Whoever took it may never say more, and a cluster with an agent is not deleted.
     for (const { jobId, state } of this.#witness.durable.tasks.values()) {
       if (state.kind !== "accepted") continue;
-      void this.#insist((to) => to.cancelJob(CALLER, String(jobId), "never heard of again"));
+      void this.#insist((to) => to.cancelJob(String(jobId), "never heard of again"));
     }
   }
 
@@ -150,7 +149,7 @@ export class Clients {
   async #submitOnce(requests: readonly Request[], allowUnsatisfiable: boolean): Promise<void> {
     const sent = this.#seams.keysGetLost ? requests.map(({ spec }) => ({ spec })) : requests;
     await this.#server.call(
-      (to) => to.submitJobs(CALLER, sent, { allowUnsatisfiable }),
+      (to) => to.submitJobs(sent, { allowUnsatisfiable }),
       ({ jobs, revision }) => {
         this.#witness.shown("an answer", revision);
         for (const [at, { id }] of jobs.entries()) {
@@ -210,7 +209,7 @@ export class Clients {
     try {
       const told = (job: { readonly revision: number }): void =>
         this.#witness.shown("a cancelled job", job.revision);
-      await this.#server.call((to) => to.cancelJob(CALLER, what, ""), told);
+      await this.#server.call((to) => to.cancelJob(what, ""), told);
     } catch {
       // refused or lost: the caller may look and try again
     }
@@ -240,7 +239,7 @@ export class Clients {
     const random = this.#random;
     const name = random.pick(GROUPS);
     const group = { name, weight: random.int(1, 5), runningTasksMax: random.int(0, 3) };
-    this.#try(`group ${JSON.stringify(group)}`, (to) => to.putGroup(CALLER, group));
+    this.#try(`group ${JSON.stringify(group)}`, (to) => to.putGroup(group));
   }
 }
 

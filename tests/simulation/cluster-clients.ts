@@ -3,8 +3,6 @@ import type { Asked, Shape } from "./asks.ts";
 import { MANAGED, PULLING } from "./asks.ts";
 import type { Seeded } from "./random.ts";
 
-const CALLER = { name: "client" };
-
 /** Something that is asked of the server, and what the trace says of it. */
 export interface Wanted {
   readonly what: string;
@@ -35,14 +33,14 @@ export class ClusterClients {
     if (roll < 0.7) return this.#tell(random.pick([name, name, MANAGED]));
     const cluster = random.pick([name, MANAGED, MANAGED]);
     if (roll < 0.88) return this.#addIo(cluster);
-    const ask: Wanted["ask"] = (to) => to.removeSubsystem(CALLER, { cluster, name: "io" });
+    const ask: Wanted["ask"] = (to) => to.removeSubsystem({ cluster, name: "io" });
     return { what: `remove io of ${cluster}`, ask };
   }
 
   /** What would keep offered work, or work that waits for a cluster's word, from ending. */
   amends(): readonly Wanted[] {
     const values = { nodes_free: 1_000 };
-    const ask: Wanted["ask"] = (to) => to.setClusterState(CALLER, { cluster: MANAGED, values });
+    const ask: Wanted["ask"] = (to) => to.setClusterState({ cluster: MANAGED, values });
     return [...PULLING.map(deletion), { what: `${MANAGED} has free nodes`, ask, waits: true }];
   }
 
@@ -63,7 +61,7 @@ export class ClusterClients {
     const withCredentials = !isUpdate && this.#graphs % 2 === 0;
     const cluster = { name, graph: toDocument(root, shape), isUpdate, withCredentials };
     const what = `register ${name} ${root} ${JSON.stringify(shape)}${isUpdate ? ", update" : ""}`;
-    const register: Wanted["ask"] = (to) => to.registerCluster(CALLER, cluster);
+    const register: Wanted["ask"] = (to) => to.registerCluster(cluster);
     if (random.chance(0.5)) return { what, ask: register };
     const then = this.#tell(name);
     return { what: `${what}; ${then.what}`, ask: (to) => register(to).then(() => then.ask(to)) };
@@ -77,7 +75,7 @@ export class ClusterClients {
     const state = { cluster, values, ...(counts ? { counters } : {}) };
     return {
       what: `state ${JSON.stringify(state)}`,
-      ask: (to) => to.setClusterState(CALLER, state),
+      ask: (to) => to.setClusterState(state),
     };
   }
 
@@ -92,14 +90,14 @@ export class ClusterClients {
         edges: [{ source, target: "shm", relation: "contains" }],
       },
     };
-    const ask: Wanted["ask"] = (to) => to.addSubsystem(CALLER, { cluster, name: "io", document });
+    const ask: Wanted["ask"] = (to) => to.addSubsystem({ cluster, name: "io", document });
     return { what: `add io to ${source} of ${cluster}`, ask };
   }
 }
 
 const deletion = (name: string): Wanted => ({
   what: `delete ${name}`,
-  ask: (to) => to.deleteCluster(CALLER, name),
+  ask: (to) => to.deleteCluster(name),
 });
 
 function toDocument(root: string, { nodes }: Shape): object {

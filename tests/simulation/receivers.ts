@@ -8,8 +8,6 @@ import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
 
-const CALLER = { name: "cluster" };
-
 /** Clusters that take tasks to run them by themselves, and tell of them, late, twice or never. */
 export class Receivers {
   readonly #server: Server;
@@ -56,7 +54,7 @@ export class Receivers {
     this.#trace.line(`${cluster}: accepts ${ids.join()}`);
     const taken: { id: string; attempt: number }[] = [];
     await this.#server.call(
-      (to) => to.acceptTasks(CALLER, cluster, ids),
+      (to) => to.acceptTasks(cluster, ids),
       ({ accepted, revision }) => {
         this.#witness.shown("accepted tasks", revision);
         for (const id of accepted) taken.push({ id, attempt: this.#witness.accepted(id) });
@@ -95,7 +93,7 @@ export class Receivers {
     for (let tries = 0; tries < 5; tries++) {
       try {
         await this.#server.call(
-          (to) => to.reportTasks(CALLER, cluster, [report]),
+          (to) => to.reportTasks(cluster, [report]),
           ({ revision }) => this.#witness.shown("a report's answer", revision),
         );
         return;

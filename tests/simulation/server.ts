@@ -1,3 +1,4 @@
+import { LOCAL } from "../../src/core/access/principal.ts";
 import type { AppError } from "../../src/lib/errors.ts";
 import { AppError as Refusal, describeChain } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/ports/logger.ts";
@@ -200,7 +201,7 @@ export class Server {
         const life = this.#life;
         if (life?.plane === undefined || life.isClosed) return lose();
         life.onDeath.add(lose);
-        ask(life.plane.operations).then(
+        ask(life.plane.operations.as(LOCAL)).then(
           (answer) => {
             if (!life.onDeath.delete(lose) || this.#life !== life) return;
             told(answer);
@@ -220,7 +221,7 @@ export class Server {
   attach(onDeath: () => void): Operations | undefined {
     if (!this.isUp) return undefined;
     this.#life?.onDeath.add(onDeath);
-    return this.#life?.plane?.operations;
+    return this.#life?.plane?.operations.as(LOCAL);
   }
 
   detach(onDeath: () => void): void {

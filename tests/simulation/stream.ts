@@ -1,3 +1,4 @@
+import { LOCAL } from "../../src/core/access/principal.ts";
 import { clone, create, toBinary } from "@bufbuild/protobuf";
 import type { Link, LinkEvents } from "../../src/agent/link/link.ts";
 import type { AgentMessage, RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
@@ -113,6 +114,7 @@ export class Stream {
 
   #peer(): AgentPeer {
     return {
+      principal: LOCAL,
       address: `${this.#options.node}.simulated`,
       send: (message) => this.#sendDown(message),
       close: () => {

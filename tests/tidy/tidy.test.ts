@@ -191,6 +191,28 @@ describe("tidy", () => {
     expect(writers.filter((name) => mayWrite[name] === undefined)).toEqual([]);
   });
 
+  test("who a caller is, is established in few places", () => {
+    const mayName: Readonly<Record<string, string>> = {
+      "api/grpc/identify.ts": "knows the address of a connection",
+      "api/grpc/calls/call.ts": "knows nobody before that",
+      "api/rainbow/operations.ts": "takes credentials out of messages",
+      "api/rainbow/satisfy.ts": "answers without credentials, too",
+      "api/rainbow/service.ts": "has callers without credentials",
+      "api/rainbow/submit.ts": "submits with one token of several",
+      "api/goschedule/service.ts": "has a wire without credentials",
+      "go-schedule-workers.ts": "speaks for machines, in this process",
+      "server/credentials/authenticator.ts": "checks credentials",
+      "server/credentials/rainbow-secrets.ts": "is a step of the server's start",
+    };
+    const makers = /\b(?:LOCAL|SERVER|REGISTRAR|GO_SCHEDULE|ANONYMOUS|narrowTo)\b/;
+    const naming = productFiles
+      .filter((path) => !path.startsWith(join(src, "core/access")))
+      .filter((path) => importsOf(path).some(({ target }) => target.endsWith("/principal.ts")))
+      .filter((path) => makers.test(readFileSync(path, "utf8")))
+      .map((path) => relative(src, path));
+    expect(naming.filter((name) => mayName[name] === undefined)).toEqual([]);
+  });
+
   test("files stay readable: at most 400 lines", () => {
     const long = productFiles
       .filter((path) => !path.includes("/gen/"))

@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { aPlane } from "../../testing/plane.ts";
-import { LOCAL_CALLER } from "../../api/native/caller.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { NO_FACTS } from "../../core/model/node/node-facts.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { ClusterDescription, ClusterObservation } from "../../ports/cluster-source.ts";
-import type { ControlPlane } from "../../server/control-plane.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
 import { PlaneApi } from "../testing/plane-api.ts";
 import type { JgfDocument } from "../../core/graph/jgf.ts";
@@ -19,7 +17,7 @@ import { silentLogger } from "../../testing/silent-logger.ts";
 const machine = (cores: number, software: NodeFacts["software"] = {}): ClusterDescription =>
   describeMachine("blue", "m1", { ...NO_FACTS, cores, software });
 
-let plane: ControlPlane;
+let plane: TestPlane;
 let server: PlaneApi;
 let clock: FakeClock;
 let described: ClusterDescription | Error;
@@ -163,7 +161,7 @@ describe("a cluster is registered", () => {
     start();
     await pass(0);
     changes();
-    await plane.operations.deleteCluster(LOCAL_CALLER, "blue");
+    await plane.operations.deleteCluster("blue");
     await pass(15_000);
     expect(changes()).toEqual(["register", "add os", "state nodes_free=1 running=0"]);
   });
@@ -172,7 +170,7 @@ describe("a cluster is registered", () => {
 describe("a cluster that someone else registered", () => {
   const foreign = { graph: { nodes: { "0": { metadata: { type: "cluster" } } }, edges: [] } };
   beforeEach(async () => {
-    await plane.operations.registerCluster(LOCAL_CALLER, { name: "blue", graph: foreign });
+    await plane.operations.registerCluster({ name: "blue", graph: foreign });
   });
 
   test("keeps its graph, which is said once; its state is told", async () => {
@@ -234,7 +232,7 @@ describe("its state", () => {
     expect(changes()).toEqual(["state running=3"]);
     const counters = [{ key: "slots", by: "slots" }];
     const counted = { cluster: "blue", values: { nodes_free: 0, zone: "north" }, counters };
-    await plane.operations.setClusterState(LOCAL_CALLER, counted);
+    await plane.operations.setClusterState(counted);
     keeper.changed();
     keeper.changed();
     await pass(limits.clusterRefreshMsMin);
@@ -274,7 +272,7 @@ describe("its state", () => {
     let lost = 0;
     observed = new AppError("unavailable", "no controller");
     described = new AppError("unavailable", "no controller");
-    await plane.operations.registerCluster(LOCAL_CALLER, {
+    await plane.operations.registerCluster({
       name: "blue",
       graph: machine(1).graph,
     });

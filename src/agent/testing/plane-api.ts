@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 
-import { LOCAL_CALLER } from "../../api/native/caller.ts";
 import * as wire from "../../api/native/grpc/translate-clusters.ts";
 import {
   AddSubsystemRequestSchema,
@@ -43,24 +42,22 @@ export class PlaneApi {
       registerCluster: (request) =>
         call(request.update === true ? "update" : "register", async () => {
           const input = wire.fromRegisterCluster(create(RegisterClusterRequestSchema, request));
-          return wire.toCluster((await operations.registerCluster(LOCAL_CALLER, input)).cluster);
+          return wire.toCluster((await operations.registerCluster(input)).cluster);
         }),
       addSubsystem: (request) =>
         call(`add ${request.name}`, async () => {
           const input = wire.fromAddSubsystem(create(AddSubsystemRequestSchema, request));
-          return wire.toCluster(await operations.addSubsystem(LOCAL_CALLER, input));
+          return wire.toCluster(await operations.addSubsystem(input));
         }),
       removeSubsystem: ({ cluster = "", name = "" }) =>
         call(`remove ${name}`, async () =>
-          wire.toSubsystemRemoved(
-            await operations.removeSubsystem(LOCAL_CALLER, { cluster, name }),
-          ),
+          wire.toSubsystemRemoved(await operations.removeSubsystem({ cluster, name })),
         ),
       setClusterState: (request) => {
         const input = wire.fromSetState(create(SetClusterStateRequestSchema, request));
         const told = Object.entries(input.values).map(([key, value]) => `${key}=${String(value)}`);
         return call(["state", ...told.sort()].join(" "), async () =>
-          wire.toCluster(await operations.setClusterState(LOCAL_CALLER, input)),
+          wire.toCluster(await operations.setClusterState(input)),
         );
       },
     };

@@ -1,12 +1,9 @@
 import type { Task } from "../../gen/goschedule/v1/scheduler_pb.ts";
 import { invalid, withField } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { Caller, SubmissionInput } from "../../server/operations/operations.ts";
+import type { SubmissionInput } from "../../server/operations/operations.ts";
 import { encodeList, encodeTask, bytesInList } from "./encode.ts";
 import type { GoScheduleOperations } from "./operations.ts";
-
-/** Nobody shows who he is on this wire. */
-const CALLER: Caller = { name: "go-schedule" };
 
 type Asked = Pick<Task, "cmd" | "parameters">;
 
@@ -26,7 +23,7 @@ export async function schedule(
   }
   const jobs = tasks.map((task, at) => toSubmission(task, at, timeLimitMs));
   const options = { allowUnsatisfiable: true };
-  const { jobs: taken } = await operations.submitJobs(CALLER, jobs, options).catch(asTheyCallIt);
+  const { jobs: taken } = await operations.submitJobs(jobs, options).catch(asTheyCallIt);
   return answer(
     tasks,
     taken.map(({ id }) => id),

@@ -6,12 +6,14 @@ import {
   TaskListSchema,
   WorkerNodeListSchema,
 } from "../../gen/goschedule/v1/scheduler_pb.ts";
+import { GO_SCHEDULE } from "../../core/access/principal.ts";
+import type { CallContext } from "../grpc/calls/call.ts";
 import { undecodable } from "../grpc/calls/codec.ts";
 import { OfBytes } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import { message } from "../grpc/calls/wire-message.ts";
-import type { GoScheduleOperations } from "./operations.ts";
+import type { GoScheduleAccess, GoScheduleOperations } from "./operations.ts";
 import type { Previews } from "./lists/previews.ts";
 import { schedule } from "./schedule.ts";
 import { toStatus } from "./status.ts";
@@ -26,7 +28,7 @@ export interface GoScheduleSettings extends LinkSettings {
 }
 
 export interface GoScheduleOptions extends WorkersOptions {
-  readonly operations: GoScheduleOperations;
+  readonly operations: GoScheduleAccess;
   readonly settings: GoScheduleSettings;
   /** What is known of outputs; others may put some in. */
   readonly previews: Previews;
@@ -35,7 +37,8 @@ export interface GoScheduleOptions extends WorkersOptions {
 
 /** go-schedule's service, for its workers and for schedctl, both as they are. */
 export function goScheduleService(options: GoScheduleOptions): GrpcService {
-  const { logger, traffic, operations, settings } = options;
+  const { logger, traffic, settings, previews, clock } = options;
+  const by = ({ principal }: CallContext): GoScheduleOperations => options.operations.as(principal);
   const workers = new Workers(options);
   return defineService(
     Scheduler,
@@ -45,16 +48,19 @@ export function goScheduleService(options: GoScheduleOptions): GrpcService {
         workers.ended(task);
         return message(EmptySchema, {});
       },
-      getWorkerList: new OfBytes(WorkerNodeListSchema, () => listWorkers(operations)),
-      getTaskList: new OfBytes(TaskListSchema, () => listTasks(options)),
-      schedule: new OfBytes(TaskListSchema, (bytes) =>
-        schedule(operations, readTasks(bytes), settings),
+      getWorkerList: new OfBytes(WorkerNodeListSchema, (_, call) => listWorkers(by(call))),
+      getTaskList: new OfBytes(TaskListSchema, (_, call) =>
+        listTasks({ operations: by(call), previews, clock }),
+      ),
+      schedule: new OfBytes(TaskListSchema, (bytes, call) =>
+        schedule(by(call), readTasks(bytes), settings),
       ),
     },
     {
       logger,
       traffic,
       toStatus,
+      principal: GO_SCHEDULE, // nobody can show more on this wire
       large: { requests: ["setTaskState", "schedule"], answers: [] },
     },
   );

@@ -21,8 +21,10 @@ import {
   createCallMemory,
   memoryOf,
 } from "./memory/call-memory.ts";
+import { byAddress, type Identify } from "./identify.ts";
 import { Keepalive, type KeepaliveTimes } from "./keepalive.ts";
 import { listen, type Listener } from "./listener.ts";
+import { addressOf } from "./peer-address.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
 import type { GrpcService, Serve } from "./service.ts";
 import { GRPC } from "./status.ts";
@@ -33,6 +35,8 @@ export interface GrpcServerOptions {
   /** Which flag says so; left out: --grpc. */
   readonly flag?: string;
   readonly services: readonly GrpcService[];
+  /** Who calls; left out: whoever has the address of the connection. */
+  readonly identify?: Identify | undefined;
   /** Left out: without encryption. */
   readonly tls?: TlsFiles & {
     /** Whether callers may also speak without it, on the same port. */
@@ -64,9 +68,9 @@ export async function createGrpcServer(options: GrpcServerOptions): Promise<Grpc
   const sessions = new Set<ServerHttp2Session>();
   const keepalive = new Keepalive(options.keepalive);
   const find = (path: string): Serve | undefined => byPath.get(path);
-  const { memory = createCallMemory() } = options;
+  const { memory = createCallMemory(), identify = byAddress } = options;
   const serve = (http2: Http2Server | Http2SecureServer): typeof http2 =>
-    serveHttp2(http2, { find, sessions, keepalive, memory });
+    serveHttp2(http2, { find, sessions, keepalive, memory, identify });
   const { address, flag = "--grpc" } = options;
   const listener = await listen({ address, flag }, accepting(options.tls, serve));
   let closed: Promise<void> | undefined;
@@ -115,18 +119,29 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
     sessions,
     keepalive,
     memory,
+    identify,
   }: {
     readonly find: Find;
     readonly sessions: Set<ServerHttp2Session>;
     readonly keepalive: Keepalive;
     readonly memory: CallMemory;
+    readonly identify: Identify;
   },
 ): Server {
   const connectionOf = memoryOf(memory);
-  http2.on("stream", (stream: ServerHttp2Stream, headers) =>
-    serveCall(find, stream, headers, connectionOf(stream.session ?? stream)),
-  );
+  const addresses = new WeakMap<object, string | undefined>();
+  http2.on("stream", (stream: ServerHttp2Stream, headers) => {
+    const connection = stream.session ?? stream;
+    const call = openCall(stream, headers, connectionOf(connection));
+    if (call === undefined) return;
+    const address = addresses.get(connection);
+    const serve = find(headers[":path"] ?? "") ?? refuseUnknown;
+    const isKnown = refusing(call, () => (call.principal = identify({ address, headers })));
+    if (isKnown) serve(call);
+  });
   http2.on("session", (session) => {
+    // Now: a connection that is gone has none, and what it asked for before is still answered.
+    addresses.set(session, addressOf(`${session.socket.remoteAddress}:`));
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     keepalive.watch(session);
@@ -134,21 +149,31 @@ function serveHttp2<Server extends Http2Server | Http2SecureServer>(
   return http2;
 }
 
-function serveCall(
-  find: Find,
+/** Undefined: it is no call, and refused. */
+function openCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   memory: ConnectionMemory,
-): void {
+): GrpcCall | undefined {
   if (headers["content-type"]?.startsWith("application/grpc") !== true) {
     stream.on("error", () => undefined);
     stream.respond({ ":status": 415 }, { endStream: true });
     stream.resume();
-    return;
+    return undefined;
   }
-  const call = new GrpcCall(stream, headers, memory);
-  const serve = find(headers[":path"] ?? "");
-  (serve ?? refuseUnknown)(call);
+  return new GrpcCall(stream, headers, memory);
+}
+
+/** Whether nothing was thrown; otherwise the call is refused. */
+function refusing(call: GrpcCall, run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (error) {
+    call.start({ message: nothing, finished: nothing, closed: nothing });
+    call.fail(error);
+    return false;
+  }
 }
 
 const nothing = (): void => undefined;

@@ -1,4 +1,5 @@
 import type { DescMessage, DescService, MessageShape } from "@bufbuild/protobuf";
+import type { Principal } from "../../core/access/principal.ts";
 import type { AppError } from "../../lib/errors.ts";
 import { unreachable } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
@@ -91,9 +92,11 @@ export function defineService<
     readonly large?: LargeMessages<keyof Service["method"]>;
     /** Left out: as the native API does it. */
     readonly toStatus?: ServiceHost["toStatus"];
+    /** Of every caller, whatever its connection says: for wires with rules of their own. */
+    readonly principal?: Principal;
   },
 ): GrpcService {
-  const { logger, traffic, large, toStatus = toGrpcStatus } = options;
+  const { logger, traffic, large, toStatus = toGrpcStatus, principal } = options;
   const openStreams: ServiceHost["openStreams"] = new Set();
   const bytesMax = (isLarge: boolean | undefined): number =>
     isLarge === true ? limits.documentBytesMax : limits.messageBytesMax;
@@ -108,7 +111,8 @@ export function defineService<
       answerBytesMax: bytesMax(large?.answers.includes(name)),
       toStatus,
     };
-    byPath.set(pathOf(method), implement(method, handlers[name as keyof Service["method"]], host));
+    const serve = implement(method, handlers[name as keyof Service["method"]], host);
+    byPath.set(pathOf(method), principal === undefined ? serve : servingAs(principal, serve));
   }
   return {
     descriptor,
@@ -118,6 +122,13 @@ export function defineService<
     },
   };
 }
+
+const servingAs =
+  (principal: Principal, serve: Serve): Serve =>
+  (call) => {
+    call.principal = principal;
+    serve(call);
+  };
 
 /** The handler's type follows from the method's kind, which only `Handlers` can tell. */
 function implement(method: Method, handler: unknown, host: ServiceHost): Serve {

@@ -1,4 +1,7 @@
+import { ANONYMOUS, type Principal } from "../../core/access/principal.ts";
+import type { Authenticator } from "../../server/credentials/authenticator.ts";
 import type { Operations } from "../../server/operations/operations.ts";
+import { refuse } from "./status.ts";
 
 /** What this door asks of Busbar. */
 export type RainbowOperations = Pick<
@@ -6,8 +9,6 @@ export type RainbowOperations = Pick<
   | "acceptTasks"
   | "addSubsystem"
   | "cancelJob"
-  | "checkCredential"
-  | "checkTokens"
   | "deleteCluster"
   | "getCluster"
   | "getJob"
@@ -19,3 +20,37 @@ export type RainbowOperations = Pick<
   | "setClusterState"
   | "submitJobs"
 >;
+
+/** Credentials come inside of messages on this wire: each method makes a principal of its own. */
+export interface RainbowAccess {
+  readonly operations: { as(principal: Principal): RainbowOperations };
+  readonly authenticator: Authenticator;
+}
+
+/** A cluster, as whoever has its secret may speak for it. */
+export interface ClusterSpeaker {
+  readonly cluster: string;
+  readonly secret: string;
+}
+
+/** Throws unless the secret is the cluster's: a cluster that is not there is denied alike. */
+export const asCluster = async (
+  { operations, authenticator }: RainbowAccess,
+  { cluster, secret }: ClusterSpeaker,
+): Promise<RainbowOperations> => operations.as(known(await authenticator.cluster(cluster, secret)));
+
+export const asRegistrar = async (
+  { operations, authenticator }: RainbowAccess,
+  secret: string,
+): Promise<RainbowOperations> =>
+  operations.as(known(secret === "" ? undefined : await authenticator.registrar(secret)));
+
+/** For what needs no credential. */
+export const asAnybody = ({ operations }: RainbowAccess): RainbowOperations =>
+  operations.as(ANONYMOUS);
+
+/** What was shown is right, or it is denied. */
+export function known<Shown>(principal: Shown | undefined): Shown {
+  if (principal === undefined) throw refuse.denied();
+  return principal;
+}

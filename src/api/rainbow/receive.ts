@@ -1,15 +1,19 @@
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { checkSecret, type ClusterSpeaker, speaksFor } from "./clusters.ts";
 import type { JobNumbers } from "./wire/job-numbers.ts";
 import type { ReadText } from "./jobspecs/jobspecs.ts";
-import type { RainbowOperations } from "./operations.ts";
+import {
+  asCluster,
+  type ClusterSpeaker,
+  type RainbowAccess,
+  type RainbowOperations,
+} from "./operations.ts";
 import { sizeOf, toRecord } from "./wire/record.ts";
 import { refuse } from "./status.ts";
 
 /** What it takes to tell tasks to rainbow's clients. */
 export interface Receiving {
-  readonly operations: RainbowOperations;
+  readonly access: RainbowAccess;
   readonly numbers: JobNumbers;
   readonly read: ReadText;
 }
@@ -19,11 +23,11 @@ export interface Receiving {
  * `jobsMax` of 0 or less means all; what does not fit one answer comes when these are accepted.
  */
 export async function receive(
-  { operations, numbers, read }: Receiving,
+  { access, numbers, read }: Receiving,
   { cluster, secret, jobsMax }: ClusterSpeaker & { readonly jobsMax: number },
 ): Promise<Readonly<Record<number, string>>> {
   if (secret === "") throw refuse.noSecret();
-  await checkSecret(operations, { cluster, secret });
+  const operations = await asCluster(access, { cluster, secret });
   const most = jobsMax > 0 ? Math.min(jobsMax, limits.receivedJobsMax) : limits.receivedJobsMax;
   const { tasks } = await operations.listOffered(cluster, most);
   const jobs: Record<number, string> = {};
@@ -46,12 +50,12 @@ export async function receive(
  * got; of which they were not nothing can be said on this wire.
  */
 export async function accept(
-  { operations, numbers }: Receiving,
+  { access, numbers }: Receiving,
   { cluster, secret, jobs }: ClusterSpeaker & { readonly jobs: readonly number[] },
 ): Promise<boolean> {
   if (secret === "") throw refuse.noSecret();
   if (jobs.length === 0) throw refuse.noJobs();
-  await checkSecret(operations, { cluster, secret });
+  const operations = await asCluster(access, { cluster, secret });
   const taskIds = new Set<string>();
   for (const job of jobs) {
     const taskId = numbers.taskOf(job);
@@ -73,7 +77,7 @@ async function acceptSome(
   ids: readonly string[],
 ): Promise<number> {
   try {
-    return (await operations.acceptTasks(speaksFor(cluster), cluster, ids)).accepted.length;
+    return (await operations.acceptTasks(cluster, ids)).accepted.length;
   } catch (error) {
     if (error instanceof AppError && error.code === "invalid_argument") return 0;
     throw error;

@@ -1,6 +1,7 @@
+import { ANONYMOUS, type Submitter } from "../../core/access/principal.ts";
 import { limits } from "../../limits.ts";
 import type { ReadText } from "./jobspecs/jobspecs.ts";
-import type { RainbowOperations } from "./operations.ts";
+import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { refuse } from "./status.ts";
 
 export interface Satisfied {
@@ -23,37 +24,33 @@ const MATCHERS = new Set(["", "match", "equals", "range"]);
  * all that pull; who shows one is told of those that it is good for.
  */
 export async function satisfy(
-  operations: RainbowOperations,
+  access: RainbowAccess,
   { payload, matcher }: { readonly payload: string; readonly matcher: string },
   { read, shown }: { readonly read: ReadText; readonly shown: Shown | undefined },
 ): Promise<Satisfied> {
   if (!MATCHERS.has(matcher)) throw refuse.noAlgorithm(matcher);
   if (payload.trim() === "") throw refuse.noJobspec();
   const { parts, parameters } = await read(payload);
-  const names = shown && (await openTo(operations, shown));
-  const { ever, tasks } = await operations.satisfy({
+  const bearer = shown && (await bearerOf(access, shown));
+  const { ever, tasks } = await access.operations.as(bearer ?? ANONYMOUS).satisfy({
     ask: { kind: "parts", parts, parameters },
-    pulling: { names },
+    pulling: { names: bearer?.clusters },
   });
   return { clusters: ever, total: tasks[0]?.clusters.length ?? 0 };
 }
 
 /** Each wrong guess costs time, by design: a caller that is good for few must say for which. */
-async function openTo(
-  operations: RainbowOperations,
+async function bearerOf(
+  access: RainbowAccess,
   { credential, clusters }: Shown,
-): Promise<readonly string[]> {
-  const names = clusters.length > 0 ? clusters : await allThatPull(operations);
+): Promise<Submitter> {
+  const names = clusters.length > 0 ? clusters : await allThatPull(access);
   if (names.length > limits.guessedClustersMax) throw refuse.tooManyToGuess(names.length);
-  const isOpen = async (cluster: string): Promise<boolean> =>
-    (await operations.checkCredential({ kind: "cluster-token", cluster }, credential)) ||
-    (await operations.checkCredential({ kind: "cluster-secret", cluster }, credential));
-  const open = await Promise.all(names.map(isOpen));
-  return names.filter((_, at) => open[at]);
+  return access.authenticator.bearer(credential, names);
 }
 
-async function allThatPull(operations: RainbowOperations): Promise<readonly string[]> {
-  const { ever } = await operations.satisfy({
+async function allThatPull(access: RainbowAccess): Promise<readonly string[]> {
+  const { ever } = await asAnybody(access).satisfy({
     ask: { kind: "parts", parts: [], parameters: {} },
     pulling: {},
   });

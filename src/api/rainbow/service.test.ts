@@ -1,12 +1,11 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { MemoryGraph } from "../../gen/rainbow/v1/memory_pb.ts";
 import { RainbowScheduler } from "../../gen/rainbow/v1/rainbow_pb.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../../server/control-plane.ts";
 import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import {
   call,
@@ -23,7 +22,7 @@ import { bytesOf, type Field, readAs, SENT } from "./testing/wire.ts";
 
 const REGISTER_SECRET = "chocolate-cookies";
 
-let plane: ControlPlane;
+let plane: TestPlane;
 /** What clusters were given when they were registered. */
 const issued = new Map<string, { readonly secret: string; readonly token: string }>();
 const secretOf = (cluster: string): string => issued.get(cluster)?.secret ?? "no secret";
@@ -32,12 +31,12 @@ let server: GrpcServer;
 let client: Client;
 beforeEach(async () => {
   ({ plane } = await aPlane());
-  const { operations } = plane;
+  const { operations, authenticator } = plane;
   issued.clear();
-  await operations.setCredentials({ name: "test" }, { registerSecret: REGISTER_SECRET });
+  await operations.setCredentials({ registerSecret: REGISTER_SECRET });
   server = await createGrpcServer({
     address: "127.0.0.1:0",
-    services: rainbowServices({ operations, logger: silentLogger, fraction: 0 }),
+    services: rainbowServices({ operations, authenticator, logger: silentLogger, fraction: 0 }),
     logger: silentLogger,
   });
   client = connect(server.address);
@@ -623,7 +622,7 @@ describe("jobs that wait", () => {
       placement,
     };
     const script = { name: "s", script: "echo 1\n", placement };
-    await plane.operations.submitJobs({ name: "me" }, [{ spec: sweep }, { spec: script }]);
+    await plane.operations.submitJobs([{ spec: sweep }, { spec: script }]);
     const { jobs } = await receive("blue");
     const [array, other] = [2_147_483_647, 2].map(
       (id) => JSON.parse(jobs[id] ?? "{}") as Record<string, unknown>,

@@ -5,6 +5,7 @@ import {
 } from "../../gen/rainbow/v1/memory_pb.ts";
 import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
 import * as wire from "../../gen/rainbow/v1/rainbow_pb.ts";
+import { ANONYMOUS } from "../../core/access/principal.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { CallContext } from "../grpc/calls/call.ts";
 import { OfBytes } from "../grpc/calls/bytes-method.ts";
@@ -16,15 +17,14 @@ import { decodeRegister, decodeSubmit } from "./wire/decode.ts";
 import { encodeRegistered, encodeSubmitted } from "./wire/encode.ts";
 import { JobNumbers } from "./wire/job-numbers.ts";
 import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
-import type { RainbowOperations } from "./operations.ts";
+import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type Shown } from "./satisfy.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
 import { TokenLists } from "./wire/token-lists.ts";
 
-export interface RainbowOptions {
-  readonly operations: RainbowOperations;
+export interface RainbowOptions extends RainbowAccess {
   readonly logger: Logger;
   readonly traffic?: Traffic | undefined;
   /** From 0 up to, not including, 1; another one for each start. */
@@ -33,41 +33,41 @@ export interface RainbowOptions {
 
 /** Both services of rainbow, for clients of every generation. */
 export function rainbowServices(options: RainbowOptions): readonly GrpcService[] {
-  const read = createJobspecReader((text) => options.operations.readJobspec(text));
+  const read = createJobspecReader((text) => asAnybody(options).readJobspec(text));
   return [schedulerService(options, read), memoryGraphService(options, read)];
 }
 
 function schedulerService(options: RainbowOptions, read: ReadText): GrpcService {
-  const { operations, logger, traffic } = options;
+  const { logger, traffic } = options;
   const lists = new TokenLists();
-  const receiving: Receiving = { operations, read, numbers: new JobNumbers(options.fraction) };
+  const receiving: Receiving = { access: options, read, numbers: new JobNumbers(options.fraction) };
   return defineService(
     wire.RainbowScheduler,
     {
       register: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
         const request = decodeRegister(bytes);
-        return encodeRegistered(await clusters.register(operations, request), request.form);
+        return encodeRegistered(await clusters.register(options, request), request.form);
       }),
       registerSubsystem: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
         const request = decodeRegister(bytes);
-        return encodeRegistered(await clusters.registerSubsystem(operations, request), "newest");
+        return encodeRegistered(await clusters.registerSubsystem(options, request), "newest");
       }),
       delete: async ({ name, secret }) => {
-        await clusters.deleteCluster(operations, { cluster: name, secret });
+        await clusters.deleteCluster(options, { cluster: name, secret });
         return message(wire.DeleteResponseSchema, { status: DELETED });
       },
       deleteSubsystem: async ({ name, secret, subsytem }) => {
         const which = { cluster: name, secret, subsystem: subsytem };
-        await clusters.deleteSubsystem(operations, which);
+        await clusters.deleteSubsystem(options, which);
         return message(wire.DeleteResponseSchema, { status: DELETED });
       },
       submitJob: new OfBytes(wire.SubmitJobResponseSchema, async (bytes) => {
         const request = decodeSubmit(bytes);
         const form = request.kind === "command" ? "first" : request.form;
-        return encodeSubmitted(await submit(operations, request, { read, lists }), form);
+        return encodeSubmitted(await submit(options, request, { read, lists }), form);
       }),
       updateState: async (request) => {
-        await clusters.updateState(operations, request);
+        await clusters.updateState(options, request);
         const status = wire.UpdateStateResponse_ResultType.UPDATE_STATE_SUCCESS;
         return message(wire.UpdateStateResponseSchema, { status });
       },
@@ -92,6 +92,7 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
       logger,
       traffic,
       toStatus,
+      principal: ANONYMOUS, // whatever the connection says: credentials are in the messages
       large: { requests: ["register", "registerSubsystem", "submitJob"], answers: [] },
     },
   );
@@ -117,16 +118,14 @@ const processed = ({ content }: wire.Request, count: number): wire.Response =>
     processingDetails: "processed successfully",
   });
 
-function memoryGraphService(
-  { operations, logger, traffic }: RainbowOptions,
-  read: ReadText,
-): GrpcService {
+function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcService {
+  const { logger, traffic } = options;
   return defineService(
     MemoryGraph,
     {
       satisfy: async (request, context) => {
         const shown = shownBy(context);
-        const { clusters: names, total } = await satisfy(operations, request, { read, shown });
+        const { clusters: names, total } = await satisfy(options, request, { read, shown });
         return message(SatisfyResponseSchema, {
           clusters: [...names],
           status: memory.SatisfyResponse_ResultType.SUCCESS,
@@ -137,7 +136,7 @@ function memoryGraphService(
       },
       register: async ({ name, payload }, context) => {
         const secret = shownBy(context)?.credential ?? "";
-        await clusters.registerGraph(operations, { name, payload, secret });
+        await clusters.registerGraph(options, { name, payload, secret });
         const status = memory.Response_ResultType.UNSPECIFIED; // as ever
         return message(ResponseSchema, { status });
       },
@@ -146,6 +145,7 @@ function memoryGraphService(
       logger,
       traffic,
       toStatus,
+      principal: ANONYMOUS, // whatever the connection says: credentials are in the messages
       large: { requests: ["satisfy", "register"], answers: ["satisfy"] },
     },
   );

@@ -1,11 +1,11 @@
+import { narrowTo, type Submitter } from "../../core/access/principal.ts";
 import { strategyNames } from "../../core/scheduler/select/all.ts";
 import { limits } from "../../limits.ts";
 import type { SatisfyView } from "../../server/views/views.ts";
-import { submitsTo } from "./clusters.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";
 import type { SubmitAnswer } from "./wire/encode.ts";
 import type { ReadJobspec, ReadText } from "./jobspecs/jobspecs.ts";
-import type { RainbowOperations } from "./operations.ts";
+import { known, type RainbowAccess, type RainbowOperations } from "./operations.ts";
 import { refuse } from "./status.ts";
 import type { TokenLists } from "./wire/token-lists.ts";
 import { toJobspecText, toSubmission } from "./translate.ts";
@@ -17,24 +17,24 @@ export interface Submitting {
 }
 
 export async function submit(
-  operations: RainbowOperations,
+  access: RainbowAccess,
   request: SubmitRequest,
   submitting: Submitting,
 ): Promise<SubmitAnswer> {
   return request.kind === "command"
-    ? submitCommand(operations, request, submitting.read)
-    : submitJobspec(operations, request, submitting);
+    ? submitCommand(access, request, submitting.read)
+    : submitJobspec(access, request, submitting);
 }
 
 /** As that server did it: nothing is matched, the cluster that is named gets it. */
 async function submitCommand(
-  operations: RainbowOperations,
+  access: RainbowAccess,
   request: CommandRequest,
   read: ReadText,
 ): Promise<SubmitAnswer> {
   const { cluster, token, name, command } = request;
   if (token === "") throw refuse.noToken();
-  if ((await operations.checkTokens([{ cluster, token }])) === undefined) throw refuse.denied();
+  const { principal } = known(await access.authenticator.submitter([{ cluster, token }]));
   const text = toJobspecText(request);
   checkFits(text, command); // which its readers run: it is never left out
   const { jobspec } = await read(text);
@@ -43,26 +43,28 @@ async function submitCommand(
     { jobspec, request: undefined },
     { name: name === "" ? word : name, text, cluster },
   );
-  return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
+  return { jobId: await submitTo(cluster, job, access, principal), cluster, clusters: [] };
 }
 
 async function submitJobspec(
-  operations: RainbowOperations,
+  access: RainbowAccess,
   request: JobspecRequest,
   { read, lists }: Submitting,
 ): Promise<SubmitAnswer> {
-  const names = await lists.namesOf(operations, request.clusters);
+  const principal = await lists.submitterOf(access.authenticator, request.clusters);
   const { algorithm, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
   checkFits(text);
   const asked = await read(text);
-  const view = await operations.satisfy(selecting(request, asked, names));
+  const view = await access.operations
+    .as(principal)
+    .satisfy(selecting(request, asked, principal.clusters));
   const ranked = view.selection?.ranked ?? [];
   if (satisfyOnly) return { jobId: 0, cluster: "", clusters: ranked };
   const [cluster] = ranked;
   if (cluster === undefined) throw refuse.noneSelected(whyNone(view));
   const job = toSubmission(asked, { name, text, cluster });
-  return { jobId: await hand(operations, job, cluster), cluster, clusters: [] };
+  return { jobId: await submitTo(cluster, job, access, principal), cluster, clusters: [] };
 }
 
 /** Of a record beside its texts. */
@@ -85,12 +87,14 @@ const selecting = (
   isAdvice: !satisfyOnly,
 });
 
-async function hand(
-  operations: RainbowOperations,
-  job: ReturnType<typeof toSubmission>,
+/** With the token of this cluster alone, of all that were shown. */
+async function submitTo(
   cluster: string,
+  job: ReturnType<typeof toSubmission>,
+  { operations }: RainbowAccess,
+  submitter: Submitter,
 ): Promise<number> {
-  const { jobs } = await operations.submitJobs(submitsTo(cluster), [job]);
+  const { jobs } = await operations.as(narrowTo(cluster, submitter)).submitJobs([job]);
   return Number(jobs[0]?.id ?? 0);
 }
 

@@ -41,17 +41,3 @@ export const clusterCredentialRefs = (cluster: ClusterId): readonly CredentialRe
   { kind: "cluster-secret", cluster },
   { kind: "cluster-token", cluster },
 ];
-
-/** Who one is that has shown a credential: what is written beside the changes that follow. */
-export function principalOf(id: CredentialRef): string {
-  switch (id.kind) {
-    case "register":
-      return "registrar";
-    case "global-token":
-      return "submitter";
-    case "cluster-token":
-      return `submitter:${id.cluster}`;
-    case "cluster-secret":
-      return `cluster:${id.cluster}`;
-  }
-}

@@ -4,15 +4,11 @@ import { requireCluster } from "../../core/state/decide/clusters.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
 import { checkSecret, newSecret } from "./credentials.ts";
-import type { CredentialQuery, CredentialsInput, Operations } from "../operations/operations.ts";
+import type { CallerOperations, CredentialsInput } from "../operations/operations.ts";
 
 type CredentialOperations = Pick<
-  Operations,
-  | "checkCredential"
-  | "checkTokens"
-  | "getServerCredentials"
-  | "rotateCredentials"
-  | "setCredentials"
+  CallerOperations,
+  "getServerCredentials" | "rotateCredentials" | "setCredentials"
 >;
 
 interface Wanted {
@@ -40,16 +36,6 @@ export function createCredentialOperations({
     return { revision: loop.revision };
   };
   return {
-    checkCredential: (which, secret) => credentials.isValid(refOf(which), secret),
-
-    checkTokens: (shown) =>
-      credentials.prove(
-        shown.map(({ cluster, token }) => ({
-          id: { kind: "cluster-token", cluster: clusterId(cluster) },
-          secret: token,
-        })),
-      ),
-
     getServerCredentials: () =>
       loop.read((state) => {
         const register = state.credentials.get({ kind: "register" });
@@ -93,11 +79,6 @@ export function createCredentialOperations({
     },
   };
 }
-
-const refOf = (which: CredentialQuery): CredentialRef =>
-  which.kind === "register"
-    ? { kind: "register" }
-    : { kind: which.kind, cluster: clusterId(which.cluster) };
 
 /** Each once: of two of one kind it would not be clear which is meant. */
 function wantedOf({ registerSecret, globalToken, clusters = [] }: CredentialsInput): Wanted[] {

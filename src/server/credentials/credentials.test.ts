@@ -1,23 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { QuickHasher } from "../../testing/quick-hasher.ts";
 import { documentOf } from "../../core/graph/testing/documents.ts";
 import type { SecretHasher } from "../../ports/secret-hasher.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import { newSecret } from "./credentials.ts";
-import type { CredentialQuery, Operations } from "../operations/operations.ts";
+import { isRight, type ShownAs } from "../../testing/is-right.ts";
+import type { Operations } from "../operations/operations.ts";
 
-const me = { name: "registrar" };
 const graph = documentOf({ type: "cluster", inside: [{ type: "node" }] });
-const secretOf = (cluster: string): CredentialQuery => ({ kind: "cluster-secret", cluster });
-const tokenOf = (cluster: string): CredentialQuery => ({ kind: "cluster-token", cluster });
-const REGISTER: CredentialQuery = { kind: "register" };
+const secretOf = (cluster: string): ShownAs => ({ kind: "cluster-secret", cluster });
+const tokenOf = (cluster: string): ShownAs => ({ kind: "cluster-token", cluster });
+const REGISTER: ShownAs = { kind: "register" };
 
 let disk: MemoryDisk;
 let hasher: QuickHasher;
-let plane: ControlPlane;
+let plane: TestPlane;
 let operations: Operations;
 
 async function start(with_: SecretHasher = hasher): Promise<void> {
@@ -33,17 +32,17 @@ afterEach(() => plane.close());
 
 async function register(name = "blue") {
   const input = { name, graph, withCredentials: true };
-  const { credentials = {} } = await operations.registerCluster(me, input);
+  const { credentials = {} } = await operations.registerCluster(input);
   const { secret = "", token = "" } = credentials;
   return { secret, token };
 }
-const check = (which: CredentialQuery, secret: string) => operations.checkCredential(which, secret);
-const slowCostOf = async (which: CredentialQuery, secret: string): Promise<number> => {
+const check = (which: ShownAs, secret: string) => isRight(plane.authenticator, which, secret);
+const slowCostOf = async (which: ShownAs, secret: string): Promise<number> => {
   const before = hasher.slow;
   await check(which, secret);
   return hasher.slow - before;
 };
-const costOf = async (which: CredentialQuery, secret: string): Promise<number> => {
+const costOf = async (which: ShownAs, secret: string): Promise<number> => {
   const before = hasher.computed;
   await check(which, secret);
   return hasher.computed - before;
@@ -67,7 +66,7 @@ describe("a registered cluster", () => {
   });
 
   test("has none unless they are asked for", async () => {
-    const answer = await operations.registerCluster(me, { name: "blue", graph });
+    const answer = await operations.registerCluster({ name: "blue", graph });
     expect(answer).not.toHaveProperty("credentials");
     expect(answer.cluster.credentials).toEqual({});
     expect(await check(secretOf("blue"), "")).toBe(false);
@@ -79,7 +78,7 @@ describe("a registered cluster", () => {
     const view = await operations.getCluster("blue");
     expect(view.credentials).toEqual({ secretSinceMs: nowMs, tokenSinceMs: nowMs });
     const stored = JSON.stringify(plane.state.credentials.inOrder);
-    expect(stored).toContain('"by":"registrar"');
+    expect(stored).toContain('"by":"local"');
     for (const text of [secret, token]) expect(stored).not.toContain(text);
   });
 
@@ -87,7 +86,7 @@ describe("a registered cluster", () => {
     const { secret } = await register();
     await expect(register()).rejects.toThrow("there is a cluster blue already");
     expect(await check(secretOf("blue"), secret)).toBe(true);
-    await operations.deleteCluster(me, "blue");
+    await operations.deleteCluster("blue");
     expect(await check(secretOf("blue"), secret)).toBe(false);
     await register();
     expect(await check(secretOf("blue"), secret)).toBe(false);
@@ -99,7 +98,7 @@ describe("rotation", () => {
     const old = await register();
     expect(await check(secretOf("blue"), old.secret)).toBe(true);
     const both = { secret: true, token: true };
-    const { credentials } = await operations.rotateCredentials(me, "blue", both);
+    const { credentials } = await operations.rotateCredentials("blue", both);
     expect(await check(secretOf("blue"), old.secret)).toBe(false);
     expect(await check(tokenOf("blue"), old.token)).toBe(false);
     expect(await check(secretOf("blue"), credentials.secret ?? "")).toBe(true);
@@ -113,7 +112,7 @@ describe("rotation", () => {
   test("of one leaves the other", async () => {
     const old = await register();
     const which = { secret: false, token: true };
-    const { credentials } = await operations.rotateCredentials(me, "blue", which);
+    const { credentials } = await operations.rotateCredentials("blue", which);
     expect(Object.keys(credentials)).toEqual(["token"]);
     expect(await check(secretOf("blue"), old.secret)).toBe(true);
     expect(await check(tokenOf("blue"), old.token)).toBe(false);
@@ -121,7 +120,7 @@ describe("rotation", () => {
 
   test("of nothing, or of a cluster that is not there, is refused", async () => {
     const rotate = (name: string, isWanted: boolean) =>
-      operations.rotateCredentials(me, name, { secret: isWanted, token: isWanted });
+      operations.rotateCredentials(name, { secret: isWanted, token: isWanted });
     await register();
     await expect(rotate("blue", false)).rejects.toThrow("secret: rotate it, or the token, or both");
     await expect(rotate("red", true)).rejects.toThrow("there is no cluster red");
@@ -135,12 +134,12 @@ describe("texts from elsewhere", () => {
       registerSecret: "chocolate-cookies",
       clusters: [{ name: "blue", secret: "s", token: "t" }],
     };
-    await operations.setCredentials(me, input);
+    await operations.setCredentials(input);
     expect(await check(REGISTER, "chocolate-cookies")).toBe(true);
     expect(await check(secretOf("blue"), "s")).toBe(true);
     expect(await check(tokenOf("blue"), "t")).toBe(true);
     const before = plane.state.credentials.inOrder;
-    await operations.setCredentials(me, input);
+    await operations.setCredentials(input);
     expect(plane.state.credentials.inOrder).toEqual(before);
   });
 
@@ -161,19 +160,19 @@ describe("texts from elsewhere", () => {
     test(`are refused: ${message}`, async () => {
       await register();
       const before = plane.state.credentials.inOrder;
-      await expect(operations.setCredentials(me, input)).rejects.toThrow(message);
+      await expect(operations.setCredentials(input)).rejects.toThrow(message);
       expect(plane.state.credentials.inOrder).toEqual(before);
     });
   }
 
   test("a global token is every cluster's, until it is switched off", async () => {
     const { token } = await register();
-    await operations.setCredentials(me, { globalToken: "rainbow" });
+    await operations.setCredentials({ globalToken: "rainbow" });
     expect(await check(tokenOf("blue"), "rainbow")).toBe(true);
     expect(await check(tokenOf("blue"), token)).toBe(true);
     expect(await check(tokenOf("red"), "rainbow")).toBe(false);
     expect(await check(secretOf("blue"), "rainbow")).toBe(false);
-    await operations.setCredentials(me, { globalToken: null });
+    await operations.setCredentials({ globalToken: null });
     expect(await check(tokenOf("blue"), "rainbow")).toBe(false);
     expect(await check(tokenOf("blue"), token)).toBe(true);
   });
@@ -192,12 +191,12 @@ describe("the price of a check", () => {
 
   test("is the same for clusters that are not there, with a global token too", async () => {
     await register();
-    await operations.setCredentials(me, { globalToken: "rainbow" });
+    await operations.setCredentials({ globalToken: "rainbow" });
     await costOf(tokenOf("red"), "wrong");
     expect(await costOf(tokenOf("red"), "wrong")).toBe(await costOf(tokenOf("blue"), "wrong"));
     expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(1); // compared with the global one
     expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(1);
-    await operations.setCredentials(me, { clusters: [{ name: "blue", token: "of a person" }] });
+    await operations.setCredentials({ clusters: [{ name: "blue", token: "of a person" }] });
     expect(await slowCostOf(tokenOf("red"), "wrong")).toBe(2);
     expect(await slowCostOf(tokenOf("blue"), "wrong")).toBe(2);
   });
@@ -206,14 +205,14 @@ describe("the price of a check", () => {
     const { secret, token } = await register();
     expect(await check(secretOf("blue"), secret)).toBe(true);
     expect(await check(tokenOf("blue"), token)).toBe(true);
-    await operations.rotateCredentials(me, "blue", { secret: true, token: true });
+    await operations.rotateCredentials("blue", { secret: true, token: true });
     expect(await check(secretOf("blue"), secret)).toBe(false);
     expect(hasher.slow).toBe(0);
   });
 
   test("a global token that is shown for many clusters is computed once", async () => {
     for (let at = 0; at < 20; at++) await register(`c${at}`);
-    await operations.setCredentials(me, { globalToken: "rainbow" });
+    await operations.setCredentials({ globalToken: "rainbow" });
     const before = hasher.computed;
     const asked = Array.from({ length: 20 }, (_, at) => check(tokenOf(`c${at}`), "rainbow"));
     expect(await Promise.all(asked)).toEqual(Array.from({ length: 20 }, () => true));
@@ -251,7 +250,7 @@ describe("when many ask at once", () => {
     const slow = new SlowHasher();
     await plane.close();
     await start(slow);
-    await operations.setCredentials(me, { registerSecret: "right" });
+    await operations.setCredentials({ registerSecret: "right" });
     slow.isHolding = true;
     const most = limits.secretChecksMax + limits.secretChecksWaitingMax;
     const asked = Array.from({ length: most }, (_, at) => check(REGISTER, `guess ${at}`));
@@ -266,7 +265,7 @@ describe("when many ask at once", () => {
     const slow = new SlowHasher();
     await plane.close();
     await start(slow);
-    await operations.setCredentials(me, { registerSecret: "right" });
+    await operations.setCredentials({ registerSecret: "right" });
     slow.isHolding = true;
     const before = slow.computed;
     const asked = Array.from({ length: 5_000 }, () => check(REGISTER, "right"));

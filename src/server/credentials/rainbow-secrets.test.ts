@@ -2,17 +2,17 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../testing/plane.ts";
+import { isRight } from "../../testing/is-right.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 import { createSystemRandom } from "../../system/random.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import { prepareRainbowSecrets, type RainbowSecretSources } from "./rainbow-secrets.ts";
 
 const REGISTER = { kind: "register" } as const;
 let data: string;
 let disk: MemoryDisk;
-let plane: ControlPlane;
+let plane: TestPlane;
 let warned: string[];
 
 beforeEach(async () => {
@@ -37,12 +37,12 @@ const prepare = (given: Partial<RainbowSecretSources> = {}) =>
   prepareRainbowSecrets(
     { data, ...given },
     {
-      operations: plane.operations,
+      ...plane,
       random: createSystemRandom(),
       logger: { ...silentLogger, warn: (_, message) => void warned.push(message) },
     },
   );
-const opens = (secret: string) => plane.operations.checkCredential(REGISTER, secret);
+const opens = (secret: string) => isRight(plane.authenticator, REGISTER, secret);
 const path = (name: string) => join(data, name);
 const made = () => readFileSync(path("rainbow-secret"), "utf8").trim();
 function write(name: string, content: string, mode = 0o600): string {
@@ -72,7 +72,7 @@ describe("a register secret that nobody gave", () => {
   test("is not said to be in a file that is out of date", async () => {
     await prepare();
     const old = made();
-    await plane.operations.setCredentials({ name: "me" }, { registerSecret: "imported" });
+    await plane.operations.setCredentials({ registerSecret: "imported" });
     await restart();
     expect(await prepare()).toBeUndefined();
     expect([await opens("imported"), await opens(old)]).toEqual([true, false]);

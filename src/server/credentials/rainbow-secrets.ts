@@ -1,10 +1,12 @@
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SERVER } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
+import type { Authenticator } from "./authenticator.ts";
 import { checkSecret, newSecret } from "./credentials.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationsAccess } from "../operations/operations.ts";
 
 /** Where the texts come from that callers of rainbow's door show. Never a flag: others see those. */
 export interface RainbowSecretSources {
@@ -18,15 +20,11 @@ export interface RainbowSecretSources {
 }
 
 export interface RainbowSecretParts {
-  readonly operations: Pick<
-    Operations,
-    "checkCredential" | "setCredentials" | "getServerCredentials"
-  >;
+  readonly operations: OperationsAccess;
+  readonly authenticator: Pick<Authenticator, "registrar">;
   readonly random: Random;
   readonly logger: Logger;
 }
-
-const SERVER = { name: "server" };
 
 /** Brings what is stored in step with where it comes from; returns the file of the register secret. */
 export async function prepareRainbowSecrets(
@@ -39,7 +37,7 @@ export async function prepareRainbowSecrets(
     globalTokenFile === undefined
       ? null
       : readSecret(globalTokenFile, "--rainbow-global-token-file", parts.logger);
-  await parts.operations.setCredentials(SERVER, { registerSecret: text, globalToken });
+  await parts.operations.as(SERVER).setCredentials({ registerSecret: text, globalToken });
   return file;
 }
 
@@ -52,7 +50,7 @@ interface Found {
 
 async function registerSecret(
   { data, secretFile, secret }: RainbowSecretSources,
-  { operations, random, logger }: RainbowSecretParts,
+  { operations, authenticator, random, logger }: RainbowSecretParts,
 ): Promise<Found> {
   if (secretFile !== undefined) {
     return { text: readSecret(secretFile, "--rainbow-secret-file", logger), file: secretFile };
@@ -62,14 +60,12 @@ async function registerSecret(
   }
   const made = join(data, "rainbow-secret");
   const kept = read(made)?.trim();
-  const { registerSinceMs } = await operations.getServerCredentials();
+  const { registerSinceMs } = await operations.as(SERVER).getServerCredentials();
   // Made before it is stored: a start that was cut off in between goes on with the same text.
   if (registerSinceMs === undefined) return { text: kept ?? create(made, random), file: made };
-  const isCurrent = kept !== undefined && (await operations.checkCredential(REGISTER, kept));
+  const isCurrent = kept !== undefined && (await authenticator.registrar(kept)) !== undefined;
   return { text: undefined, file: isCurrent ? made : undefined };
 }
-
-const REGISTER = { kind: "register" } as const;
 
 function readSecret(path: string, flag: string, logger: Logger): string {
   const text = read(path);

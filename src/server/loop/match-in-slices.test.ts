@@ -1,18 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { NodeGraphs } from "../../core/scheduler/nodes/node-graphs.ts";
 import { cores } from "../../core/scheduler/testing/worlds.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const me = { name: "t" };
 const SLICES = 4;
 const NODES = SLICES * limits.matchesPerSliceMax;
 const allowed = { allowUnsatisfiable: true };
 
-let plane: ControlPlane;
+let plane: TestPlane;
 /** Nodes that all differ. */
 beforeEach(async () => {
   plane = (await aPlane()).plane;
@@ -51,12 +49,12 @@ const job = { spec: { command: ["true"], request: cores(9) } };
 describe("graphs of nodes are made and matched a slice at a time", () => {
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
     "for a dry run": async () => {
-      const tried = await plane.operations.tryJobs(me, { kind: "jobs", jobs: [job] });
+      const tried = await plane.operations.tryJobs({ kind: "jobs", jobs: [job] });
       expect(tried.jobs[0]).toMatchObject({ isPossible: false, waiting: 1 });
       expect(tried.jobs[0]?.reasons.length).toBeGreaterThan(0);
     },
     "for a submission": async () => {
-      const { jobs } = await plane.operations.submitJobs(me, [job], allowed);
+      const { jobs } = await plane.operations.submitJobs([job], allowed);
       expect(jobs[0]?.warning).toContain("could ever run it");
       const { reasons } = await plane.operations.explainJob("1");
       expect(reasons.reduce((sum, { nodes }) => sum + nodes, 0)).toBe(NODES);

@@ -2,18 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { type JgfDocument, parseGraph, renderJgf, toJgf } from "../../core/graph/jgf.ts";
 import { aDocument, documentOf, times } from "../../core/graph/testing/documents.ts";
 import { layOut } from "../../core/graph/layout.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import type { Operations } from "./operations.ts";
 
-const me = { name: "test" };
 const disk = { current: new MemoryDisk() };
-let plane: ControlPlane;
+let plane: TestPlane;
 let clock: FakeClock;
 let operations: Operations;
 
@@ -37,9 +35,9 @@ const document = (nodes = 2) =>
   });
 const io = (vertex = "1") => aDocument({ io0: "shm" }, [[vertex, "io0"]]);
 const register = async (name = "blue", nodes = 2, isUpdate = false) =>
-  (await operations.registerCluster(me, { name, graph: document(nodes), isUpdate })).cluster;
+  (await operations.registerCluster({ name, graph: document(nodes), isUpdate })).cluster;
 const addIo = (vertex?: string) =>
-  operations.addSubsystem(me, { cluster: "blue", name: "io", document: io(vertex) });
+  operations.addSubsystem({ cluster: "blue", name: "io", document: io(vertex) });
 const graphOf = async (name: string) =>
   JSON.parse(await operations.getClusterGraph(name)) as JgfDocument;
 const ref = { cluster: "blue", name: "io" };
@@ -59,7 +57,7 @@ test("a large graph is rendered in slices", async () => {
   expect(yields).toBe(slices);
   expect(JSON.parse(last.value)).toEqual(toJgf(graph));
 
-  await operations.registerCluster(me, {
+  await operations.registerCluster({
     name: "wide",
     graph: documentOf({ type: "cluster", inside }),
   });
@@ -113,8 +111,8 @@ describe("registered clusters", () => {
     expect(shown).toMatchObject({ capacity: { cpu: 4 }, vertices: { node: 1, core: 4 } });
     const { graph } = await graphOf("default");
     expect(Object.keys(graph.nodes)).toContain("/default/w1/core");
-    await expect(operations.deleteCluster(me, "default")).rejects.toThrow("remove them first");
-    const told = await operations.setClusterState(me, { cluster: "default", values: { a: 1 } });
+    await expect(operations.deleteCluster("default")).rejects.toThrow("remove them first");
+    const told = await operations.setClusterState({ cluster: "default", values: { a: 1 } });
     expect(told.state).toMatchObject([{ key: "a", value: 1 }]);
   });
 
@@ -124,7 +122,7 @@ describe("registered clusters", () => {
     await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
     const named = { cluster: "default", name: "io" };
     const add = (vertex: string) =>
-      operations.addSubsystem(me, {
+      operations.addSubsystem({
         ...named,
         document: aDocument({ io0: "shm" }, [[vertex, "io0"]]),
       });
@@ -139,7 +137,7 @@ describe("registered clusters", () => {
     other.hello("w2");
     await eventually(() => other.told.includes("welcome"), { what: "welcome" });
     expect(await linked()).toEqual(["/default/w1", "/default/w2"]);
-    await operations.removeSubsystem(me, named);
+    await operations.removeSubsystem(named);
     await expect(operations.getSubsystem(named)).rejects.toMatchObject({ code: "not_found" });
   });
 
@@ -154,7 +152,7 @@ describe("registered clusters", () => {
         { name: "os", version: "0.0.0", attributes: { name: "rocky" } },
       ],
     };
-    const { subsystems } = await operations.addSubsystem(me, {
+    const { subsystems } = await operations.addSubsystem({
       cluster: "blue",
       name: "lammps",
       document,
@@ -164,17 +162,17 @@ describe("registered clusters", () => {
 
   test("give back the graph that was sent, as text or as a document", async () => {
     const graph = JSON.stringify(document());
-    await operations.registerCluster(me, { name: "blue", graph });
+    await operations.registerCluster({ name: "blue", graph });
     const written = await graphOf("blue");
     expect(Object.keys(written.graph.nodes)).toHaveLength(5);
-    await operations.registerCluster(me, { name: "copy", graph: written });
+    await operations.registerCluster({ name: "copy", graph: written });
     expect(await graphOf("copy")).toEqual(written);
   });
 
   test("get another graph only when that is said, and keep state and subsystems", async () => {
     await register();
     await addIo();
-    await operations.setClusterState(me, { cluster: "blue", values: { zone: "north" } });
+    await operations.setClusterState({ cluster: "blue", values: { zone: "north" } });
     await expect(register("blue", 3)).rejects.toEqual(refusal("already_exists", /--update/));
     expect((await operations.getCluster("blue")).vertices).toMatchObject({ node: 2 });
     expect(await register("blue", 3, true)).toMatchObject({
@@ -187,15 +185,15 @@ describe("registered clusters", () => {
   test("are forgotten with all that is known of them", async () => {
     await register();
     await addIo();
-    expect((await operations.deleteCluster(me, "blue")).revision).toBeGreaterThan(0);
+    expect((await operations.deleteCluster("blue")).revision).toBeGreaterThan(0);
     for (const gone of [
       () => operations.getCluster("blue"),
       () => operations.getClusterGraph("blue"),
       () => operations.getSubsystem(ref),
       () => addIo(),
-      () => operations.removeSubsystem(me, ref),
-      () => operations.setClusterState(me, { cluster: "blue", values: { a: 1 } }),
-      () => operations.deleteCluster(me, "blue"),
+      () => operations.removeSubsystem(ref),
+      () => operations.setClusterState({ cluster: "blue", values: { a: 1 } }),
+      () => operations.deleteCluster("blue"),
     ]) {
       await expect(gone()).rejects.toEqual(refusal("not_found", /there is no cluster blue/));
     }
@@ -205,7 +203,7 @@ describe("registered clusters", () => {
   test("are the same after a restart", async () => {
     await register();
     await addIo();
-    await operations.setClusterState(me, {
+    await operations.setClusterState({
       cluster: "blue",
       values: { nodes_free: 2, spot: true },
       counters: [{ key: "nodes_free", by: "nodes" }],
@@ -227,51 +225,51 @@ describe("registered clusters", () => {
     ["a name", () => register("a b"), "name", /^name: "a b" is not a name/],
     [
       "text that is no JSON",
-      () => operations.registerCluster(me, { name: "x", graph: "{" }),
+      () => operations.registerCluster({ name: "x", graph: "{" }),
       "graph",
       /^graph: is not JSON/,
     ],
     [
       "a document",
-      () => operations.registerCluster(me, { name: "x", graph: { graph: { nodes: { a: 1 } } } }),
+      () => operations.registerCluster({ name: "x", graph: { graph: { nodes: { a: 1 } } } }),
       "graph.nodes.a",
       /^graph\.nodes\.a: must be an object/,
     ],
     [
       "a subsystem's name",
-      () => operations.addSubsystem(me, { cluster: "blue", name: "i\no", document: io() }),
+      () => operations.addSubsystem({ cluster: "blue", name: "i\no", document: io() }),
       "name",
       /^name: "i␊o" is not a name: 1 to 128 characters/,
     ],
     [
       "a long one",
-      () => operations.addSubsystem(me, { cluster: "blue", name: "x".repeat(129), document: io() }),
+      () => operations.addSubsystem({ cluster: "blue", name: "x".repeat(129), document: io() }),
       "name",
       /^name: "x+" is not a name/,
     ],
     ["a link", () => addIo("99"), "graph.edges[0].source", /has a vertex "99"/],
     [
       "nothing to set",
-      () => operations.setClusterState(me, { cluster: "blue", values: {} }),
+      () => operations.setClusterState({ cluster: "blue", values: {} }),
       "values",
       /at least one key, or counters/,
     ],
     [
       "a key that is set and removed",
-      () => operations.setClusterState(me, { cluster: "blue", values: { a: 1 }, remove: ["a"] }),
+      () => operations.setClusterState({ cluster: "blue", values: { a: 1 }, remove: ["a"] }),
       "remove",
       /"a" is given a value too/,
     ],
     [
       "a nested value",
-      () => operations.setClusterState(me, { cluster: "blue", values: { a: { b: 1 } } }),
+      () => operations.setClusterState({ cluster: "blue", values: { a: { b: 1 } } }),
       "state.a",
       /must be a number, a text/,
     ],
     [
       "a counter",
       () =>
-        operations.setClusterState(me, {
+        operations.setClusterState({
           cluster: "blue",
           values: {},
           counters: [{ key: "a", by: "cores" }],
@@ -282,7 +280,7 @@ describe("registered clusters", () => {
     [
       "too many counters",
       () =>
-        operations.setClusterState(me, {
+        operations.setClusterState({
           cluster: "blue",
           values: {},
           counters: Array.from({ length: limits.countersMax + 1 }, () => ({
@@ -317,21 +315,21 @@ describe("subsystems", () => {
       graph: { edges: [{ source: "1", target: "io0", relation: "contains" }] },
     });
     const odd = { cluster: "blue", name: "os/größe 1.0" };
-    await operations.addSubsystem(me, { ...odd, document: JSON.stringify(io("2")) });
+    await operations.addSubsystem({ ...odd, document: JSON.stringify(io("2")) });
     const two = aDocument({ a: "x", b: "y" }, [
       ["1", "a"],
       ["2", "a"],
     ]);
-    const view = await operations.addSubsystem(me, { ...ref, document: two });
+    const view = await operations.addSubsystem({ ...ref, document: two });
     expect(view.subsystems).toEqual([
       { name: "io", vertices: 2, links: 2 },
       { name: "os/größe 1.0", vertices: 1, links: 1 },
     ]);
-    await operations.removeSubsystem(me, odd);
-    await operations.removeSubsystem(me, ref);
+    await operations.removeSubsystem(odd);
+    await operations.removeSubsystem(ref);
     expect((await operations.getCluster("blue")).subsystems).toEqual([]);
     const absent = refusal("not_found", /cluster blue has no subsystem io/);
-    await expect(operations.removeSubsystem(me, ref)).rejects.toEqual(absent);
+    await expect(operations.removeSubsystem(ref)).rejects.toEqual(absent);
     await expect(operations.getSubsystem(ref)).rejects.toEqual(absent);
   });
 });
@@ -340,10 +338,10 @@ describe("state", () => {
   test("keys told replace, others stay, with their age", async () => {
     await register();
     const first = clock.nowMs();
-    await operations.setClusterState(me, { cluster: "blue", values: { b: 1, a: "x", c: true } });
+    await operations.setClusterState({ cluster: "blue", values: { b: 1, a: "x", c: true } });
     clock.advance(1_000);
     const counters = [{ key: "b", by: "slots" }] as const;
-    const view = await operations.setClusterState(me, {
+    const view = await operations.setClusterState({
       cluster: "blue",
       values: { b: 2, c: null },
       counters,
@@ -353,7 +351,7 @@ describe("state", () => {
       { key: "b", value: 2, setAtMs: first + 1_000 },
     ]);
     expect(view.counters).toEqual(counters);
-    const rest = await operations.setClusterState(me, {
+    const rest = await operations.setClusterState({
       cluster: "blue",
       values: {},
       remove: ["b", "never told"],
@@ -392,34 +390,34 @@ describe("other work has its turn while a large subsystem", () => {
   test("is linked, shown, moved to another graph and removed", async () => {
     const count = 20_000;
     const least = count / limits.verticesPerSliceMax;
-    await operations.registerCluster(me, { name: "blue", graph: large() });
-    const added = operations.addSubsystem(me, { ...ref, document: packages(count) });
+    await operations.registerCluster({ name: "blue", graph: large() });
+    const added = operations.addSubsystem({ ...ref, document: packages(count) });
     expect(await turnsDuring(added)).toBeGreaterThan(2 * least); // vertices, then their row
     expect((await added).subsystems).toEqual([{ name: "io", vertices: count, links: count }]);
     expect(await turnsDuring(operations.getSubsystem(ref))).toBeGreaterThanOrEqual(2 * least - 2);
-    const again = operations.registerCluster(me, { name: "blue", graph: large(), isUpdate: true });
+    const again = operations.registerCluster({ name: "blue", graph: large(), isUpdate: true });
     expect(await turnsDuring(again)).toBeGreaterThan(least);
     expect((await again).cluster.subsystems).toEqual((await added).subsystems);
   });
 
   test("and the layout that a match needs is there when the change is decided", async () => {
-    await operations.registerCluster(me, { name: "blue", graph: large() });
-    await operations.addSubsystem(me, { ...ref, document: packages(3) });
+    await operations.registerCluster({ name: "blue", graph: large() });
+    await operations.addSubsystem({ ...ref, document: packages(3) });
     const { graphs } = plane.state.clusters;
     const isPrepared = () => {
       const [graph, subsystems] = [graphs.graph("blue"), graphs.subsystems("blue")];
       return layOut(graph, subsystems) === layOut(graph, subsystems); // made anew otherwise
     };
     expect(isPrepared()).toBe(true);
-    await operations.addSubsystem(me, { ...ref, name: "other", document: packages(5) });
+    await operations.addSubsystem({ ...ref, name: "other", document: packages(5) });
     expect(isPrepared()).toBe(true);
     await Promise.all([
-      operations.addSubsystem(me, { ...ref, document: packages(4) }),
-      operations.removeSubsystem(me, { ...ref, name: "other" }),
+      operations.addSubsystem({ ...ref, document: packages(4) }),
+      operations.removeSubsystem({ ...ref, name: "other" }),
     ]);
     expect([...graphs.subsystems("blue").keys()]).toEqual(["io"]);
     expect(isPrepared()).toBe(true);
-    await operations.registerCluster(me, { name: "blue", graph: large(), isUpdate: true });
+    await operations.registerCluster({ name: "blue", graph: large(), isUpdate: true });
     expect(isPrepared()).toBe(true);
   });
 
@@ -427,10 +425,10 @@ describe("other work has its turn while a large subsystem", () => {
     const count = limits.graphShapesMax + 10;
     const all = Array.from({ length: count }, (_, at) => at);
     const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
-    await operations.registerCluster(me, { name: "blue", graph: { graph: { nodes } } });
-    await expect(
-      operations.addSubsystem(me, { ...ref, document: packages(count) }),
-    ).rejects.toThrow("graph.edges: too irregular");
+    await operations.registerCluster({ name: "blue", graph: { graph: { nodes } } });
+    await expect(operations.addSubsystem({ ...ref, document: packages(count) })).rejects.toThrow(
+      "graph.edges: too irregular",
+    );
     expect((await operations.getCluster("blue")).subsystems).toEqual([]);
   });
 });

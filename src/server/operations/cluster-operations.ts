@@ -24,12 +24,12 @@ import {
 import type { OperationContext } from "./create-operations.ts";
 import { newSecret } from "../credentials/credentials.ts";
 import { inSlices } from "../loop/in-slices.ts";
-import type { ClusterStateInput, Operations } from "./operations.ts";
+import type { ClusterStateInput, CallerOperations } from "./operations.ts";
 import { showCluster, showClusters } from "../views/show-clusters.ts";
 import type { ClusterView } from "../views/views.ts";
 
 type ClusterOperations = Pick<
-  Operations,
+  CallerOperations,
   | "listClusters"
   | "getCluster"
   | "registerCluster"
@@ -74,14 +74,14 @@ export function createClusterOperations({
     listClusters: () =>
       loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
 
-    getCluster,
+    getCluster: (_caller, name) => getCluster(name),
 
-    async readRegistration(body) {
+    async readRegistration(_caller, body) {
       const { graph, fields } = await reader.registration(body);
       return graph === undefined ? fields : { ...fields, graph: new ReadGraph(graph) };
     },
 
-    readSubsystem: (body) => reader.subsystem(body),
+    readSubsystem: (_caller, body) => reader.subsystem(body),
 
     async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
@@ -114,7 +114,7 @@ export function createClusterOperations({
       return { revision: loop.revision };
     },
 
-    async getClusterGraph(name) {
+    async getClusterGraph(_caller, name) {
       const graph = await loop.read((state) => partsOf(state, clusterId(name)).graph);
       return inSlices(renderJgf(graph)); // a graph never changes: another one takes its place
     },
@@ -152,7 +152,7 @@ export function createClusterOperations({
       return { revision: loop.revision };
     },
 
-    async getSubsystem({ cluster, name }) {
+    async getSubsystem(_caller, { cluster, name }) {
       const rendered = await loop.read((state) => {
         const { graph, subsystems } = partsOf(state, clusterId(cluster));
         const subsystem = subsystems.get(name);

@@ -1,3 +1,4 @@
+import { parseTaskId } from "../../core/model/ids.ts";
 import { fromResources } from "../../core/model/resources.ts";
 import type { State } from "../../core/state/state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -14,7 +15,8 @@ import type { Credentials } from "../credentials/credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNewestTasksOperation } from "../views/newest-tasks.ts";
 import { createNodeOperations } from "./node-operations.ts";
-import type { Operations } from "./operations.ts";
+import type { CallerOperations, OperationsAccess } from "./operations.ts";
+import { guardOperations } from "./operations-access.ts";
 import { readOutput } from "./output.ts";
 import { createSatisfyOperation } from "./satisfy-operation.ts";
 import { showUsage } from "../views/show.ts";
@@ -37,7 +39,14 @@ export interface OperationContext {
   readonly backup: () => AsyncIterable<Uint8Array>;
 }
 
-export function createOperations(context: OperationContext): Operations {
+/** All operations, for those who may ask for them. */
+export const createOperations = (context: OperationContext): OperationsAccess =>
+  guardOperations(createAll(context), {
+    submitterOf: (id) =>
+      context.loop.peek((state) => state.jobs.get(parseTaskId(id, "id").jobId)?.job.submittedBy),
+  });
+
+function createAll(context: OperationContext): CallerOperations {
   const { loop } = context;
   const startedAtMs = context.clock.nowMs();
   return {
@@ -49,8 +58,8 @@ export function createOperations(context: OperationContext): Operations {
     ...createHandedOperations(context),
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
-    readOutput: (query, signal) => readOutput(context, query, signal),
-    watch: (query, to) =>
+    readOutput: (_caller, query, signal) => readOutput(context, query, signal),
+    watch: (_caller, query, to) =>
       context.hub.open({
         after: toWatchRevision(query.afterRevision),
         filter: toWatchFilter(query),

@@ -2,31 +2,26 @@ import { afterEach, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const me = { name: "test" };
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });
 
-async function open(disk = new MemoryDisk()): Promise<ControlPlane> {
+async function open(disk = new MemoryDisk()): Promise<TestPlane> {
   const { plane } = await aPlane({ store: createMemoryStore(disk), clock: new FakeClock() });
   planes.push(plane);
   return plane;
 }
 
-const submit = (plane: ControlPlane, ...specs: readonly JobSpecInput[]) =>
-  plane.operations.submitJobs(
-    me,
-    specs.map((spec) => ({ spec: { command: ["true"], ...spec } })),
-  );
+const submit = (plane: TestPlane, ...specs: readonly JobSpecInput[]) =>
+  plane.operations.submitJobs(specs.map((spec) => ({ spec: { command: ["true"], ...spec } })));
 
-const stateOf = async (plane: ControlPlane, id: string): Promise<string> =>
+const stateOf = async (plane: TestPlane, id: string): Promise<string> =>
   (await plane.operations.getJob(id)).state;
 
 test("a chain longer than one round settles is skipped to its end", async () => {
@@ -38,7 +33,7 @@ test("a chain longer than one round settles is skipped to its end", async () => 
     dependsOn: [{ on: [`j${at}`] }],
   }));
   await submit(plane, ...chain);
-  await plane.operations.cancelJob(me, "1", "");
+  await plane.operations.cancelJob("1", "");
   await eventually(async () => (await stateOf(plane, String(count + 1))) === "skipped", {
     what: "the last is skipped",
   });
@@ -62,7 +57,7 @@ test("what a job waits for is told, and what it waited for when it was skipped",
   expect((await plane.operations.explainJob("4")).summary).toBe(
     "it waits for job 3 (c) to end (singleton s)",
   );
-  await plane.operations.cancelJob(me, "1.1", "");
+  await plane.operations.cancelJob("1.1", "");
   expect(await plane.operations.explainJob("3")).toMatchObject({
     state: "skipped",
     summary: "the job has ended: skipped (task 1.1 (a) was cancelled; it had to succeed)",
@@ -86,7 +81,7 @@ test("a fate that was known and not stored is found again by the next server", a
   const disk = new MemoryDisk();
   const first = await open(disk);
   await submit(first, { name: "a" }, { name: "b", dependsOn: [{ kind: "afternotok", on: ["a"] }] });
-  await first.operations.cancelJob(me, "1", "");
+  await first.operations.cancelJob("1", "");
   await first.close();
   planes.length = 0;
   // As if the server had died between the two: the row of the dependent as it was before.

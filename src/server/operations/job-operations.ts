@@ -15,13 +15,13 @@ import { matchInSlices } from "../loop/match-in-slices.ts";
 import { JobList } from "../views/list-jobs.ts";
 import { TaskList } from "../views/list-tasks.ts";
 import { numberFromPageToken, pageSizeOf, toPageToken } from "../views/paging.ts";
-import type { Operations } from "./operations.ts";
+import type { CallerOperations } from "./operations.ts";
 import type { QueueReasons } from "../views/queue-reasons.ts";
 import { showJob, showTask } from "../views/show.ts";
 import type { JobView, TaskView } from "../views/views.ts";
 
 type JobOperations = Pick<
-  Operations,
+  CallerOperations,
   "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "cancelJob" | "explainJob"
 >;
 
@@ -29,10 +29,10 @@ export function createJobOperations(context: OperationContext): JobOperations {
   const { loop, clock, policy } = context;
   const { queueReasons } = context.sessions;
   return {
-    getJob: (id) =>
+    getJob: (_caller, id) =>
       loop.read((state, revision) => viewJob(state, requireJob(state, id), revision, queueReasons)),
 
-    async listJobs(filter, page) {
+    async listJobs(_caller, filter, page) {
       const below = numberFromPageToken("jobs", page);
       const list = new JobList<JobView>({ filter, size: pageSizeOf(page), below });
       const revision = await loop.readSlices((state, seen) =>
@@ -46,14 +46,14 @@ export function createJobOperations(context: OperationContext): JobOperations {
       };
     },
 
-    countJobs: (group) =>
+    countJobs: (_caller, group) =>
       loop.read((state, revision) => {
         const tally = group === undefined ? state.totals : state.groups.get(groupId(group));
         if (tally === undefined) throw new AppError("not_found", `there is no group ${group}`);
         return { jobs: { ...tally.jobs }, tasks: { ...tally.tasks }, revision };
       }),
 
-    async listTasks(id, states, page) {
+    async listTasks(_caller, id, states, page) {
       const from = numberFromPageToken("tasks", page) ?? 0;
       const list = new TaskList<TaskView>({ states, size: pageSizeOf(page), from });
       const revision = await loop.readSlices((state) => {
@@ -68,7 +68,7 @@ export function createJobOperations(context: OperationContext): JobOperations {
       };
     },
 
-    getTask: (id) =>
+    getTask: (_caller, id) =>
       loop.read((state) => {
         const { record, index } = requireTask(state, id);
         return viewTask(state, record, index, queueReasons);
@@ -94,7 +94,7 @@ export function createJobOperations(context: OperationContext): JobOperations {
       );
     },
 
-    async explainJob(id) {
+    async explainJob(_caller, id) {
       const queued = loop.peek((state) => queuedFor(state, requireJob(state, id)));
       if (queued !== undefined) await matchInSlices(loop, [queued.job.spec]);
       return loop.read((state) => explainJob(state, requireJob(state, id), policy, queueReasons));

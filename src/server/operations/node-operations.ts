@@ -11,14 +11,14 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { readAway, readPolicy } from "../sessions/agent-messages.ts";
 import type { OperationContext } from "./create-operations.ts";
-import type { Operations } from "./operations.ts";
+import type { CallerOperations } from "./operations.ts";
 import { fromPageToken, pageSizeOf, toPageToken } from "../views/paging.ts";
 import { showGroup, showNode } from "../views/show.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
 import type { GroupView, NodeView } from "../views/views.ts";
 
 type NodeOperations = Pick<
-  Operations,
+  CallerOperations,
   | "listNodes"
   | "getNode"
   | "drainNode"
@@ -40,7 +40,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       return showGroup(record);
     });
   return {
-    listNodes: (filter, page) =>
+    listNodes: (_caller, filter, page) =>
       loop.read((state, revision) => {
         const size = pageSizeOf(page);
         const after = fromPageToken("nodes", page);
@@ -56,7 +56,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         };
       }),
 
-    getNode: (name) =>
+    getNode: (_caller, name) =>
       loop.read((state, revision) => {
         const record = requireNode(state, name);
         return viewNode(record, revision, state.factsOf(record.node));

@@ -3,16 +3,14 @@ import { eventually } from "../../testing/eventually.ts";
 import { readWatch } from "../../testing/read-watch.ts";
 import { anObedientAgent, FakeAgent } from "../../testing/fake-agent.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import type { WatchEventView } from "../views/views.ts";
 
-const me = { name: "test" };
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });
@@ -23,14 +21,12 @@ async function open(): ReturnType<typeof aPlane> {
   return opened;
 }
 
-async function submit(plane: ControlPlane, spec: Partial<JobSpecInput> = {}): Promise<string> {
-  const { jobs } = await plane.operations.submitJobs(me, [
-    { spec: { command: ["true"], ...spec } },
-  ]);
+async function submit(plane: TestPlane, spec: Partial<JobSpecInput> = {}): Promise<string> {
+  const { jobs } = await plane.operations.submitJobs([{ spec: { command: ["true"], ...spec } }]);
   return jobs[0]?.id ?? "";
 }
 
-const isOver = (plane: ControlPlane, id: string) =>
+const isOver = (plane: TestPlane, id: string) =>
   eventually(async () => (await plane.operations.getJob(id)).endedAtMs !== undefined, {
     what: `job ${id} ends`,
   });
@@ -55,7 +51,7 @@ describe("jobs", () => {
       taskTotal: 3,
       tasks: { succeeded: 3, pending: 0 },
       exitCode: 0,
-      submittedBy: "test",
+      submittedBy: "local",
       startedAtMs: clock.nowMs(), // not before it was assigned
       endedAtMs: clock.nowMs(),
       spec: {
@@ -75,13 +71,13 @@ describe("jobs", () => {
     const { plane } = await open();
     const good = { spec: { command: ["true"] } };
     const bad = { spec: { command: [] } };
-    const call = plane.operations.submitJobs(me, [good, bad]);
+    const call = plane.operations.submitJobs([good, bad]);
     await expect(call).rejects.toMatchObject({
       code: "invalid_argument",
       field: "jobs[1].command",
     });
     expect((await plane.operations.listJobs({}, {})).jobs).toEqual([]);
-    await expect(plane.operations.submitJobs(me, [])).rejects.toMatchObject({ field: "jobs" });
+    await expect(plane.operations.submitJobs([])).rejects.toMatchObject({ field: "jobs" });
   });
 
   test("an idempotency key makes a repeated call harmless, also across a restart", async () => {
@@ -89,18 +85,16 @@ describe("jobs", () => {
     const clock = new FakeClock();
     const first = await aPlane({ store: createMemoryStore(disk), clock });
     const job = { spec: { command: ["true"] }, idempotencyKey: "k" };
-    expect((await first.plane.operations.submitJobs(me, [job])).jobs).toMatchObject([
+    expect((await first.plane.operations.submitJobs([job])).jobs).toMatchObject([
       { id: "1", existed: false },
     ]);
     await first.plane.close();
     const second = await aPlane({ store: createMemoryStore(disk), clock });
     planes.push(second.plane);
     const { operations } = second.plane;
-    expect((await operations.submitJobs(me, [job])).jobs).toMatchObject([
-      { id: "1", existed: true },
-    ]);
+    expect((await operations.submitJobs([job])).jobs).toMatchObject([{ id: "1", existed: true }]);
     const other = { ...job, spec: { command: ["false"] } };
-    await expect(operations.submitJobs(me, [other])).rejects.toMatchObject({
+    await expect(operations.submitJobs([other])).rejects.toMatchObject({
       code: "already_exists",
     });
     expect(await submit(second.plane)).toBe("2");
@@ -167,7 +161,7 @@ describe("jobs", () => {
 
   const bad: {
     readonly name: string;
-    readonly call: (plane: ControlPlane) => Promise<unknown>;
+    readonly call: (plane: TestPlane) => Promise<unknown>;
     readonly code: string;
   }[] = [
     { name: "no such job", call: (plane) => plane.operations.getJob("5"), code: "not_found" },
@@ -201,7 +195,7 @@ describe("jobs", () => {
     },
     {
       name: "cancel of nothing",
-      call: (plane) => plane.operations.cancelJob(me, "9", ""),
+      call: (plane) => plane.operations.cancelJob("9", ""),
       code: "not_found",
     },
     {
@@ -211,45 +205,44 @@ describe("jobs", () => {
     },
     {
       name: "no such node",
-      call: (plane) => plane.operations.drainNode(me, "w9", ""),
+      call: (plane) => plane.operations.drainNode("w9", ""),
       code: "not_found",
     },
     {
       name: "a bad weight",
-      call: (plane) => plane.operations.putGroup(me, { name: "g", weight: 0 }),
+      call: (plane) => plane.operations.putGroup({ name: "g", weight: 0 }),
       code: "invalid_argument",
     },
     {
       name: "a bad group name",
-      call: (plane) => plane.operations.putGroup(me, { name: "a b" }),
+      call: (plane) => plane.operations.putGroup({ name: "a b" }),
       code: "invalid_argument",
     },
     {
       name: "an owner with a control character",
-      call: (plane) => plane.operations.putGroup(me, { name: "g", owner: "a\u001b[2J" }),
+      call: (plane) => plane.operations.putGroup({ name: "g", owner: "a\u001b[2J" }),
       code: "invalid_argument",
     },
     {
       name: "an owner that is too long",
-      call: (plane) => plane.operations.putGroup(me, { name: "g", owner: "x".repeat(129) }),
+      call: (plane) => plane.operations.putGroup({ name: "g", owner: "x".repeat(129) }),
       code: "invalid_argument",
     },
     {
       name: "a key with a control character",
       call: (plane) =>
-        plane.operations.submitJobs(me, [{ spec: { command: ["true"] }, idempotencyKey: "a\nb" }]),
+        plane.operations.submitJobs([{ spec: { command: ["true"] }, idempotencyKey: "a\nb" }]),
       code: "invalid_argument",
     },
     {
       name: "a group with jobs",
-      call: (plane) => plane.operations.removeGroup(me, "busy"),
+      call: (plane) => plane.operations.removeGroup("busy"),
       code: "conflict",
     },
     {
       name: "too many jobs",
       call: (plane) =>
         plane.operations.submitJobs(
-          me,
           Array.from({ length: limits.submitJobsMax + 1 }, () => ({ spec: { command: ["true"] } })),
         ),
       code: "invalid_argument",
@@ -283,7 +276,7 @@ describe("jobs", () => {
       ahead: 1,
     });
     expect((await plane.operations.explainJob(running)).summary).toBe("every task is under way");
-    await plane.operations.putGroup(me, { name: "default", runningTasksMax: 1 });
+    await plane.operations.putGroup({ name: "default", runningTasksMax: 1 });
     expect((await plane.operations.explainJob(waiting)).summary).toContain(
       "as many tasks as it may",
     );
@@ -293,20 +286,20 @@ describe("jobs", () => {
     const { plane } = await open();
     await anObedientAgent(plane);
     const spec = { command: ["true"], resources: { cpu: 10_000 } };
-    await expect(plane.operations.submitJobs(me, [{ spec }])).rejects.toMatchObject({
+    await expect(plane.operations.submitJobs([{ spec }])).rejects.toMatchObject({
       code: "unschedulable",
       field: "jobs[0]",
       message: expect.stringContaining("10000 cpu asked") as string,
     });
     const allowed = { allowUnsatisfiable: true };
-    const { jobs } = await plane.operations.submitJobs(me, [{ spec }], allowed);
+    const { jobs } = await plane.operations.submitJobs([{ spec }], allowed);
     expect(jobs[0]?.warning).toContain("could ever run it");
   });
 });
 
 describe("watch", () => {
   async function collect(
-    plane: ControlPlane,
+    plane: TestPlane,
     query: object,
     until: (event: WatchEventView) => boolean,
   ): Promise<WatchEventView[]> {

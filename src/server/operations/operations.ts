@@ -1,9 +1,9 @@
+import type { Principal } from "../../core/access/principal.ts";
 import type { AskedPart } from "../../core/jobspec/asked-parts.ts";
 import type { Jobspec } from "../../core/jobspec/model.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import type { NodeStateName } from "../../core/model/node/node.ts";
 import type { DocumentReader } from "../../ports/document-reader.ts";
-import type { Proof } from "../credentials/credentials.ts";
 import type { JobStateName, TaskStateName } from "../../core/state/jobs/progress.ts";
 import type {
   ClusterView,
@@ -24,10 +24,27 @@ import type {
 } from "../views/views.ts";
 import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
 
-/** Who asks: written beside every change. */
+/** Who asks, by the name that is written beside every change. */
 export interface Caller {
   readonly name: string;
 }
+
+/**
+ * The one way in: every door, and every part of the server that acts by itself, says for whom it
+ * acts. Each operation is refused with `permission_denied` unless the principal has the permission
+ * that it needs (see `needs.ts`).
+ */
+export interface OperationsAccess {
+  as(principal: Principal): Operations;
+}
+
+/** What carries operations out, once they are allowed. */
+export type CallerOperations = {
+  readonly [Name in keyof Operations]: (
+    caller: Caller,
+    ...args: Parameters<Operations[Name]>
+  ) => ReturnType<Operations[Name]>;
+};
 
 export interface Page {
   readonly pageSize?: number | undefined;
@@ -128,11 +145,6 @@ export interface ClusterInput {
   readonly withCredentials?: boolean | undefined;
 }
 
-/** What a caller shows to be let in; a global token, if there is one, is every cluster's token. */
-export type CredentialQuery =
-  | { readonly kind: "register" }
-  | { readonly kind: "cluster-secret" | "cluster-token"; readonly cluster: string };
-
 /** Texts that come from elsewhere. What is absent stays as it is. */
 export interface CredentialsInput {
   readonly registerSecret?: string | undefined;
@@ -213,27 +225,22 @@ export interface TaskReportInput {
 }
 
 /**
- * Everything that can be asked of Busbar. Doors translate to and from this and decide nothing:
+ * Everything that one principal can ask of Busbar. Doors translate to and from this and decide nothing:
  * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
  * Answers never show what is not durable.
  */
 export interface Operations {
   submitJobs(
-    caller: Caller,
     jobs: Submissions,
     options?: SubmitOptions,
   ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
   /** Its jobs in an order in which each comes after those it depends on, with their names. */
-  submitJobspec(
-    caller: Caller,
-    input: JobspecInput,
-  ): Promise<{
+  submitJobspec(input: JobspecInput): Promise<{
     readonly jobs: readonly (SubmittedView & { readonly name: string })[];
     readonly revision: number;
   }>;
   /** Where the tasks of jobs would go now, or why they would wait. Changes nothing. */
   tryJobs(
-    caller: Caller,
     ask: TryInput,
   ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
   getJob(id: string): Promise<JobView>;
@@ -268,7 +275,7 @@ export interface Operations {
   }>;
   /** "17" or "17.3". */
   getTask(id: string): Promise<TaskView>;
-  cancelJob(caller: Caller, id: string, reason: string): Promise<JobView>;
+  cancelJob(id: string, reason: string): Promise<JobView>;
   explainJob(id: string): Promise<ExplanationView>;
   /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
   readOutput(
@@ -295,11 +302,11 @@ export interface Operations {
     readonly revision: number;
   }>;
   getNode(name: string): Promise<NodeView>;
-  drainNode(caller: Caller, name: string, reason: string): Promise<NodeView>;
-  undrainNode(caller: Caller, name: string): Promise<NodeView>;
+  drainNode(name: string, reason: string): Promise<NodeView>;
+  undrainNode(name: string): Promise<NodeView>;
   /** What becomes of its tasks when it is lost. What is absent stays as it is. */
-  setNode(caller: Caller, name: string, set: NodeSettings): Promise<NodeView>;
-  removeNode(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+  setNode(name: string, set: NodeSettings): Promise<NodeView>;
+  removeNode(name: string): Promise<{ readonly revision: number }>;
 
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
@@ -318,20 +325,19 @@ export interface Operations {
   readJobspec(text: string): Promise<Jobspec>;
   /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
   registerCluster(
-    caller: Caller,
     cluster: ClusterInput,
   ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
   /** A cluster with agents only when it has no nodes any more. */
-  deleteCluster(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+  deleteCluster(name: string): Promise<{ readonly revision: number }>;
   /** The text of a JSON Graph Format document. */
   getClusterGraph(name: string): Promise<string>;
   /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
-  addSubsystem(caller: Caller, subsystem: SubsystemInput): Promise<ClusterView>;
-  removeSubsystem(caller: Caller, which: SubsystemRef): Promise<{ readonly revision: number }>;
+  addSubsystem(subsystem: SubsystemInput): Promise<ClusterView>;
+  removeSubsystem(which: SubsystemRef): Promise<{ readonly revision: number }>;
   /** The text of a JSON Graph Format document. */
   getSubsystem(which: SubsystemRef): Promise<string>;
   /** Keys told replace, others stay. */
-  setClusterState(caller: Caller, state: ClusterStateInput): Promise<ClusterView>;
+  setClusterState(state: ClusterStateInput): Promise<ClusterView>;
   /** Tasks that wait for the cluster to take them, oldest first. */
   listOffered(
     cluster: string,
@@ -343,7 +349,6 @@ export interface Operations {
   }>;
   /** The cluster takes tasks, to run them by itself. Each has one taker. */
   acceptTasks(
-    caller: Caller,
     cluster: string,
     ids: readonly string[],
   ): Promise<{
@@ -353,16 +358,9 @@ export interface Operations {
   }>;
   /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
   reportTasks(
-    caller: Caller,
     cluster: string,
     reports: readonly TaskReportInput[],
   ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
-  /** False for clusters that are not there, after the same time. `exhausted`: too many ask. */
-  checkCredential(which: CredentialQuery, secret: string): Promise<boolean>;
-  /** That all of these are tokens of their clusters; undefined: some are not. */
-  checkTokens(
-    shown: readonly { readonly cluster: string; readonly token: string }[],
-  ): Promise<Proof | undefined>;
   /** Since when the server has them; absent: it has none. */
   getServerCredentials(): Promise<{
     readonly registerSinceMs?: number;
@@ -370,22 +368,18 @@ export interface Operations {
   }>;
   /** New ones in the place of the old, which are refused from then on. */
   rotateCredentials(
-    caller: Caller,
     cluster: string,
     which: { readonly secret: boolean; readonly token: boolean },
   ): Promise<{ readonly credentials: IssuedCredentialsView; readonly revision: number }>;
   /** All or none; those that are the same already stay as they are. */
-  setCredentials(
-    caller: Caller,
-    credentials: CredentialsInput,
-  ): Promise<{ readonly revision: number }>;
+  setCredentials(credentials: CredentialsInput): Promise<{ readonly revision: number }>;
   /** Which clusters could run it, and why others could not. Nothing is changed. */
   satisfy(query: SatisfyQuery): Promise<SatisfyView>;
 
   listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
   /** Limits of 0 mean none. What is absent stays as it is. */
-  putGroup(caller: Caller, group: GroupSettings): Promise<GroupView>;
-  removeGroup(caller: Caller, name: string): Promise<{ readonly revision: number }>;
+  putGroup(group: GroupSettings): Promise<GroupView>;
+  removeGroup(name: string): Promise<{ readonly revision: number }>;
 
   stats(): Promise<StatsView>;
   /** Whether commands are taken: false while starting, stopping or broken. */

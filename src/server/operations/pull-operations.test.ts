@@ -4,18 +4,14 @@ import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { limits } from "../../limits.ts";
 import type { Operations } from "./operations.ts";
 
-const me = { name: "me" };
 const node = { type: "node", inside: [{ type: "core", size: 8 }] };
 const graph = documentOf({ type: "cluster", inside: times(4, node) });
 
 async function blue(count = 1, more: object = {}): Promise<Operations> {
   const { operations } = (await aPlane()).plane;
-  await operations.registerCluster(me, { name: "blue", graph });
+  await operations.registerCluster({ name: "blue", graph });
   const spec = { command: ["true"], placement: { cluster: "blue" }, ...more };
-  await operations.submitJobs(
-    me,
-    Array.from({ length: count }, () => ({ spec })),
-  );
+  await operations.submitJobs(Array.from({ length: count }, () => ({ spec })));
   return operations;
 }
 
@@ -35,8 +31,8 @@ describe("tasks that a cluster runs by itself", () => {
     expect([tasks.map(({ id }) => id), total]).toEqual([["1", "2"], 3]);
     expect(tasks[0]).toMatchObject({ attempt: 1, spec: { command: ["true"] } });
     const [first, second] = await Promise.all([
-      operations.acceptTasks(me, "blue", ["1", "2"]),
-      operations.acceptTasks(me, "blue", ["2", "1"]),
+      operations.acceptTasks("blue", ["1", "2"]),
+      operations.acceptTasks("blue", ["2", "1"]),
     ]);
     expect([first.accepted, second.accepted]).toEqual([["1", "2"], []]);
     expect(second.refused).toEqual([
@@ -46,10 +42,10 @@ describe("tasks that a cluster runs by itself", () => {
     expect(await operations.getJob("1")).toMatchObject({ state: "accepted" });
     expect(await operations.getTask("1")).toMatchObject({ state: "accepted", cluster: "blue" });
     await expect(output(operations, "1")).rejects.toThrow("told nothing of its output");
-    await operations.reportTasks(me, "blue", [{ id: "1", state: "running" }]);
+    await operations.reportTasks("blue", [{ id: "1", state: "running" }]);
     expect(await operations.getJob("1")).toMatchObject({ state: "running" });
     const done = { id: "1", state: "succeeded", stdout: "hello\n" };
-    await operations.reportTasks(me, "blue", [done, { id: "2", state: "failed", exitCode: 9 }]);
+    await operations.reportTasks("blue", [done, { id: "2", state: "failed", exitCode: 9 }]);
     expect(await operations.getJob("1")).toMatchObject({ state: "succeeded", exitCode: 0 });
     expect(await operations.getTask("2")).toMatchObject({ exitCode: 9, cluster: "blue" });
     expect(await output(operations, "1")).toBe("hello\n");
@@ -57,7 +53,7 @@ describe("tasks that a cluster runs by itself", () => {
 
   test("what they wait for is told, and what would help", async () => {
     const operations = await blue(2);
-    await operations.acceptTasks(me, "blue", ["1"]);
+    await operations.acceptTasks("blue", ["1"]);
     expect((await operations.getJob("2")).reason).toBe(
       "offered to cluster blue, which has not taken it yet",
     );
@@ -72,7 +68,7 @@ describe("tasks that a cluster runs by itself", () => {
       summary: "1 task offered to cluster blue, which has not taken it yet",
       hints: [expect.stringContaining("no agent speaks for cluster blue") as string],
     });
-    await operations.reportTasks(me, "blue", [{ id: "1", state: "running" }]);
+    await operations.reportTasks("blue", [{ id: "1", state: "running" }]);
     expect((await operations.explainJob("1")).summary).toBe("every task is under way");
   });
 
@@ -80,19 +76,19 @@ describe("tasks that a cluster runs by itself", () => {
     const operations = await blue(1, { array: "3-5" });
     const { tasks } = await operations.listOffered("blue");
     expect(tasks.map(({ id }) => id)).toEqual(["1.3", "1.4", "1.5"]);
-    await expect(operations.acceptTasks(me, "blue", ["1"])).rejects.toThrow(
+    await expect(operations.acceptTasks("blue", ["1"])).rejects.toThrow(
       "ids[0]: job 1 is an array; name its tasks",
     );
-    expect((await operations.acceptTasks(me, "blue", ["1.4"])).accepted).toEqual(["1.4"]);
+    expect((await operations.acceptTasks("blue", ["1.4"])).accepted).toEqual(["1.4"]);
     expect(await operations.getJob("1")).toMatchObject({ state: "running" });
   });
 
   test("what cannot be is refused by name, and changes nothing", async () => {
     const operations = await blue();
-    await operations.acceptTasks(me, "blue", ["1"]);
+    await operations.acceptTasks("blue", ["1"]);
     const bad = async (report: object, text: string) =>
       expect(
-        operations.reportTasks(me, "blue", [{ id: "1", state: "failed", ...report }]),
+        operations.reportTasks("blue", [{ id: "1", state: "failed", ...report }]),
       ).rejects.toThrow(text);
     await bad({ state: "gone" }, "reports[0].state");
     await bad({ exitCode: 256 }, "reports[0].exitCode: must be from 1 to 255");
@@ -102,7 +98,7 @@ describe("tasks that a cluster runs by itself", () => {
     await expect(operations.listOffered("red")).rejects.toThrow("there is no cluster red");
     await expect(operations.listOffered("blue", 0)).rejects.toThrow("max: must be from 1");
     const many = Array.from({ length: limits.offeredPageMax + 1 }, () => "1");
-    await expect(operations.acceptTasks(me, "blue", many)).rejects.toThrow("ids: must be from 1");
+    await expect(operations.acceptTasks("blue", many)).rejects.toThrow("ids: must be from 1");
     expect(await operations.getTask("1")).toMatchObject({ state: "accepted" });
   });
 });

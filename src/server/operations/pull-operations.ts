@@ -6,16 +6,16 @@ import type { State } from "../../core/state/state.ts";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
-import type { Operations, TaskReportInput } from "./operations.ts";
+import type { CallerOperations, TaskReportInput } from "./operations.ts";
 import { showSpec } from "../views/show.ts";
 import type { OfferedTaskView } from "../views/views.ts";
 
-type HandedOperations = Pick<Operations, "listOffered" | "acceptTasks" | "reportTasks">;
+type HandedOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "reportTasks">;
 
 /** How clusters that pull take tasks to run them by themselves, and tell of them. */
 export function createHandedOperations({ loop, clock }: OperationContext): HandedOperations {
   return {
-    async listOffered(cluster, max = limits.offeredPageDefault) {
+    async listOffered(_caller, cluster, max = limits.offeredPageDefault) {
       checkCount(max, "max");
       return loop.read((state, revision) => {
         const offered = offeredTo(state, cluster);

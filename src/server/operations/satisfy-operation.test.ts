@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lammpsClusters, metadataOfClusters } from "../../testing/lammps-clusters.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { aDocument, documentOf, times } from "../../core/graph/testing/documents.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import type { Operations, SatisfyQuery } from "./operations.ts";
 
-const me = { name: "test" };
-let plane: ControlPlane;
+let plane: TestPlane;
 let operations: Operations;
 beforeEach(async () => {
   ({ plane } = await aPlane());
@@ -18,9 +16,9 @@ afterEach(() => plane.close());
 async function register(name: string, nodes: number, state: Record<string, unknown> = {}) {
   const inside = times(nodes, { type: "node", inside: [{ type: "core", size: 8 }] });
   const graph = documentOf({ type: "cluster", inside });
-  await operations.registerCluster(me, { name, graph });
+  await operations.registerCluster({ name, graph });
   if (Object.keys(state).length > 0) {
-    await operations.setClusterState(me, { cluster: name, values: state });
+    await operations.setClusterState({ cluster: name, values: state });
   }
 }
 const ask = (text: string, selection?: SatisfyQuery["selection"]) =>
@@ -57,12 +55,12 @@ describe("satisfy", () => {
       tasks: [{ name: "task-0", clusters: [{ reasons: ["no node with io type=shm"] }] }],
     });
     const io = aDocument({ io1: "shm" }, [["1", "io1"]]);
-    await operations.addSubsystem(me, { cluster: "blue", name: "io", document: io });
+    await operations.addSubsystem({ cluster: "blue", name: "io", document: io });
     const answer = await ask(IO);
     expect(answer).toMatchObject({ ever: ["blue"], now: ["blue"] });
     expect(answer.tasks[0]?.clusters[0]).toMatchObject({ ever: true, slots: 1, reasons: [] });
     expect(answer).not.toHaveProperty("selection");
-    await operations.removeSubsystem(me, { cluster: "blue", name: "io" });
+    await operations.removeSubsystem({ cluster: "blue", name: "io" });
     expect((await ask(IO)).ever).toEqual([]);
   });
 
@@ -161,9 +159,9 @@ describe("selection", () => {
 test("of 48 clusters that differ, those that have what is asked for are found", async () => {
   for (const [at, { graph, subsystems }] of lammpsClusters().entries()) {
     const cluster = `cluster-${at}`;
-    await operations.registerCluster(me, { name: cluster, graph });
+    await operations.registerCluster({ name: cluster, graph });
     for (const [name, document] of subsystems) {
-      await operations.addSubsystem(me, { cluster, name, document });
+      await operations.addSubsystem({ cluster, name, document });
     }
   }
   const { os, mpi, hardware, "io.archspec": arch } = metadataOfClusters;

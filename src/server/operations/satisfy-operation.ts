@@ -19,7 +19,7 @@ import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { inSlices } from "../loop/in-slices.ts";
-import type { Operations, SatisfyQuery } from "./operations.ts";
+import type { CallerOperations, SatisfyQuery } from "./operations.ts";
 import type { SatisfyView, SelectionView } from "../views/views.ts";
 
 /** What was asked, read and checked. */
@@ -29,11 +29,13 @@ interface Asked {
   readonly pulling: SatisfyQuery["pulling"];
 }
 
-export function createSatisfyOperation(context: OperationContext): Pick<Operations, "satisfy"> {
+export function createSatisfyOperation(
+  context: OperationContext,
+): Pick<CallerOperations, "satisfy"> {
   const { loop, random } = context;
   const pulling = new PullingAnswers();
   return {
-    async satisfy(query) {
+    async satisfy(_caller, query) {
       const asked = await readQuery(query, context);
       const slices = loop.peek((state) => answer(state, asked, pulling, () => random.fraction()));
       const answered = await inSlices(slices);

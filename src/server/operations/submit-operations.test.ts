@@ -1,14 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
 import { matchWork } from "../../core/graph/match/match-work.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import type { JobspecInput, Operations, SubmissionInput } from "./operations.ts";
 
-const me = { name: "test" };
-let plane: ControlPlane;
+let plane: TestPlane;
 let operations: Operations;
 beforeEach(async () => {
   ({ plane } = await aPlane());
@@ -20,7 +18,7 @@ const ALLOWED = { allowUnsatisfiable: true };
 
 async function register(name: string, nodes: number, cores = 8): Promise<void> {
   const inside = times(nodes, { type: "node", inside: [{ type: "core", size: cores }] });
-  await operations.registerCluster(me, { name, graph: documentOf({ type: "cluster", inside }) });
+  await operations.registerCluster({ name, graph: documentOf({ type: "cluster", inside }) });
 }
 
 const WORKFLOW = `
@@ -37,7 +35,7 @@ tasks:
 `;
 
 const submit = (text: string, more: Partial<JobspecInput> = {}) =>
-  operations.submitJobspec(me, { jobspec: text, ...more });
+  operations.submitJobspec({ jobspec: text, ...more });
 const states = async (): Promise<unknown> => {
   const { jobs } = await operations.listJobs({}, {});
   return jobs
@@ -45,9 +43,9 @@ const states = async (): Promise<unknown> => {
     .map(({ spec, state, tasks, reason }) => [spec.name, state, tasks.offered, reason ?? ""]);
 };
 const tryJobs = async (jobs: SubmissionInput[]) =>
-  (await operations.tryJobs(me, { kind: "jobs", jobs })).jobs;
+  (await operations.tryJobs({ kind: "jobs", jobs })).jobs;
 const tryJobspec = async (text: string) =>
-  (await operations.tryJobs(me, { kind: "jobspec", jobspec: { jobspec: text } })).jobs;
+  (await operations.tryJobs({ kind: "jobspec", jobspec: { jobspec: text } })).jobs;
 
 describe("a jobspec", () => {
   test("becomes jobs that ask for what its tasks ask for, and depend on each other", async () => {
@@ -95,7 +93,7 @@ describe("a jobspec", () => {
     const each = `${text}tasks: [{ name: each, command: [each], resources: slots }]`;
     const where = async (common: JobspecInput["common"] = {}) => {
       const ask = { kind: "jobspec", jobspec: { jobspec: each, common } } as const;
-      const [job] = (await operations.tryJobs(me, ask)).jobs;
+      const [job] = (await operations.tryJobs(ask)).jobs;
       return job === undefined ? "none" : `${job.tasks}: ${job.placements[0]?.cluster ?? "waits"}`;
     };
     await register("small", 2); // has room for two of the three
@@ -130,8 +128,8 @@ describe("a jobspec", () => {
     await submit(WORKFLOW, { idempotencyKey: "k" });
     const jobspec = { jobspec: WORKFLOW.replace("[each]", "[other]"), idempotencyKey: "k" };
     const refusal = { message: expect.stringMatching(/^each\.idempotencyKey: /) as string };
-    await expect(operations.submitJobspec(me, jobspec)).rejects.toMatchObject(refusal);
-    const tried = operations.tryJobs(me, { kind: "jobspec", jobspec });
+    await expect(operations.submitJobspec(jobspec)).rejects.toMatchObject(refusal);
+    const tried = operations.tryJobs({ kind: "jobspec", jobspec });
     await expect(tried).rejects.toMatchObject(refusal);
   });
 
@@ -208,10 +206,10 @@ test("the answer to a large submission does not hold up one that shares its comm
   const jobs = (count: number) =>
     Array.from({ length: count }, () => ({ spec: { command: ["a"] } }));
   const order: string[] = [];
-  const large = operations.submitJobs(me, jobs(limits.jobsPerSliceMax + 1), ALLOWED);
+  const large = operations.submitJobs(jobs(limits.jobsPerSliceMax + 1), ALLOWED);
   // The large one is checked in slices; this one comes when it is about to be decided.
   await new Promise((resolve) => setImmediate(resolve));
-  const small = operations.submitJobs(me, jobs(1), ALLOWED);
+  const small = operations.submitJobs(jobs(1), ALLOWED);
   const note =
     (name: string) =>
     ({ jobs: [first], revision }: Awaited<typeof small>): void =>
@@ -230,7 +228,7 @@ describe("explaining", () => {
       { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
       { spec: { name: "c", command: ["c"], dependsOn: [{ on: ["b"] }] } },
     ];
-    await operations.submitJobs(me, jobs, allowed);
+    await operations.submitJobs(jobs, allowed);
     const change = "ask for 4 cpu instead of 5 cpu: node w1 has that free";
     expect((await operations.explainJob("1")).cheapestChange).toBe(change);
     expect((await operations.explainJob("3")).cheapestChange).toBe(
@@ -241,8 +239,8 @@ describe("explaining", () => {
   test("what waits for what runs, or for its group, needs no change", async () => {
     const agent = await anObedientAgent(plane);
     agent.onWork = undefined; // it runs and runs
-    await operations.putGroup(me, { name: "default", runningTasksMax: 1 });
-    await operations.submitJobs(me, [
+    await operations.putGroup({ name: "default", runningTasksMax: 1 });
+    await operations.submitJobs([
       { spec: { name: "a", command: ["a"] } },
       { spec: { name: "b", command: ["b"], dependsOn: [{ on: ["a"] }] } },
       { spec: { name: "c", command: ["c"] } },
@@ -257,14 +255,14 @@ describe("explaining", () => {
 
   test("clusters say what they think of it, and what of it can change", async () => {
     await register("blue", 2);
-    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 0 } });
+    await operations.setClusterState({ cluster: "blue", values: { nodes_free: 0 } });
     const priorities = [{ priority: 1, steps: [{ filter: "nodes_free > 0" }] }];
     const spec = {
       command: ["a"],
       request: [[{ type: "node", with: [{ type: "core", count: 2 }] }]],
       select: { strategy: "constraint", options: { priorities } },
     };
-    await operations.submitJobs(me, [{ spec }]);
+    await operations.submitJobs([{ spec }]);
     expect(await operations.explainJob("1")).toMatchObject({
       summary: "1 task waits: 1 cluster could take one later",
       clusters: [
@@ -277,7 +275,7 @@ describe("explaining", () => {
       ],
       cheapestChange: "the state of cluster blue: priority 1: nodes_free > 0: is false",
     });
-    await operations.setClusterState(me, { cluster: "blue", values: { nodes_free: 1 } });
+    await operations.setClusterState({ cluster: "blue", values: { nodes_free: 1 } });
     expect(await operations.getTask("1")).toMatchObject({ state: "offered", cluster: "blue" });
   });
 });
@@ -304,7 +302,7 @@ describe("requests", () => {
   for (const [name, spec, message] of wrong) {
     test(`wrong ${name} are refused with their place`, async () => {
       const job = { spec: { command: ["a"], ...spec } };
-      await expect(operations.submitJobs(me, [job])).rejects.toThrow(message);
+      await expect(operations.submitJobs([job])).rejects.toThrow(message);
     });
   }
 });
@@ -320,10 +318,10 @@ test("the options of all jobs in one submission are bounded together", async () 
     code: "invalid_argument",
     field: expect.stringMatching(/^jobs\[3\d\]\.select\.options$/),
   };
-  await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
+  await expect(operations.submitJobs(jobs)).rejects.toMatchObject(refusal);
   expect((await operations.listJobs({}, {})).jobs).toEqual([]);
   const equal = jobs.map(() => jobs[0] ?? { spec: {} });
-  expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(100);
+  expect((await operations.submitJobs(equal)).jobs).toHaveLength(100);
 });
 
 describe("other work has its turn", () => {
@@ -371,7 +369,7 @@ describe("other work has its turn", () => {
   });
 
   test("while many different requests are compared with a graph", async () => {
-    await operations.registerCluster(me, { name: "odd", graph: irregular(3_000) });
+    await operations.registerCluster({ name: "odd", graph: irregular(3_000) });
     const jobs = Array.from({ length: 60 }, (_, at) => asking(at + 1));
     const stepsBefore = matchWork.steps;
     let most = 0;
@@ -383,7 +381,7 @@ describe("other work has its turn", () => {
       if (!isOver) setImmediate(watch);
     };
     setImmediate(watch);
-    const submitted = await operations.submitJobs(me, jobs).finally(() => (isOver = true));
+    const submitted = await operations.submitJobs(jobs).finally(() => (isOver = true));
     expect(submitted.jobs).toHaveLength(60);
     expect(matchWork.steps - stepsBefore).toBeGreaterThan(3 * limits.stepsPerSliceMax);
     // A slice, a round of the planner, and the one graph by which each may be over.
@@ -391,21 +389,21 @@ describe("other work has its turn", () => {
   });
 
   test("until one submission has taken too many steps, and nothing of it is submitted", async () => {
-    await operations.registerCluster(me, { name: "odd", graph: irregular(3_000) });
+    await operations.registerCluster({ name: "odd", graph: irregular(3_000) });
     const jobs = Array.from({ length: 2_000 }, (_, at) => asking(at + 1));
     const refusal = { code: "exhausted", message: expect.stringContaining("different requests") };
-    await expect(operations.submitJobs(me, jobs)).rejects.toMatchObject(refusal);
-    await expect(operations.tryJobs(me, { kind: "jobs", jobs })).rejects.toMatchObject(refusal);
+    await expect(operations.submitJobs(jobs)).rejects.toMatchObject(refusal);
+    await expect(operations.tryJobs({ kind: "jobs", jobs })).rejects.toMatchObject(refusal);
     expect((await operations.listJobs({}, {})).jobs).toEqual([]);
     // Equal requests cost one, and what was found out already costs nothing.
     const equal = jobs.map(() => asking(7));
-    expect((await operations.submitJobs(me, equal)).jobs).toHaveLength(2_000);
+    expect((await operations.submitJobs(equal)).jobs).toHaveLength(2_000);
   });
 
   test("while many jobs are checked", async () => {
     const jobs = Array.from({ length: count }, () => ({ spec: { command: ["true"] } }));
     const last = { spec: { command: [] } };
-    const refused = operations.submitJobs(me, [...jobs, last]);
+    const refused = operations.submitJobs([...jobs, last]);
     const turns = await turnsDuring(expect(refused).rejects.toThrow(`jobs[${count}].command`));
     expect(turns).toBeGreaterThanOrEqual(6);
   });

@@ -29,7 +29,7 @@ import { matchInSlices } from "../loop/match-in-slices.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type {
   JobspecInput,
-  Operations,
+  CallerOperations,
   SubmissionInput,
   Submissions,
   SubmittedView,
@@ -37,7 +37,7 @@ import type {
 import type { TriedJobView } from "../views/views.ts";
 
 type SubmitOperations = Pick<
-  Operations,
+  CallerOperations,
   "submitJobs" | "submitJobspec" | "tryJobs" | "readJobspec" | "readJobspecBody" | "roomFor"
 >;
 
@@ -68,9 +68,9 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     return { jobs: await inSlices(mapInSlices(answer, show)), revision };
   };
   return {
-    readJobspec: (text) => context.reader.jobspec(text),
-    readJobspecBody: (body) => context.reader.jobspecBody(body),
-    roomFor: (kind, bytes) => context.reader.room(kind, bytes),
+    readJobspec: (_caller, text) => context.reader.jobspec(text),
+    readJobspecBody: (_caller, body) => context.reader.jobspecBody(body),
+    roomFor: (_caller, kind, bytes) => context.reader.room(kind, bytes),
 
     submitJobs: (caller, jobs, { allowUnsatisfiable } = {}) =>
       rejecting(async () =>

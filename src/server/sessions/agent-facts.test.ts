@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
 import { limits } from "../../limits.ts";
 import type { Store } from "../../ports/store.ts";
 import { createMemoryStore } from "../../store/memory/memory-store.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });
@@ -27,7 +26,7 @@ async function openPlane() {
   return { plane, warnings, written };
 }
 
-async function connect(plane: ControlPlane, name: string, factsJson = ""): Promise<FakeAgent> {
+async function connect(plane: TestPlane, name: string, factsJson = ""): Promise<FakeAgent> {
   const agent = new FakeAgent(plane);
   agent.hello(name, { factsJson });
   await eventually(() => agent.told.includes("welcome"), { what: `${name} to be welcomed` });
@@ -35,9 +34,9 @@ async function connect(plane: ControlPlane, name: string, factsJson = ""): Promi
 }
 
 const facts = (os: string) => JSON.stringify({ cores: 99, software: { os: [{ name: os }] } });
-const osOf = async (plane: ControlPlane, name: string) =>
+const osOf = async (plane: TestPlane, name: string) =>
   (await plane.operations.getNode(name)).facts?.software["os"]?.[0]?.["name"];
-const osIs = (plane: ControlPlane, name: string, os: string) =>
+const osIs = (plane: TestPlane, name: string, os: string) =>
   eventually(async () => (await osOf(plane, name)) === os, { what: `${name} to have ${os}` });
 const tell = (agent: FakeAgent, json: string) => agent.say({ case: "facts", value: { json } });
 
@@ -56,7 +55,7 @@ describe("facts of machines", () => {
     expect(shown).toMatchObject({ cores: 4, software: { os: [{ name: "debian" }] } });
     const { nodes } = await plane.operations.listNodes({}, {});
     expect(nodes[0]).not.toHaveProperty("facts");
-    expect(await plane.operations.drainNode({ name: "me" }, "w1", "")).not.toHaveProperty("facts");
+    expect(await plane.operations.drainNode("w1", "")).not.toHaveProperty("facts");
   });
 
   test("are replaced in a session, of many at once by the last", async () => {

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { Principal } from "../../core/access/principal.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { JobId, NodeId } from "../../core/model/ids.ts";
 import type { TaskState } from "../../core/model/job/task.ts";
@@ -18,6 +19,8 @@ import { WorkLane } from "../work/work-lane.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
 export interface AgentPeer {
+  /** Who opened the stream. What it says of itself in Hello counts only if this one may connect agents. */
+  readonly principal: Principal;
   /** Where the agent is, without a port; undefined: not known. */
   readonly address?: string | undefined;
   /** Bytes received so far, of messages that are not complete, too. Absent: only messages are seen. */

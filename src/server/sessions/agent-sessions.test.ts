@@ -1,8 +1,9 @@
+import { LOCAL } from "../../core/access/principal.ts";
 import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { Said } from "../../testing/fake-agent.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { jobId, nodeId } from "../../core/model/ids.ts";
 import type { ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
@@ -10,9 +11,8 @@ import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
 import { limits } from "../../limits.ts";
 import { AgentSession } from "./agent-session.ts";
 import { PackedSpecs } from "../work/packed-specs.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });
@@ -23,10 +23,8 @@ async function openPlane(): ReturnType<typeof aPlane> {
   return opened;
 }
 
-const me = { name: "test" };
-const submit = (plane: ControlPlane, count: number) =>
+const submit = (plane: TestPlane, count: number) =>
   plane.operations.submitJobs(
-    me,
     Array.from({ length: count }, () => ({ spec: { command: ["true"] } })),
   );
 
@@ -87,7 +85,7 @@ describe("agent sessions", () => {
     agent.hello("w1", { capacity: { cpu: 1_000 } });
     await hears(agent, "welcome");
     const spec = { command: ["true"], array: "0-1" };
-    await plane.operations.submitJobs(me, [{ spec }]);
+    await plane.operations.submitJobs([{ spec }]);
     await hears(agent, "start 1.0#1");
     agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
     await hears(agent, "start 1.1#1");
@@ -102,7 +100,11 @@ describe("agent sessions", () => {
       1,
       { nodeId: nodeId("w1") },
       {
-        peer: { send: ({ message }) => heard.push(describeWork(message)), close: () => undefined },
+        peer: {
+          principal: LOCAL,
+          send: ({ message }) => heard.push(describeWork(message)),
+          close: () => undefined,
+        },
         clock,
         parts: undefined,
         packedSpecs: new PackedSpecs(),

@@ -1,3 +1,4 @@
+import { authorise } from "../../core/access/authorise.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import { FactsPool } from "../../core/model/node/facts-pool.ts";
 import type { JobId, NodeId } from "../../core/model/ids.ts";
@@ -151,6 +152,7 @@ export class AgentSessions {
     const known = facts instanceof AppError ? undefined : facts;
     const at = { address: peer.address, session: number, nowMs: this.#clock.nowMs() };
     const hello = readHello(value, known, at);
+    authorise(peer.principal, "agents.connect");
     const own = readTimes(value);
     const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
     const times = { ...this.#times, ...own }; // what the agent asks for counts first

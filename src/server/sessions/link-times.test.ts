@@ -1,11 +1,10 @@
 import { afterEach, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });

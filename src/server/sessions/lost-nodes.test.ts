@@ -2,16 +2,14 @@ import { afterEach, describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../control-plane.ts";
 
-const planes: ControlPlane[] = [];
+const planes: TestPlane[] = [];
 afterEach(async () => {
   for (const plane of planes.splice(0)) await plane.close();
 });
 
-const ME = { name: "test" };
 const HELLO_AT = 1_000_000;
 
 /** A node with one task that runs. */
@@ -21,7 +19,7 @@ async function aBusyNode(hello: Record<string, unknown> = {}) {
   const agent = new FakeAgent(plane);
   agent.hello("edge", hello);
   await hears(agent, "welcome");
-  await plane.operations.submitJobs(ME, [{ spec: { command: ["true"] } }]);
+  await plane.operations.submitJobs([{ spec: { command: ["true"] } }]);
   await hears(agent, "start 1.0#1");
   return { plane, clock, agent };
 }
@@ -29,7 +27,7 @@ async function aBusyNode(hello: Record<string, unknown> = {}) {
 const hears = (agent: FakeAgent, what: string) =>
   eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
 
-const isState = (plane: ControlPlane, state: string) =>
+const isState = (plane: TestPlane, state: string) =>
   eventually(async () => (await plane.operations.getNode("edge")).state === state, { what: state });
 
 /** In the steps in which the server looks who is silent. */
@@ -92,22 +90,22 @@ describe("a node that keeps its tasks", () => {
   test("can be told to give them up", async () => {
     const { plane } = await away({ onLost: "keep", lostAfterMs: 30_000 });
     const { operations } = plane;
-    const set = await operations.setNode(ME, "edge", { onLost: "requeue" });
+    const set = await operations.setNode("edge", { onLost: "requeue" });
     expect(set).toMatchObject({ tasks: 0, lostAfterMs: 30_000 });
     expect((await operations.getTask("1")).state).toBe("waiting");
-    const unset = await operations.setNode(ME, "edge", { onLost: "agent" });
+    const unset = await operations.setNode("edge", { onLost: "agent" });
     expect(unset.onLost).toBe("keep");
   });
 
   test("nonsense changes nothing", async () => {
     const { plane } = await away({ onLost: "keep" });
     const { operations } = plane;
-    const set = (settings: object) => operations.setNode(ME, "edge", settings);
+    const set = (settings: object) => operations.setNode("edge", settings);
     await expect(set({ onLost: "wait" })).rejects.toThrow(
       "onLost: must be one of requeue, keep, fail, agent",
     );
     await expect(set({ lostAfterMs: 5 })).rejects.toThrow("lostAfterMs: 5 is no time");
-    await expect(operations.setNode(ME, "nobody", {})).rejects.toThrow("there is no node nobody");
+    await expect(operations.setNode("nobody", {})).rejects.toThrow("there is no node nobody");
     expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
     const agent = new FakeAgent(plane);
     agent.hello("other", { onLost: "perhaps" });

@@ -167,15 +167,15 @@ describe("lists that are read in slices", () => {
   test("leave commands their turn, and are as new as their first slice", async () => {
     const { plane } = await aPlane();
     const jobs = Array.from({ length: JOBS }, () => ({ spec: { command: ["x"] } }));
-    await plane.operations.submitJobs({ name: "me" }, jobs, {});
+    await plane.operations.submitJobs(jobs, {});
     const { revision: before } = await plane.operations.stats();
     const order: string[] = [];
-    const filter = { submittedBy: "me", node: "none" };
+    const filter = { submittedBy: "local", node: "none" };
     const list = plane.operations.listJobs(filter, {}).then((page) => {
       order.push("list");
       return page;
     });
-    await plane.operations.submitJobs({ name: "me" }, [{ spec: { command: ["y"] } }], {});
+    await plane.operations.submitJobs([{ spec: { command: ["y"] } }], {});
     order.push("submit");
     const page = await list;
     expect(order).toEqual(["submit", "list"]);
@@ -186,8 +186,8 @@ describe("lists that are read in slices", () => {
   test("are refused beyond a bound", async () => {
     const { plane } = await aPlane();
     const jobs = Array.from({ length: 5_000 }, () => ({ spec: { command: ["x"] } }));
-    await plane.operations.submitJobs({ name: "me" }, jobs, {});
-    const filter = { submittedBy: "me", node: "none" };
+    await plane.operations.submitJobs(jobs, {});
+    const filter = { submittedBy: "local", node: "none" };
     const lists = Array.from({ length: limits.listsAtOnceMax + 1 }, () =>
       plane.operations.listJobs(filter, {}),
     );

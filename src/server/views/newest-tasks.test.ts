@@ -2,28 +2,23 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aSpec } from "../../testing/builders.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { anObedientAgent, FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane } from "../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { World } from "../../testing/world.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
-import type { ControlPlane } from "../control-plane.ts";
 import { NewestTasks } from "./newest-tasks.ts";
 import type { TaskPlace } from "../operations/operations.ts";
 import type { NewestTaskView } from "./views.ts";
 
-const me = { name: "test" };
-let plane: ControlPlane;
+let plane: TestPlane;
 beforeEach(async () => {
   ({ plane } = await aPlane());
 });
 afterEach(() => plane.close());
 
 const submit = (...specs: Partial<JobSpecInput>[]) =>
-  plane.operations.submitJobs(
-    me,
-    specs.map((spec) => ({ spec: { command: ["true"], ...spec } })),
-  );
+  plane.operations.submitJobs(specs.map((spec) => ({ spec: { command: ["true"], ...spec } })));
 
 async function all(isOpenOnly = false): Promise<{ tasks: NewestTaskView[]; pages: number }> {
   const tasks: NewestTaskView[] = [];
@@ -58,7 +53,7 @@ describe("the newest tasks", () => {
 
   test("tell where they are, how they ended and why", async () => {
     await submit({}, { command: ["false"] });
-    await plane.operations.cancelJob(me, "2", "not wanted");
+    await plane.operations.cancelJob("2", "not wanted");
     await anObedientAgent(plane, 3);
     await eventually(async () => (await plane.operations.getJob("1")).endedAtMs !== undefined, {
       what: "job 1 ends",
@@ -71,8 +66,8 @@ describe("the newest tasks", () => {
 
   test("that are not over can be had alone, and are counted", async () => {
     await submit({}, { array: "0-2" }, {});
-    await plane.operations.cancelJob(me, "2.1", "");
-    await plane.operations.cancelJob(me, "3", "");
+    await plane.operations.cancelJob("2.1", "");
+    await plane.operations.cancelJob("3", "");
     expect(ids(await all(true))).toEqual(["2.0", "2.2", "1"]);
     const page = await plane.operations.listNewestTasks({ isOpenOnly: false });
     expect(page.openTotal).toBe(3);

@@ -13,7 +13,7 @@ import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
 import { lowerBound, UNFOLDING_LOOKS } from "./list-jobs.ts";
-import type { NewestTasksQuery, Operations, TaskPlace } from "../operations/operations.ts";
+import type { CallerOperations, NewestTasksQuery, TaskPlace } from "../operations/operations.ts";
 import type { NewestTaskView } from "./views.ts";
 
 /**
@@ -22,8 +22,8 @@ import type { NewestTaskView } from "./views.ts";
  */
 export const createNewestTasksOperation = ({
   loop,
-}: OperationContext): Pick<Operations, "listNewestTasks"> => ({
-  async listNewestTasks(query) {
+}: OperationContext): Pick<CallerOperations, "listNewestTasks"> => ({
+  async listNewestTasks(_caller, query) {
     const page = new NewestTasks(query);
     let openTotal = 0;
     await loop.readSlices((state) => {

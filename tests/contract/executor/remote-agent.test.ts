@@ -6,10 +6,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { createWorkers } from "../../../src/go-schedule-workers.ts";
 import { describeChain } from "../../../src/lib/errors.ts";
-import type { ControlPlane } from "../../../src/server/control-plane.ts";
 import { createSystemRandom } from "../../../src/system/random.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
-import { aPlane } from "../../../src/testing/plane.ts";
+import { aPlane, type TestPlane } from "../../../src/testing/plane.ts";
 import { silentLogger } from "../../../src/testing/silent-logger.ts";
 import { realClock } from "./process-bed.ts";
 import { type Faults, LocalShell } from "./remote-bed.ts";
@@ -43,7 +42,7 @@ class ToldShell extends LocalShell {
 let shells = 1;
 let disk: string;
 let data: string;
-let plane: ControlPlane;
+let plane: TestPlane;
 let attach: (shell: LocalShell) => void;
 const attached: LocalShell[] = [];
 beforeEach(async () => {
@@ -59,7 +58,7 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-function workersOf({ sessions }: ControlPlane): (shell: LocalShell) => void {
+function workersOf({ sessions }: TestPlane): (shell: LocalShell) => void {
   const adapters = { clock: realClock, random: createSystemRandom(), logger: silentLogger };
   const create = createWorkers({ data, sessions, ...adapters });
   return (shell) => {
@@ -101,7 +100,7 @@ test("it runs what is placed on it, and it alone", async () => {
   attach(new ToldShell());
   await become({ "gs-blue": "connected" });
   const spec = { command: ["sh", "-c", 'echo "$BUSBAR_NODE"'], placement: { node: "gs-blue" } };
-  const { jobs } = await plane.operations.submitJobs({ name: "me" }, [{ spec }]);
+  const { jobs } = await plane.operations.submitJobs([{ spec }]);
   const id = jobs[0]?.id ?? "";
   await eventually(async () => (await plane.operations.getJob(id)).state === "succeeded", {
     what: "the job to succeed",

@@ -2,11 +2,10 @@ import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../../testing/eventually.ts";
 import { anObedientAgent, FakeAgent } from "../../../testing/fake-agent.ts";
-import { aPlane } from "../../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../../testing/plane.ts";
 import { OutputStream } from "../../../gen/busbar/v1/agent_pb.ts";
 import { Scheduler } from "../../../gen/goschedule/v1/scheduler_pb.ts";
 import { limits } from "../../../limits.ts";
-import type { ControlPlane } from "../../../server/control-plane.ts";
 import type { NewestTasksQuery } from "../../../server/operations/operations.ts";
 import { createSystemClock } from "../../../system/clock.ts";
 import { createSystemRandom } from "../../../system/random.ts";
@@ -20,7 +19,7 @@ import { listTasks } from "./task-list.ts";
 import { START_BYTES } from "../texts.ts";
 
 const rpc = Scheduler.method;
-let plane: ControlPlane;
+let plane: TestPlane;
 let previews: Previews;
 let server: GrpcServer;
 let client: Client;
@@ -49,7 +48,6 @@ afterEach(async () => {
   await plane.close();
 });
 
-const me = { name: "test" };
 const schedule = (...tasks: [cmd: string, ...parameters: string[]][]) =>
   call(client, rpc.schedule, {
     tasks: tasks.map(([cmd, ...parameters]) => ({ id: "dummy", cmd, parameters })),
@@ -134,7 +132,7 @@ describe("Schedule", () => {
 describe("GetTaskList", () => {
   test("shows tasks of all doors, newest first, each of an array", async () => {
     await schedule(["true"]);
-    await plane.operations.submitJobs(me, [
+    await plane.operations.submitJobs([
       { spec: { command: ["hostname"], array: "0-1" } },
       { spec: { script: "date", name: "s" } },
     ]);
@@ -148,7 +146,7 @@ describe("GetTaskList", () => {
 
   test("tells where they ran, and why they did not do well", async () => {
     await schedule(["false"], ["true"]);
-    await plane.operations.cancelJob(me, "2", "not\nwanted");
+    await plane.operations.cancelJob("2", "not\nwanted");
     await anObedientAgent(plane, 3);
     await ended("1");
     previews.put(
@@ -201,12 +199,12 @@ describe("GetTaskList", () => {
   });
 
   test("of 60,000 tasks it leaves out the oldest that are over, and stays below 4 MiB", async () => {
-    await plane.operations.submitJobs(me, [
+    await plane.operations.submitJobs([
       { spec: { command: ["true"], name: "old" }, idempotencyKey: "oldest" },
       { spec: { command: ["echo", "x".repeat(90)], array: "0-59999" } },
     ]);
-    await plane.operations.submitJobs(me, [{ spec: { command: ["true"] } }]);
-    await plane.operations.cancelJob(me, "2", "not wanted");
+    await plane.operations.submitJobs([{ spec: { command: ["true"] } }]);
+    await plane.operations.cancelJob("2", "not wanted");
     const bytes = await callRaw(client, pathOf(rpc.getTaskList), Buffer.alloc(0));
     expect(bytes.length).toBeLessThan(4 * 1024 * 1024);
     expect(bytes.length).toBeGreaterThan(4 * 1024 * 1024 - 128 * 1024);
@@ -219,8 +217,8 @@ describe("GetTaskList", () => {
   });
 
   test("when no more that are over fit, they are not asked for, nor anything after the last", async () => {
-    await plane.operations.submitJobs(me, [{ spec: { command: ["true"], array: "0-99999" } }]);
-    await plane.operations.cancelJob(me, "1", "x".repeat(200));
+    await plane.operations.submitJobs([{ spec: { command: ["true"], array: "0-99999" } }]);
+    await plane.operations.cancelJob("1", "x".repeat(200));
     await schedule(["true"]);
     const asked: boolean[] = [];
     const operations = {
@@ -233,8 +231,8 @@ describe("GetTaskList", () => {
     await listTasks({ operations, previews, clock: createSystemClock() });
     expect(asked.length).toBeLessThan(50);
     expect(asked.every((isOpenOnly) => !isOpenOnly)).toBe(true);
-    await plane.operations.submitJobs(me, [{ spec: { command: ["true"], array: "0-99999" } }]);
-    await plane.operations.cancelJob(me, "3", "x".repeat(200));
+    await plane.operations.submitJobs([{ spec: { command: ["true"], array: "0-99999" } }]);
+    await plane.operations.cancelJob("3", "x".repeat(200));
     asked.length = 0;
     await listTasks({ operations, previews, clock: createSystemClock() });
     // Task 2 waits behind what is over.
@@ -242,7 +240,7 @@ describe("GetTaskList", () => {
   });
 
   test("of more that are not over than fit it shows the newest", async () => {
-    await plane.operations.submitJobs(me, [
+    await plane.operations.submitJobs([
       { spec: { command: ["echo", "x".repeat(200)], array: "0-29999" } },
       { spec: { command: ["true"] } },
     ]);

@@ -4,6 +4,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
+import { ANONYMOUS, type Principal } from "../../../core/access/principal.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
@@ -17,6 +18,7 @@ import { unpackAtOnce, type Unpacking } from "./unpack.ts";
 
 /** Who calls, and what came beside the request. */
 export interface CallContext {
+  readonly principal: Principal;
   readonly headers: IncomingHttpHeaders;
   /** Address and port of the caller. */
   readonly peer: string;
@@ -56,6 +58,8 @@ const ignore = (): void => undefined;
  */
 export class GrpcCall implements CallContext {
   readonly headers: IncomingHttpHeaders;
+  /** Set by the interceptor, before anything answers the call. */
+  principal: Principal = ANONYMOUS;
   readonly #stream: ServerHttp2Stream;
   readonly #reader = new MessageReader();
   readonly #unpacking: Unpacking;

@@ -19,8 +19,8 @@ export function streamHandler(
     const { signal } = ended;
     // A function of its own: a stream may last for days, and must not keep the bytes of its request.
     const open = async (request: Buffer): Promise<AsyncIterable<Message>> => {
-      const { headers, peer, connection } = call;
-      const context = { headers, peer, connection, signal };
+      const { principal, headers, peer, connection } = call;
+      const context = { principal, headers, peer, connection, signal };
       const source = handler(decodeRequest(method, request), context);
       call.releaseRequest();
       return source;

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, status, type StatusObject } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { aPlane } from "../../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../../testing/plane.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createGrpcConnect } from "../../../agent/link/grpc-link.ts";
 import {
@@ -10,12 +10,11 @@ import {
   type HelloSchema,
   type ServerMessage,
 } from "../../../gen/busbar/v1/agent_pb.ts";
-import type { ControlPlane } from "../../../server/control-plane.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { connect, openBidi } from "../../grpc/testing/grpc-client.ts";
 import { agentService } from "./agent-service.ts";
 
-let plane: ControlPlane;
+let plane: TestPlane;
 let server: GrpcServer;
 let client: Client;
 

@@ -16,6 +16,7 @@ export const agentService = (
     {
       session: (peer) =>
         sessions.open({
+          principal: peer.context.principal,
           address: addressOf(peer.context.peer),
           bytesReceived: () => peer.bytesReceived,
           send: (message) => peer.send(message),

@@ -2,10 +2,9 @@ import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../testing/eventually.ts";
 import { FakeAgent } from "../../../testing/fake-agent.ts";
-import { aPlane } from "../../../testing/plane.ts";
+import { aPlane, type TestPlane } from "../../../testing/plane.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { Busbar } from "../../../gen/busbar/v1/busbar_pb.ts";
-import type { ControlPlane } from "../../../server/control-plane.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { call, connect } from "../../grpc/testing/grpc-client.ts";
 import { createHttpServer, type HttpServer } from "../http/http-server.ts";
@@ -15,7 +14,7 @@ import { type Http, httpClient } from "../testing/http-client.ts";
 // Words that every object knows, as names of all kinds, in by one door and out by both.
 const WORDS = ["constructor", "toString", "hasOwnProperty", "valueOf"];
 
-let plane: ControlPlane;
+let plane: TestPlane;
 let grpc: GrpcServer;
 let rest: HttpServer;
 let client: Client;
@@ -89,13 +88,12 @@ for (const word of WORDS) {
   test(`${word} as a vertex, type, unit, key, subsystem, state and counter of a cluster`, async () => {
     const registered = { name: word, graph: graphOf(word) };
     expect((await http.send("POST", "/v1/clusters", registered)).status).toBe(201);
-    const me = { name: "me" };
-    await plane.operations.addSubsystem(me, {
+    await plane.operations.addSubsystem({
       cluster: word,
       name: word,
       document: { graph: { nodes: { s: {} }, edges: [edge(word, "s")] } },
     });
-    await plane.operations.setClusterState(me, {
+    await plane.operations.setClusterState({
       cluster: word,
       values: { [word]: 7 },
       counters: [{ key: word, by: "jobs" }],

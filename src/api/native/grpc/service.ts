@@ -7,11 +7,11 @@ import {
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { acceptsGzip } from "../../../lib/bytes/accept-encoding.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import type { Operations } from "../../../server/operations/operations.ts";
-import { LOCAL_CALLER } from "../caller.ts";
+import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { OfBytes } from "../../grpc/calls/bytes-method.ts";
+import type { CallContext } from "../../grpc/calls/call.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
 import { PushedFrames } from "../../grpc/calls/pushed-frames.ts";
 import { defineService, type GrpcService } from "../../grpc/service.ts";
@@ -26,127 +26,110 @@ import { watchFormat } from "./watch-frames.ts";
 
 function submit(operations: Operations, request: Uint8Array) {
   const { jobs: submissions, allowUnsatisfiable } = decodeSubmissions(request);
-  return operations.submitJobs(LOCAL_CALLER, submissions, { allowUnsatisfiable });
+  return operations.submitJobs(submissions, { allowUnsatisfiable });
 }
 
 /** The native API over gRPC: every method of busbar.v1.Busbar is one of `operations`. */
 export const busbarService = (
-  operations: Operations,
+  operations: OperationsAccess,
   logger: Logger,
   traffic?: Traffic,
-): GrpcService =>
-  defineService(
+): GrpcService => {
+  const by = ({ principal }: CallContext): Operations => operations.as(principal);
+  return defineService(
     Busbar,
     {
-      submitJobs: new OfBytes(SubmitJobsResponseSchema, async (request) =>
-        encodeSubmitted(await submit(operations, request)),
+      submitJobs: new OfBytes(SubmitJobsResponseSchema, async (request, call) =>
+        encodeSubmitted(await submit(by(call), request)),
       ),
-      submitJobspec: async (request) =>
-        jobs.toSubmittedJobs(
-          await operations.submitJobspec(LOCAL_CALLER, from.fromJobspec(request)),
-        ),
-      tryJobs: async (request) =>
-        jobs.toTried(await operations.tryJobs(LOCAL_CALLER, from.fromTry(request))),
-      getJob: async ({ id }) => jobs.toJob(await operations.getJob(id)),
-      listJobs: async (request) =>
+      submitJobspec: async (request, call) =>
+        jobs.toSubmittedJobs(await by(call).submitJobspec(from.fromJobspec(request))),
+      tryJobs: async (request, call) => jobs.toTried(await by(call).tryJobs(from.fromTry(request))),
+      getJob: async ({ id }, call) => jobs.toJob(await by(call).getJob(id)),
+      listJobs: async (request, call) =>
         jobs.toJobPage(
-          await operations.listJobs(from.fromJobFilter(request.filter), from.fromPage(request)),
+          await by(call).listJobs(from.fromJobFilter(request.filter), from.fromPage(request)),
         ),
-      countJobs: async ({ group }) =>
-        jobs.toCountsAnswer(await operations.countJobs(group === "" ? undefined : group)),
-      listTasks: async (request) =>
+      countJobs: async ({ group }, call) =>
+        jobs.toCountsAnswer(await by(call).countJobs(group === "" ? undefined : group)),
+      listTasks: async (request, call) =>
         jobs.toTaskPage(
-          await operations.listTasks(
+          await by(call).listTasks(
             request.jobId,
             from.fromTaskStates(request),
             from.fromPage(request),
           ),
         ),
-      getTask: async ({ id }) => jobs.toTask(await operations.getTask(id)),
-      cancelJob: async ({ id, reason }) =>
-        jobs.toJob(await operations.cancelJob(LOCAL_CALLER, id, reason)),
-      explainJob: async ({ id }) => jobs.toExplanation(await operations.explainJob(id)),
-      async *readOutput(request, { signal }) {
-        for await (const part of operations.readOutput(from.fromReadOutput(request), signal)) {
+      getTask: async ({ id }, call) => jobs.toTask(await by(call).getTask(id)),
+      cancelJob: async ({ id, reason }, call) => jobs.toJob(await by(call).cancelJob(id, reason)),
+      explainJob: async ({ id }, call) => jobs.toExplanation(await by(call).explainJob(id)),
+      async *readOutput(request, call) {
+        for await (const part of by(call).readOutput(from.fromReadOutput(request), call.signal)) {
           yield message(OutputDataSchema, { data: part.data, truncated: part.truncated });
         }
       },
-      async *backup() {
-        for await (const { data } of operations.backup()) yield message(BackupDataSchema, { data });
+      async *backup(_, call) {
+        for await (const { data } of by(call).backup()) yield message(BackupDataSchema, { data });
       },
-      watch: new PushedFrames(WatchEventSchema, (request, { connection, peer, headers }, sink) => {
+      watch: new PushedFrames(WatchEventSchema, (request, call, sink) => {
+        const { connection, peer, headers } = call;
         const caller = { connection, address: addressOf(peer) };
         const gzip = acceptsGzip(headers["grpc-accept-encoding"]?.toString());
         const format = watchFormat({ batches: request.batches, gzip });
-        const watch = operations.watch(from.fromWatch(request), { format, sink, caller });
+        const watch = by(call).watch(from.fromWatch(request), { format, sink, caller });
         if (gzip) sink.announce("gzip");
         return watch;
       }),
-      listNodes: async (request) =>
+      listNodes: async (request, call) =>
         fleet.toNodePage(
-          await operations.listNodes(from.fromNodeFilter(request), from.fromPage(request)),
+          await by(call).listNodes(from.fromNodeFilter(request), from.fromPage(request)),
         ),
-      getNode: async ({ name }) => fleet.toNode(await operations.getNode(name)),
-      drainNode: async ({ name, reason }) =>
-        fleet.toNode(await operations.drainNode(LOCAL_CALLER, name, reason)),
-      undrainNode: async ({ name }) =>
-        fleet.toNode(await operations.undrainNode(LOCAL_CALLER, name)),
-      setNode: async ({ name, onLost, lostAfterMs }) =>
-        fleet.toNode(await operations.setNode(LOCAL_CALLER, name, { onLost, lostAfterMs })),
-      removeNode: async ({ name }) =>
-        fleet.toNodeRemoved(await operations.removeNode(LOCAL_CALLER, name)),
-      listClusters: async () => clusters.toClusters(await operations.listClusters()),
-      getCluster: async ({ name }) => clusters.toCluster(await operations.getCluster(name)),
-      registerCluster: async (request) =>
+      getNode: async ({ name }, call) => fleet.toNode(await by(call).getNode(name)),
+      drainNode: async ({ name, reason }, call) =>
+        fleet.toNode(await by(call).drainNode(name, reason)),
+      undrainNode: async ({ name }, call) => fleet.toNode(await by(call).undrainNode(name)),
+      setNode: async ({ name, onLost, lostAfterMs }, call) =>
+        fleet.toNode(await by(call).setNode(name, { onLost, lostAfterMs })),
+      removeNode: async ({ name }, call) => fleet.toNodeRemoved(await by(call).removeNode(name)),
+      listClusters: async (_, call) => clusters.toClusters(await by(call).listClusters()),
+      getCluster: async ({ name }, call) => clusters.toCluster(await by(call).getCluster(name)),
+      registerCluster: async (request, call) =>
         clusters.toRegistered(
-          await operations.registerCluster(LOCAL_CALLER, clusters.fromRegisterCluster(request)),
+          await by(call).registerCluster(clusters.fromRegisterCluster(request)),
         ),
-      deleteCluster: async ({ name }) =>
-        clusters.toClusterDeleted(await operations.deleteCluster(LOCAL_CALLER, name)),
-      getClusterGraph: async ({ name }) =>
-        clusters.toDocument(await operations.getClusterGraph(name)),
-      addSubsystem: async (request) =>
-        clusters.toCluster(
-          await operations.addSubsystem(LOCAL_CALLER, clusters.fromAddSubsystem(request)),
-        ),
-      removeSubsystem: async ({ cluster, name }) =>
-        clusters.toSubsystemRemoved(
-          await operations.removeSubsystem(LOCAL_CALLER, { cluster, name }),
-        ),
-      getSubsystem: async ({ cluster, name }) =>
-        clusters.toDocument(await operations.getSubsystem({ cluster, name })),
-      setClusterState: async (request) =>
-        clusters.toCluster(
-          await operations.setClusterState(LOCAL_CALLER, clusters.fromSetState(request)),
-        ),
-      listOfferedTasks: async ({ cluster, max }) =>
-        handed.toOffered(await operations.listOffered(cluster, max === 0 ? undefined : max)),
-      acceptTasks: async ({ cluster, ids }) =>
-        handed.toAccepted(await operations.acceptTasks(LOCAL_CALLER, cluster, ids)),
-      reportTasks: async ({ cluster, reports }) =>
-        handed.toReported(
-          await operations.reportTasks(LOCAL_CALLER, cluster, reports.map(handed.fromReport)),
-        ),
-      rotateClusterCredentials: async (request) =>
+      deleteCluster: async ({ name }, call) =>
+        clusters.toClusterDeleted(await by(call).deleteCluster(name)),
+      getClusterGraph: async ({ name }, call) =>
+        clusters.toDocument(await by(call).getClusterGraph(name)),
+      addSubsystem: async (request, call) =>
+        clusters.toCluster(await by(call).addSubsystem(clusters.fromAddSubsystem(request))),
+      removeSubsystem: async ({ cluster, name }, call) =>
+        clusters.toSubsystemRemoved(await by(call).removeSubsystem({ cluster, name })),
+      getSubsystem: async ({ cluster, name }, call) =>
+        clusters.toDocument(await by(call).getSubsystem({ cluster, name })),
+      setClusterState: async (request, call) =>
+        clusters.toCluster(await by(call).setClusterState(clusters.fromSetState(request))),
+      listOfferedTasks: async ({ cluster, max }, call) =>
+        handed.toOffered(await by(call).listOffered(cluster, max === 0 ? undefined : max)),
+      acceptTasks: async ({ cluster, ids }, call) =>
+        handed.toAccepted(await by(call).acceptTasks(cluster, ids)),
+      reportTasks: async ({ cluster, reports }, call) =>
+        handed.toReported(await by(call).reportTasks(cluster, reports.map(handed.fromReport))),
+      rotateClusterCredentials: async (request, call) =>
         clusters.toRotated(
-          await operations.rotateCredentials(
-            LOCAL_CALLER,
-            request.cluster,
-            clusters.fromRotate(request),
-          ),
+          await by(call).rotateCredentials(request.cluster, clusters.fromRotate(request)),
         ),
-      setCredentials: async (request) =>
+      setCredentials: async (request, call) =>
         clusters.toCredentialsSet(
-          await operations.setCredentials(LOCAL_CALLER, clusters.fromSetCredentials(request)),
+          await by(call).setCredentials(clusters.fromSetCredentials(request)),
         ),
-      satisfy: async (request) =>
-        clusters.toSatisfied(await operations.satisfy(clusters.fromSatisfy(request))),
-      listGroups: async () => fleet.toGroups(await operations.listGroups()),
-      putGroup: async (request) =>
-        fleet.toGroup(await operations.putGroup(LOCAL_CALLER, from.fromPutGroup(request))),
-      removeGroup: async ({ name }) =>
-        fleet.toGroupRemoved(await operations.removeGroup(LOCAL_CALLER, name)),
-      getStats: async () => fleet.toStats(await operations.stats()),
+      satisfy: async (request, call) =>
+        clusters.toSatisfied(await by(call).satisfy(clusters.fromSatisfy(request))),
+      listGroups: async (_, call) => fleet.toGroups(await by(call).listGroups()),
+      putGroup: async (request, call) =>
+        fleet.toGroup(await by(call).putGroup(from.fromPutGroup(request))),
+      removeGroup: async ({ name }, call) => fleet.toGroupRemoved(await by(call).removeGroup(name)),
+      getStats: async (_, call) => fleet.toStats(await by(call).stats()),
     },
     {
       logger,
@@ -164,3 +147,4 @@ export const busbarService = (
       },
     },
   );
+};

@@ -43,7 +43,7 @@ describe("over gRPC", () => {
     } as const;
     const spec = { command: ["a"], request: JSON.stringify(request), select };
     await call(client, method.submitJobs, { jobs: [{ spec }], allowUnsatisfiable: true });
-    const [, [job], options] = lastArgs() as [unknown, { spec: unknown }[], unknown];
+    const [[job], options] = lastArgs() as [{ spec: unknown }[], unknown];
     expect(options).toEqual({ allowUnsatisfiable: true });
     expect(job?.spec).toMatchObject({
       request,
@@ -66,7 +66,7 @@ describe("over gRPC", () => {
       ["7", "g text", false],
       ["8", "more", true],
     ]);
-    expect(lastArgs()?.[1]).toEqual({
+    expect(lastArgs()?.[0]).toEqual({
       jobspec: "text",
       idempotencyKey: "k",
       allowUnsatisfiable: true,
@@ -104,7 +104,6 @@ describe("over REST", () => {
     const { status } = await http.send("POST", "/v1/jobs?allowUnsatisfiable=true", body);
     expect(status).toBe(201);
     expect(lastArgs()).toMatchObject([
-      { name: "local" },
       [{ spec: { request, select: { strategy: "first" } } }],
       { allowUnsatisfiable: true },
     ]);
@@ -114,7 +113,7 @@ describe("over REST", () => {
     const body = { jobspec: "text", group: "g", placement: { cluster: "blue" } };
     const created = await http.send("POST", "/v1/jobspecs", body);
     expect(created).toMatchObject({ status: 201, json: { jobs: [{ id: "7", name: "g text" }] } });
-    expect(lastArgs()?.[1]).toMatchObject({
+    expect(lastArgs()?.[0]).toMatchObject({
       jobspec: "text",
       common: { group: "g", placement: { cluster: "blue" } },
     });
@@ -128,7 +127,7 @@ describe("over REST", () => {
     const jobspec = `${small}\n# ${"x".repeat(limits.graphInlineBytesMax)}`;
     const created = await http.send("POST", "/v1/jobspecs", { jobspec, group: "g" });
     expect(created.status).toBe(201);
-    expect(lastArgs()?.[1]).toMatchObject({
+    expect(lastArgs()?.[0]).toMatchObject({
       jobspec: parseJobspec(small),
       common: { group: "g" },
     });

@@ -33,7 +33,7 @@ import { fromJobState, fromNodeState, fromTaskState } from "../state-names.ts";
 // Requests of the wire to what Operations takes. In proto3 a zero value and an absent field are
 // the same, and both mean: not given.
 
-type GroupInput = Parameters<Operations["putGroup"]>[1];
+type GroupInput = Parameters<Operations["putGroup"]>[0];
 type NodeFilter = Parameters<Operations["listNodes"]>[0];
 
 export function fromSubmission(wire: JobSubmission, at: number): SubmissionInput {

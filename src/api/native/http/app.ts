@@ -38,7 +38,7 @@ export async function createApp(host: HttpHost, options: AppOptions): Promise<Ap
   });
   // Views are sent as they are; the schemas describe them and must not leave anything out.
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
-  acceptJson(app, chargeMemory(app, host.memory), host.operations);
+  acceptJson(app, chargeMemory(app, host.memory));
   addHooks(app, host, options);
   answerFailures(app, host);
   await addDocs(app, options.version);

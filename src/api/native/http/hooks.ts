@@ -1,22 +1,35 @@
 import { AppError } from "../../../lib/errors.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import { addressOf } from "../../grpc/peer-address.ts";
 import { type OwnNames, refuseForeignPages } from "./guards/browser-guard.ts";
 import { coerceQuery } from "./schemas/coerce-query.ts";
 import type { HttpHost } from "./guards/host.ts";
 import { outcomeOf } from "./guards/answer-failures.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What its principal may ask for: routes have no other operations. */
+    operations: Operations;
+  }
+}
+
 /** What happens around every request. */
 export function addHooks(
   app: App,
-  { streams, traffic }: HttpHost,
+  { streams, traffic, operations, identify }: HttpHost,
   { names }: { readonly names: OwnNames },
 ): void {
-  app.addHook("onRequest", async ({ raw }, reply) => {
+  app.decorateRequest("operations");
+  app.addHook("onRequest", async (request, reply) => {
+    const { raw, headers, socket } = request;
     if (streams.isClosing) {
       reply.header("connection", "close");
       throw new AppError("unavailable", "the server is stopping; try again soon");
     }
     refuseForeignPages(raw, names);
+    const address = addressOf(`${socket.remoteAddress}:`);
+    request.operations = operations.as(identify({ address, headers }));
   });
   app.addHook("preValidation", async (request) => {
     const { schema } = request.routeOptions;

@@ -37,7 +37,6 @@ test("one job is submitted by itself, and found under its location", async () =>
   expect(operations.last()).toMatchObject({
     name: "submitJobs",
     args: [
-      { name: "local" },
       [
         {
           spec: {
@@ -119,7 +118,8 @@ test("jobs are counted, explained, and cancelled with or without a reason", asyn
   expect(cancelled.json).toMatchObject({ state: "cancelled", reason: "enough" });
   expect((await http.send("POST", "/v1/jobs/1/cancel")).status).toBe(200);
   expect((await http.send("POST", "/v1/jobs/1/cancel", "")).status).toBe(200);
-  expect(operations.last()?.args).toEqual([{ name: "local" }, "1", ""]);
+  expect(operations.last()?.args).toEqual(["1", ""]);
+  expect(operations.principals.at(-1)).toBe("local");
 });
 
 test("nodes, clusters, groups and statistics are shown and changed", async () => {
@@ -134,7 +134,7 @@ test("nodes, clusters, groups and statistics are shown and changed", async () =>
   expect((await http.get("/v1/clusters")).json).toMatchObject({ clusters: [{ name: "local" }] });
   const put = await http.send("PUT", "/v1/groups/new", { weight: 2, runningTasksMax: 0 });
   expect(put.json).toMatchObject({ name: "new", weight: 2 });
-  expect(operations.last()?.args[1]).toEqual({ name: "new", weight: 2, runningTasksMax: 0 });
+  expect(operations.last()?.args[0]).toEqual({ name: "new", weight: 2, runningTasksMax: 0 });
   expect((await http.get("/v1/groups")).json).toMatchObject({ groups: [{}, { name: "new" }] });
   expect((await http.send("DELETE", "/v1/groups/new")).status).toBe(200);
   expect((await http.get("/v1/stats")).json).toMatchObject({ version: "1.2.3" });

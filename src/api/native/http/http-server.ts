@@ -4,16 +4,19 @@ import { describeChain } from "../../../lib/errors.ts";
 import { Lazy } from "../../../lib/lazy.ts";
 import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import type { Operations } from "../../../server/operations/operations.ts";
+import type { OperationsAccess } from "../../../server/operations/operations.ts";
 import { answerNoRequest } from "./guards/answer-no-request.ts";
 import { type HttpHost, OpenStreams } from "./guards/host.ts";
 import type { App } from "./schemas/typebox-provider.ts";
+import { byAddress, type Identify } from "../../grpc/identify.ts";
 import { toListenError } from "../../grpc/listen-error.ts";
 import { type CallMemory, createCallMemory } from "../../grpc/memory/call-memory.ts";
 import { createTraffic, type Traffic } from "../../grpc/traffic.ts";
 
 export interface HttpServerOptions {
-  readonly operations: Operations;
+  readonly operations: OperationsAccess;
+  /** Who calls; left out: whoever has the address of the connection. */
+  readonly identify?: Identify | undefined;
   /** Where to listen: "127.0.0.1:7070"; port 0 takes any that is free. */
   readonly address: string;
   /** Names it goes by beside the usual ones. */
@@ -45,9 +48,10 @@ const IDLE_CHECK_MS = 20;
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { operations, logger, version, traffic = createTraffic() } = options;
-  const { memory = createCallMemory() } = options;
+  const { memory = createCallMemory(), identify = byAddress } = options;
   const { host, port } = parseAddress(options.address, "--http");
-  const shared: HttpHost = { operations, logger, traffic, memory, streams: new OpenStreams() };
+  const streams = new OpenStreams();
+  const shared: HttpHost = { operations, identify, logger, traffic, memory, streams };
   const app = new Lazy(async () => {
     const { createApp } = await import("./app.ts");
     return createApp(shared, {
@@ -67,6 +71,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   );
   server.maxConnections = limits.connectionsMax;
   server.on("clientError", answerNoRequest);
+  // Sockets remember it when they are asked: what is gone later was somebody, too.
+  server.on("connection", ({ remoteAddress }) => remoteAddress);
   try {
     await listen(server, host, port);
   } catch (error) {

@@ -34,13 +34,13 @@ const NAMED = [
 
 export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
   for (const schema of NAMED) app.addSchema(schema);
-  submitRoute(app, host);
-  jobspecRoutes(app, host);
-  jobRoutes(app, host);
+  submitRoute(app);
+  jobspecRoutes(app);
+  jobRoutes(app);
   taskRoutes(app, host);
   watchRoute(app, host, heartbeatMs);
-  nodeRoutes(app, host);
-  clusterRoutes(app, host);
-  groupRoutes(app, host);
+  nodeRoutes(app);
+  clusterRoutes(app);
+  groupRoutes(app);
   systemRoutes(app, host);
 }

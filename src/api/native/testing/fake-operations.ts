@@ -1,9 +1,10 @@
 import type { Jobspec } from "../../../core/jobspec/model.ts";
 import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
+import { nameOf, type Principal } from "../../../core/access/principal.ts";
 import { toJobSpec } from "../../../core/model/job/job-spec.ts";
 import { AppError, insideField } from "../../../lib/errors.ts";
-import type { Operations } from "../../../server/operations/operations.ts";
+import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
 import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views/views.ts";
 import { fakeWatch } from "./fake-watch.ts";
 import { aCluster, aGroup, aJob, aNode, aSatisfied, aTask, someStats } from "./view-builders.ts";
@@ -14,7 +15,9 @@ export interface Asked {
 }
 
 /** Operations in memory, small: remembers what it was asked, and answers plausibly. */
-export interface FakeOperations extends Operations {
+export interface FakeOperations extends Operations, OperationsAccess {
+  /** For whom it was asked, by name. */
+  readonly principals: string[];
   readonly asked: Asked[];
   /** What it was asked last. */
   last(): Asked | undefined;
@@ -30,17 +33,23 @@ export function createFakeOperations(overrides: Partial<Operations> = {}): FakeO
       asked.push({ name, args });
       return (work as (...args: unknown[]) => unknown)(...args);
     }) as Operations[Name];
-  const all = { ...basics(), ...overrides };
+  const principals: string[] = [];
+  const all = { ...basics(() => principals.at(-1) ?? ""), ...overrides };
   const noted = Object.fromEntries(
     (Object.keys(all) as (keyof Operations)[]).map((name) => [name, note(name, all[name])]),
   ) as unknown as Operations;
-  return { ...noted, isReady: all.isReady, asked, last: () => asked.at(-1) };
+  const operations = { ...noted, isReady: all.isReady };
+  const as = (principal: Principal): Operations => {
+    principals.push(nameOf(principal));
+    return operations;
+  };
+  return { ...operations, as, principals, asked, last: () => asked.at(-1) };
 }
 
 const missing = (what: string, id: string): AppError =>
   new AppError("not_found", `there is no ${what} ${id}`, { field: what });
 
-function basics(): Operations {
+function basics(by: () => string): Operations {
   const jobs = new Map<string, JobView>();
   const byKey = new Map<string, string>();
   const groups = new Map<string, GroupView>([["default", aGroup()]]);
@@ -53,7 +62,7 @@ function basics(): Operations {
     return row;
   };
   return {
-    async submitJobs(caller, submissions) {
+    async submitJobs(submissions) {
       revision += 1;
       const answers = [...submissions].map(({ spec, idempotencyKey }, at) => {
         const job = fromInput(spec, at);
@@ -62,19 +71,19 @@ function basics(): Operations {
         const id = String(jobs.size + 1);
         const key = idempotencyKey === undefined ? {} : { idempotencyKey };
         if (idempotencyKey !== undefined) byKey.set(idempotencyKey, id);
-        jobs.set(id, { ...job, id, ...key, submittedBy: caller.name, revision });
+        jobs.set(id, { ...job, id, ...key, submittedBy: by(), revision });
         return { id, existed: false, warning: "no node could run it" };
       });
       return { jobs: answers, revision };
     },
-    submitJobspec: async (_, { jobspec, common, allowUnsatisfiable = false }) => ({
+    submitJobspec: async ({ jobspec, common, allowUnsatisfiable = false }) => ({
       jobs: [
         { id: "7", existed: false, name: `${common?.group ?? "default"} ${shown(jobspec)}` },
         ...(allowUnsatisfiable ? [{ id: "8", existed: true, name: "more" }] : []),
       ],
       revision,
     }),
-    tryJobs: async (_, ask) => ({
+    tryJobs: async (ask) => ({
       jobs: [
         {
           name:
@@ -107,7 +116,7 @@ function basics(): Operations {
     }),
     listNewestTasks: async () => ({ tasks: [], openTotal: 0 }),
     getTask: async (id) => aTask({ id: find(jobs, "job", id).id }),
-    async cancelJob(_, id, reason) {
+    async cancelJob(id, reason) {
       const job: JobView = { ...find(jobs, "job", id), state: "cancelled", reason };
       jobs.set(id, job);
       return job;
@@ -141,18 +150,18 @@ function basics(): Operations {
     }),
     listNodes: async () => ({ nodes: [...nodes.values()], revision }),
     getNode: async (name) => find(nodes, "node", name),
-    drainNode: async (_, name, drainReason) => ({
+    drainNode: async (name, drainReason) => ({
       ...find(nodes, "node", name),
       state: "draining",
       drainReason,
     }),
-    undrainNode: async (_, name) => find(nodes, "node", name),
-    setNode: async (_, name, { lostAfterMs }) => ({
+    undrainNode: async (name) => find(nodes, "node", name),
+    setNode: async (name, { lostAfterMs }) => ({
       ...find(nodes, "node", name),
       onLost: "keep",
       ...(lostAfterMs === undefined ? {} : { lostAfterMs }),
     }),
-    async removeNode(_, name) {
+    async removeNode(name) {
       find(nodes, "node", name);
       nodes.delete(name);
       return { revision };
@@ -169,22 +178,22 @@ function basics(): Operations {
     readJobspec: async (text) => parseJobspec(text),
     readRegistration: async (body) =>
       JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>,
-    async registerCluster(_, { name, withCredentials }) {
+    async registerCluster({ name, withCredentials }) {
       const cluster = aCluster({ name, kind: "pulling", vertices: { node: 2 } });
       clusters.set(name, cluster);
       return withCredentials === true ? { cluster, credentials: ISSUED } : { cluster };
     },
-    async deleteCluster(_, name) {
+    async deleteCluster(name) {
       find(clusters, "cluster", name);
       clusters.delete(name);
       return { revision };
     },
     getClusterGraph: async (name) => JSON.stringify(aGraph(find(clusters, "cluster", name).name)),
-    addSubsystem: async (_, { cluster, name }) => ({
+    addSubsystem: async ({ cluster, name }) => ({
       ...find(clusters, "cluster", cluster),
       subsystems: [{ name, vertices: 1, links: 1 }],
     }),
-    async removeSubsystem(_, { cluster }) {
+    async removeSubsystem({ cluster }) {
       find(clusters, "cluster", cluster);
       return { revision };
     },
@@ -192,7 +201,7 @@ function basics(): Operations {
       find(clusters, "cluster", cluster);
       return JSON.stringify(aGraph(name));
     },
-    setClusterState: async (_, { cluster }) => ({
+    setClusterState: async ({ cluster }) => ({
       ...find(clusters, "cluster", cluster),
       state: [{ key: "nodes_free", value: 20, setAtMs: 5 }],
       counters: [{ key: "nodes_free", by: "nodes" }],
@@ -203,19 +212,17 @@ function basics(): Operations {
       const tasks = [{ id: "17", attempt: 1, spec, offeredAtMs: 5 }].slice(0, max);
       return { tasks, total: 1, revision };
     },
-    acceptTasks: async (_caller, _cluster, ids) => ({
+    acceptTasks: async (_, ids) => ({
       accepted: ids.slice(0, 1),
       refused: ids.slice(1).map((id) => ({ id, reason: "it is accepted already" })),
       revision,
     }),
-    reportTasks: async (_caller, _cluster, reports) => ({
+    reportTasks: async (_, reports) => ({
       unwanted: reports.filter(({ state }) => state === "running").map(({ id }) => id),
       revision,
     }),
-    checkCredential: async () => false,
-    checkTokens: async () => undefined,
     getServerCredentials: async () => ({}),
-    async rotateCredentials(_, cluster, which) {
+    async rotateCredentials(cluster, which) {
       find(clusters, "cluster", cluster);
       const { secret, token } = ISSUED;
       const credentials = { ...(which.secret && { secret }), ...(which.token && { token }) };
@@ -224,13 +231,13 @@ function basics(): Operations {
     setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
-    async putGroup(_, { name, ...fields }) {
+    async putGroup({ name, ...fields }) {
       const given = Object.entries(fields).filter(([, value]) => value !== undefined);
       const group = aGroup({ ...groups.get(name), name, ...Object.fromEntries(given) });
       groups.set(name, group);
       return group;
     },
-    async removeGroup(_, name) {
+    async removeGroup(name) {
       find(groups, "group", name);
       groups.delete(name);
       return { revision };

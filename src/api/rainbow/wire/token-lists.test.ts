@@ -1,22 +1,24 @@
 import { expect, test } from "vitest";
 import type { ClusterList } from "./decode.ts";
-import type { RainbowOperations } from "../operations.ts";
+import type { Authenticator } from "../../../server/credentials/authenticator.ts";
 import { TokenLists } from "./token-lists.ts";
 
 /** Tokens "t-<cluster>" are right; what was shown, and whether proofs still hold. */
 function world() {
   const shown: unknown[] = [];
   let version = 1;
-  const operations = {
-    checkTokens: async (list) => {
+  const authenticator: Pick<Authenticator, "submitter"> = {
+    submitter: async (list) => {
       shown.push(list.map(({ cluster }) => cluster).join());
       const made = version;
       const isRight = list.every(({ cluster, token }) => token === `t-${cluster}`);
-      return isRight ? { holds: () => made === version } : undefined;
+      const clusters = [...new Set(list.map(({ cluster }) => cluster))];
+      const principal = { kind: "submitter", clusters } as const;
+      return isRight ? { principal, holds: () => made === version } : undefined;
     },
-  } satisfies Pick<RainbowOperations, "checkTokens">;
+  };
   const change = (): unknown => version++;
-  return { operations: operations as unknown as RainbowOperations, shown, change };
+  return { authenticator, shown, change };
 }
 
 function listOf(...pairs: readonly (readonly [string, string])[]): ClusterList {
@@ -27,26 +29,26 @@ function listOf(...pairs: readonly (readonly [string, string])[]): ClusterList {
 }
 
 test("a list that was right is not checked again, until something changes", async () => {
-  const { operations, shown, change } = world();
+  const { authenticator, shown, change } = world();
   const lists = new TokenLists();
   const list = listOf(["a", "t-a"], ["b", "t-b"], ["a", "t-a"], ["", "x"], ["c", ""]);
-  expect(await lists.namesOf(operations, list)).toEqual(["a", "b"]);
-  expect(await lists.namesOf(operations, list)).toEqual(["a", "b"]);
+  expect(await lists.submitterOf(authenticator, list)).toMatchObject({ clusters: ["a", "b"] });
+  expect(await lists.submitterOf(authenticator, list)).toMatchObject({ clusters: ["a", "b"] });
   expect(shown).toEqual(["a,b,a"]);
   change();
-  await lists.namesOf(operations, list);
+  await lists.submitterOf(authenticator, list);
   expect(shown).toHaveLength(2);
 });
 
 test("another list, be it by one byte or by where one ends, is checked by itself", async () => {
-  const { operations, shown } = world();
+  const { authenticator, shown } = world();
   const lists = new TokenLists();
-  await lists.namesOf(operations, listOf(["a", "t-a"], ["b", "t-b"]));
-  await expect(lists.namesOf(operations, listOf(["a", "t-a"], ["b", "t-c"]))).rejects.toThrow(
-    "request denied",
-  );
+  await lists.submitterOf(authenticator, listOf(["a", "t-a"], ["b", "t-b"]));
+  await expect(
+    lists.submitterOf(authenticator, listOf(["a", "t-a"], ["b", "t-c"])),
+  ).rejects.toThrow("request denied");
   const joined = { bytes: [Buffer.from("a\0t-ab\0t-b")], read: () => [{ name: "x", token: "y" }] };
-  await expect(lists.namesOf(operations, joined)).rejects.toThrow("request denied");
-  await expect(lists.namesOf(operations, listOf(["", ""]))).rejects.toThrow("one or more");
+  await expect(lists.submitterOf(authenticator, joined)).rejects.toThrow("request denied");
+  await expect(lists.submitterOf(authenticator, listOf(["", ""]))).rejects.toThrow("one or more");
   expect(shown).toEqual(["a,b", "a,b", "x"]);
 });

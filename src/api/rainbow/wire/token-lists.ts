@@ -1,16 +1,12 @@
 import { hash, randomBytes } from "node:crypto";
 import { limits } from "../../../limits.ts";
-import type { Proof } from "../../../server/credentials/credentials.ts";
+import type { Submitter } from "../../../core/access/principal.ts";
+import type { Authenticator, ProvenSubmitter } from "../../../server/credentials/authenticator.ts";
 import type { ClusterList } from "./decode.ts";
-import type { RainbowOperations } from "../operations.ts";
+import { known } from "../operations.ts";
 import { refuse } from "../status.ts";
 
 const LENGTH_BYTES = 4;
-
-interface Known {
-  readonly names: readonly string[];
-  readonly proof: Proof;
-}
 
 /**
  * Clusters that a client may submit to. It sends the same ones, with their tokens, with every job: a
@@ -19,23 +15,24 @@ interface Known {
  */
 export class TokenLists {
   readonly #key = randomBytes(32);
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, ProvenSubmitter>();
 
   /** All or nothing: whoever sends a wrong token with right ones is denied. */
-  async namesOf(operations: RainbowOperations, list: ClusterList): Promise<readonly string[]> {
+  async submitterOf(
+    authenticator: Pick<Authenticator, "submitter">,
+    list: ClusterList,
+  ): Promise<Submitter> {
     const digest = this.#digest(list);
-    const known = this.#known.get(digest);
-    if (known?.proof.holds() === true) return known.names;
+    const before = this.#known.get(digest);
+    if (before?.holds() === true) return before.principal;
     this.#known.delete(digest);
     // Without a name or a token they are left out.
     const given = list.read().filter(({ name, token }) => name !== "" && token !== "");
     if (given.length === 0) throw refuse.noClusters();
     const shown = given.map(({ name, token }) => ({ cluster: name, token }));
-    const proof = await operations.checkTokens(shown);
-    if (proof === undefined) throw refuse.denied();
-    const names = [...new Set(given.map(({ name }) => name))];
-    this.#remember(digest, { names, proof });
-    return names;
+    const proven = known(await authenticator.submitter(shown));
+    this.#remember(digest, proven);
+    return proven.principal;
   }
 
   #digest({ bytes }: ClusterList): string {
@@ -51,8 +48,8 @@ export class TokenLists {
     return hash("sha256", all, "base64");
   }
 
-  #remember(digest: string, known: Known): void {
-    this.#known.set(digest, known);
+  #remember(digest: string, proven: ProvenSubmitter): void {
+    this.#known.set(digest, proven);
     const [oldest] = this.#known.keys();
     if (this.#known.size > limits.knownTokenListsMax && oldest !== undefined) {
       this.#known.delete(oldest);

@@ -6,7 +6,7 @@ import { aHello } from "../../../testing/builders.ts";
 import { World } from "../../../testing/world.ts";
 import { parseGraph } from "../../graph/jgf.ts";
 import { documentOf } from "../../graph/testing/documents.ts";
-import { type CredentialRef, credentialKey, principalOf } from "../../model/credential.ts";
+import { type CredentialRef, credentialKey } from "../../model/credential.ts";
 import { clusterId, nodeId } from "../../model/ids.ts";
 
 const BLUE = clusterId("blue");
@@ -116,19 +116,4 @@ describe("credentials", () => {
       }),
     );
   });
-});
-
-test("who shows one is known by it", () => {
-  const all: readonly CredentialRef[] = [
-    { kind: "register" },
-    { kind: "global-token" },
-    SECRET,
-    TOKEN,
-  ];
-  expect(all.map(principalOf)).toEqual([
-    "registrar",
-    "submitter",
-    "cluster:blue",
-    "submitter:blue",
-  ]);
 });

@@ -1,12 +1,14 @@
 import { AppError } from "../../../../lib/errors.ts";
 import type { Logger } from "../../../../ports/logger.ts";
-import type { Operations } from "../../../../server/operations/operations.ts";
+import type { OperationsAccess } from "../../../../server/operations/operations.ts";
+import type { Identify } from "../../../grpc/identify.ts";
 import type { CallMemory } from "../../../grpc/memory/call-memory.ts";
 import type { Traffic } from "../../../grpc/traffic.ts";
 
 /** What the routes share. */
 export interface HttpHost {
-  readonly operations: Operations;
+  readonly operations: OperationsAccess;
+  readonly identify: Identify;
   readonly logger: Logger;
   readonly traffic: Traffic;
   readonly memory: CallMemory;

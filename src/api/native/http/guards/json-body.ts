@@ -55,10 +55,11 @@ export const jobspecOf = (body: { readonly jobspec?: string }): string | Jobspec
   readJobspecs.get(body) ?? body.jobspec;
 
 /** JSON only, with messages that help, and nothing at all where a body is optional. */
-export function acceptJson(app: App, readBody: ReadBody, operations: Readers): void {
+export function acceptJson(app: App, readBody: ReadBody): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", async (request: FastifyRequest) => {
+    const { operations } = request;
     const large = LARGE.get(request.routeOptions.url ?? "");
     const announced = Number(request.headers["content-length"] ?? 0);
     // Before it is received: a crowd of callers that are refused must cost little.

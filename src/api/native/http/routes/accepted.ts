@@ -1,7 +1,5 @@
 import { Type } from "typebox";
 import { limits } from "../../../../limits.ts";
-import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { NamePath } from "../schemas/request-schemas.ts";
 import {
   flag,
@@ -60,7 +58,7 @@ const report = object({
 });
 
 /** How clusters that pull take tasks to run them by themselves, and tell of them. */
-export function handedRoutes(app: App, { operations }: HttpHost): void {
+export function handedRoutes(app: App): void {
   app.get(
     "/v1/clusters/:name/offered",
     {
@@ -73,7 +71,7 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Offered, ...failures },
       },
     },
-    ({ params: { name }, query: { max } }) => operations.listOffered(name, max),
+    ({ params: { name }, query: { max }, operations }) => operations.listOffered(name, max),
   );
   app.post(
     "/v1/clusters/:name/accept",
@@ -87,7 +85,7 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Accepted, ...failures },
       },
     },
-    ({ params: { name }, body }) => operations.acceptTasks(LOCAL_CALLER, name, body.ids),
+    ({ params: { name }, body, operations }) => operations.acceptTasks(name, body.ids),
   );
   app.post(
     "/v1/clusters/:name/reports",
@@ -107,6 +105,6 @@ export function handedRoutes(app: App, { operations }: HttpHost): void {
         },
       },
     },
-    ({ params: { name }, body }) => operations.reportTasks(LOCAL_CALLER, name, body.reports),
+    ({ params: { name }, body, operations }) => operations.reportTasks(name, body.reports),
   );
 }

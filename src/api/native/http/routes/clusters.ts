@@ -2,7 +2,6 @@ import { invalid } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { SatisfyQuery } from "../../../../server/operations/operations.ts";
 import { wholeDocument } from "../../../../server/readers/read-document.ts";
-import { LOCAL_CALLER } from "../../caller.ts";
 import {
   Cluster,
   Clusters,
@@ -16,7 +15,6 @@ import {
   SubsystemPath,
 } from "../schemas/cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../guards/json-body.ts";
 import { NamePath } from "../schemas/request-schemas.ts";
 import { named } from "../schemas/schema.ts";
@@ -32,8 +30,7 @@ const cluster = { 200: named(Cluster), ...failures };
 const removed = { 200: Removed, ...failures };
 const graphText = { 200: GraphText, ...failures };
 
-export function clusterRoutes(app: App, host: HttpHost): void {
-  const { operations } = host;
+export function clusterRoutes(app: App): void {
   app.get(
     "/v1/clusters",
     {
@@ -44,7 +41,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
         response: { 200: Clusters, ...failures },
       },
     },
-    () => operations.listClusters(),
+    ({ operations }) => operations.listClusters(),
   );
   app.post(
     REGISTER_PATH,
@@ -58,10 +55,10 @@ export function clusterRoutes(app: App, host: HttpHost): void {
         response: { 200: named(Cluster), 201: named(Cluster), ...failures },
       },
     },
-    async ({ body }, reply) => {
+    async ({ body, operations }, reply) => {
       const { name, graph, update = false, withCredentials = false } = body;
       const input = { name, graph: wholeDocument(graph), isUpdate: update, withCredentials };
-      const answer = await operations.registerCluster(LOCAL_CALLER, input);
+      const answer = await operations.registerCluster(input);
       reply.code(update ? 200 : 201).header("location", `/v1/clusters/${answer.cluster.name}`);
       if (answer.credentials === undefined) return answer.cluster;
       reply.header("cache-control", "no-store");
@@ -79,7 +76,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
         response: cluster,
       },
     },
-    (request) => operations.getCluster(request.params.name),
+    (request) => request.operations.getCluster(request.params.name),
   );
   app.delete(
     "/v1/clusters/:name",
@@ -93,7 +90,7 @@ export function clusterRoutes(app: App, host: HttpHost): void {
         response: removed,
       },
     },
-    (request) => operations.deleteCluster(LOCAL_CALLER, request.params.name),
+    (request) => request.operations.deleteCluster(request.params.name),
   );
   app.get(
     "/v1/clusters/:name/graph",
@@ -108,17 +105,17 @@ export function clusterRoutes(app: App, host: HttpHost): void {
     },
     async (request, reply) => {
       reply.type("application/json; charset=utf-8");
-      return operations.getClusterGraph(request.params.name);
+      return request.operations.getClusterGraph(request.params.name);
     },
   );
-  subsystemRoutes(app, host);
-  stateRoutes(app, host);
-  handedRoutes(app, host);
-  credentialRoutes(app, host);
-  satisfyRoute(app, host);
+  subsystemRoutes(app);
+  stateRoutes(app);
+  handedRoutes(app);
+  credentialRoutes(app);
+  satisfyRoute(app);
 }
 
-function subsystemRoutes(app: App, { operations }: HttpHost): void {
+function subsystemRoutes(app: App): void {
   const path = SUBSYSTEM_PATH;
   const which = ({ name, subsystem }: { readonly name: string; readonly subsystem: string }) => ({
     cluster: name,
@@ -138,7 +135,7 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
       },
     },
     (request) =>
-      operations.addSubsystem(LOCAL_CALLER, { ...which(request.params), document: request.body }),
+      request.operations.addSubsystem({ ...which(request.params), document: request.body }),
   );
   app.get(
     path,
@@ -153,7 +150,7 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
     },
     async (request, reply) => {
       reply.type("application/json; charset=utf-8");
-      return operations.getSubsystem(which(request.params));
+      return request.operations.getSubsystem(which(request.params));
     },
   );
   app.delete(
@@ -167,11 +164,11 @@ function subsystemRoutes(app: App, { operations }: HttpHost): void {
         response: removed,
       },
     },
-    (request) => operations.removeSubsystem(LOCAL_CALLER, which(request.params)),
+    (request) => request.operations.removeSubsystem(which(request.params)),
   );
 }
 
-function stateRoutes(app: App, { operations }: HttpHost): void {
+function stateRoutes(app: App): void {
   app.patch(
     "/v1/clusters/:name/state",
     {
@@ -184,8 +181,8 @@ function stateRoutes(app: App, { operations }: HttpHost): void {
         response: cluster,
       },
     },
-    ({ params: { name }, body }) =>
-      operations.setClusterState(LOCAL_CALLER, { cluster: name, values: body }),
+    ({ params: { name }, body, operations }) =>
+      operations.setClusterState({ cluster: name, values: body }),
   );
   app.put(
     "/v1/clusters/:name/counters",
@@ -199,8 +196,8 @@ function stateRoutes(app: App, { operations }: HttpHost): void {
         response: cluster,
       },
     },
-    ({ params: { name }, body }) =>
-      operations.setClusterState(LOCAL_CALLER, {
+    ({ params: { name }, body, operations }) =>
+      operations.setClusterState({
         cluster: name,
         values: {},
         counters: body.counters,
@@ -208,7 +205,7 @@ function stateRoutes(app: App, { operations }: HttpHost): void {
   );
 }
 
-function satisfyRoute(app: App, { operations }: HttpHost): void {
+function satisfyRoute(app: App): void {
   app.post(
     "/v1/satisfy",
     {
@@ -220,7 +217,7 @@ function satisfyRoute(app: App, { operations }: HttpHost): void {
         response: { 200: named(Satisfied), ...failures },
       },
     },
-    ({ body }) => operations.satisfy({ ask: askOf(body), selection: body.selection }),
+    ({ body, operations }) => operations.satisfy({ ask: askOf(body), selection: body.selection }),
   );
 }
 

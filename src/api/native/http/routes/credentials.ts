@@ -1,4 +1,3 @@
-import { LOCAL_CALLER } from "../../caller.ts";
 import { fromRotate } from "../../grpc/translate-clusters.ts";
 import {
   CredentialsBody,
@@ -6,14 +5,13 @@ import {
   RotateBody,
   Rotated,
 } from "../schemas/cluster-schemas.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { NamePath } from "../schemas/request-schemas.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { failures } from "./answers.ts";
 
 const tags = ["clusters"];
 
-export function credentialRoutes(app: App, { operations }: HttpHost): void {
+export function credentialRoutes(app: App): void {
   app.post(
     "/v1/clusters/:name/credentials/rotate",
     {
@@ -26,9 +24,9 @@ export function credentialRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Rotated, ...failures },
       },
     },
-    async ({ params: { name }, body: { secret = false, token = false } }, reply) => {
+    async ({ params: { name }, body: { secret = false, token = false }, operations }, reply) => {
       const which = fromRotate({ secret, token });
-      const answer = await operations.rotateCredentials(LOCAL_CALLER, name, which);
+      const answer = await operations.rotateCredentials(name, which);
       reply.header("cache-control", "no-store");
       return { issued: answer.credentials, revision: answer.revision };
     },
@@ -44,6 +42,6 @@ export function credentialRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: CredentialsSet, ...failures },
       },
     },
-    ({ body }) => operations.setCredentials(LOCAL_CALLER, body),
+    ({ body, operations }) => operations.setCredentials(body),
   );
 }

@@ -1,5 +1,3 @@
-import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { GroupBody, NamePath } from "../schemas/request-schemas.ts";
 import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
@@ -9,7 +7,7 @@ import { failures } from "./answers.ts";
 const tags = ["groups"];
 const params = NamePath;
 
-export function groupRoutes(app: App, { operations }: HttpHost): void {
+export function groupRoutes(app: App): void {
   app.get(
     "/v1/groups",
     {
@@ -20,7 +18,7 @@ export function groupRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Groups, ...failures },
       },
     },
-    () => operations.listGroups(),
+    ({ operations }) => operations.listGroups(),
   );
   app.put(
     "/v1/groups/:name",
@@ -34,7 +32,7 @@ export function groupRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: named(Group), ...failures },
       },
     },
-    (request) => operations.putGroup(LOCAL_CALLER, { ...request.body, name: request.params.name }),
+    (request) => request.operations.putGroup({ ...request.body, name: request.params.name }),
   );
   app.delete(
     "/v1/groups/:name",
@@ -47,6 +45,6 @@ export function groupRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Removed, ...failures },
       },
     },
-    (request) => operations.removeGroup(LOCAL_CALLER, request.params.name),
+    (request) => request.operations.removeGroup(request.params.name),
   );
 }

@@ -1,5 +1,3 @@
-import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../schemas/request-schemas.ts";
 import { named } from "../schemas/schema.ts";
 import { fromJobQuery } from "../translate.ts";
@@ -8,7 +6,7 @@ import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-sch
 import { failures } from "./answers.ts";
 
 const tags = ["jobs"];
-export function jobRoutes(app: App, { operations }: HttpHost): void {
+export function jobRoutes(app: App): void {
   app.get(
     "/v1/jobs",
     {
@@ -20,7 +18,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: JobPage, ...failures },
       },
     },
-    ({ query }) => operations.listJobs(fromJobQuery(query), query),
+    ({ query, operations }) => operations.listJobs(fromJobQuery(query), query),
   );
 
   app.get(
@@ -34,7 +32,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Counts, ...failures },
       },
     },
-    ({ query }) => operations.countJobs(query.group),
+    ({ query, operations }) => operations.countJobs(query.group),
   );
 
   app.get(
@@ -48,7 +46,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: named(Job), ...failures },
       },
     },
-    ({ params }) => operations.getJob(params.id),
+    ({ params, operations }) => operations.getJob(params.id),
   );
 
   app.post(
@@ -63,7 +61,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: named(Job), ...failures },
       },
     },
-    ({ params, body }) => operations.cancelJob(LOCAL_CALLER, params.id, body?.reason ?? ""),
+    ({ params, body, operations }) => operations.cancelJob(params.id, body?.reason ?? ""),
   );
 
   app.get(
@@ -77,7 +75,7 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: named(Explanation), ...failures },
       },
     },
-    ({ params }) => operations.explainJob(params.id),
+    ({ params, operations }) => operations.explainJob(params.id),
   );
 
   app.get(
@@ -92,6 +90,6 @@ export function jobRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: TaskPage, ...failures },
       },
     },
-    ({ params, query }) => operations.listTasks(params.id, query.state ?? [], query),
+    ({ params, query, operations }) => operations.listTasks(params.id, query.state ?? [], query),
   );
 }

@@ -1,5 +1,3 @@
-import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { NamePath, NodeBody, NodeQuery, ReasonBody } from "../schemas/request-schemas.ts";
 import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
@@ -9,7 +7,7 @@ import { failures } from "./answers.ts";
 const tags = ["nodes"];
 const params = NamePath;
 
-export function nodeRoutes(app: App, { operations }: HttpHost): void {
+export function nodeRoutes(app: App): void {
   app.get(
     "/v1/nodes",
     {
@@ -21,14 +19,15 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: NodePage, ...failures },
       },
     },
-    ({ query }) => operations.listNodes({ cluster: query.cluster, state: query.state }, query),
+    ({ query, operations }) =>
+      operations.listNodes({ cluster: query.cluster, state: query.state }, query),
   );
 
   const response = { 200: named(Node), ...failures };
   app.get(
     "/v1/nodes/:name",
     { schema: { tags, operationId: "getNode", summary: "Show a node", params, response } },
-    (request) => operations.getNode(request.params.name),
+    (request) => request.operations.getNode(request.params.name),
   );
   app.post(
     "/v1/nodes/:name/drain",
@@ -42,7 +41,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
         response,
       },
     },
-    (request) => operations.drainNode(LOCAL_CALLER, request.params.name, request.body.reason ?? ""),
+    (request) => request.operations.drainNode(request.params.name, request.body.reason ?? ""),
   );
   app.post(
     "/v1/nodes/:name/undrain",
@@ -55,7 +54,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
         response,
       },
     },
-    (request) => operations.undrainNode(LOCAL_CALLER, request.params.name),
+    (request) => request.operations.undrainNode(request.params.name),
   );
   app.patch(
     "/v1/nodes/:name",
@@ -69,7 +68,7 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
         response,
       },
     },
-    (request) => operations.setNode(LOCAL_CALLER, request.params.name, request.body),
+    (request) => request.operations.setNode(request.params.name, request.body),
   );
   app.delete(
     "/v1/nodes/:name",
@@ -82,6 +81,6 @@ export function nodeRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Removed, ...failures },
       },
     },
-    (request) => operations.removeNode(LOCAL_CALLER, request.params.name),
+    (request) => request.operations.removeNode(request.params.name),
   );
 }

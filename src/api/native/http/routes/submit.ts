@@ -7,8 +7,6 @@ import type {
   Operations,
   SubmitOptions,
 } from "../../../../server/operations/operations.ts";
-import { LOCAL_CALLER } from "../../caller.ts";
-import type { HttpHost } from "../guards/host.ts";
 import { jobspecOf } from "../guards/json-body.ts";
 import {
   type JobSubmission,
@@ -33,7 +31,7 @@ const SubmitHeaders = Type.Object({
   "idempotency-key": optional(text("For one job: the same as its field idempotencyKey")),
 });
 
-export function submitRoute(app: App, { operations }: HttpHost): void {
+export function submitRoute(app: App): void {
   app.post(
     "/v1/jobs",
     {
@@ -47,7 +45,7 @@ export function submitRoute(app: App, { operations }: HttpHost): void {
         response: { 200: SubmitAnswer, 201: SubmitAnswer, ...failures },
       },
     },
-    async ({ body, headers, query }, reply) => {
+    async ({ body, headers, query, operations }, reply) => {
       const given = { key: headers["idempotency-key"], options: query };
       return "jobs" in body
         ? submitMany(operations, body, given, reply)
@@ -65,19 +63,19 @@ export function submitRoute(app: App, { operations }: HttpHost): void {
         response: { 200: Tried, ...failures },
       },
     },
-    ({ body }) => {
+    ({ body, operations }) => {
       const jobs =
         "jobs" in body
           ? body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`))
           : [fromSubmission(body, "")];
-      return operations.tryJobs(LOCAL_CALLER, { kind: "jobs", jobs }).catch((error: unknown) => {
+      return operations.tryJobs({ kind: "jobs", jobs }).catch((error: unknown) => {
         throw "jobs" in body ? error : withoutFieldPrefix(error, "jobs[0].");
       });
     },
   );
 }
 
-export function jobspecRoutes(app: App, { operations }: HttpHost): void {
+export function jobspecRoutes(app: App): void {
   app.post(
     "/v1/jobspecs",
     {
@@ -90,8 +88,8 @@ export function jobspecRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: SubmittedJobspec, 201: SubmittedJobspec, ...failures },
       },
     },
-    async ({ body, query }, reply) => {
-      const answer = await operations.submitJobspec(LOCAL_CALLER, fromJobspec(body, query));
+    async ({ body, query, operations }, reply) => {
+      const answer = await operations.submitJobspec(fromJobspec(body, query));
       reply.code(answer.jobs.every(({ existed }) => existed) ? 200 : 201);
       return answer;
     },
@@ -107,8 +105,8 @@ export function jobspecRoutes(app: App, { operations }: HttpHost): void {
         response: { 200: Tried, ...failures },
       },
     },
-    ({ body }) =>
-      operations.tryJobs(LOCAL_CALLER, { kind: "jobspec", jobspec: fromJobspec(body, {}) }),
+    ({ body, operations }) =>
+      operations.tryJobs({ kind: "jobspec", jobspec: fromJobspec(body, {}) }),
   );
 }
 
@@ -132,7 +130,7 @@ async function submitMany(
     throw invalid("Idempotency-Key", "is for one job; give each its own idempotencyKey");
   }
   const jobs = body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`));
-  const answer = await operations.submitJobs(LOCAL_CALLER, jobs, options);
+  const answer = await operations.submitJobs(jobs, options);
   reply.code(answer.jobs.every(({ existed }) => existed) ? 200 : 201);
   return { jobs: [...answer.jobs], revision: answer.revision };
 }
@@ -145,11 +143,9 @@ async function submitOne(
 ): Promise<Static<typeof OneAnswer>> {
   const job = fromSubmission(body, "");
   const one = { ...job, idempotencyKey: oneKey(key, job.idempotencyKey) };
-  const { jobs, revision } = await operations
-    .submitJobs(LOCAL_CALLER, [one], options)
-    .catch((error: unknown) => {
-      throw withoutFieldPrefix(error, "jobs[0].");
-    });
+  const { jobs, revision } = await operations.submitJobs([one], options).catch((error: unknown) => {
+    throw withoutFieldPrefix(error, "jobs[0].");
+  });
   const [submitted] = jobs;
   invariant(submitted !== undefined, "one answer for each job");
   reply.code(submitted.existed ? 200 : 201).header("location", `/v1/jobs/${submitted.id}`);

@@ -12,7 +12,7 @@ import { bytesOf, failures } from "./answers.ts";
 const tags = ["system"];
 
 export function systemRoutes(app: App, host: HttpHost): void {
-  const { operations, streams } = host;
+  const { streams } = host;
   app.get(
     "/v1/backup",
     {
@@ -24,7 +24,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
         response: { 200: bytesOf("application/octet-stream", "The bytes"), ...failures },
       },
     },
-    async (_, reply) => {
+    async ({ operations }, reply) => {
       const ended = streams.open();
       reply.raw.once("close", () => ended.abort());
       const bytes = await openOutput(operations.backup(), ended, limits.outputHeadersAfterMs);
@@ -45,7 +45,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
         response: { 200: named(Stats), ...failures },
       },
     },
-    () => operations.stats(),
+    ({ operations }) => operations.stats(),
   );
 
   const ok = { 200: object({ ok: flag("Always true") }), ...failures };
@@ -66,7 +66,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
         response: ok,
       },
     },
-    async () => {
+    async ({ operations }) => {
       if (operations.isReady()) return { ok: true };
       throw new AppError("unavailable", "the server is starting, stopping or broken");
     },
@@ -74,7 +74,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
   metricsRoute(app, host);
 }
 
-function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
+function metricsRoute(app: App, { traffic }: HttpHost): void {
   const meter = createProcessMeter();
   app.addHook("onClose", async () => meter.close());
   app.get(
@@ -87,7 +87,7 @@ function metricsRoute(app: App, { operations, traffic }: HttpHost): void {
         response: { 200: bytesOf("text/plain", "Metrics of Prometheus"), ...failures },
       },
     },
-    async (_, reply) => {
+    async ({ operations }, reply) => {
       const families = [
         gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
         ...(await onceReady(operations.stats().then(statsMetrics))),

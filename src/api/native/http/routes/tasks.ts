@@ -9,7 +9,7 @@ import { bytesOf, failures } from "./answers.ts";
 
 const tags = ["tasks"];
 
-export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
+export function taskRoutes(app: App, { streams }: HttpHost): void {
   app.get(
     "/v1/tasks/:id",
     {
@@ -21,7 +21,7 @@ export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
         response: { 200: named(Task), ...failures },
       },
     },
-    ({ params }) => operations.getTask(params.id),
+    ({ params, operations }) => operations.getTask(params.id),
   );
 
   app.get(
@@ -37,7 +37,7 @@ export function taskRoutes(app: App, { operations, streams }: HttpHost): void {
         response: { 200: bytesOf("application/octet-stream", "The bytes"), ...failures },
       },
     },
-    async ({ params, query }, reply) => {
+    async ({ params, query, operations }, reply) => {
       const ended = streams.open();
       reply.raw.once("close", () => ended.abort());
       const { stream = "stdout", ...rest } = query;

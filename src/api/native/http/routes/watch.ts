@@ -22,7 +22,7 @@ const SseEvent = Type.Object({
 });
 
 export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void {
-  const { operations, streams } = host;
+  const { streams } = host;
   app.get(
     "/v1/watch",
     {
@@ -45,7 +45,7 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
         },
       },
     },
-    async ({ query, headers, socket }, reply) => {
+    async ({ query, headers, socket, operations }, reply) => {
       const sink = new SseStream(reply.raw, acceptsGzip(headers["accept-encoding"]));
       const caller = { connection: socket, address: addressOf(`${socket.remoteAddress}:`) };
       const asked = fromWatchQuery(query, headers["last-event-id"]);

@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { LOCAL, type Principal } from "../../core/access/principal.ts";
+import { isLoopback } from "../../lib/address.ts";
+
+/** What a transport knows of a caller before the request is read. */
+export interface Arrival {
+  /** Without its port; undefined: the connection was gone before anybody looked. */
+  readonly address: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Establishes who calls, once for each request. What it throws refuses the request. */
+export type Identify = (arrival: Arrival) => Principal;
+
+/**
+ * While there are no users: by the address of the connection alone. A name that a caller gives itself
+ * in a header would be written beside changes as if it were true.
+ */
+export const byAddress: Identify = ({ address = "unknown" }) =>
+  isLoopback(address) ? LOCAL : { kind: "network", address };

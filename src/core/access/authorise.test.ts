@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { AppError } from "../../lib/errors.ts";
+import { authorise, type Permission, PERMISSIONS, type Resource } from "./authorise.ts";
+import {
+  ANONYMOUS,
+  GO_SCHEDULE,
+  LOCAL,
+  nameOf,
+  type Principal,
+  REGISTRAR,
+  SERVER,
+} from "./principal.ts";
+
+const cluster: Principal = { kind: "cluster", cluster: "blue" };
+const submitter: Principal = { kind: "submitter", clusters: ["blue", "green"] };
+const ONE_OF_EACH: Readonly<Record<Principal["kind"], Principal>> = {
+  local: LOCAL,
+  network: { kind: "network", address: "10.0.0.5" },
+  server: SERVER,
+  registrar: REGISTRAR,
+  cluster,
+  submitter,
+  agent: { kind: "agent", node: "w1" },
+  "go-schedule": GO_SCHEDULE,
+  anonymous: ANONYMOUS,
+};
+
+/** Who may do what. "own": only with what is theirs. All that is not here is denied. */
+const ADMINS = "local network server";
+const MAY: Readonly<Record<Permission, string>> = {
+  "jobs.submit": `${ADMINS} submitter:own go-schedule`,
+  "jobs.read": `${ADMINS} cluster:own go-schedule`,
+  "jobs.cancel": `${ADMINS} cluster:own`,
+  "output.read": `${ADMINS} go-schedule`,
+  watch: ADMINS,
+  "placement.read": `${ADMINS} submitter anonymous`,
+  "documents.read": `${ADMINS} anonymous`,
+  "nodes.read": `${ADMINS} go-schedule`,
+  "nodes.manage": ADMINS,
+  "clusters.read": `${ADMINS} cluster:own`,
+  "clusters.register": `${ADMINS} registrar`,
+  "clusters.report": `${ADMINS} cluster:own`,
+  "clusters.delete": `${ADMINS} cluster:own`,
+  "tasks.pull": `${ADMINS} cluster:own`,
+  "credentials.read": ADMINS,
+  "credentials.manage": ADMINS,
+  "groups.read": ADMINS,
+  "groups.manage": ADMINS,
+  "agents.connect": ADMINS,
+  "stats.read": ADMINS,
+  "health.read": `${ADMINS} anonymous`,
+  backup: ADMINS,
+};
+
+const isAllowed = (principal: Principal, permission: Permission, resource?: Resource): boolean => {
+  try {
+    authorise(principal, permission, resource && (() => resource));
+    return true;
+  } catch (error) {
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({ code: "permission_denied" });
+    return false;
+  }
+};
+
+const inBlue: Resource = { kind: "clusters", names: ["blue"] };
+const jobOfBlue: Resource = { kind: "job", submittedBy: "submitter:blue" };
+
+describe("every permission and every kind of principal", () => {
+  for (const permission of PERMISSIONS) {
+    const granted = MAY[permission].split(" ");
+    for (const [kind, principal] of Object.entries(ONE_OF_EACH)) {
+      const scope = granted.includes(kind) ? "any" : granted.includes(`${kind}:own`) && "own";
+      test(`${kind}, ${permission}: ${scope || "denied"}`, () => {
+        expect(isAllowed(principal, permission)).toBe(scope === "any");
+        const own = permission.startsWith("jobs.") && kind === "cluster" ? jobOfBlue : inBlue;
+        expect(isAllowed(principal, permission, own)).toBe(scope !== false);
+      });
+    }
+  }
+});
+
+describe("what is one's own", () => {
+  const clusters = (...names: (string | undefined)[]): Resource => ({ kind: "clusters", names });
+  const cases: readonly [string, Principal, Permission, Resource, boolean][] = [
+    ["its cluster", cluster, "clusters.report", clusters("blue"), true],
+    ["another cluster", cluster, "clusters.report", clusters("green"), false],
+    ["both", cluster, "clusters.report", clusters("blue", "green"), false],
+    ["one of its clusters", submitter, "jobs.submit", clusters("green"), true],
+    ["all of its clusters", submitter, "jobs.submit", clusters("green", "blue"), true],
+    ["no cluster is named", submitter, "jobs.submit", clusters("green", undefined), false],
+    ["a job for its cluster", cluster, "jobs.cancel", jobOfBlue, true],
+    ["another's job", cluster, "jobs.cancel", { kind: "job", submittedBy: "local" }, false],
+    ["no job", cluster, "jobs.cancel", { kind: "job", submittedBy: undefined }, false],
+  ];
+  for (const [name, principal, permission, resource, expected] of cases) {
+    test(name, () => expect(isAllowed(principal, permission, resource)).toBe(expected));
+  }
+
+  test("it is looked up for those only who may do no more", () => {
+    const looked = (): Resource => {
+      throw new Error("looked up");
+    };
+    expect(() => authorise(LOCAL, "jobs.cancel", looked)).not.toThrow();
+    expect(() => authorise(ANONYMOUS, "jobs.cancel", looked)).toThrow("lacks the permission");
+    expect(() => authorise(cluster, "jobs.cancel", looked)).toThrow("looked up");
+  });
+});
+
+test("a refusal names the principal, the permission and who has it", () => {
+  expect(() => authorise(cluster, "clusters.register")).toThrow(
+    "cluster:blue lacks the permission clusters.register, which admin, registrar have",
+  );
+  expect(() => authorise(ANONYMOUS, "backup")).toThrow(
+    "anonymous lacks the permission backup, which admin has",
+  );
+  expect(() => authorise(submitter, "jobs.submit", () => inBlue)).not.toThrow();
+  expect(() => authorise(submitter, "jobs.submit")).toThrow(
+    "submitter has the permission jobs.submit only for what belongs to cluster blue, cluster green",
+  );
+});
+
+test("principals have the names that are stored beside changes", () => {
+  expect(Object.values(ONE_OF_EACH).map(nameOf)).toEqual([
+    "local",
+    "address:10.0.0.5",
+    "server",
+    "registrar",
+    "cluster:blue",
+    "submitter",
+    "agent:w1",
+    "go-schedule",
+    "anonymous",
+  ]);
+  expect(nameOf({ kind: "submitter", clusters: ["blue"] })).toBe("submitter:blue");
+});

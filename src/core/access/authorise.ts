@@ -1,0 +1,139 @@
+import { AppError } from "../../lib/errors.ts";
+import { nameOf, type Principal, submitterTo } from "./principal.ts";
+
+/** Everything that can be permitted. Closed: each operation needs exactly one of them. */
+export const PERMISSIONS = [
+  "jobs.submit",
+  "jobs.read",
+  "jobs.cancel",
+  "output.read",
+  "watch",
+  "placement.read",
+  "documents.read",
+  "nodes.read",
+  "nodes.manage",
+  "clusters.read",
+  "clusters.register",
+  "clusters.report",
+  "clusters.delete",
+  "tasks.pull",
+  "credentials.read",
+  "credentials.manage",
+  "groups.read",
+  "groups.manage",
+  "agents.connect",
+  "stats.read",
+  "health.read",
+  "backup",
+] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export const ROLES = [
+  "admin",
+  "registrar",
+  "cluster",
+  "submitter",
+  "agent",
+  "go-schedule",
+  "anonymous",
+] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a request is about, for roles that may do something only with what is theirs. */
+export type Resource =
+  /** Undefined: a job that names no cluster may go to any. */
+  | { readonly kind: "clusters"; readonly names: readonly (string | undefined)[] }
+  /** Undefined: there is no such job. */
+  | { readonly kind: "job"; readonly submittedBy: string | undefined };
+
+/** "own": only with resources that belong to the principal. */
+type Scope = "any" | "own";
+
+/**
+ * Roles and their permissions: the whole policy. Whoever reaches a port of the native API is admin,
+ * as long as there are no users.
+ */
+const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>>> = {
+  admin: Object.fromEntries(PERMISSIONS.map((permission) => [permission, "any"])),
+  registrar: { "clusters.register": "any" },
+  cluster: {
+    "clusters.read": "own",
+    "clusters.report": "own",
+    "clusters.delete": "own",
+    "tasks.pull": "own",
+    "jobs.read": "own",
+    "jobs.cancel": "own",
+  },
+  submitter: { "jobs.submit": "own", "placement.read": "any" },
+  agent: {},
+  "go-schedule": {
+    "jobs.submit": "any",
+    "jobs.read": "any",
+    "output.read": "any",
+    "nodes.read": "any",
+  },
+  anonymous: { "placement.read": "any", "documents.read": "any", "health.read": "any" },
+};
+
+const roleOf = ({ kind }: Principal): Role => ROLE_OF[kind];
+
+const ROLE_OF: Readonly<Record<Principal["kind"], Role>> = {
+  local: "admin",
+  network: "admin",
+  server: "admin",
+  registrar: "registrar",
+  cluster: "cluster",
+  submitter: "submitter",
+  agent: "agent",
+  "go-schedule": "go-schedule",
+  anonymous: "anonymous",
+};
+
+/**
+ * Throws `permission_denied` unless the principal may do this. The resource is looked up only for
+ * roles that may do it with their own alone; without one they may not.
+ */
+export function authorise(
+  principal: Principal,
+  permission: Permission,
+  resource?: () => Resource,
+): void {
+  const scope = GRANTS[roleOf(principal)][permission];
+  if (scope === "any") return;
+  if (scope === undefined) throw lacking(principal, permission);
+  const about = resource?.();
+  if (about === undefined || !owns(principal, about)) throw foreign(principal, permission);
+}
+
+function owns(principal: Principal, resource: Resource): boolean {
+  const clusters = clustersOf(principal);
+  switch (resource.kind) {
+    case "clusters":
+      return resource.names.every((name) => name !== undefined && clusters.includes(name));
+    case "job":
+      return clusters.some((cluster) => resource.submittedBy === submitterTo(cluster));
+  }
+}
+
+function clustersOf(principal: Principal): readonly string[] {
+  if (principal.kind === "cluster") return [principal.cluster];
+  return principal.kind === "submitter" ? principal.clusters : [];
+}
+
+function lacking(principal: Principal, permission: Permission): AppError {
+  const roles = ROLES.filter((role) => GRANTS[role][permission] !== undefined);
+  return new AppError(
+    "permission_denied",
+    `${nameOf(principal)} lacks the permission ${permission}, which ${roles.join(", ")} ` +
+      (roles.length === 1 ? "has" : "have"),
+  );
+}
+
+const foreign = (principal: Principal, permission: Permission): AppError =>
+  new AppError(
+    "permission_denied",
+    `${nameOf(principal)} has the permission ${permission} only for what belongs to ` +
+      (clustersOf(principal)
+        .map((name) => `cluster ${name}`)
+        .join(", ") || "its clusters"),
+  );

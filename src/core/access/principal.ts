@@ -1,0 +1,67 @@
+/**
+ * Who makes a request. Doors establish it from what cannot be made up: the address of the connection,
+ * a credential that was checked, or the fact that the request comes from this process. A name that a
+ * caller gives itself is no principal.
+ */
+export type Principal =
+  /** A process on this machine, over loopback: which user runs it is not known. */
+  | { readonly kind: "local" }
+  /** Somebody on another machine who reaches a port that was opened to the network. */
+  | { readonly kind: "network"; readonly address: string }
+  /** The server itself: its start, and agents in its process. */
+  | { readonly kind: "server" }
+  /** Knows the register secret. */
+  | { readonly kind: "registrar" }
+  /** Knows the secret of this cluster. */
+  | { readonly kind: "cluster"; readonly cluster: string }
+  /** Knows tokens of these clusters. */
+  | Submitter
+  /** An agent that holds the key of this node. */
+  | { readonly kind: "agent"; readonly node: string }
+  /** A worker or client of go-schedule, whose wire has no credentials. */
+  | { readonly kind: "go-schedule" }
+  /** Shows nothing, where something could be shown. */
+  | { readonly kind: "anonymous" };
+
+export interface Submitter {
+  readonly kind: "submitter";
+  readonly clusters: readonly string[];
+}
+
+// One object each: what is prepared for a principal is found again by its identity.
+export const LOCAL: Principal = { kind: "local" };
+export const SERVER: Principal = { kind: "server" };
+export const REGISTRAR: Principal = { kind: "registrar" };
+export const GO_SCHEDULE: Principal = { kind: "go-schedule" };
+export const ANONYMOUS: Principal = { kind: "anonymous" };
+
+/** The name that is stored beside a change. */
+export function nameOf(principal: Principal): string {
+  switch (principal.kind) {
+    case "network":
+      return `address:${principal.address}`;
+    case "cluster":
+      return `cluster:${principal.cluster}`;
+    case "agent":
+      return `agent:${principal.node}`;
+    case "submitter": {
+      const [only, ...others] = principal.clusters;
+      return only === undefined || others.length > 0 ? "submitter" : submitterTo(only);
+    }
+    case "local":
+    case "server":
+    case "registrar":
+    case "go-schedule":
+    case "anonymous":
+      return principal.kind;
+  }
+}
+
+/** The same with one of its tokens alone; with none if it has none of this cluster. */
+export const narrowTo = (cluster: string, { clusters }: Submitter): Submitter => ({
+  kind: "submitter",
+  clusters: clusters.filter((name) => name === cluster),
+});
+
+/** The name of whoever submits with the token of one cluster. */
+export const submitterTo = (cluster: string): string => `submitter:${cluster}`;

@@ -1,0 +1,61 @@
+import { authorise, type Permission, type Resource } from "../../core/access/authorise.ts";
+import { nameOf, type Principal } from "../../core/access/principal.ts";
+import { type Look, NEEDS } from "./needs.ts";
+import type { CallerOperations, Operations, OperationsAccess } from "./operations.ts";
+
+type Name = keyof Operations;
+
+/** Operations that throw what they refuse; all others answer with a promise, which rejects. */
+const THROWING: Readonly<
+  Record<
+    { [One in Name]: ReturnType<Operations[One]> extends Promise<unknown> ? never : One }[Name],
+    true
+  >
+> = { watch: true, readOutput: true, backup: true, isReady: true };
+
+/** Puts the permission that each operation needs before it. */
+export function guardOperations(operations: CallerOperations, look: Look): OperationsAccess {
+  const known = new WeakMap<Principal, Operations>();
+  return {
+    as(principal) {
+      let guarded = known.get(principal);
+      if (guarded === undefined) {
+        guarded = guardFor(principal, operations, look);
+        known.set(principal, guarded);
+      }
+      return guarded;
+    },
+  };
+}
+
+/** The types of an operation's arguments are known to the table, and to whoever calls it. */
+type AnyNeed =
+  | Permission
+  | {
+      readonly permission: Permission;
+      readonly about: (look: Look, ...args: readonly unknown[]) => Resource;
+    };
+type Run = (...args: readonly unknown[]) => unknown;
+
+function guardFor(principal: Principal, operations: CallerOperations, look: Look): Operations {
+  const caller = { name: nameOf(principal) };
+  const check = (need: AnyNeed, args: readonly unknown[]): void => {
+    if (typeof need === "string") authorise(principal, need);
+    else authorise(principal, need.permission, () => need.about(look, ...args));
+  };
+  const guarded: Partial<Record<Name, Run>> = {};
+  for (const name of Object.keys(NEEDS) as Name[]) {
+    const need = NEEDS[name] as AnyNeed;
+    const run = operations[name] as Run;
+    guarded[name] = (...args) => {
+      try {
+        check(need, args);
+      } catch (error) {
+        if (name in THROWING) throw error;
+        return Promise.reject(error);
+      }
+      return run(caller, ...args);
+    };
+  }
+  return guarded as unknown as Operations;
+}
