@@ -59,6 +59,8 @@ export type RunReport =
       readonly usage?: Usage | undefined;
     };
 
+export type EndedReport = Extract<RunReport, { kind: "ended" }>;
+
 /** Runs that wait in a queue below, for the same reason. */
 export interface QueuedRuns {
   /** In words of that scheduler, behind its name: "slurm: Resources". */

@@ -4,10 +4,10 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunId, RunReport } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
-import { createJournal, readJournal } from "../runs/journal.ts";
-import type { KeptBounds } from "../runs/kept-outputs.ts";
-import { KeptOutputs } from "../runs/kept-outputs.ts";
-import { Ledger } from "../runs/ledger.ts";
+import { createJournal, readJournal } from "../runs/ledger/journal.ts";
+import type { KeptBounds } from "../runs/ledger/kept-outputs.ts";
+import { KeptOutputs } from "../runs/ledger/kept-outputs.ts";
+import { JournalWriter } from "../runs/ledger/journal-writer.ts";
 import { runKey } from "../runs/run-key.ts";
 import { endOfRun } from "./ends.ts";
 import type { Entry, Memory } from "./entries.ts";
@@ -29,7 +29,7 @@ export interface BookOptions {
 /** The runs of an executor over another scheduler, and every step they can make, written down first. */
 export class Book {
   readonly #options: BookOptions;
-  readonly #ledger: Ledger<Entry>;
+  readonly #ledger: JournalWriter<Entry>;
   readonly #memory: Memory;
   readonly kept: KeptOutputs;
   /** Runs that have not ended. */
@@ -43,7 +43,7 @@ export class Book {
     this.#options = options;
     this.changedAtMs = options.clock.nowMs();
     this.kept = new KeptOutputs(options.keptBounds);
-    this.#ledger = new Ledger(logger);
+    this.#ledger = new JournalWriter(logger);
     const { entries, damaged } = readJournal(directory);
     if (damaged > 0) logger.warn({ damaged }, "left out damaged lines of the journal");
     this.#memory = recall(entries as Entry[], this.kept); // only we write it

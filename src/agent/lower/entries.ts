@@ -1,5 +1,5 @@
 import { unreachable } from "../../lib/invariant.ts";
-import type { KeptOutputs } from "../runs/kept-outputs.ts";
+import type { KeptOutputs } from "../runs/ledger/kept-outputs.ts";
 import { idOf } from "../runs/run-key.ts";
 import type { Ended, Part, PartState, Run, RunTerms, StopCause } from "./run.ts";
 import { makeRun } from "./run.ts";

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 
 import { unreachable } from "../../../lib/invariant.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
-import type { RunTerms, Stop } from "./run.ts";
+import type { ProcessRunTerms, ProcessStop } from "./run.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { REFUSALS } from "../../runs/command-outcome.ts";
 import { describeMachineFault } from "../../runs/machine-fault.ts";
@@ -26,7 +26,7 @@ export interface EndNames {
  */
 export function endOf(
   outcome: CommandOutcome | undefined,
-  stop: Stop | undefined,
+  stop: ProcessStop | undefined,
   names: EndNames,
 ): RunEnd {
   if (stop !== undefined) return { kind: stop.cause, signal: signalOf(outcome, stop) };
@@ -56,7 +56,7 @@ export function endOf(
   }
 }
 
-function signalOf(outcome: CommandOutcome | undefined, stop: Stop): string | undefined {
+function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): string | undefined {
   // Without a word of the wrapper: our signal reached it before its command, or killed it too.
   if (outcome === undefined) return stop.sent ?? "SIGTERM";
   return outcome.kind === "signalled" ? outcome.signal : undefined;
@@ -64,7 +64,7 @@ function signalOf(outcome: CommandOutcome | undefined, stop: Stop): string | und
 
 /** What is known of a run that has ended. */
 export interface Outcome {
-  readonly terms: Pick<RunTerms, "program" | "ownDirectory" | "ownShell">;
+  readonly terms: Pick<ProcessRunTerms, "program" | "ownDirectory" | "ownShell">;
   /** Of all runs. */
   readonly directory: string;
   readonly outcome: CommandOutcome | undefined;
@@ -73,7 +73,7 @@ export interface Outcome {
 
 export function endOfRun(
   { terms, directory, outcome, vanished }: Outcome,
-  stop: Stop | undefined,
+  stop: ProcessStop | undefined,
 ): RunEnd {
   const { program, ownShell } = terms;
   const ownDirectory = terms.ownDirectory && directory;

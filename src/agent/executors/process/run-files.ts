@@ -6,12 +6,12 @@ import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
-import type { KeptOutput } from "../../runs/kept-outputs.ts";
+import type { KeptOutput } from "../../runs/ledger/kept-outputs.ts";
 import type { OutputSource } from "../../runs/output-reader.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { parseRunKey } from "../../runs/run-key.ts";
 import type { LaunchLogs } from "./launchers/launch-logs.ts";
-import type { Run } from "./run.ts";
+import type { ProcessRun } from "./run.ts";
 import type { ProcessStarter } from "./launchers/starter.ts";
 import type { StateFile } from "./state-file.ts";
 import {
@@ -51,7 +51,7 @@ export class RunFiles {
   }
 
   /** Throws `not_found` for a run that is neither there nor kept. */
-  outputOf(key: string, run: Run | undefined, kept: KeptOutput | undefined): OutputSource {
+  outputOf(key: string, run: ProcessRun | undefined, kept: KeptOutput | undefined): OutputSource {
     const directory = this.directoryOf(key);
     if (run !== undefined) {
       const hasEnded = run.state.kind === "ended";

@@ -1,15 +1,13 @@
 import type { Usage } from "../../../core/model/job/usage.ts";
 import { limits } from "../../../limits.ts";
-import type { RunEnd, RunId, RunReport } from "../../../ports/executor.ts";
+import type { EndedReport, RunEnd, RunId, RunReport } from "../../../ports/executor.ts";
 import type { ProcessIdentity } from "../../proc.ts";
+import type { RunTerms, StopOrder } from "../../runs/ledger/run-entries.ts";
 
 /** What must be known to look after a run, also for an agent that did not start it. */
-export interface RunTerms {
+export interface ProcessRunTerms extends RunTerms {
   readonly program: string; // for messages
   readonly startedAtMs: number;
-  readonly timeLimitMs: number | undefined;
-  readonly killGraceMs: number;
-  readonly outputLimitBytes: number;
   /** It works in a directory that this agent makes, by a shell that this agent chose. */
   readonly ownDirectory?: true;
   readonly ownShell?: true;
@@ -23,17 +21,12 @@ export interface GroupTerms {
   readonly memoryBytes?: number;
 }
 
-export type StopCause = "stopped" | "time-limit";
-
-/** The intention to end a run. Written down before the first signal is sent. */
-export interface Stop {
-  readonly cause: StopCause;
-  readonly killAtMs: number;
+export interface ProcessStop extends StopOrder {
   /** What this agent has sent; after KILL what the wrapper had to say may be lost. */
   readonly sent: "SIGTERM" | "SIGKILL" | undefined;
 }
 
-/** Who waits for the command. Of our own starter's the end is told to us; others are looked at. */
+/** Who waits for the command. Runs that our starter started report their end; others are looked at. */
 export type Wrapper =
   | { readonly kind: "told" }
   | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any is enough
@@ -47,19 +40,20 @@ export type Wrapper =
  *
  * A lingering run's command has ended; others of its session still have their grace period.
  */
-export type RunState =
-  | { readonly kind: "running"; readonly wrapper: Wrapper; readonly stop: Stop | undefined }
-  | { readonly kind: "lingering"; readonly session: ProcessIdentity; readonly stop: Stop }
-  | { readonly kind: "ended"; readonly report: Extract<RunReport, { kind: "ended" }> };
+export type ProcessRunState =
+  | { readonly kind: "running"; readonly wrapper: Wrapper; readonly stop: ProcessStop | undefined }
+  | { readonly kind: "lingering"; readonly session: ProcessIdentity; readonly stop: ProcessStop }
+  | { readonly kind: "ended"; readonly report: EndedReport };
 
-export interface Run {
+export interface ProcessRun {
   readonly id: RunId;
-  terms: RunTerms;
+  readonly key: string;
+  terms: ProcessRunTerms;
   /** False: handed to the starter, which has not said yet that the process exists. */
   hasBegun: boolean;
   /** By a clock that nobody sets; undefined: in an earlier life, or not yet. */
   begunAt?: number;
-  state: RunState;
+  state: ProcessRunState;
   /** Processes that left its session and were sent TERM. */
   warned?: Set<number>;
   /** As its wrapper told when it ended; undefined: to be looked up. */
@@ -74,7 +68,10 @@ export interface Left {
 }
 
 /** For a run that is found alive after the journal was lost. */
-export const strayTerms = (startedAtMs: number, group: GroupTerms | undefined): RunTerms => ({
+export const strayTerms = (
+  startedAtMs: number,
+  group: GroupTerms | undefined,
+): ProcessRunTerms => ({
   program: "unknown",
   startedAtMs,
   timeLimitMs: undefined,
@@ -83,31 +80,25 @@ export const strayTerms = (startedAtMs: number, group: GroupTerms | undefined): 
   ...(group === undefined ? {} : { group }),
 });
 
-export const isActive = (run: Run | undefined): boolean =>
+export const isActive = (run: ProcessRun | undefined): boolean =>
   run !== undefined && run.state.kind !== "ended";
 
-/** No wrapper has said yet that its process exists. */
-const isQueued = ({ hasBegun, state }: Run): boolean => !hasBegun && state.kind !== "ended";
-
-export const queuedOf = (runs: Iterable<Run>): RunId[] =>
-  [...runs].filter(isQueued).map(({ id }) => id);
-
-export const knownOf = (runs: Iterable<Run>): { id: RunId; report: RunReport }[] =>
-  [...runs].filter((run) => !isQueued(run)).map((run) => ({ id: run.id, report: reportOf(run) }));
-
-export function reportOf(run: Run): RunReport {
-  return run.state.kind === "ended"
-    ? run.state.report
-    : { kind: "running", startedAtMs: run.terms.startedAtMs };
+/** undefined: no wrapper has said yet that its process exists. */
+export function reportOf({ state, hasBegun, terms }: ProcessRun): RunReport | undefined {
+  if (state.kind === "ended") return state.report;
+  return hasBegun ? { kind: "running", startedAtMs: terms.startedAtMs } : undefined;
 }
+
+export const stopOf = ({ state }: ProcessRun): ProcessStop | undefined =>
+  state.kind === "ended" ? undefined : state.stop;
 
 /** The clock may have been set since it began: how long it took is known better than when it ended. */
 export function endReportOf(
-  { hasBegun, begunAt, terms }: Run,
+  { hasBegun, begunAt, terms }: ProcessRun,
   end: RunEnd,
   endedAtMs: number,
   measured: Usage | undefined,
-): Extract<RunReport, { kind: "ended" }> {
+): EndedReport {
   if (!hasBegun || end.kind === "could-not-start" || end.kind === "node-fault") {
     return { kind: "ended", startedAtMs: undefined, endedAtMs, end };
   }
@@ -119,7 +110,7 @@ export function endReportOf(
 }
 
 /** What is kept of its output; undefined: to be looked up. */
-export function bytesOf({ left, terms }: Run): number | undefined {
+export function bytesOf({ left, terms }: ProcessRun): number | undefined {
   if (left === undefined) return undefined;
   const [stdout, stderr] = left.outputBytes;
   const max = terms.outputLimitBytes + 1; // see cutOutput

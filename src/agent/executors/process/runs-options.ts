@@ -1,6 +1,6 @@
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import type { KeptBounds } from "../../runs/kept-outputs.ts";
+import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
 import type { Enforcement } from "./cgroups/enforcement.ts";

@@ -1,24 +1,22 @@
 import type { Usage } from "../../../core/model/job/usage.ts";
 import { type AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
-import { limits } from "../../../limits.ts";
-import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../../ports/executor.ts";
+import type { Executor, RunEnd, RunId, RunRequest } from "../../../ports/executor.ts";
 import type { Outcome } from "./end.ts";
 import { endOfRun, neverBegan, RESTARTED, SHELL_DIED } from "./end.ts";
-import type { JournalEntry } from "./journal-entry.ts";
-import { createJournal, readJournal } from "../../runs/journal.ts";
-import { KeptOutputs } from "../../runs/kept-outputs.ts";
+import type { ProcessEntry } from "./journal-entries.ts";
+import { ProcessReplay } from "./journal-entries.ts";
+import type { StopCause } from "../../runs/ledger/run-entries.ts";
+import { RunLedger } from "../../runs/ledger/run-ledger.ts";
 import { describeOwnFault } from "../../runs/machine-fault.ts";
 import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launchers/launch.ts";
-import { Ledger } from "../../runs/ledger.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
-import { recall, summarise, unendedOf } from "./recover.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { hasRun } from "../../runs/command-outcome.ts";
-import type { Run, RunTerms, Stop, StopCause, Wrapper } from "./run.ts";
-import { bytesOf, endReportOf, isActive, knownOf, queuedOf, reportOf, strayTerms } from "./run.ts";
+import type { ProcessRun, ProcessRunTerms, ProcessStop, Wrapper } from "./run.ts";
+import { bytesOf, endReportOf, isActive, reportOf, stopOf, strayTerms } from "./run.ts";
 import { idOf, runKey } from "../../runs/run-key.ts";
 import { RunGroups } from "./cgroups/run-groups.ts";
 import { RunFiles, wrappersOf } from "./run-files.ts";
@@ -28,42 +26,43 @@ import type { RunsOptions } from "./runs-options.ts";
 import { Survivors } from "./survivors.ts";
 import { Watch } from "./watch.ts";
 
-type Listener = Parameters<Executor["onReport"]>[0];
-
 /** The runs of one process executor: their states, and the steps between them. */
 export class Runs {
   readonly #options: RunsOptions;
-  readonly #runs = new Map<string, Run>();
-  readonly #active = new Set<Run>(); // those of #runs that have not ended
+  readonly #ledger: RunLedger<ProcessRun, ProcessRunTerms, ProcessEntry>;
   readonly #files: RunFiles;
-  readonly #kept: KeptOutputs;
   readonly #outputs: OutputReader;
   readonly #survivors: Survivors;
   readonly #groups: RunGroups;
   readonly #watch: Watch;
-  readonly #listeners: Listener[] = [];
-  readonly #ledger: Ledger<JournalEntry>;
   readonly #disk: DiskSpace;
-  #closed = false;
 
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#disk = new DiskSpace(options.directory, options.clock);
-    this.#ledger = new Ledger(options.logger);
     this.#files = new RunFiles(options);
-    this.#kept = new KeptOutputs(options.keptBounds);
+    const ledger = new RunLedger<ProcessRun, ProcessRunTerms, ProcessEntry>({
+      ...options,
+      firstEntry: "started",
+      reportOf,
+      stopOf,
+      summary: { before: () => [{ kind: "boot", bootId: options.bootId }] },
+      onReplaced: (key) => options.remover.remove(this.#files.directoryOf(key)),
+      onRemoved: (key, output) => this.#files.discardKept(key, output),
+    });
+    this.#ledger = ledger;
     this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
-      readFrom(this.#files.outputOf(key, this.#runs.get(key), this.#kept.get(key)), stream, how),
+      readFrom(this.#files.outputOf(key, ledger.runs.get(key), ledger.kept.get(key)), stream, how),
     );
     this.#survivors = new Survivors({
       ...options,
       orphans: () => options.logs.orphans(),
-      isActive: (key) => !options.endsSurvivors || isActive(this.#runs.get(key)),
+      isActive: (key) => !options.endsSurvivors || isActive(ledger.runs.get(key)),
     });
     this.#groups = new RunGroups({ ...options, files: options.cgroupFiles });
     this.#watch = new Watch({
       clock: options.clock,
-      active: this.#active,
+      active: ledger.active,
       sessions: options.sessions,
       survivors: this.#survivors,
       groups: this.#groups,
@@ -75,44 +74,50 @@ export class Runs {
       onWrapperGone: (run, file) => this.#onWrapperGone(run, file),
       onTimeLimit: (run) => this.#beginStop(run, "time-limit"),
       onDeserted: (run, file) => this.#endAsLeft(run, file, SHELL_DIED),
-      alsoAt: (nowMs) => this.#removeSurplus(nowMs),
+      alsoAt: (nowMs) => ledger.removeSurplus(nowMs),
     });
   }
 
   /** Finds what earlier lives left. Called once, before anything else. */
   async recover(): Promise<void> {
-    const { directory, spareDirectory, bootId, logger, remover, logs, clock } = this.#options;
-    const { entries, damaged } = readJournal(directory);
-    if (damaged > 0) logger.warn({ damaged }, "left out damaged lines of the journal");
-    const memory = recall(entries as JournalEntry[], this.#kept);
-    const isSameBoot = memory.bootId === undefined || memory.bootId === bootId;
-    if (isSameBoot) await this.#files.awaitTaken(unendedOf(memory), clock);
+    const { directory, spareDirectory, bootId, remover, logs, clock } = this.#options;
+    const replay = new ProcessReplay();
+    const remembered = [...this.#ledger.read(directory, replay)];
+    const isSameBoot = replay.isSameBoot(bootId);
+    if (isSameBoot) {
+      const unended = remembered.filter(([, { ended }]) => ended === undefined);
+      const keys = unended.map(([key]) => key);
+      await this.#files.awaitTaken(keys, clock);
+    }
     // From here on neither a lane nor a launcher of an earlier life begins a run.
     remover.remove(spareDirectory);
     await logs.closeEarlier(clock);
-    for (const [key, { terms, stop, ended }] of memory.runs) {
-      if (ended === undefined)
-        this.#resume(this.#add(key, terms, this.#unknown(), stop), isSameBoot);
-      else this.#addEnded(key, terms, ended);
+    for (const [key, { terms, stop, ended }] of remembered) {
+      if (ended === undefined) {
+        const run = this.#restoreRunning(key, terms, stop && { ...stop, sent: undefined });
+        this.#resume(run, isSameBoot);
+      } else {
+        const state = { kind: "ended", report: ended } as const;
+        this.#ledger.restore({ id: idOf(key), key, terms, hasBegun: true, state, left: undefined });
+      }
     }
     this.#recoverStrays();
-    this.#ledger.open(createJournal(directory, this.#summary()));
+    this.#ledger.open(directory);
     this.#watch.look();
-    this.#groups.recover(new Set(Array.from(this.#active, ({ id }) => runKey(id))));
+    this.#groups.recover(new Set(Array.from(this.#ledger.active, ({ key }) => key)));
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
   start(request: RunRequest): void {
     const key = runKey(request.id);
-    if (this.#runs.has(key) || this.#closed) return;
+    if (!this.#ledger.canAccept(key)) return;
     const directory = this.#files.directoryOf(key);
-    if (this.#kept.remove(key)) this.#options.remover.remove(directory);
     const group = this.#groups.planOf(key, request.needs);
     const terms = termsOf(request, this.#options.clock.nowMs(), group?.terms);
-    const run = this.#add(key, terms, { kind: "told" }, undefined);
-    this.#ledger.note({ kind: "started", key, terms });
-    const isFull = this.#runs.size > limits.runsPerAgentMax;
-    const fault = isFull ? "the agent has too many runs" : this.#disk.fault();
+    const state = { kind: "running", wrapper: TOLD, stop: undefined } as const;
+    const run: ProcessRun = { id: request.id, key, terms, hasBegun: false, state, left: undefined };
+    this.#ledger.accept(run);
+    const fault = this.#ledger.isFull ? "the agent has too many runs" : this.#disk.fault();
     if (fault !== undefined) return this.#end(run, { kind: "node-fault", message: fault });
     try {
       const launch = launchOf(request, { ...this.#options, directory, group });
@@ -123,58 +128,53 @@ export class Runs {
   }
 
   stop(id: RunId): void {
-    const run = this.#runs.get(runKey(id));
+    const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.state.kind !== "running" || run.state.stop !== undefined) return;
     // What has already ended by itself is not stopped: we are about to hear of it.
-    if (this.#files.read(runKey(id))?.outcome !== undefined) return;
+    if (this.#files.read(run.key)?.outcome !== undefined) return;
     this.#beginStop(run, "stopped");
   }
 
   forget(id: RunId): void {
     const key = runKey(id);
-    const run = this.#runs.get(key);
+    const run = this.#ledger.runs.get(key);
     if (run === undefined || run.state.kind !== "ended") return;
     const { outputLimitBytes } = run.terms;
     const isClean = run.left?.isClean ?? false;
     const hasFiles = run.left?.hasFiles ?? true;
-    const atMs = this.#options.clock.nowMs();
+    const forgottenAtMs = this.#options.clock.nowMs();
     const directory = this.#files.pathOf(key);
     this.#options.logs.release(key, directory);
     const bytes = bytesOf(run) ?? outputBytes(directory);
-    this.#runs.delete(key);
     const isEmpty = !hasFiles || (isClean && bytes === 0);
-    this.#kept.add(key, { forgottenAtMs: atMs, bytes, outputLimitBytes, isClean, isEmpty });
-    this.#ledger.note({ kind: "forgotten", key, atMs, bytes, outputLimitBytes });
     // No output is read the same without a file. The rest of what is clean stays as it is.
     if (isEmpty && hasFiles) this.#ledger.after(() => this.#files.discard(directory, true));
     else if (!isEmpty && !isClean) this.#options.remover.removeWork(directory);
-    this.#removeSurplus(atMs);
-    this.#ledger.compact(this.#runs.size + this.#kept.size, () => this.#summary());
+    this.#ledger.forget(run, { forgottenAtMs, bytes, outputLimitBytes, isClean, isEmpty });
   }
 
   known(): ReturnType<Executor["known"]> {
-    return knownOf(this.#runs.values());
+    return this.#ledger.known();
   }
 
   queued(): readonly RunId[] {
-    return queuedOf(this.#runs.values());
+    return this.#ledger.queued().map(({ id }) => id);
   }
 
-  onReport(listener: Listener): void {
-    this.#listeners.push(listener);
+  onReport(listener: Parameters<Executor["onReport"]>[0]): void {
+    this.#ledger.onReport(listener);
   }
 
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
-  /** Writes down anew all that is known: entries may have been lost with the disk. */
-  rewriteJournal = (): void => this.#ledger.rewrite(this.#summary());
+  rewriteJournal(): void {
+    this.#ledger.rewrite();
+  }
 
   /** Stops watching. False when it had been called before. */
   close(): boolean {
-    if (this.#closed) return false;
-    this.#ledger.close();
-    this.#closed = true;
+    if (!this.#ledger.close()) return false;
     this.#watch.stop();
     this.#survivors.close();
     this.#groups.close();
@@ -182,25 +182,16 @@ export class Runs {
     return true;
   }
 
-  #add(key: string, terms: RunTerms, wrapper: Wrapper, stop: Stop | undefined): Run {
+  /** A run of an earlier life that had not ended. */
+  #restoreRunning(key: string, terms: ProcessRunTerms, stop: ProcessStop | undefined): ProcessRun {
+    const wrapper: Wrapper = { kind: "unknown", sinceMs: this.#options.clock.nowMs() };
     const state = { kind: "running", wrapper, stop } as const;
-    const hasBegun = wrapper.kind !== "told";
-    const run: Run = { id: idOf(key), terms, hasBegun, state, left: undefined };
-    this.#runs.set(key, run);
-    this.#active.add(run);
+    const run: ProcessRun = { id: idOf(key), key, terms, hasBegun: true, state, left: undefined };
+    this.#ledger.restore(run);
     return run;
   }
 
-  #addEnded(key: string, terms: RunTerms, report: Extract<RunReport, { kind: "ended" }>): void {
-    const state = { kind: "ended", report } as const;
-    this.#runs.set(key, { id: idOf(key), terms, hasBegun: true, state, left: undefined });
-  }
-
-  #unknown(): Wrapper {
-    return { kind: "unknown", sinceMs: this.#options.clock.nowMs() };
-  }
-
-  #launch(run: Run, launch: Launch, failure: AppError | undefined): void {
+  #launch(run: ProcessRun, launch: Launch, failure: AppError | undefined): void {
     if (failure !== undefined) {
       const message = describeOwnFault(failure, this.#options.directory);
       return this.#end(run, { kind: "node-fault", message });
@@ -220,22 +211,22 @@ export class Runs {
     this.#watch.begin(run);
   }
 
-  #onStarted(run: Run, atMs: number | undefined): void {
+  #onStarted(run: ProcessRun, atMs: number | undefined): void {
     if (run.state.kind !== "running") return;
     if (atMs !== undefined) run.terms = { ...run.terms, startedAtMs: atMs };
     if (run.hasBegun) return;
     run.hasBegun = true;
     run.begunAt = performance.now();
-    const key = runKey(run.id);
+    const { key } = run;
     // Native launchers have it in their records.
     if (!this.#options.logs.has(key))
       this.#ledger.note({ kind: "begun", key, atMs: run.terms.startedAtMs });
-    this.#tell(run);
+    this.#ledger.notify(run);
     this.#watch.begin(run);
   }
 
   /** The starter tells what became of a launch. */
-  #onGone(run: Run, gone: Gone): void {
+  #onGone(run: ProcessRun, gone: Gone): void {
     if (run.state.kind !== "running") return;
     if (gone.kind === "could-not-start" || gone.kind === "node-fault") {
       this.#end(run, gone);
@@ -255,13 +246,13 @@ export class Runs {
   }
 
   /** The run has ended, or has a wrapper that is not ours to hear of. */
-  #lookUp(run: Run, how: string): void {
+  #lookUp(run: ProcessRun, how: string): void {
     invariant(run.state.kind === "running", "only a running run is looked up");
     const { stop } = run.state;
-    const file = this.#files.read(runKey(run.id));
+    const file = this.#files.read(run.key);
     if (file?.session !== undefined) this.#onStarted(run, file.startedAtMs);
     if (file === undefined) {
-      const end = neverBegan(this.#files.directoryOf(runKey(run.id)), how);
+      const end = neverBegan(this.#files.directoryOf(run.key), how);
       this.#end(run, stop === undefined ? end : endOfRun(this.#about(run, undefined), stop));
     } else if (file.outcome !== undefined) {
       this.#onWrapperGone(run, file);
@@ -272,7 +263,7 @@ export class Runs {
   }
 
   /** Looks after a run of whose end nobody will tell us. */
-  #adopt(run: Run, file: StateFile): void {
+  #adopt(run: ProcessRun, file: StateFile): void {
     invariant(run.state.kind === "running", "only a running run is adopted");
     const wrapper =
       file.wrapper === undefined
@@ -284,11 +275,10 @@ export class Runs {
   }
 
   /** A run of an earlier life, of which only the journal is known. */
-  #resume(run: Run, isSameBoot: boolean): void {
+  #resume(run: ProcessRun, isSameBoot: boolean): void {
     invariant(run.state.kind === "running", "a resumed run has not ended");
-    if (this.#files.takeUnbegun(runKey(run.id))) {
-      this.#active.delete(run);
-      if (run.state.stop === undefined) this.#runs.delete(runKey(run.id)); // start may be asked again
+    if (this.#files.takeUnbegun(run.key)) {
+      if (run.state.stop === undefined) this.#ledger.drop(run);
       else this.#end(run, { kind: run.state.stop.cause, signal: undefined });
     } else {
       this.#findAgain(run, isSameBoot);
@@ -296,8 +286,8 @@ export class Runs {
   }
 
   /** False when no wrapper has taken the run. */
-  #findAgain(run: Run, isSameBoot = true): boolean {
-    const file = this.#files.read(runKey(run.id));
+  #findAgain(run: ProcessRun, isSameBoot = true): boolean {
+    const file = this.#files.read(run.key);
     if (file === undefined) return false;
     if (!isSameBoot && file.outcome === undefined) {
       this.#endAsLeft(run, file, RESTARTED);
@@ -312,25 +302,23 @@ export class Runs {
 
   /** Runs without an entry, after a journal was lost: those alive must not be forgotten. */
   #recoverStrays(): void {
-    for (const key of this.#files.findStrays((key) => this.#runs.has(key) || this.#kept.has(key))) {
+    const { runs, kept } = this.#ledger;
+    for (const key of this.#files.findStrays((found) => runs.has(found) || kept.has(found))) {
       const terms = strayTerms(this.#options.clock.nowMs(), this.#groups.find(key));
-      this.#findAgain(this.#add(key, terms, this.#unknown(), undefined));
+      this.#findAgain(this.#restoreRunning(key, terms, undefined));
     }
   }
 
-  #beginStop(run: Run, cause: StopCause): void {
+  #beginStop(run: ProcessRun, cause: StopCause): void {
     invariant(run.state.kind === "running", "only a running run is stopped");
-    const key = runKey(run.id);
-    const nowMs = this.#options.clock.nowMs();
-    const killAtMs = nowMs + run.terms.killGraceMs;
-    this.#ledger.note({ kind: "stopping", key, cause, killAtMs });
-    run.state = { ...run.state, stop: { cause, killAtMs, sent: undefined } };
-    this.#ledger.after(() => this.#markStop(run)); // stops of one go are written together
+    const order = this.#ledger.orderStop(run, cause, run.terms.killGraceMs);
+    run.state = { ...run.state, stop: { ...order, sent: undefined } };
+    this.#ledger.after(() => this.#markStop(run)); // stops of one turn are written together
   }
 
-  #markStop(run: Run): void {
+  #markStop(run: ProcessRun): void {
     if (run.state.kind === "ended") return;
-    const key = runKey(run.id);
+    const { key } = run;
     try {
       if (!this.#options.starter.cancel(key)) this.#files.markStopping(key);
     } catch (error) {
@@ -340,7 +328,7 @@ export class Runs {
   }
 
   /** The wrapper of a run is gone for good; it had taken the run. */
-  #onWrapperGone(run: Run, file: StateFile): void {
+  #onWrapperGone(run: ProcessRun, file: StateFile): void {
     invariant(run.state.kind === "running", "a wrapper is gone once");
     const { session } = file;
     if (run.state.stop !== undefined && session !== undefined) {
@@ -354,46 +342,35 @@ export class Runs {
     this.#endAsLeft(run, file, SHELL_DIED);
   }
 
-  #endAsLeft(run: Run, file: StateFile, vanished: string): void {
+  #endAsLeft(run: ProcessRun, file: StateFile, vanished: string): void {
     invariant(run.state.kind !== "ended", "a run ends once");
     const end = endOfRun(this.#about(run, file.outcome, vanished), run.state.stop);
     const endedAtMs = file.outcome === undefined ? this.#options.clock.nowMs() : file.writtenAtMs;
     this.#end(run, end, endedAtMs, file.usage);
   }
 
-  #about({ terms }: Run, outcome: CommandOutcome | undefined, vanished = ""): Outcome {
+  #about({ terms }: ProcessRun, outcome: CommandOutcome | undefined, vanished = ""): Outcome {
     return { terms, directory: this.#options.directory, outcome, vanished };
   }
 
-  #end(run: Run, end: RunEnd, endedAtMs = this.#options.clock.nowMs(), measured?: Usage): void {
+  #end(
+    run: ProcessRun,
+    end: RunEnd,
+    endedAtMs = this.#options.clock.nowMs(),
+    measured?: Usage,
+  ): void {
     if (run.state.kind === "ended") return;
-    const key = runKey(run.id);
+    const { key } = run;
     const { outputLimitBytes, group } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
     const report = endReportOf(run, this.#groups.judge(end, group), endedAtMs, measured);
-    this.#ledger.note({ kind: "ended", key, report });
     run.state = { kind: "ended", report };
-    this.#active.delete(run);
+    this.#ledger.end(run, report);
     this.#outputs.ended(key);
     if (group !== undefined) this.#groups.ended(group.path);
     else if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));
-    this.#ledger.after(() => this.#tell(run));
-  }
-
-  #tell(run: Run): void {
-    for (const listener of this.#listeners) listener(run.id, reportOf(run));
-  }
-
-  #removeSurplus(nowMs: number): number | undefined {
-    for (const [key, kept] of this.#kept.takeSurplus(nowMs)) {
-      this.#ledger.note({ kind: "removed", key });
-      this.#files.discardKept(key, kept);
-    }
-    return this.#kept.nextSurplusAtMs();
-  }
-
-  #summary(): Iterable<JournalEntry> {
-    return summarise(this.#options.bootId, this.#runs, this.#kept);
   }
 }
+
+const TOLD: Wrapper = { kind: "told" };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { limits } from "../../../limits.ts";
 import { FakeClock } from "../../../testing/fake-clock.ts";
-import type { Run } from "./run.ts";
+import type { ProcessRun } from "./run.ts";
 import { strayTerms } from "./run.ts";
 import type { Sessions } from "./sessions.ts";
 import { Watch } from "./watch.ts";
@@ -11,8 +11,9 @@ const LOOK_MS = 50; // of the machine in these tests
 const STOPS = 1_000;
 
 /** A run whose stop was asked for and whose session has the number of its index. */
-const aStoppedRun = (index: number, nowMs: number): Run => ({
+const aStoppedRun = (index: number, nowMs: number): ProcessRun => ({
   id: { jobId: 1, index, attempt: 1 },
+  key: `1.${index}.1`,
   terms: strayTerms(nowMs, undefined),
   hasBegun: true,
   state: {
@@ -26,7 +27,7 @@ const aStoppedRun = (index: number, nowMs: number): Run => ({
 /** A watch over runs on a machine on which each pass over all processes takes its time. */
 function aWatch() {
   const clock = new FakeClock();
-  const active = new Set<Run>();
+  const active = new Set<ProcessRun>();
   const count = { passes: 0, signalled: 0 };
   let spentMs = 0;
   const slow = {

@@ -4,8 +4,7 @@ import { Alarm } from "../../alarm.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
 import { cutOutput } from "../../runs/output.ts";
-import type { Run } from "./run.ts";
-import { runKey } from "../../runs/run-key.ts";
+import type { ProcessRun } from "./run.ts";
 import type { RunGroups } from "./cgroups/run-groups.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Survivors } from "./survivors.ts";
@@ -16,7 +15,7 @@ import { lostStateFile } from "./state-file.ts";
 export interface WatchOptions {
   readonly clock: Clock;
   /** Runs that have not ended. */
-  readonly active: ReadonlySet<Run>;
+  readonly active: ReadonlySet<ProcessRun>;
   readonly sessions: Sessions;
   readonly survivors: Pick<Survivors, "of">;
   readonly groups: Pick<RunGroups, "pidsOf" | "kill">;
@@ -26,12 +25,12 @@ export interface WatchOptions {
   /** Once per look, before any state is read. */
   refresh(): void;
   /** A wrapper that took the run has said who it is. */
-  onWrapperKnown(run: Run, file: StateFile): void;
+  onWrapperKnown(run: ProcessRun, file: StateFile): void;
   /** The wrapper that had taken the run is gone for good. */
-  onWrapperGone(run: Run, file: StateFile): void;
-  onTimeLimit(run: Run): void;
+  onWrapperGone(run: ProcessRun, file: StateFile): void;
+  onTimeLimit(run: ProcessRun): void;
   /** No process of a lingering run is left. */
-  onDeserted(run: Run, file: StateFile): void;
+  onDeserted(run: ProcessRun, file: StateFile): void;
   /** Once per look, for what else is due; returns when it wants to be called again. */
   alsoAt(nowMs: number): number | undefined;
 }
@@ -55,7 +54,7 @@ export class Watch {
   }
 
   /** The run has just been handed to our starter. */
-  begin(run: Run): void {
+  begin(run: ProcessRun): void {
     const { startedAtMs, timeLimitMs } = run.terms;
     this.#alarm.wakeBy(Math.max(this.#nextCutAtMs, startedAtMs + 1));
     if (timeLimitMs !== undefined) this.#alarm.wakeBy(startedAtMs + timeLimitMs);
@@ -107,7 +106,7 @@ export class Watch {
     this.#alarm.wakeBy(Math.min(nextMs, alsoAtMs ?? Number.POSITIVE_INFINITY));
   }
 
-  checkWrapper(run: Run, nowMs: number): void {
+  checkWrapper(run: ProcessRun, nowMs: number): void {
     if (run.state.kind !== "running") return;
     const { wrapper } = run.state;
     if (wrapper.kind === "told") return;
@@ -128,8 +127,8 @@ export class Watch {
     }
   }
 
-  #fileOf(run: Run): StateFile | undefined {
-    return this.#options.readState(runKey(run.id));
+  #fileOf(run: ProcessRun): StateFile | undefined {
+    return this.#options.readState(run.key);
   }
 
   #isAnyAlive(identities: readonly ProcessIdentity[]): boolean {
@@ -142,7 +141,7 @@ export class Watch {
     });
   }
 
-  #checkTimeLimit(run: Run, nowMs: number): void {
+  #checkTimeLimit(run: ProcessRun, nowMs: number): void {
     if (run.state.kind !== "running" || run.state.stop !== undefined || !run.hasBegun) return;
     const { startedAtMs, timeLimitMs } = run.terms;
     if (timeLimitMs === undefined || nowMs < startedAtMs + timeLimitMs) return;
@@ -150,7 +149,7 @@ export class Watch {
   }
 
   #settleLingering(nowMs: number): void {
-    const lingering = new Map<Run, ProcessIdentity>();
+    const lingering = new Map<ProcessRun, ProcessIdentity>();
     for (const run of this.#options.active) {
       if (run.state.kind === "lingering") lingering.set(run, run.state.session);
     }
@@ -158,21 +157,21 @@ export class Watch {
     const inhabited = this.#options.sessions.inhabited([...lingering.values()]);
     const survivors = this.#survivorsOf(lingering.keys());
     for (const [run, { pid }] of lingering) {
-      const pids = survivors.get(runKey(run.id));
+      const pids = survivors.get(run.key);
       if (pids !== undefined) this.#endSurvivors(run, pids, nowMs);
       if (inhabited.has(pid) || pids !== undefined) continue;
       this.#options.onDeserted(run, this.#fileOf(run) ?? lostStateFile(undefined, nowMs));
     }
   }
 
-  #survivorsOf(runs: Iterable<Run>): Map<string, readonly number[]> {
+  #survivorsOf(runs: Iterable<ProcessRun>): Map<string, readonly number[]> {
     const grouped = new Map<string, readonly number[]>();
     const keys = new Set<string>(); // of runs without a group of their own
-    for (const { id, terms } of runs) {
-      if (terms.group === undefined) keys.add(runKey(id));
+    for (const { key, terms } of runs) {
+      if (terms.group === undefined) keys.add(key);
       else {
         const pids = this.#options.groups.pidsOf(terms.group);
-        if (pids.length > 0) grouped.set(runKey(id), pids);
+        if (pids.length > 0) grouped.set(key, pids);
       }
     }
     const areNative = [...keys].every((key) => this.#options.isNative(key));
@@ -180,7 +179,7 @@ export class Watch {
   }
 
   /** They left the session before its signal came: they get one of their own, then KILL as the others. */
-  #endSurvivors(run: Run, pids: readonly number[], nowMs: number): void {
+  #endSurvivors(run: ProcessRun, pids: readonly number[], nowMs: number): void {
     if (run.state.kind !== "lingering") return;
     const isDue = nowMs >= run.state.stop.killAtMs;
     if (isDue && run.terms.group !== undefined) return this.#options.groups.kill(run.terms.group);
@@ -216,7 +215,7 @@ export class Watch {
 
   #cutOutputs(nowMs: number): void {
     for (const run of this.#options.active) {
-      cutOutput(this.#options.directoryOf(runKey(run.id)), run.terms.outputLimitBytes);
+      cutOutput(this.#options.directoryOf(run.key), run.terms.outputLimitBytes);
     }
     this.#nextCutAtMs = nowMs + limits.outputCheckIntervalMs;
   }
@@ -230,7 +229,7 @@ export class Watch {
 }
 
 /** When a run wants to be looked at again. */
-function nextLookOf(run: Run, nowMs: number): number {
+function nextLookOf(run: ProcessRun, nowMs: number): number {
   if (run.state.kind === "ended") return Number.POSITIVE_INFINITY;
   const pollAtMs = nowMs + limits.processPollMs;
   if (run.state.kind === "lingering" || run.state.wrapper.kind !== "told") return pollAtMs;

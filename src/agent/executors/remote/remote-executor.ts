@@ -5,8 +5,8 @@ import type { Executor, RunId, RunReport, RunRequest } from "../../../ports/exec
 import type { Logger } from "../../../ports/logger.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { Alarm } from "../../alarm.ts";
-import type { KeptBounds } from "../../runs/kept-outputs.ts";
-import { KEPT_BOUNDS } from "../../runs/kept-outputs.ts";
+import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
+import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
 import { programOf } from "../../runs/command-outcome.ts";
 import { parseRunKey, runKey } from "../../runs/run-key.ts";
 import type { Place } from "./commands.ts";

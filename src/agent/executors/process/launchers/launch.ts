@@ -7,7 +7,7 @@ import { programOf } from "../../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
 import type { Enforcement } from "../cgroups/enforcement.ts";
 import { processLimitsOf } from "../cgroups/enforcement.ts";
-import type { GroupTerms, RunTerms } from "../run.ts";
+import type { GroupTerms, ProcessRunTerms } from "../run.ts";
 import type { GroupPlan } from "../cgroups/run-groups.ts";
 import { runKey } from "../../../runs/run-key.ts";
 import type { Launch } from "./starter.ts";
@@ -57,7 +57,7 @@ export function termsOf(
   request: RunRequest,
   startedAtMs: number,
   group: GroupTerms | undefined,
-): RunTerms {
+): ProcessRunTerms {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
   const program = programOf(request);
   return {

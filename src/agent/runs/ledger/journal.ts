@@ -1,8 +1,8 @@
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-import { AppError } from "../../lib/errors.ts";
-import { limits } from "../../limits.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 
 /**
  * Lines of JSON, appended. Not synced to the disk: the page cache survives a killed agent, and

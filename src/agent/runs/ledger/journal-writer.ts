@@ -1,19 +1,19 @@
-import { AppError, describeChain } from "../../lib/errors.ts";
-import type { Logger } from "../../ports/logger.ts";
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import type { Logger } from "../../../ports/logger.ts";
 import type { Journal } from "./journal.ts";
 
-/** Done once the journal holds the entries before it; `failure` when it could not be written. */
-export type Step = (failure: AppError | undefined) => void;
+/** Taken once the journal holds the entries before it; `failure`: they could not be written. */
+export type AfterWrite = (failure: AppError | undefined) => void;
 
 /**
- * Write first, then act, in batches: entries noted in one go are written together when it is over,
- * then the steps that waited for them are taken, in order. Before `open` nothing is written: the
- * journal that is opened then holds it all.
+ * Write first, then act, in batches: entries noted in one turn of the loop are written together when
+ * it is over, then the steps that waited for them are taken, in order. Before `open` nothing is
+ * written: the journal that is opened then holds everything.
  */
-export class Ledger<Entry> {
+export class JournalWriter<Entry> {
   readonly #logger: Logger;
   #journal: Journal<Entry> | undefined;
-  #steps: Step[] = [];
+  #steps: AfterWrite[] = [];
   #isScheduled = false;
   #isClosed = false;
 
@@ -21,7 +21,7 @@ export class Ledger<Entry> {
     this.#logger = logger;
   }
 
-  /** Steps that wait are dropped: they were meant for listeners, and there are none yet. */
+  /** Drops the steps that wait: they notify listeners, and there are none yet. */
   open(journal: Journal<Entry>): void {
     this.#journal = journal;
     this.#steps = [];
@@ -32,12 +32,12 @@ export class Ledger<Entry> {
     this.#schedule();
   }
 
-  after(step: Step): void {
+  after(step: AfterWrite): void {
     this.#steps.push(step);
     this.#schedule();
   }
 
-  /** Writes what was noted, now; the steps still wait. */
+  /** Writes the noted entries now; the steps still wait. */
   write(): AppError | undefined {
     try {
       this.#journal?.flush();
@@ -63,6 +63,7 @@ export class Ledger<Entry> {
     }
   }
 
+  /** Writes the noted entries and takes the steps that wait for them; none is taken afterwards. */
   close(): void {
     this.#settle();
     this.#isClosed = true;

@@ -1,6 +1,6 @@
-import { limits } from "../../limits.ts";
+import { limits } from "../../../limits.ts";
 
-export interface KeptOutput {
+export interface KeptOutput<Terms = unknown> {
   readonly forgottenAtMs: number;
   readonly bytes: number;
   readonly outputLimitBytes: number;
@@ -8,6 +8,8 @@ export interface KeptOutput {
   readonly isClean?: boolean;
   /** It printed nothing and no directory is left of it; undefined: not known. */
   readonly isEmpty?: boolean;
+  /** Of executors that need them to find the output. */
+  readonly terms?: Terms | undefined;
 }
 
 export interface KeptBounds {
@@ -22,10 +24,10 @@ export const KEPT_BOUNDS: KeptBounds = {
   ageMsMax: limits.outputKeptMsMax,
 };
 
-/** The outputs of runs that were forgotten, oldest first, within bounds. */
-export class KeptOutputs {
+/** The outputs of forgotten runs, oldest first, within bounds. */
+export class KeptOutputs<Terms = unknown> {
   readonly #bounds: KeptBounds;
-  readonly #outputs = new Map<string, KeptOutput>(); // in the order they were forgotten
+  readonly #outputs = new Map<string, KeptOutput<Terms>>(); // in the order they were forgotten
   #bytes = 0;
 
   constructor(bounds: KeptBounds) {
@@ -36,7 +38,7 @@ export class KeptOutputs {
     return this.#outputs.size;
   }
 
-  get(key: string): KeptOutput | undefined {
+  get(key: string): KeptOutput<Terms> | undefined {
     return this.#outputs.get(key);
   }
 
@@ -44,11 +46,11 @@ export class KeptOutputs {
     return this.#outputs.has(key);
   }
 
-  entries(): IterableIterator<[string, KeptOutput]> {
+  entries(): IterableIterator<[string, KeptOutput<Terms>]> {
     return this.#outputs.entries();
   }
 
-  add(key: string, output: KeptOutput): void {
+  add(key: string, output: KeptOutput<Terms>): void {
     this.remove(key);
     this.#outputs.set(key, output);
     this.#bytes += output.bytes;
@@ -64,8 +66,8 @@ export class KeptOutputs {
   }
 
   /** Takes out what is too many, too much or too old now; the caller deletes the files. */
-  takeSurplus(nowMs: number): [key: string, output: KeptOutput][] {
-    const surplus: [string, KeptOutput][] = [];
+  takeSurplus(nowMs: number): [key: string, output: KeptOutput<Terms>][] {
+    const surplus: [string, KeptOutput<Terms>][] = [];
     for (const [key, output] of this.#outputs) {
       const isOld = nowMs - output.forgottenAtMs >= this.#bounds.ageMsMax;
       const isOver =

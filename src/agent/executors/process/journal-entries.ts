@@ -1,0 +1,37 @@
+import { unreachable } from "../../../lib/invariant.ts";
+import type { OwnReplay, RememberedRun } from "../../runs/ledger/run-entries.ts";
+import { changeRun } from "../../runs/ledger/run-entries.ts";
+import type { ProcessRunTerms } from "./run.ts";
+
+/** What only the journal of a process executor has: see RunEntry for the rest. */
+export type ProcessEntry =
+  /** After a restart of the machine nothing that had begun goes on. */
+  | { readonly kind: "boot"; readonly bootId: string }
+  /** The launch may have waited for its turn since the run was started. */
+  | { readonly kind: "begun"; readonly key: string; readonly atMs: number };
+
+/** Reads the entries of an earlier life. */
+export class ProcessReplay implements OwnReplay<ProcessRunTerms, ProcessEntry> {
+  #bootId: string | undefined;
+
+  read(entry: ProcessEntry, runs: Map<string, RememberedRun<ProcessRunTerms>>): void {
+    switch (entry.kind) {
+      case "boot":
+        this.#bootId = entry.bootId;
+        return;
+      case "begun": {
+        const terms = runs.get(entry.key)?.terms;
+        if (terms === undefined) return;
+        changeRun(runs, entry.key, { terms: { ...terms, startedAtMs: entry.atMs } });
+        return;
+      }
+      default:
+        unreachable(entry);
+    }
+  }
+
+  /** Whether the machine has not been restarted since; so it is when the journal does not say. */
+  isSameBoot(bootId: string): boolean {
+    return this.#bootId === undefined || this.#bootId === bootId;
+  }
+}

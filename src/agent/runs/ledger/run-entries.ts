@@ -1,0 +1,139 @@
+import { unreachable } from "../../../lib/invariant.ts";
+import type { EndedReport } from "../../../ports/executor.ts";
+import type { KeptOutput, KeptOutputs } from "./kept-outputs.ts";
+
+/** What every executor that limits and stops runs by itself must still know after a restart. */
+export interface RunTerms {
+  readonly timeLimitMs: number | undefined;
+  readonly killGraceMs: number;
+  readonly outputLimitBytes: number;
+}
+
+export type StopCause = "stopped" | "time-limit";
+
+/** The intention to end a run. It is written before the run is asked to end. */
+export interface StopOrder {
+  readonly cause: StopCause;
+  readonly killAtMs: number;
+}
+
+/**
+ * What an agent must still know of its runs after it was killed, whatever executes them. Each entry
+ * is written before the agent acts on it; `key` is a run's (see runKey). The lines are a format:
+ * agents are upgraded and put back while runs go on (tests/contract/executor/earlier-journals.test.ts).
+ */
+export type RunEntry<Terms> =
+  | { readonly kind: FirstEntry; readonly key: string; readonly terms: Terms }
+  | ({ readonly kind: "stopping"; readonly key: string } & StopOrder)
+  | { readonly kind: "ended"; readonly key: string; readonly report: EndedReport }
+  | {
+      readonly kind: "forgotten"; // the server has its end; its output is kept for a while
+      readonly key: string;
+      readonly atMs: number;
+      readonly bytes: number;
+      readonly outputLimitBytes: number;
+      /** Of executors that need them to find the output. */
+      readonly terms?: Terms | undefined;
+    }
+  | { readonly kind: "removed"; readonly key: string }; // nothing of it is left
+
+/** How the journal of an executor begins a run: process executors start it, others accept it. */
+export type FirstEntry = "started" | "accepted";
+
+const RUN_ENTRIES: ReadonlySet<string> = new Set<RunEntry<never>["kind"]>([
+  "started",
+  "accepted",
+  "stopping",
+  "ended",
+  "forgotten",
+  "removed",
+]);
+
+/** An entry that only one kind of executor writes. */
+export interface OwnEntry {
+  readonly kind: string;
+}
+
+/** A run as the journal tells it: what became of it since must be looked up. */
+export interface RememberedRun<Terms> {
+  readonly terms: Terms;
+  /** The run may or may not have been asked to end: twice does less harm than never. */
+  readonly stop: StopOrder | undefined;
+  readonly ended: EndedReport | undefined;
+}
+
+/** How an executor reads the entries of its own. */
+export interface OwnReplay<Terms, Own> {
+  /** A run begins, perhaps another one than an earlier entry told of. */
+  begin?(key: string, terms: Terms): void;
+  read(entry: Own, runs: Map<string, RememberedRun<Terms>>): void;
+}
+
+/** Runs as the journal of an earlier life tells them; outputs of forgotten ones go into `kept`. */
+export function replay<Terms, Own extends OwnEntry>(
+  entries: readonly (RunEntry<Terms> | Own)[],
+  kept: KeptOutputs<Terms>,
+  own: OwnReplay<Terms, Own>,
+): Map<string, RememberedRun<Terms>> {
+  const runs = new Map<string, RememberedRun<Terms>>();
+  for (const entry of entries) {
+    if (!isRunEntry<Terms>(entry)) {
+      own.read(entry, runs);
+      continue;
+    }
+    if (entry.kind === "started" || entry.kind === "accepted") own.begin?.(entry.key, entry.terms);
+    replayEntry(entry, runs, kept);
+  }
+  return runs;
+}
+
+const isRunEntry = <Terms>(entry: RunEntry<Terms> | OwnEntry): entry is RunEntry<Terms> =>
+  RUN_ENTRIES.has(entry.kind);
+
+function replayEntry<Terms>(
+  entry: RunEntry<Terms>,
+  runs: Map<string, RememberedRun<Terms>>,
+  kept: KeptOutputs<Terms>,
+): void {
+  const { key } = entry;
+  switch (entry.kind) {
+    case "started":
+    case "accepted":
+      kept.remove(key);
+      runs.set(key, { terms: entry.terms, stop: undefined, ended: undefined });
+      return;
+    case "stopping": {
+      const { cause, killAtMs } = entry;
+      return changeRun(runs, key, { stop: { cause, killAtMs } });
+    }
+    case "ended":
+      return changeRun(runs, key, { ended: entry.report });
+    case "forgotten": {
+      const { atMs: forgottenAtMs, bytes, outputLimitBytes, terms } = entry;
+      runs.delete(key);
+      kept.add(key, { forgottenAtMs, bytes, outputLimitBytes, terms });
+      return;
+    }
+    case "removed":
+      runs.delete(key);
+      kept.remove(key);
+      return;
+    default:
+      unreachable(entry);
+  }
+}
+
+/** Changes what is remembered of a run; nothing when it is not known. */
+export function changeRun<Terms>(
+  runs: Map<string, RememberedRun<Terms>>,
+  key: string,
+  to: Partial<RememberedRun<Terms>>,
+): void {
+  const run = runs.get(key);
+  if (run !== undefined) runs.set(key, { ...run, ...to });
+}
+
+export const forgottenEntry = <Terms>(
+  key: string,
+  { forgottenAtMs: atMs, bytes, outputLimitBytes, terms }: KeptOutput<Terms>,
+): RunEntry<Terms> => ({ kind: "forgotten", key, atMs, bytes, outputLimitBytes, terms });
