@@ -3,11 +3,11 @@ import type { RunEnd } from "../../ports/executor.ts";
 import type { CommandOutcome } from "../runs/command-outcome.ts";
 import { REFUSALS } from "../runs/command-outcome.ts";
 import { describeMachineFault } from "../runs/machine-fault.ts";
-import type { Part, PartEnd, Run, Stop } from "./run.ts";
+import type { Part, PartEnd, LowerRun, LowerStop } from "./run.ts";
 import type { LowerEnd } from "./scheduler.ts";
 
 export interface About {
-  readonly stop: Stop | undefined;
+  readonly stop: LowerStop | undefined;
   readonly hasBegun: boolean;
   readonly program: string;
   /** Its name, for people. */
@@ -63,7 +63,7 @@ function signalOf(outcome: CommandOutcome | undefined, hasBegun: boolean): strin
 }
 
 /** How a run ended, all of whose parts have: well, or as the first of its parts that did not. */
-export function endOfRun(run: Run): RunEnd {
+export function endOfRun(run: LowerRun): RunEnd {
   const failures = run.parts.flat().filter((part) => failureOf(part) !== undefined);
   const [first] = failures.toSorted((a, b) => endedAtMs(a) - endedAtMs(b));
   if (run.stop !== undefined) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError, describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Executor, QueuedRuns, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
+import type { Executor, QueuedRuns, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { readBootId } from "../proc.ts";
 import type { KeptBounds } from "../runs/ledger/kept-outputs.ts";
@@ -16,16 +16,16 @@ import type { Remover } from "../runs/remover.ts";
 import { createRemover } from "../runs/remover.ts";
 import { runKey } from "../runs/run-key.ts";
 import { checkWorkingDirectory } from "../runs/surroundings.ts";
-import { Book } from "./book.ts";
+import { LowerLedger } from "./lower-ledger.ts";
 import type { Piece } from "./wrapper/joined-output.ts";
 import { readJoined } from "./wrapper/joined-output.ts";
 import { PartFiles } from "./wrapper/part-files.ts";
 import type { ToSteps } from "./plan-run.ts";
 import { planRun, termsOf } from "./plan-run.ts";
-import type { Part, Run } from "./run.ts";
-import { makeRun, reportOf } from "./run.ts";
+import type { Part, LowerRun } from "./run.ts";
+import { makeRun } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
-import { Upkeep } from "./scheduler-rounds.ts";
+import { SchedulerRounds } from "./scheduler-rounds.ts";
 
 export interface LowerExecutorOptions {
   /**
@@ -72,8 +72,6 @@ export async function createLowerExecutor(options: LowerExecutorOptions): Promis
   }
 }
 
-type Listener = Parameters<Executor["onReport"]>[0];
-
 interface Options extends LowerExecutorOptions {
   readonly files: PartFiles;
   readonly remover: Remover;
@@ -82,45 +80,48 @@ interface Options extends LowerExecutorOptions {
 
 class LowerRuns {
   readonly #options: Options;
-  readonly #book: Book;
-  readonly #upkeep: Upkeep;
+  readonly #ledger: LowerLedger;
+  readonly #rounds: SchedulerRounds;
   readonly #outputs: OutputReader;
-  readonly #listeners: Listener[] = [];
   #nextCutAtMs = 0;
   #isClosed = false;
 
   constructor(options: Options) {
     const { directory, clock, logger, files, keptBounds = KEPT_BOUNDS } = options;
     this.#options = options;
-    this.#book = new Book({
+    this.#ledger = new LowerLedger({
       directory,
       clock,
       logger,
       keptBounds,
-      onReport: (run, report) => this.#tell(run, report),
+      onEnded: (run) => this.#ended(run),
       onRemoved: (key) => options.remover.remove(files.of(key)),
     });
     this.#outputs = new OutputReader(clock, (key, stream, range) => {
       const { pieces, limitBytes } = this.#outputOf(key);
       return readJoined(pieces, stream, range, limitBytes);
     });
-    this.#upkeep = new Upkeep({ ...options, book: this.#book, alsoAt: (at) => this.#tidy(at) });
+    this.#rounds = new SchedulerRounds({
+      ...options,
+      ledger: this.#ledger,
+      alsoAt: (at) => this.#tidy(at),
+    });
     this.#removeStrays();
-    this.#upkeep.wake();
+    this.#rounds.wake();
   }
 
   start(request: RunRequest): void {
     const key = runKey(request.id);
-    if (this.#book.runs.has(key) || this.#isClosed) return;
+    if (!this.#ledger.canAccept(key) || this.#isClosed) return;
     const { clock, files, toSteps } = this.#options;
     const nowMs = clock.nowMs();
     try {
-      if (this.#book.isFull) throw new Error("the agent has too many runs");
+      if (this.#ledger.isFull) throw new Error("the agent has too many runs");
       if (request.cwd !== undefined) checkWorkingDirectory(request.cwd);
       const steps = planRun(request, toSteps);
       files.writeRequest(key, request);
-      this.#book.accept(request.id, termsOf(request, steps, nowMs));
-      this.#upkeep.wake(limits.lowerGatherMs);
+      this.#ledger.accept(request.id, termsOf(request, steps, nowMs));
+      this.#rounds.wake(limits.lowerGatherMs);
     } catch (error) {
       this.#refuse(request, describeChain(error));
     }
@@ -130,56 +131,51 @@ class LowerRuns {
     const { clock } = this.#options;
     const step = { name: request.name, program: "", after: [], copies: undefined };
     const terms = { ...termsOf(request, [], clock.nowMs()), steps: [step] };
-    const run = this.#book.accept(request.id, terms);
+    const run = this.#ledger.accept(request.id, terms);
     for (const part of run.parts.flat()) {
-      this.#book.endPart(part, { kind: "could-not-start", message });
+      this.#ledger.endPart(part, { kind: "could-not-start", message });
     }
   }
 
   stop(id: RunId): void {
-    const run = this.#book.runs.get(runKey(id));
+    const run = this.#ledger.runs.get(runKey(id));
     if (run === undefined || run.ended !== undefined || run.stop !== undefined) return;
     // What has already ended by itself is not stopped: we are about to hear of it.
     const { files } = this.#options;
     const hasEnded = (part: Part): boolean =>
       part.state.kind === "ended" || files.exitOf(part.key) !== undefined;
     if (run.parts.flat().every(hasEnded)) return;
-    this.#book.beginStop(run, "stopped");
-    this.#upkeep.wake();
+    this.#ledger.beginStop(run, "stopped");
+    this.#rounds.wake();
   }
 
   forget(id: RunId): void {
-    const run = this.#book.runs.get(runKey(id));
+    const run = this.#ledger.runs.get(runKey(id));
     if (run?.ended === undefined) return;
     const { files, remover } = this.#options;
     const bytes = partDirectories(run, files).reduce((sum, each) => sum + outputBytes(each), 0);
-    this.#book.forget(run, bytes);
+    this.#ledger.forget(run, bytes);
     remover.removeWork(files.of(run.key));
     this.#removeArrays(run.id.jobId);
-    this.#upkeep.wake(); // outputs get old
+    this.#rounds.wake(); // outputs get old
   }
 
   known(): ReturnType<Executor["known"]> {
-    return Array.from(this.#book.runs.values(), (run) => {
-      const report = reportOf(run);
-      return report === undefined ? [] : [{ id: run.id, report }];
-    }).flat();
+    return this.#ledger.known();
   }
 
   queued(): readonly RunId[] {
-    const waiting = [...this.#book.active].filter((run) => reportOf(run) === undefined);
-    return waiting.map(({ id }) => id);
+    return this.#ledger.queued().map(({ id }) => id);
   }
 
   whyQueued(): readonly QueuedRuns[] {
     const { name } = this.#options.scheduler;
-    const waiting = [...this.#book.active].filter((run) => reportOf(run) === undefined);
-    const byReason = Map.groupBy(waiting, (run) => `${name}: ${reasonOf(run)}`);
+    const byReason = Map.groupBy(this.#ledger.queued(), (run) => `${name}: ${reasonOf(run)}`);
     return Array.from(byReason, ([reason, runs]) => ({ reason, runs: runs.map(({ id }) => id) }));
   }
 
-  onReport(listener: Listener): void {
-    this.#listeners.push(listener);
+  onReport(listener: Parameters<Executor["onReport"]>[0]): void {
+    this.#ledger.onReport(listener);
   }
 
   readOutput: Executor["readOutput"] = (id, stream, how) =>
@@ -189,28 +185,24 @@ class LowerRuns {
   async close(): Promise<boolean> {
     if (this.#isClosed) return false;
     this.#isClosed = true;
-    await this.#upkeep.close();
-    this.#book.close();
+    await this.#rounds.close();
+    this.#ledger.close();
     this.#outputs.close();
     return true;
   }
 
-  #tell(run: Run, report: RunReport): void {
-    const { files } = this.#options;
-    if (report.kind === "ended") {
-      for (const directory of partDirectories(run, files)) {
-        cutOutput(directory, run.terms.outputLimitBytes);
-      }
-      this.#outputs.ended(run.key);
+  #ended(run: LowerRun): void {
+    for (const directory of partDirectories(run, this.#options.files)) {
+      cutOutput(directory, run.terms.outputLimitBytes);
     }
-    for (const listener of this.#listeners) listener(run.id, report);
+    this.#outputs.ended(run.key);
   }
 
   #outputOf(key: string): { pieces: readonly Piece[]; limitBytes: number } {
-    const terms = this.#book.termsOf(key);
+    const terms = this.#ledger.termsOf(key);
     if (terms === undefined)
       throw new AppError("not_found", `no output of run ${key} on this node`);
-    const known = this.#book.runs.get(key);
+    const known = this.#ledger.runs.get(key);
     const run = known ?? makeRun({ jobId: 0, index: 0, attempt: 0 }, key, terms);
     const parts = run.parts.flat();
     const { files } = this.#options;
@@ -224,16 +216,16 @@ class LowerRuns {
 
   /** Cuts what writes too much, and removes what was kept for too long. */
   #tidy(nowMs: number): number | undefined {
-    const surplusAtMs = this.#book.removeSurplus(nowMs);
-    if (this.#book.active.size === 0) return surplusAtMs;
+    const surplusAtMs = this.#ledger.removeSurplus(nowMs);
+    if (this.#ledger.active.size === 0) return surplusAtMs;
     if (nowMs >= this.#nextCutAtMs) {
       this.#nextCutAtMs = nowMs + limits.outputCheckIntervalMs;
-      for (const run of this.#book.active) this.#cut(run);
+      for (const run of this.#ledger.active) this.#cut(run);
     }
     return Math.min(surplusAtMs ?? Number.POSITIVE_INFINITY, this.#nextCutAtMs);
   }
 
-  #cut(run: Run): void {
+  #cut(run: LowerRun): void {
     for (const { key, state } of run.parts.flat()) {
       if (state.kind !== "submitted" || !state.isRunning) continue;
       cutOutput(this.#options.files.of(key), run.terms.outputLimitBytes);
@@ -244,20 +236,20 @@ class LowerRuns {
   #removeStrays(): void {
     const { files, remover } = this.#options;
     for (const name of readdirSync(files.of(""))) {
-      if (this.#book.termsOf(name) === undefined) remover.remove(files.of(name));
+      if (this.#ledger.termsOf(name) === undefined) remover.remove(files.of(name));
     }
   }
 
   #removeArrays(jobId: number): void {
     const { files, remover } = this.#options;
     if (!files.hasArrays(jobId)) return;
-    for (const { id } of this.#book.active) if (id.jobId === jobId) return; // it may yet begin
+    for (const { id } of this.#ledger.active) if (id.jobId === jobId) return; // it may yet begin
     for (const path of files.takeArrays(jobId)) remover.remove(path);
   }
 }
 
 /** What the scheduler says of the first of its jobs that it has. */
-function reasonOf(run: Run): string {
+function reasonOf(run: LowerRun): string {
   const states = run.parts
     .flat()
     .flatMap(({ state }) => (state.kind === "submitted" ? [state] : []));
@@ -266,7 +258,7 @@ function reasonOf(run: Run): string {
   return states.length > 0 ? "it has not said why" : "it is being submitted";
 }
 
-const partDirectories = (run: Run, files: PartFiles): string[] =>
+const partDirectories = (run: LowerRun, files: PartFiles): string[] =>
   run.parts.flat().map(({ key }) => files.of(key));
 
 function titleOf({ run, step, copy }: Part): string {

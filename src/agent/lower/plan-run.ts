@@ -4,7 +4,7 @@ import type { WorkloadStep } from "../../core/jobspec/write/to-steps.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { RunRequest } from "../../ports/executor.ts";
-import type { RunTerms, StepTerms } from "./run.ts";
+import type { LowerRunTerms, StepTerms } from "./run.ts";
 import type { LowerShape } from "./scheduler.ts";
 import { shapeOfRun } from "./shape-of-run.ts";
 
@@ -12,7 +12,7 @@ import { shapeOfRun } from "./shape-of-run.ts";
 export type ToSteps = (jobspec: Jobspec) => readonly WorkloadStep[];
 
 /** What one step of a run does, complete. */
-export interface Step {
+export interface LowerStep {
   readonly terms: StepTerms;
   readonly work: Exclude<RunRequest["work"], { kind: "jobspec" }>;
   /** Each process of the shape runs it, or it is run once and starts the others by itself. */
@@ -25,7 +25,7 @@ export interface Step {
 }
 
 /** A run as jobs of the scheduler below, in an order in which each comes after those it waits for. */
-export function planRun(request: RunRequest, toSteps: ToSteps): readonly Step[] {
+export function planRun(request: RunRequest, toSteps: ToSteps): readonly LowerStep[] {
   const { work, env, cwd, timeLimitMs } = request;
   if (work.kind === "jobspec") return planJobspec(request, toSteps(parseJobspec(work.text)));
   if (work.kind === "command" && work.argv.length === 0) {
@@ -44,7 +44,7 @@ export function planRun(request: RunRequest, toSteps: ToSteps): readonly Step[] 
 
 const PROGRAM_LENGTH_MAX = 200; // in messages
 
-function planJobspec(request: RunRequest, steps: readonly WorkloadStep[]): readonly Step[] {
+function planJobspec(request: RunRequest, steps: readonly WorkloadStep[]): readonly LowerStep[] {
   if (steps.length > limits.lowerStepsMax) {
     throw invalid("jobspec", `at most ${limits.lowerStepsMax} tasks, not ${steps.length}`);
   }
@@ -76,9 +76,9 @@ const ownVariables = (env: RunRequest["env"]): Record<string, string> =>
 
 export function termsOf(
   request: RunRequest,
-  steps: readonly Step[],
+  steps: readonly LowerStep[],
   acceptedAtMs: number,
-): RunTerms {
+): LowerRunTerms {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
   return {
     acceptedAtMs,

@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
-import type { Book } from "./book.ts";
+import type { LowerLedger } from "./lower-ledger.ts";
 import { Claims } from "./wrapper/claims.ts";
 import { endOfPart } from "./ends.ts";
 import type { PartFiles } from "./wrapper/part-files.ts";
@@ -10,7 +10,7 @@ import { readinessOf } from "./submission.ts";
 import type { LowerEnd, LowerScheduler, LowerState } from "./scheduler.ts";
 
 export interface PollerOptions {
-  readonly book: Book;
+  readonly ledger: LowerLedger;
   readonly files: PartFiles;
   readonly scheduler: LowerScheduler;
   readonly clock: Clock;
@@ -28,9 +28,9 @@ export class Poller {
   }
 
   async poll(): Promise<void> {
-    const { book, scheduler } = this.#options;
+    const { ledger, scheduler } = this.#options;
     const parts = new Map<string, Part>();
-    for (const run of book.active) {
+    for (const run of ledger.active) {
       for (const part of run.parts.flat()) {
         if (part.state.kind !== "submitted") continue;
         const { id } = part.state;
@@ -53,24 +53,24 @@ export class Poller {
   }
 
   #hear(part: Part, id: string, state: LowerState): void {
-    const { book, files, clock } = this.#options;
+    const { ledger, files, clock } = this.#options;
     switch (state.kind) {
       case "queued":
-        return book.see(part, {
+        return ledger.see(part, {
           isRunning: false,
           missingSinceMs: undefined,
           reason: state.reason,
         });
       case "running":
-        book.begin(part, state.startedAtMs);
-        return book.see(part, { isRunning: true, missingSinceMs: undefined });
+        ledger.begin(part, state.startedAtMs);
+        return ledger.see(part, { isRunning: true, missingSinceMs: undefined });
       case "ended": {
         const owner = files.ownerOf(part.key);
-        if (owner !== undefined && owner !== id) return book.adopt(part, owner);
+        if (owner !== undefined && owner !== id) return ledger.adopt(part, owner);
         if (this.#outlives(part, false)) {
-          return book.see(part, { isRunning: true, missingSinceMs: clock.nowMs() });
+          return ledger.see(part, { isRunning: true, missingSinceMs: clock.nowMs() });
         }
-        if (state.startedAtMs !== undefined) book.begin(part, state.startedAtMs);
+        if (state.startedAtMs !== undefined) ledger.begin(part, state.startedAtMs);
         return this.#end(part, state.end, state.endedAtMs);
       }
       case "unknown":
@@ -80,15 +80,15 @@ export class Poller {
 
   /** The scheduler has no record of a part: no more, or it never had. */
   #miss(part: Part, id: string): void {
-    const { book, files, clock, scheduler } = this.#options;
+    const { ledger, files, clock, scheduler } = this.#options;
     const nowMs = clock.nowMs();
     const owner = files.ownerOf(part.key);
-    if (owner !== undefined && owner !== id) return book.adopt(part, owner);
+    if (owner !== undefined && owner !== id) return ledger.adopt(part, owner);
     const left = files.exitOf(part.key);
     const sinceMs = part.state.kind === "submitted" ? part.state.missingSinceMs : undefined;
     if (left === undefined && this.#outlives(part, true)) {
       if (sinceMs === undefined) this.#warn(part, id);
-      return book.see(part, { isRunning: true, missingSinceMs: sinceMs ?? nowMs });
+      return ledger.see(part, { isRunning: true, missingSinceMs: sinceMs ?? nowMs });
     }
     if (left === undefined && part.run.stop?.asked !== undefined) {
       if (!files.takePart(part.key) && files.ownerOf(part.key) !== id) return undefined;
@@ -98,7 +98,7 @@ export class Poller {
     const message = `${scheduler.name} has no record of job ${id} any more, and it left no exit code`;
     if (left !== undefined) return this.#end(part, { kind: "vanished", message }, left.atMs);
     if (sinceMs === undefined || nowMs < sinceMs + limits.lowerMissingMsMax) {
-      return book.see(part, { isRunning: false, missingSinceMs: sinceMs ?? nowMs });
+      return ledger.see(part, { isRunning: false, missingSinceMs: sinceMs ?? nowMs });
     }
     return this.#end(part, { kind: "vanished", message }, nowMs);
   }
@@ -122,7 +122,7 @@ export class Poller {
   }
 
   #end(part: Part, lower: LowerEnd, endedAtMs: number): void {
-    const { book, files, scheduler } = this.#options;
+    const { ledger, files, scheduler } = this.#options;
     const left = files.exitOf(part.key);
     const hasBegun = part.startedAtMs !== undefined || left !== undefined;
     const readiness = readinessOf(part);
@@ -137,6 +137,6 @@ export class Poller {
     });
     // The wrapper's exit file tells when the command ended; schedulers clean up before they say so.
     this.#claims.forget(part.key);
-    book.endPart(part, end, Math.min(endedAtMs, left?.atMs ?? endedAtMs));
+    ledger.endPart(part, end, Math.min(endedAtMs, left?.atMs ?? endedAtMs));
   }
 }

@@ -1,12 +1,10 @@
-import type { RunEnd, RunId, RunReport } from "../../ports/executor.ts";
+import type { EndedReport, RunEnd, RunId, RunReport } from "../../ports/executor.ts";
+import type { RunTerms, StopOrder } from "../runs/ledger/run-entries.ts";
 import type { LowerEnd } from "./scheduler.ts";
 
-/** What must be known of a run without reading what was asked for. */
-export interface RunTerms {
+/** What must be known of a run without reading its request. */
+export interface LowerRunTerms extends RunTerms {
   readonly acceptedAtMs: number;
-  readonly timeLimitMs: number | undefined;
-  readonly killGraceMs: number;
-  readonly outputLimitBytes: number;
   readonly steps: readonly StepTerms[];
 }
 
@@ -19,27 +17,20 @@ export interface StepTerms {
   readonly copies: number | undefined;
 }
 
-export type StopCause = "stopped" | "time-limit";
-
-/** The intention to end a run. Written down before anybody is asked to. */
-export interface Stop {
-  readonly cause: StopCause;
-  readonly killAtMs: number;
+export interface LowerStop extends StopOrder {
   /** When the scheduler was last asked by this agent, and how. */
   readonly asked: { readonly how: "ask" | "kill"; readonly atMs: number } | undefined;
 }
 
-export type Ended = Extract<RunReport, { kind: "ended" }>;
-
-export interface Run {
+export interface LowerRun {
   readonly id: RunId;
   readonly key: string;
-  readonly terms: RunTerms;
+  readonly terms: LowerRunTerms;
   /** By steps, copies in order. */
   readonly parts: readonly (readonly Part[])[];
-  stop: Stop | undefined;
-  ended: Ended | undefined;
-  /** Whether it was told to run. */
+  stop: LowerStop | undefined;
+  ended: EndedReport | undefined;
+  /** Whether it was reported to run. */
   isTold: boolean;
 }
 
@@ -53,7 +44,7 @@ export interface Run {
 export interface Part {
   /** "17.3.1", or of several steps "17.0.1/2" and "17.0.1/2/5": its directory below runs/. */
   readonly key: string;
-  readonly run: Run;
+  readonly run: LowerRun;
   readonly step: number;
   readonly copy: number | undefined;
   state: PartState;
@@ -78,9 +69,9 @@ export type PartState =
 export type PartEnd = RunEnd | Extract<LowerEnd, { kind: "skipped" }>;
 
 /** A run with its parts, none of which was submitted. */
-export function makeRun(id: RunId, key: string, terms: RunTerms): Run {
+export function makeRun(id: RunId, key: string, terms: LowerRunTerms): LowerRun {
   const parts: Part[][] = [];
-  const run: Run = { id, key, terms, parts, stop: undefined, ended: undefined, isTold: false };
+  const run: LowerRun = { id, key, terms, parts, stop: undefined, ended: undefined, isTold: false };
   const isSeveral = terms.steps.length > 1;
   terms.steps.forEach(({ copies }, step) => {
     const stepKey = isSeveral || copies !== undefined ? `${key}/${step}` : key;
@@ -105,7 +96,7 @@ export const isSuccess = ({ state }: Part): boolean =>
   state.kind === "ended" && state.end.kind === "exited" && state.end.exitCode === 0;
 
 /** When the first of its parts began. */
-export function startOf({ parts }: Run): number | undefined {
+export function startOf({ parts }: LowerRun): number | undefined {
   let first: number | undefined;
   for (const { startedAtMs } of parts.flat()) {
     if (startedAtMs !== undefined) first = Math.min(first ?? startedAtMs, startedAtMs);
@@ -114,7 +105,7 @@ export function startOf({ parts }: Run): number | undefined {
 }
 
 /** undefined: it waits for its turn. */
-export function reportOf(run: Run): RunReport | undefined {
+export function reportOf(run: LowerRun): RunReport | undefined {
   if (run.ended !== undefined) return run.ended;
   const startedAtMs = startOf(run);
   return startedAtMs === undefined ? undefined : { kind: "running", startedAtMs };

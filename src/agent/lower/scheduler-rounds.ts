@@ -2,33 +2,33 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { Alarm } from "../alarm.ts";
-import type { Book } from "./book.ts";
+import type { LowerLedger } from "./lower-ledger.ts";
 import { Outage, pollDelayMs } from "./retry-delays.ts";
 import { Poller } from "./poller.ts";
 import type { PartFiles } from "./wrapper/part-files.ts";
-import type { Run } from "./run.ts";
+import type { LowerRun } from "./run.ts";
 import { startOf } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
 import type { SubmitterOptions } from "./submitter.ts";
 import { Submitter } from "./submitter.ts";
 
-export interface UpkeepOptions extends SubmitterOptions {
+export interface SchedulerRoundsOptions extends SubmitterOptions {
   readonly logger: Logger;
   /** Once a round, for what else is due; returns when it wants to be called again. */
   alsoAt(nowMs: number): number | undefined;
 }
 
 /**
- * Brings the scheduler in line with the book, and the book with the scheduler, in rounds, one at a
+ * Brings the scheduler in line with the ledger, and the ledger with the scheduler, in rounds, one at a
  * time: looks up what may have been submitted, submits, cancels, asks how it all does. While the
  * scheduler cannot be asked nothing ends and nothing is lost: the rounds go on, ever more rarely.
  */
-export class Upkeep {
-  readonly #book: Book;
+export class SchedulerRounds {
+  readonly #ledger: LowerLedger;
   readonly #clock: Clock;
   readonly #scheduler: LowerScheduler;
   readonly #files: PartFiles;
-  readonly #alsoAt: UpkeepOptions["alsoAt"];
+  readonly #alsoAt: SchedulerRoundsOptions["alsoAt"];
   readonly #alarm: Alarm;
   readonly #asking: Outage;
   readonly #submitting: Outage; // it may be asked, and take no jobs
@@ -40,9 +40,9 @@ export class Upkeep {
   #polledAtMs = 0;
   #pollTookMs = 0;
 
-  constructor(options: UpkeepOptions) {
-    const { book, clock, scheduler, logger } = options;
-    this.#book = book;
+  constructor(options: SchedulerRoundsOptions) {
+    const { ledger, clock, scheduler, logger } = options;
+    this.#ledger = ledger;
     this.#clock = clock;
     this.#scheduler = scheduler;
     this.#files = options.files;
@@ -123,16 +123,16 @@ export class Upkeep {
   }
 
   #pollAtMs(nowMs: number): number {
-    const delayMs = pollDelayMs(nowMs - this.#book.changedAtMs);
+    const delayMs = pollDelayMs(nowMs - this.#ledger.changedAtMs);
     return this.#polledAtMs + Math.max(delayMs, limits.lowerPollRestFactor * this.#pollTookMs);
   }
 
   #nextAtMs(): number {
     const nowMs = this.#clock.nowMs();
     const alsoAtMs = this.#alsoAt(nowMs) ?? Number.POSITIVE_INFINITY;
-    if (this.#book.active.size === 0) return alsoAtMs;
+    if (this.#ledger.active.size === 0) return alsoAtMs;
     let atMs = Math.min(this.#pollAtMs(nowMs), this.#submitter.lookUpAtMs ?? Infinity);
-    for (const run of this.#book.active) atMs = Math.min(atMs, limitAtMs(run), killAtMs(run));
+    for (const run of this.#ledger.active) atMs = Math.min(atMs, limitAtMs(run), killAtMs(run));
     atMs = Math.max(atMs, this.#asking.retryAtMs);
     const woken = Math.max(this.#wokenAtMs, this.#asking.retryAtMs, this.#submitting.retryAtMs);
     const retryAtMs = this.#submitting.isOver(nowMs) ? Infinity : this.#submitting.retryAtMs;
@@ -140,15 +140,15 @@ export class Upkeep {
   }
 
   #checkTimeLimits(nowMs: number): void {
-    for (const run of this.#book.active) {
-      if (nowMs >= limitAtMs(run)) this.#book.beginStop(run, "time-limit");
+    for (const run of this.#ledger.active) {
+      if (nowMs >= limitAtMs(run)) this.#ledger.beginStop(run, "time-limit");
     }
   }
 
   async #cancel(): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const ids = { ask: [] as string[], kill: [] as string[] };
-    for (const run of this.#book.active) {
+    for (const run of this.#ledger.active) {
       const { stop } = run;
       if (stop === undefined) continue;
       const how = nowMs >= stop.killAtMs + limits.lowerKillNetMs ? "kill" : "ask";
@@ -169,7 +169,7 @@ export class Upkeep {
 }
 
 /** When the time of a run is over. Schedulers tell in seconds when it began. */
-function limitAtMs(run: Run): number {
+function limitAtMs(run: LowerRun): number {
   const startedAtMs = startOf(run);
   const { timeLimitMs } = run.terms;
   if (run.stop !== undefined || startedAtMs === undefined || timeLimitMs === undefined) {
@@ -181,7 +181,7 @@ function limitAtMs(run: Run): number {
 const SECOND_MS = 1_000;
 
 /** When a run that is being stopped is to be killed, the first time. */
-function killAtMs({ stop }: Run): number {
+function killAtMs({ stop }: LowerRun): number {
   if (stop === undefined || stop.asked?.how === "kill") return Number.POSITIVE_INFINITY;
   return stop.killAtMs + limits.lowerKillNetMs;
 }

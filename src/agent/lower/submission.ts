@@ -4,7 +4,7 @@ import { invariant } from "../../lib/invariant.ts";
 import { quoteShell } from "../../lib/shell.ts";
 import { limits } from "../../limits.ts";
 import type { PartFiles } from "./wrapper/part-files.ts";
-import type { Step } from "./plan-run.ts";
+import type { LowerStep } from "./plan-run.ts";
 import type { Part } from "./run.ts";
 import { isSuccess } from "./run.ts";
 import type { LowerJob, LowerScheduler } from "./scheduler.ts";
@@ -12,7 +12,7 @@ import { INDEX } from "./scheduler.ts";
 import { jobScript } from "./wrapper/wrapper.ts";
 
 /** Parts that are handed to the scheduler at once: one job, or an array. */
-export interface Submission {
+export interface LowerSubmission {
   readonly marker: string;
   /** undefined: one job. Else one for each part, ascending. */
   readonly indexes: readonly number[] | undefined;
@@ -24,7 +24,7 @@ export interface Submission {
 /** Parts with what they do. */
 export interface Ready {
   readonly part: Part;
-  readonly step: Step;
+  readonly step: LowerStep;
   /** Of an array of Busbar, or of copies of a step. */
   readonly index: number | undefined;
   readonly name: string;
@@ -55,7 +55,7 @@ export function gather(ready: readonly Ready[]): readonly (readonly Ready[])[] {
  * `owner` tells agents apart that use the same scheduler. The first part is in no other submission but
  * one that was never taken, so that the marker is unique.
  */
-export function toSubmission(members: readonly Ready[], owner: string): Submission {
+export function toSubmission(members: readonly Ready[], owner: string): LowerSubmission {
   const parts = members.map(({ part }) => part);
   const marker = `busbar:${owner}:${parts[0]?.key ?? ""}`;
   return { marker, indexes: indexesOf(members), parts, sinceMs: 0 };
@@ -70,7 +70,7 @@ function indexesOf(members: readonly Ready[]): readonly number[] | undefined {
 
 /** Writes what the parts need, and gives the job. Throws when that is not possible. */
 export function prepare(
-  submission: Submission,
+  submission: LowerSubmission,
   members: readonly Ready[],
   about: {
     readonly files: PartFiles;
@@ -102,7 +102,7 @@ export function prepare(
   };
 }
 
-function linkArray({ parts, indexes = [] }: Submission, files: PartFiles): string {
+function linkArray({ parts, indexes = [] }: LowerSubmission, files: PartFiles): string {
   const linked = parts.map(({ key }, at) => ({ key, index: indexes[at] ?? at }));
   return files.linkArray(parts[0]?.key ?? "", linked);
 }

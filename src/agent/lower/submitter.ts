@@ -2,17 +2,17 @@ import { AppError, describeChain } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Book } from "./book.ts";
+import type { LowerLedger } from "./lower-ledger.ts";
 import type { PartFiles } from "./wrapper/part-files.ts";
-import type { Step, ToSteps } from "./plan-run.ts";
+import type { LowerStep, ToSteps } from "./plan-run.ts";
 import { planRun } from "./plan-run.ts";
-import type { Part, Run } from "./run.ts";
+import type { Part, LowerRun } from "./run.ts";
 import type { LowerJob, LowerScheduler } from "./scheduler.ts";
-import type { Ready, Submission } from "./submission.ts";
+import type { Ready, LowerSubmission } from "./submission.ts";
 import { gather, prepare, readinessOf, toSubmission } from "./submission.ts";
 
 export interface SubmitterOptions {
-  readonly book: Book;
+  readonly ledger: LowerLedger;
   readonly files: PartFiles;
   readonly scheduler: LowerScheduler;
   readonly toSteps: ToSteps;
@@ -24,7 +24,7 @@ export interface SubmitterOptions {
 interface Plan {
   readonly name: string;
   readonly arrayIndex: number | undefined;
-  readonly steps: readonly Step[];
+  readonly steps: readonly LowerStep[];
 }
 
 /**
@@ -50,7 +50,7 @@ export class Submitter {
   /** When something is to be looked up; undefined: nothing is. */
   get lookUpAtMs(): number | undefined {
     let atMs: number | undefined;
-    for (const { sinceMs } of this.#options.book.submissions.values()) {
+    for (const { sinceMs } of this.#options.ledger.submissions.values()) {
       atMs = Math.min(atMs ?? Number.POSITIVE_INFINITY, sinceMs + limits.lowerSettleMs);
     }
     return atMs;
@@ -58,9 +58,9 @@ export class Submitter {
 
   /** Submissions of which no answer came: the scheduler is asked whether it has them. */
   async lookUp(): Promise<void> {
-    const { book, files, scheduler, clock } = this.#options;
+    const { ledger, files, scheduler, clock } = this.#options;
     const nowMs = clock.nowMs();
-    const due = [...book.submissions.values()].filter(
+    const due = [...ledger.submissions.values()].filter(
       ({ sinceMs }) => nowMs >= sinceMs + limits.lowerSettleMs,
     );
     if (due.length === 0) return;
@@ -69,35 +69,35 @@ export class Submitter {
       const ids = found.get(submission.marker) ?? [];
       // The scheduler may have forgotten a job that has ended since; what it left has not.
       const known = submission.parts.map(({ key }, at) => ids[at] ?? files.ownerOf(key));
-      book.settleSubmission(submission, known);
+      ledger.settleSubmission(submission, known);
     }
-    book.write();
+    ledger.write();
   }
 
   /** Ends parts that wait and need not any more: their run is stopped, or another step has failed. */
   endIdle(): void {
-    const { book, files } = this.#options;
+    const { ledger, files } = this.#options;
     for (const { part, run } of this.#waiting()) {
       const readiness = readinessOf(part);
       if (run.stop !== undefined) {
         if (!files.takePart(part.key)) {
           // A submission that nobody knew of has begun.
-          book.adopt(part, files.ownerOf(part.key) ?? "");
+          ledger.adopt(part, files.ownerOf(part.key) ?? "");
           continue;
         }
-        book.endPart(part, { kind: run.stop.cause, signal: undefined });
+        ledger.endPart(part, { kind: run.stop.cause, signal: undefined });
       } else if (readiness.kind === "never") {
-        book.endPart(part, { kind: "skipped", message: readiness.message });
+        ledger.endPart(part, { kind: "skipped", message: readiness.message });
       }
     }
   }
 
   /** Submits what may go, a bounded number of jobs. Whether there may be more. */
   async submit(): Promise<boolean> {
-    const { book } = this.#options;
+    const { ledger } = this.#options;
     this.endIdle();
     const isOver = (key: string): boolean => {
-      const run = book.runs.get(key);
+      const run = ledger.runs.get(key);
       return run === undefined || run.ended !== undefined;
     };
     for (const key of this.#plans.keys()) if (isOver(key)) this.#plans.delete(key);
@@ -110,15 +110,15 @@ export class Submitter {
     return groups.length > 0; // also what comes after what was submitted just now
   }
 
-  #waiting(): { readonly part: Part; readonly run: Run }[] {
-    return Array.from(this.#options.book.active, (run) =>
+  #waiting(): { readonly part: Part; readonly run: LowerRun }[] {
+    return Array.from(this.#options.ledger.active, (run) =>
       run.parts.flat().map((part) => ({ part, run })),
     )
       .flat()
       .filter(({ part }) => part.state.kind === "waiting");
   }
 
-  #ready(part: Part, run: Run): readonly Ready[] {
+  #ready(part: Part, run: LowerRun): readonly Ready[] {
     const readiness = readinessOf(part);
     if (readiness.kind !== "ready") return [];
     if (readiness.after.length > 0 && this.#afterAll.has(part.key)) return [];
@@ -136,7 +136,7 @@ export class Submitter {
     }
   }
 
-  #planOf(run: Run): Plan {
+  #planOf(run: LowerRun): Plan {
     const { files, toSteps } = this.#options;
     let plan = this.#plans.get(run.key);
     if (plan === undefined) {
@@ -149,9 +149,9 @@ export class Submitter {
   }
 
   async #submitAll(groups: readonly (readonly Ready[])[]): Promise<void> {
-    const { book, scheduler, owner } = this.#options;
+    const { ledger, scheduler, owner } = this.#options;
     const all = groups.map((members) => ({ members, submission: toSubmission(members, owner) }));
-    const failure = book.beginSubmissions(all.map(({ submission }) => submission));
+    const failure = ledger.beginSubmissions(all.map(({ submission }) => submission));
     if (failure !== undefined) throw failure;
     const prepared = all.flatMap(({ members, submission }) => {
       const job = this.#prepare(submission, members);
@@ -162,20 +162,20 @@ export class Submitter {
     for (const [at, { submission, job }] of prepared.entries()) {
       const answer = answers[at];
       invariant(answer !== undefined, "each submission is answered");
-      if (answer.kind === "taken") book.settleSubmission(submission, answer.ids);
+      if (answer.kind === "taken") ledger.settleSubmission(submission, answer.ids);
       else if (answer.error.code !== "unavailable") {
         this.#refused(submission, answer.error, job.after.length > 0);
       } else {
-        book.doubtSubmission(submission);
+        ledger.doubtSubmission(submission);
         unavailable ??= answer.error;
       }
     }
-    book.write();
+    ledger.write();
     if (unavailable !== undefined) throw unavailable;
   }
 
   /** undefined: its files could not be written, and its parts have ended so. */
-  #prepare(submission: Submission, members: readonly Ready[]): LowerJob | undefined {
+  #prepare(submission: LowerSubmission, members: readonly Ready[]): LowerJob | undefined {
     const { files, scheduler } = this.#options;
     const after = afterOf(members);
     try {
@@ -186,20 +186,20 @@ export class Submitter {
     }
   }
 
-  #refused(submission: Submission, error: unknown, hasDependencies: boolean): void {
-    const { book } = this.#options;
+  #refused(submission: LowerSubmission, error: unknown, hasDependencies: boolean): void {
+    const { ledger } = this.#options;
     const { parts } = submission;
     const isTooMany = error instanceof AppError && error.code === "exhausted" && parts.length > 1;
     if (isTooMany) for (const { key } of parts) this.#alone.add(key);
     else if (hasDependencies) for (const { key } of parts) this.#afterAll.add(key);
     else this.#refuse(parts, error);
-    book.settleSubmission(submission, []);
+    ledger.settleSubmission(submission, []);
   }
 
   #refuse(parts: readonly Part[], error: unknown): void {
     const message = describeChain(error);
     for (const part of parts)
-      this.#options.book.endPart(part, { kind: "could-not-start", message });
+      this.#options.ledger.endPart(part, { kind: "could-not-start", message });
   }
 }
 

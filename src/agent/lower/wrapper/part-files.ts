@@ -19,7 +19,7 @@ import type { RunRequest } from "../../../ports/executor.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { readOwner } from "../owner.ts";
-import type { Step } from "../plan-run.ts";
+import type { LowerStep } from "../plan-run.ts";
 import type { Part } from "../run.ts";
 import type { LowerScheduler } from "../scheduler.ts";
 import { parseExit, wrapperOf } from "./wrapper.ts";
@@ -93,7 +93,7 @@ export class PartFiles {
   }
 
   /** Everything that a part needs to run. */
-  writePart(part: Part, step: Step, scheduler: LowerScheduler): void {
+  writePart(part: Part, step: LowerStep, scheduler: LowerScheduler): void {
     const directory = this.of(part.key);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const cwd = step.cwd ?? join(this.of(part.run.key), "work");
@@ -125,7 +125,11 @@ export class PartFiles {
     writeFileSync(join(this.of(key), "control"), `stop ${seconds} end\n`, { mode: 0o600 });
   }
 
-  #argvOf(directory: string, { work, launch, shape }: Step, scheduler: LowerScheduler): string[] {
+  #argvOf(
+    directory: string,
+    { work, launch, shape }: LowerStep,
+    scheduler: LowerScheduler,
+  ): string[] {
     const isMany = launch === "each-process" && shape.processes > 1;
     const before = isMany ? scheduler.launcher(shape) : [];
     if (work.kind === "command") return [...before, ...work.argv];
@@ -205,7 +209,7 @@ export class PartFiles {
   }
 }
 
-function copyVariables({ copy }: Part, { terms }: Step): Record<string, string> {
+function copyVariables({ copy }: Part, { terms }: LowerStep): Record<string, string> {
   if (copy === undefined) return {};
   return { BUSBAR_ARRAY_INDEX: String(copy), BUSBAR_ARRAY_SIZE: String(terms.copies ?? 1) };
 }
