@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { faultOf, findMutant } from "./mutants/catch.ts";
 import { seedsFrom, simulateSeeds } from "./seeds.ts";
 import type { Outcome } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
@@ -9,7 +10,7 @@ const USAGE = `Usage: npm run sim -- [options]
   --workers <n>   threads (default 2)
   --seed <n>      run one seed
   --verbose       with --seed: print everything that happens
-  --mutant <name> with --seeds: with a fault of mutants.ts put in`;
+  --mutant <name> with --seeds: with a mutant's fault put in (npm run mutants -- --list)`;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -53,7 +54,8 @@ async function runMany(mutant: string | undefined): Promise<number> {
     virtualMs: 0,
   };
   const range = { seeds: seedsFrom(from, count), workers: Number(values.workers) };
-  await simulateSeeds({ ...range, ...(mutant === undefined ? {} : { mutant }) }, (outcome) => {
+  const fault = mutant === undefined ? {} : { fault: faultOf(findMutant(mutant)) };
+  await simulateSeeds({ ...range, ...fault }, (outcome) => {
     sum.seeds++;
     if (outcome.failure !== undefined) sum.failed++;
     for (const name of ["events", "executions", "restarts", "commits", "virtualMs"] as const) {

@@ -1,14 +1,14 @@
 import { Worker } from "node:worker_threads";
 import type { Outcome } from "./simulation.ts";
-import type { WorkerTask } from "./worker.ts";
+import type { Fault, WorkerTask } from "./worker.ts";
 
 export interface Seeds {
   /** In the order in which they are simulated. */
   readonly seeds: readonly number[];
   /** Threads; each takes every n-th seed. */
   readonly workers: number;
-  /** Each thread ends with its first seed that catches this mutant. */
-  readonly mutant?: string;
+  /** Each thread ends with its first seed that catches this fault. */
+  readonly fault?: Fault;
 }
 
 export const seedsFrom = (from: number, count: number): readonly number[] =>
@@ -16,12 +16,12 @@ export const seedsFrom = (from: number, count: number): readonly number[] =>
 
 /** Simulates many seeds in threads; calls `onOutcome` with each outcome as the seed ends. */
 export async function simulateSeeds(
-  { seeds, workers, mutant }: Seeds,
+  { seeds, workers, fault }: Seeds,
   onOutcome: (outcome: Outcome) => void,
 ): Promise<void> {
   const threads = Array.from({ length: Math.min(workers, seeds.length) }, (_none, thread) => {
     const own = seeds.filter((_seed, at) => at % workers === thread);
-    return runThread({ seeds: own, mutant }, onOutcome);
+    return runThread({ seeds: own, fault }, onOutcome);
   });
   await Promise.all(threads);
 }

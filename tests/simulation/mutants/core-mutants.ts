@@ -1,0 +1,410 @@
+import { body, edited, type Mutant, swap, withImport } from "./mutant.ts";
+
+const NODES = "core/state/decide/nodes/nodes.ts";
+const REPORTS = "core/state/decide/tasks/report-runs.ts";
+const HOLDS = "core/state/dependencies/holds.ts";
+const STATE = "core/state/state.ts";
+const CODEC = "core/state/codec.ts";
+const PLACE = "core/state/decide/tasks/place-task.ts";
+const CLUSTERS = "core/state/decide/clusters.ts";
+const ACCEPTED = "core/state/decide/tasks/accepted-tasks.ts";
+const QUEUE = "core/scheduler/queue/queue.ts";
+const VERIFY = "core/scheduler/verify.ts";
+
+const endedMoves = swap(REPORTS, "reportRuns", "isActiveTask(task)", "'nodeId' in task.state");
+const importReturned = withImport(
+  NODES,
+  'import { returned as returnedByMutant } from "../tasks/held.ts";',
+);
+
+/** Faults of the core: decisions, rows, indexes and the planner. */
+export const CORE_MUTANTS: readonly Mutant[] = [
+  edited(
+    "fits-always",
+    "no-overcommit",
+    "planner and judge take every node to be large enough",
+    body("core/model/resources.ts", "fits", "return true;"),
+  ),
+  edited(
+    "same-attempt",
+    "one-execution-per-attempt",
+    "a new placement keeps the number of the last",
+    swap(PLACE, "rowOfAttempt", "(before?.attempt ?? 0) + 1", "before?.attempt ?? 1"),
+  ),
+  edited(
+    "any-attempt",
+    "old-attempts-are-stopped",
+    "reports of old attempts move the new one",
+    swap(REPORTS, "reportRuns", "task.attempt !== run.attempt", "false"),
+  ),
+  edited(
+    "ended-moves",
+    "ended-stays-ended",
+    "reports move tasks that have ended, and the table of moves is not asked",
+    endedMoves,
+    swap("server/loop/control-loop.ts", "ControlLoop.#apply", "checkMove($_, $_);", ""),
+  ),
+  edited(
+    "ended-moves-checked",
+    "server-stays-sound",
+    "reports move tasks that have ended, and the table of moves is asked",
+    endedMoves,
+  ),
+  edited(
+    "reboot-starts-again",
+    "one-execution-per-attempt",
+    "after a reboot an attempt is sent again",
+    swap(
+      NODES,
+      "reconcile",
+      '!isKnown && task.state.kind === "assigned" && !rebooted',
+      '!isKnown && task.state.kind === "assigned"',
+    ),
+  ),
+  edited(
+    "never-stops",
+    "old-attempts-are-stopped",
+    "what a node brings back unwanted is not stopped",
+    swap(NODES, "reconcile", "if (!ours.has(runKey(run))) stops.push(run);", ""),
+    swap(REPORTS, "reportRuns", 'if (event.kind === "started") stops.push(run);', ""),
+  ),
+  edited(
+    "releases-nothing",
+    "indexes-agree-with-rows",
+    "what a task used stays used",
+    swap("core/state/nodes/node-record.ts", "NodeRecord.release", "subtractFrom($_, $_);", ""),
+  ),
+  edited(
+    "losses-not-read",
+    "memory-equals-disk",
+    "one field of a row is not read back",
+    swap(CODEC, "readTask", "stored.losses ?? 0", "0"),
+  ),
+  edited(
+    "folds-placed",
+    "indexes-agree-with-rows",
+    "a job that was placed is folded all the same",
+    swap(
+      "core/state/jobs/job-record.ts",
+      "JobRecord.onlyWaits",
+      "this.#tasks === undefined",
+      "true",
+    ),
+  ),
+  edited(
+    "keys-not-asked",
+    "one-job-per-key",
+    "a known idempotency key is not found",
+    swap(
+      "core/state/decide/tasks/submit-jobs.ts",
+      "findExisting",
+      "idempotencyKey === undefined",
+      "true",
+    ),
+  ),
+  edited(
+    "backoff-forgets",
+    "every-task-ends",
+    "a task whose backoff is over is not queued again",
+    swap(QUEUE, "Queue.release", "record.giveBack(index);", ""),
+  ),
+  edited(
+    "nobody-wakes",
+    "every-task-ends",
+    "a node that got room wakes nobody",
+    swap("core/scheduler/plan.ts", "nextPlacement", "queue.freed(pool)", "undefined"),
+  ),
+  edited(
+    "limits-forget",
+    "indexes-agree-with-rows",
+    "what is free while groups are at their limits is not remembered for them",
+    swap(QUEUE, "Queue.settle", "this.#widenFitting(pool);", ""),
+  ),
+  edited(
+    "limits-stay",
+    "indexes-agree-with-rows",
+    "a group that may run more tasks again is not ranked again",
+    swap(STATE, "State.#progressed", "this.queue.order.touch(group);", ""),
+    swap(
+      STATE,
+      "State.#bind",
+      "subtractFrom(group.used, takes); this.queue.order.touch(group);",
+      "subtractFrom(group.used, takes);",
+    ),
+  ),
+  edited(
+    "held-is-queued",
+    "dependents-wait",
+    "a job that waits for others is queued, and the judge does not mind",
+    swap(STATE, "State.#putJob", "row.waitsFor === undefined", "true"),
+    swap(VERIFY, "verifyTask", "job.waitsFor !== undefined", "false"),
+  ),
+  edited(
+    "one-is-enough",
+    "dependents-wait",
+    "one of k that are wanted is enough",
+    swap(HOLDS, "Holds.#look", "held.met >= clause.atLeast", "held.met >= 1"),
+  ),
+  edited(
+    "singleton-jumps",
+    "dependents-wait",
+    "a singleton does not look who is before it",
+    swap(HOLDS, "Holds.#tryFirst", "this.singletons.first(name) !== hold.id", "false"),
+  ),
+  edited(
+    "skips-early",
+    "skips-are-due",
+    "k of n is given up one too early",
+    swap(
+      HOLDS,
+      "Holds.#look",
+      "clause.of.length - held.lost >= clause.atLeast",
+      "clause.of.length - held.lost > clause.atLeast",
+    ),
+  ),
+  edited(
+    "fates-wait",
+    "fates-are-written",
+    "a job that is closed says nothing of its tasks",
+    swap(STATE, "State.#putJob", "this.holds.tasksMoved(row.id, undefined);", ""),
+  ),
+  edited(
+    "condenses-wrongly",
+    "fates-are-written",
+    "what was met is forgotten when its job is removed",
+    swap("core/state/dependencies/settle.ts", "openPart", "clause.atLeast - met", "clause.atLeast"),
+  ),
+  edited(
+    "restart-forgets-holds",
+    "indexes-agree-with-rows",
+    "a restarted server does not know who waits for whom",
+    swap(STATE, "State.finishLoading", "this.#begin(record);", ""),
+  ),
+  edited(
+    "takes-forgotten",
+    "placed-as-asked",
+    "a row does not say what its task takes",
+    swap(PLACE, "placeTask", "isOwn ? row : { ...row, takes }", "row"),
+  ),
+  edited(
+    "exclusive-shares",
+    "placed-as-asked",
+    "an exclusive node is asked for its cores only",
+    swap(
+      "core/graph/match/compile-request.ts",
+      "compileAlternative",
+      "request.isExclusive || above.slot?.isExclusive === true",
+      "above.slot?.isExclusive === true",
+    ),
+  ),
+  edited(
+    "binds-needs",
+    "whole-nodes-are-alone",
+    "of a node is counted what the job needs, not what the task takes",
+    swap(STATE, "State.#bind", "after.takes ?? needs", "needs"),
+    swap(STATE, "State.#bind", "before.takes ?? needs", "needs"),
+  ),
+  edited(
+    "releases-needs",
+    "indexes-agree-with-rows",
+    "what is given back is what the job needs",
+    swap(STATE, "State.#bind", "before.takes ?? needs", "needs"),
+  ),
+  edited(
+    "takes-not-read",
+    "memory-equals-disk",
+    "what a task takes is not read back",
+    swap(CODEC, "readTask", "stored.takes === undefined", "true"),
+  ),
+  edited(
+    "any-graph",
+    "offered-as-asked",
+    "planner and judge take every cluster to have what is asked for",
+    swap(
+      "core/graph/cluster-graphs.ts",
+      "ClusterGraphs.satisfy",
+      "if (fits) matches.push($_); else mismatches.push($_);",
+      "matches.push({ cluster, fits, alternative, slots });",
+    ),
+    swap(VERIFY, "verifyCluster", "graphs.match($_, $_).fits", "true"),
+  ),
+  edited(
+    "offers-stay",
+    "offers-have-clusters",
+    "a cluster that is deleted keeps its offers",
+    swap(CLUSTERS, "removeCluster", "changes.push(...withdrawAll(state, id, nowMs));", ""),
+  ),
+  edited(
+    "accepts-others",
+    "one-taker-each",
+    "a cluster takes what is offered to another",
+    swap(ACCEPTED, "acceptTasks", "task.state.cluster !== cluster", "false"),
+  ),
+  edited(
+    "accepted-stay",
+    "offers-have-clusters",
+    "what a cluster took outlives it",
+    swap(CLUSTERS, "withdrawAll", "accepted.map($_)", "[]"),
+  ),
+  edited(
+    "old-news-counts",
+    "handed-ends-were-told",
+    "news of an old attempt ends the new one",
+    swap(ACCEPTED, "reportTasks", "event.attempt !== task.attempt", "false"),
+  ),
+  edited(
+    "handed-forgotten",
+    "indexes-agree-with-rows",
+    "what is handed over is not known by its row",
+    swap(
+      "core/state/jobs/accepted-tasks.ts",
+      "HandedTasks.moved",
+      "after !== undefined && isAcceptedTask(after)",
+      "before === undefined && after !== undefined && isAcceptedTask(after)",
+    ),
+  ),
+  edited(
+    "credentials-stay",
+    "indexes-agree-with-rows",
+    "a cluster that is deleted can be spoken for",
+    swap(CLUSTERS, "removeCluster", "changes.push(...removedWithCluster(state, id));", ""),
+  ),
+  edited(
+    "nothing-counts",
+    "counters-go-down",
+    "what a cluster counts is not written",
+    swap(PLACE, "placeTask", "status === undefined", "true"),
+  ),
+  edited(
+    "requests-differ",
+    "acknowledged-jobs-exist",
+    "a request that was stored is not the same when it is read",
+    swap(CODEC, "decodeTerms", "request && decodeChoice(request)", "request"),
+  ),
+  edited(
+    "state-unheard",
+    "every-task-ends",
+    "a class that requests a node is not looked at again when its cluster reports its state",
+    swap("core/scheduler/request.ts", "looksAtClusters", "asked.request !== undefined", "false"),
+  ),
+  edited(
+    "returns-cost",
+    "sick-nodes-cost-nothing",
+    "a task that its node gives back uses a retry",
+    swap(
+      "core/state/decide/tasks/end-attempt.ts",
+      "counted",
+      "return { failures, losses, returns: returns + 1 };",
+      "return { failures: failures + 1, losses, returns: returns + 1 };",
+    ),
+  ),
+  edited(
+    "sick-takes",
+    "sick-nodes-cost-nothing",
+    "tasks are placed on nodes that are sick",
+    swap("core/model/node/node.ts", "isTaking", "node.sickness === undefined", "true"),
+  ),
+  edited(
+    "trials-at-will",
+    "quarantines-are-due",
+    "a node that is tried gets as much as it can take",
+    swap(PLACE, "placeTask", "node.quarantine === undefined", "true"),
+  ),
+  edited(
+    "one-job-is-enough",
+    "quarantines-are-due",
+    "one job that fails again and again quarantines a node",
+    swap(
+      "core/state/nodes/suspicions.ts",
+      "Suspicions.#failed",
+      "jobs === 0 || streak.jobs.size < jobs",
+      "false",
+    ),
+    swap(
+      "core/state/decide/nodes/quarantine.ts",
+      "quarantined",
+      "jobs.length < terms.jobs",
+      "jobs.length < 1",
+    ),
+  ),
+  edited(
+    "keeps-nothing",
+    "losses-follow-policy",
+    "a lost node keeps no task",
+    body(NODES, "LOSSES.keep", "return loseAttempt(_job, task, message, nowMs);"),
+  ),
+  edited(
+    "fails-again",
+    "losses-follow-policy",
+    "what is lost with a node that fails is tried again",
+    swap(
+      NODES,
+      "fail",
+      "failForGood(task, message, nowMs)",
+      "loseAttempt(_job, task, message, nowMs)",
+    ),
+  ),
+  edited(
+    "back-without-answer",
+    "one-execution-per-attempt",
+    "a held task is queued again before its node has given it back",
+    swap(
+      "core/state/decide/tasks/held.ts",
+      "takenBack",
+      "return { ...task, state: { ...task.state, takeBack: { reason, isCancel } } };",
+      "return returned(task, task.state.heldAtMs);",
+    ),
+  ),
+  edited(
+    "held-uses-capacity",
+    "indexes-agree-with-rows",
+    "a held task counts as using its node",
+    swap(
+      "core/state/jobs/attempt-ends.ts",
+      "heldMoved",
+      "nodeTotals.hold(to, after);",
+      "nodeTotals.bind(to, after, record.job.spec.needs);",
+    ),
+  ),
+  edited(
+    "drained-keeps-held",
+    "held-is-begun-or-back",
+    "a drained node keeps what it holds",
+    swap(
+      "core/scheduler/fetch-ahead.ts",
+      "judgeOf",
+      "if (!mayHold(node)) return () => $_;",
+      "if (!mayHold(node)) return () => undefined;",
+    ),
+  ),
+  edited(
+    "held-for-long",
+    "held-is-begun-or-back",
+    "nobody asks for what is held for long",
+    swap("core/state/decide/tick.ts", "takeBackAtMs", "limits.heldMsMax", "600 * limits.heldMsMax"),
+  ),
+  edited(
+    "begun-is-back",
+    "held-is-begun-or-back",
+    "after a lost link what has begun is queued again",
+    swap(
+      NODES,
+      "reconcile",
+      'changes.push({ table: "task", row: begun(task) });',
+      'changes.push({ table: "task", row: returnedByMutant(task, hello.nowMs) });',
+    ),
+    importReturned,
+  ),
+  edited(
+    "late-hello-counts",
+    "held-is-begun-or-back",
+    "what a Hello does not name is queued again",
+    swap(
+      NODES,
+      "reconcile",
+      "holds.push({ run, heldAtMs, isWanted: takeBack === undefined });",
+      'changes.push({ table: "task", row: returnedByMutant(task, hello.nowMs) });',
+    ),
+    importReturned,
+  ),
+];

@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import type { CheckerName } from "../checkers.ts";
+import { catchMutant, faultOf, notedSeeds } from "./catch.ts";
+import { MUTANTS } from "./mutants.ts";
+
+/** Every name, by type: a new checker does not compile until it stands here. */
+const CHECKERS: Readonly<Record<CheckerName, true>> = {
+  "acknowledged-jobs-exist": true,
+  "one-job-per-key": true,
+  "ended-stays-ended": true,
+  "every-task-ends": true,
+  "acknowledged-ends-stay": true,
+  "one-execution-per-attempt": true,
+  "no-overcommit": true,
+  "old-attempts-are-stopped": true,
+  "indexes-agree-with-rows": true,
+  "memory-equals-disk": true,
+  "watch-has-no-gaps": true,
+  "watched-view-agrees": true,
+  "durable-before-told": true,
+  "server-stays-sound": true,
+  "dependents-wait": true,
+  "skips-are-due": true,
+  "fates-are-written": true,
+  "placed-as-asked": true,
+  "whole-nodes-are-alone": true,
+  "one-taker-each": true,
+  "handed-ends-were-told": true,
+  "offered-as-asked": true,
+  "offers-have-clusters": true,
+  "counters-go-down": true,
+  "sick-nodes-cost-nothing": true,
+  "quarantines-are-due": true,
+  "losses-follow-policy": true,
+  "held-is-begun-or-back": true,
+};
+
+describe("mutants", () => {
+  test("every checker has one", () => {
+    const tried = new Set(MUTANTS.map(({ caughtBy }) => caughtBy));
+    expect(Object.keys(CHECKERS).filter((name) => !tried.has(name as CheckerName))).toEqual([]);
+  });
+
+  test("have names of their own, and only they have notes", () => {
+    const names = new Set(MUTANTS.map(({ name }) => name));
+    expect(names.size).toBe(MUTANTS.length);
+    expect(Object.keys(notedSeeds()).filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  test("find their places exactly once in the modules as they are", () => {
+    const lost = MUTANTS.flatMap((mutant) => {
+      try {
+        faultOf(mutant);
+        return [];
+      } catch (error) {
+        return [`${mutant.name}: ${((error as Error).cause as Error).message}`];
+      }
+    });
+    expect(lost).toEqual([]);
+  });
+});
+
+/** Each commit tries others: in a dozen commits every mutant has had its turn. */
+const SAMPLE = 6;
+const chosen = Array.from(
+  { length: SAMPLE },
+  (_none, at) => MUTANTS[(commitNumber() * SAMPLE + at) % MUTANTS.length],
+).filter((mutant) => mutant !== undefined);
+
+/** `npm run mutants` tries all. */
+describe.concurrent(`of ${MUTANTS.length} mutants the ${SAMPLE} of this commit are caught`, () => {
+  for (const mutant of chosen) {
+    test(`${mutant.name}: ${mutant.what}`, { timeout: 600_000 }, async () => {
+      const seed = await catchMutant(mutant, notedSeeds()[mutant.name]);
+      expect(seed, `${mutant.caughtBy} does not see ${mutant.name}`).toBeDefined();
+    });
+  }
+});
+
+/** How many commits there are; 0 outside a repository. */
+function commitNumber(): number {
+  try {
+    const options = { encoding: "utf8", stdio: "pipe" } as const;
+    return Number(execFileSync("git", ["rev-list", "--count", "HEAD"], options));
+  } catch {
+    return 0;
+  }
+}
