@@ -152,3 +152,11 @@ tasks:
     spack load ior
     ior -b 10g -O summaryFormat=json
 `;
+
+/** One document in each dialect. */
+export const DIALECTS = [
+  ["flux V1", FLUX_V1],
+  ["experimental", EXPERIMENTAL],
+  ["draft 2", DRAFT_2],
+  ["nextgen", NEXTGEN],
+] as const;
