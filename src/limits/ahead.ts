@@ -2,12 +2,12 @@ import { invariant } from "../lib/invariant.ts";
 
 /** Tasks fetched ahead (docs/design/fetch-ahead.md). */
 export const aheadLimits = {
-  heldPerNodeMax: 64, // tasks that an agent holds beyond its free capacity
+  heldPerNodeMax: 128, // tasks that an agent holds beyond its free capacity
   paceTasksMin: 4, // that ended on a node, one after the other, before it holds any
   paceTasksMax: 32, // about the last so many say how long tasks take there
   aheadTaskMsMax: 100, // longer ones lose little to the round trip
-  aheadMs: 25, // as many are held as end in this time, at least as many as run
-  reportOfReplacedMs: 8, // an end whose slot went to a held task waits for others: a message, and a commit
+  aheadMs: 50, // as many are held as end in this time, at least as many as run
+  reportOfReplacedMs: 20, // an end whose slot went to a held task waits for others: a message, and a commit
   heldMsMax: 1_000, // a task that its node has not begun by then is taken back
 } as const;
 

@@ -9,18 +9,55 @@ import type { Lane } from "./queue/lane.ts";
 import { chooseTarget, countTurn, isOfClusters, type PlanPolicy } from "./plan.ts";
 
 /**
- * The next task that is fetched ahead to a node, or asked for back; undefined: all nodes where
- * something ended were looked at. Looks at the newest state, so each row must be applied before the
- * next is asked for, and nothing more can be placed: docs/design/fetch-ahead.md.
+ * One look at the nodes where something ended: docs/design/fetch-ahead.md. Looks at the newest state,
+ * so each row must be applied before the next is asked for, nothing else may be applied in between,
+ * and nothing more can be placed.
  */
-export function nextAhead(state: State, policy: PlanPolicy, nowMs: number): Task | undefined {
-  const { ahead } = state.fleet;
-  for (;;) {
-    const record = ahead.toReview;
-    if (record === undefined) return undefined;
-    const row = takeBackOne(state, record, policy) ?? fetchOne(state, record, nowMs);
-    if (row !== undefined) return row;
-    ahead.reviewed(record);
+export class AheadRound {
+  readonly #state: State;
+  readonly #policy: PlanPolicy;
+  readonly #nowMs: number;
+  /** Holds nothing that is wanted back, as long as this lane goes first there. */
+  #judged: { readonly record: NodeRecord; readonly lane: Lane } | undefined = undefined;
+
+  constructor(state: State, policy: PlanPolicy, nowMs: number) {
+    this.#state = state;
+    this.#policy = policy;
+    this.#nowMs = nowMs;
+  }
+
+  /** A task that is fetched ahead to a node, or asked for back; undefined: all nodes were looked at. */
+  next(): Task | undefined {
+    const { ahead } = this.#state.fleet;
+    for (;;) {
+      const record = ahead.toReview;
+      if (record === undefined) return undefined;
+      const row = this.#lookAt(record);
+      if (row !== undefined) return row;
+      ahead.reviewed(record);
+    }
+  }
+
+  #lookAt(record: NodeRecord): Task | undefined {
+    const isRoom = mayHoldMore(record);
+    if (!isRoom && record.held.size === 0) return undefined;
+    const lane = firstLane(this.#state, record);
+    const row = this.#takeBack(record, lane);
+    if (row !== undefined || !isRoom || lane === undefined) return row;
+    return fetchOne(this.#state, record, lane, this.#nowMs);
+  }
+
+  /**
+   * All that is held is judged once, not again for each task that is fetched: those are of the lane
+   * that goes first, whose group only gets more by them.
+   */
+  #takeBack(record: NodeRecord, lane: Lane | undefined): Task | undefined {
+    if (lane !== undefined && this.#judged?.record === record && this.#judged.lane === lane) {
+      return undefined;
+    }
+    const row = takeBackOne(this.#state, record, lane, this.#policy);
+    this.#judged = row === undefined && lane !== undefined ? { record, lane } : undefined;
+    return row;
   }
 }
 
@@ -28,12 +65,11 @@ export function nextAhead(state: State, policy: PlanPolicy, nowMs: number): Task
 const firstLane = ({ queue }: State, record: NodeRecord): Lane | undefined =>
   queue.firstFor(record, record.node.capacity);
 
-function fetchOne(state: State, record: NodeRecord, nowMs: number): Task | undefined {
-  const { pace, node } = record;
-  if (!mayHold(node)) return undefined;
-  if (record.held.size >= pace.depth(node.capacity)) return undefined;
-  const lane = firstLane(state, record);
-  if (lane === undefined || !isHeldFor(state, lane, record)) return undefined;
+const mayHoldMore = ({ node, held, pace }: NodeRecord): boolean =>
+  mayHold(node) && held.size < pace.depth(node.capacity);
+
+function fetchOne(state: State, record: NodeRecord, lane: Lane, nowMs: number): Task | undefined {
+  if (!isHeldFor(state, lane, record)) return undefined;
   const job = lane.peek();
   const index = job?.nextIndex();
   if (job === undefined || index === undefined) return undefined;
@@ -47,9 +83,14 @@ const isHeldFor = ({ clusters }: State, { request, group }: Lane, { pace }: Node
   !isOfClusters(request, clusters) &&
   group.group.runningTasksMax === undefined;
 
-function takeBackOne(state: State, record: NodeRecord, policy: PlanPolicy): Task | undefined {
+function takeBackOne(
+  state: State,
+  record: NodeRecord,
+  lane: Lane | undefined,
+  policy: PlanPolicy,
+): Task | undefined {
   if (record.held.size === 0) return undefined;
-  const judge = judgeOf(state, record, policy);
+  const judge = judgeOf(state, record, lane, policy);
   for (const task of record.held) {
     if (!isHeldTask(task) || task.state.takeBack !== undefined) continue;
     const reason = judge(task);
@@ -62,6 +103,7 @@ function takeBackOne(state: State, record: NodeRecord, policy: PlanPolicy): Task
 function judgeOf(
   state: State,
   record: NodeRecord,
+  lane: Lane | undefined,
   policy: PlanPolicy,
 ): (task: HeldTask) => string | undefined {
   const { node, pace } = record;
@@ -69,7 +111,6 @@ function judgeOf(
   if (pace.needs === undefined || pace.meanMs > limits.aheadTaskMsMax) {
     return () => "tasks there no longer end soon";
   }
-  const lane = firstLane(state, record);
   if (lane === undefined) {
     const reason = placeElsewhere(state, record, policy);
     return () => reason;

@@ -10,7 +10,7 @@ import { checkMove } from "../../core/state/check-move.ts";
 import { isJobEnded } from "../../core/state/jobs/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { matchWork } from "../../core/graph/match/match-work.ts";
-import { nextAhead } from "../../core/scheduler/fetch-ahead.ts";
+import { AheadRound } from "../../core/scheduler/fetch-ahead.ts";
 import { nextPlacement, type PlanPolicy } from "../../core/scheduler/plan.ts";
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
@@ -328,8 +328,9 @@ export class ControlLoop {
   /** Fetches tasks ahead, or back, up to a bound, once nothing more can be placed; whether that was all. */
   #aheadRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
+    const round = new AheadRound(this.#state, this.#options.policy, nowMs);
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
-      const row = nextAhead(this.#state, this.#options.policy, nowMs);
+      const row = round.next();
       if (row === undefined) return true;
       this.#apply({ table: "task", row });
     }
