@@ -12,6 +12,7 @@ export const launcherLimits = {
   launcherStallMs: 60_000, // without a word from a launcher that owes one, until it is given up
   spawnsOnTheWayMax: 4, // shells, where there is no launcher, that have not begun their commands
   survivorsRestFactor: 20, // how much longer than a pass over all processes until the next, for ended runs
+  survivorsRestMsMin: 20, // from one look for what ended runs left to the next
   survivorKillsMax: 50, // of one process that does not go
   launcherIdleLanesMax: 16, // of one launcher, kept for the next run
   launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next

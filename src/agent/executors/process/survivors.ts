@@ -79,7 +79,8 @@ export class Survivors {
     }
     if (left === 0) this.#killed.clear();
     const tookMs = performance.now() - beginMs;
-    this.#restUntilMs = beginMs + limits.survivorsRestFactor * tookMs;
+    const restMs = Math.max(limits.survivorsRestMsMin, limits.survivorsRestFactor * tookMs);
+    this.#restUntilMs = beginMs + restMs;
     if (left === 0) return;
     this.#isFullDue ||= isFull; // what it had started itself is found when it is gone
     this.#schedule(Math.max(limits.processPollMs, tookMs));
