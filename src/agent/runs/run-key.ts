@@ -1,8 +1,20 @@
 import { invariant } from "../../lib/invariant.ts";
 import type { RunId } from "../../ports/executor.ts";
 
-/** Names a run in maps and as a directory. */
-export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
+let lastId: RunId | undefined;
+let lastKey = "";
+
+/**
+ * Names a run in maps and as a directory. What happens to a run asks for its key again and again,
+ * and a map looks up a text that it has seen much quicker than one that is equal: so the last is kept.
+ */
+export function runKey(id: RunId): string {
+  if (id !== lastId) {
+    lastKey = `${id.jobId}.${id.index}.${id.attempt}`;
+    lastId = id;
+  }
+  return lastKey;
+}
 
 export function parseRunKey(key: string): RunId | undefined {
   const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(key);

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import type { Launch } from "./starter.ts";
 
 const HEAD_BYTES = 8;
@@ -22,11 +24,15 @@ export function encodeLaunch({ key, argv, env, cwd, script, group }: Launch): st
 
 /**
  * The same for a native launcher, with its length in front: the slot whose files the run uses comes
- * second, limits of setrlimit(2) after the arguments. A script is the last argument of its launch.
+ * second, limits of setrlimit(2) after the arguments. A script is the last argument of its launch, and
+ * lies in the slot, below the launcher's directory.
  */
-export function encodeNativeLaunch(launch: Launch, slot: string, scriptPath: string): Buffer {
+export function encodeNativeLaunch(launch: Launch, slot: string, directory: string): Buffer {
   const { key, env, cwd, script, group, limits = [] } = launch;
-  const argv = script === undefined ? launch.argv : [...launch.argv.slice(0, -1), scriptPath];
+  const argv =
+    script === undefined
+      ? launch.argv
+      : [...launch.argv.slice(0, -1), join(directory, slot, "script")];
   const counts = ["", String(argv.length), String(limits.length)];
   const parts = [key, slot, cwd ?? "", group?.path ?? "", ...counts];
   const before = parts.length;

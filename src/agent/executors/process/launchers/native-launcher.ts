@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 
 import { encodeEnvironment, encodeNativeLaunch } from "./launch-frame.ts";
 import type { LaunchLog } from "./launch-log.ts";
@@ -89,7 +88,7 @@ export class NativeLauncher {
 
   /** Frames of one go are written together. Throws when the launch cannot be put into a frame. */
   launch(launch: Launch, slot: string): void {
-    const frame = encodeNativeLaunch(launch, slot, join(this.log.directory, slot, "script"));
+    const frame = encodeNativeLaunch(launch, slot, this.log.directory);
     if (this.#frames.length === 0) queueMicrotask(() => this.#flush());
     this.#frames.push(frame);
     this.launches += 1;
