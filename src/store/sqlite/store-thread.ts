@@ -103,11 +103,13 @@ export class StoreThread {
         (error: unknown) => this.#fail(error, writeError),
       );
     });
-    this.#moveLog(limits.storeWalBytesMax);
   }
 
+  /** Whoever waits is told first: asking how long the log is takes as long as writing some rows. */
   #tellCommitted(revision: number): void {
-    if (!this.#isBroken) this.#send({ kind: "committed", revision });
+    if (this.#isBroken) return;
+    this.#send({ kind: "committed", revision });
+    this.#moveLog(limits.storeWalBytesMax);
   }
 
   /** When nobody waits if that comes soon enough, and in any case before the log grows too long. */
