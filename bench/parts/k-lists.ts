@@ -53,10 +53,10 @@ export const lists: Case = {
 
 async function listToEnd(client: BusbarClient, filter: Filter): Promise<number> {
   let pages = 0;
-  for (let pageToken = ""; ; pages++) {
+  for (let pageToken: string | undefined; ; pages++) {
     const page = await client.listJobs({ filter, pageToken });
     if (page.jobs.length > 0) throw new Error("a filter that matches nothing found a job");
-    if (page.nextPageToken === "") return pages + 1;
+    if (page.nextPageToken === undefined) return pages + 1;
     pageToken = page.nextPageToken;
   }
 }
@@ -80,7 +80,7 @@ async function withListers<T>({ grpc }: Server, work: () => Promise<T>): Promise
   const until = new AbortController();
   const listing = clients.map(async (client, at) => {
     const filter = filters[at % filters.length] ?? {};
-    for (let pageToken = ""; !until.signal.aborted;) {
+    for (let pageToken: string | undefined; !until.signal.aborted;) {
       const page = await client.listJobs({ filter, pageToken });
       pageToken = page.nextPageToken;
     }

@@ -8,6 +8,7 @@ import {
   TaskSchema,
   WatchEventSchema,
 } from "../gen/busbar/v1/busbar_pb.ts";
+import "../client/client.ts"; // makes the messages known
 import { stateOf } from "../client/state.ts";
 import { toEventRow, toGroupRow, toJobRow, toNodeRow, toStatsRow, toTaskRow } from "./json.ts";
 
@@ -39,11 +40,12 @@ test("a job with nothing but what it must have leaves the rest out", () => {
   });
   expect(toJobRow(job)).toEqual({
     id: "17",
-    spec: { name: "x", group: "default", command: ["x"], priority: 0 },
+    spec: { name: "x", group: "default", command: ["x"] },
     state: "pending",
     tasks: { ...noTasks, pending: 1 },
     taskTotal: 1,
     submittedAtMs: 5,
+    submittedBy: "",
     revision: 9,
   });
 });
@@ -82,6 +84,7 @@ test("a job with everything keeps everything, as plain numbers", () => {
       },
     },
     state: stateOf("failed"),
+    tasks: {},
     taskTotal: 2n,
     submittedAtMs: 1n,
     startedAtMs: 2n,
@@ -155,9 +158,9 @@ test("a job has the exit code that the wire says, or none", () => {
 });
 
 test("earlier attempts keep their ends", () => {
-  const past = [{ attempt: 1, node: "a", startedAtMs: 1n, endedAtMs: 2n, exitCode: 3, signal: "" }];
+  const past = [{ attempt: 1, node: "a", startedAtMs: 1n, endedAtMs: 2n, exitCode: 3 }];
   expect(toTaskRow(create(TaskSchema, { past })).past).toEqual([
-    { attempt: 1, node: "a", startedAtMs: 1, endedAtMs: 2, exitCode: 3 },
+    { attempt: 1, node: "a", startedAtMs: 1, endedAtMs: 2, exitCode: 3, reason: "" },
   ]);
 });
 
@@ -173,12 +176,16 @@ test("nodes, groups and stats are plain values", () => {
     state: "",
     capacity: { cpu: 2 },
     used: {},
+    labels: {},
     tasks: 0,
+    held: 0,
+    isClusterAgent: false,
+    agentVersion: "",
     connectedAtMs: 7,
     revision: 0,
   });
   const facts = { cores: 2, software: { os: [{ name: "ownos" }] } };
-  const known = create(NodeSchema, { name: "a", factsJson: JSON.stringify(facts) });
+  const known = create(NodeSchema, { name: "a", facts: JSON.stringify(facts) });
   expect(toNodeRow(known).facts).toEqual(facts);
   const group = create(GroupSchema, { name: "g", weight: 0.5, runningTasksMax: 3n });
   expect(toGroupRow(group)).toMatchObject({ name: "g", weight: 0.5, runningTasksMax: 3 });
@@ -194,7 +201,6 @@ test("an event says what it is about; one from the future is left out", () => {
   });
   expect(toEventRow(event)).toEqual({
     revision: 3,
-    kind: "removed",
     removed: { kind: "node", id: "a" },
   });
   expect(toEventRow(create(WatchEventSchema, { revision: 3n }))).toBeUndefined();

@@ -1,6 +1,6 @@
 export interface PageOf<Item> {
   readonly items: readonly Item[];
-  readonly nextPageToken: string;
+  readonly nextPageToken: string | undefined;
 }
 
 /**
@@ -9,14 +9,14 @@ export interface PageOf<Item> {
  */
 export async function collect<Item>(
   limit: number,
-  fetch: (pageToken: string, wanted: number) => Promise<PageOf<Item>>,
+  fetch: (pageToken: string | undefined, wanted: number) => Promise<PageOf<Item>>,
 ): Promise<{ readonly items: readonly Item[]; readonly more: boolean }> {
   const items: Item[] = [];
-  let pageToken = "";
+  let pageToken: string | undefined;
   do {
     const page = await fetch(pageToken, limit - items.length);
     items.push(...page.items.slice(0, limit - items.length));
     pageToken = page.nextPageToken;
-  } while (pageToken !== "" && items.length < limit);
-  return { items, more: pageToken !== "" };
+  } while (pageToken !== undefined && items.length < limit);
+  return { items, more: pageToken !== undefined };
 }

@@ -174,7 +174,7 @@ describe("reading", () => {
     await busbar(["cancel", id]);
     expect(await ended).toBe(0);
     const kinds = output.stdout.trimEnd().split("\n");
-    expect(kinds.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual([
+    expect(kinds.map((line) => Object.keys(JSON.parse(line) as object)[1])).toEqual([
       "sync",
       "job",
     ]);

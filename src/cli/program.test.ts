@@ -24,7 +24,8 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["submit --retries -1 x", /--retries: "-1" is not a whole number from 0/],
     ["submit --retry-backoff 1s x", /--retry-backoff: needs --retries/],
     ["submit --time-limit 90 x", /--time-limit: "90" has no unit; write it like 90s/],
-    ["submit --deadline 9999d x", /--deadline: "9999d" is longer than 366 days/],
+    ["submit --queue-deadline 9999d x", /--queue-deadline: "9999d" is longer than 366 days/],
+    ["submit --deadline 9999d x", /--deadline: "9999d" is longer than 366 days/], // its name before
     ["submit --output-limit lots x", /--output-limit: "lots" is not a size/],
     ["submit --name= x", /--name: is empty/],
     ["submit --after-ok a,,b x", /--after-ok: is empty/],

@@ -3,6 +3,7 @@ import { Client, credentials } from "@grpc/grpc-js";
 import { Busbar, type WatchEvent } from "../gen/busbar/v1/busbar_pb.ts";
 import { isLoopback, parseAddress } from "../lib/address.ts";
 import { limits } from "../limits.ts";
+import { knowAnswers } from "../wire/write-json.ts";
 import {
   type CallOptions,
   callServerStream,
@@ -10,6 +11,9 @@ import {
   type Channel,
   type Method,
 } from "./call.ts";
+
+// Whoever has an answer can show it.
+knowAnswers(Busbar);
 
 /** How long a call that answers once may take unless told otherwise. */
 const TIMEOUT_MS_DEFAULT = 30_000;

@@ -23,6 +23,7 @@ export type {
   WatchEvent,
 } from "../gen/busbar/v1/busbar_pb.ts";
 export type {
+  ClusterAnswer,
   IssuedCredentials,
   SatisfyResponse,
   Selection,

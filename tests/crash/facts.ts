@@ -35,12 +35,12 @@ export const toTaskFacts = (task: Task): TaskFacts => ({
   index: task.index,
   state: stateName(task.state),
   attempt: task.attempt,
-  node: task.node,
+  node: task.node ?? "",
   exitCode: task.exitCode,
-  signal: task.signal,
-  reason: task.reason,
-  startedAtMs: Number(task.startedAtMs),
-  endedAtMs: Number(task.endedAtMs),
+  signal: task.signal ?? "",
+  reason: task.reason ?? "",
+  startedAtMs: Number(task.startedAtMs ?? 0),
+  endedAtMs: Number(task.endedAtMs ?? 0),
   past: task.past.map(({ attempt, exitCode, reason }) => ({ attempt, exitCode, reason })),
 });
 
@@ -50,25 +50,25 @@ export async function readFacts(client: BusbarClient): Promise<JobFacts[]> {
   for await (const job of allJobs(client)) {
     const tasks: TaskFacts[] = [];
     for await (const task of allTasks(client, job.id)) tasks.push(toTaskFacts(task));
-    jobs.push({ id: job.id, key: job.idempotencyKey, state: stateName(job.state), tasks });
+    jobs.push({ id: job.id, key: job.idempotencyKey ?? "", state: stateName(job.state), tasks });
   }
   return jobs;
 }
 
 async function* allJobs(client: BusbarClient): AsyncGenerator<Job> {
-  for (let pageToken = ""; ;) {
+  for (let pageToken: string | undefined; ;) {
     const { jobs, nextPageToken } = await client.listJobs({ pageSize: 1_000, pageToken });
     yield* jobs;
-    if (nextPageToken === "") return;
+    if (nextPageToken === undefined) return;
     pageToken = nextPageToken;
   }
 }
 
 async function* allTasks(client: BusbarClient, jobId: string): AsyncGenerator<Task> {
-  for (let pageToken = ""; ;) {
+  for (let pageToken: string | undefined; ;) {
     const page = await client.listTasks({ jobId, pageSize: 1_000, pageToken });
     yield* page.tasks;
-    if (page.nextPageToken === "") return;
+    if (page.nextPageToken === undefined) return;
     pageToken = page.nextPageToken;
   }
 }

@@ -50,7 +50,10 @@ export class Witness {
 
   async #watch(afterRevision: bigint): Promise<void> {
     const options = { signal: this.#stop.signal };
-    const events = this.#world.client.watch({ tasks: true, afterRevision }, options);
+    const events = this.#world.client.watch(
+      { tasks: true, afterRevision: afterRevision === 0n ? undefined : afterRevision },
+      options,
+    );
     for await (const { revision, event } of events) {
       if (revision < this.#revision) {
         this.problems.push(`revision ${revision} came after ${this.#revision}`);

@@ -40,8 +40,8 @@ const show = async (): Promise<NodeFacts | undefined> =>
 const spackIs = (names: readonly string[]) =>
   eventually(
     async () => {
-      const { factsJson } = await site.client.getNode({ name: "w1" });
-      const { software } = JSON.parse(factsJson) as NodeFacts;
+      const { facts = "{}" } = await site.client.getNode({ name: "w1" });
+      const { software } = JSON.parse(facts) as NodeFacts;
       return software["spack"]?.map(({ name }) => name).join() === names.join();
     },
     { what: `spack to have ${names.join()}`, timeoutMs: 60_000 },

@@ -78,7 +78,7 @@ test(`${TASKS} sleeps on one agent of a busy machine start once each, and a canc
 
   expect([...states]).toEqual(["connected"]);
   let seen = 0;
-  for (let pageToken = ""; ;) {
+  for (let pageToken: string | undefined; ;) {
     const page = await client.listTasks({ jobId: id, pageSize: 1_000, pageToken });
     for (const task of page.tasks) {
       expect([task.id, task.attempt, task.past.length]).toEqual([task.id, 1, 0]);
@@ -86,7 +86,7 @@ test(`${TASKS} sleeps on one agent of a busy machine start once each, and a canc
       seen += 1;
     }
     pageToken = page.nextPageToken;
-    if (pageToken === "") break;
+    if (pageToken === undefined) break;
   }
   expect(seen).toBe(TASKS);
   expect(agent.output).not.toMatch(/launcher is gone|makes no progress/);

@@ -18,13 +18,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: ["lib", "limits"],
   ports: ["core", "lib"],
   store: ["ports", "core", "lib", "limits"],
-  server: ["ports", "core", "lib", "limits", "gen"],
-  api: ["server", "ports", "core", "lib", "limits", "gen"],
+  server: ["ports", "core", "wire", "lib", "limits", "gen"],
+  api: ["server", "ports", "core", "wire", "lib", "limits", "gen"],
   agent: ["ports", "client", "core/model", "core/graph", "core/jobspec", "lib", "limits", "gen"],
-  client: ["gen", "lib", "limits"],
+  client: ["gen", "wire", "lib", "limits"],
+  wire: ["gen", "lib", "limits"],
   // Jobspecs are read and converted without a server, and graphs made of what machines have: pure
   // functions, nothing of its state.
-  cli: ["client", "core/jobspec", "core/graph", "core/model", "lib", "limits"],
+  cli: ["client", "wire", "core/jobspec", "core/graph", "core/model", "lib", "limits"],
   system: ["ports", "cli", "lib", "limits"],
 };
 

@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { ClusterSchema, NodeSchema } from "../../gen/busbar/v1/busbar_pb.ts";
-import { toAgentRow, toClusterRow } from "./cluster-rows.ts";
+import { toAgentRow, toClusterRow } from "../json.ts";
 import { renderCluster, renderClusters } from "../render/clusters.ts";
+import "../../client/client.ts"; // makes the messages known
 import { GRAPH, IO, useClusterCli } from "../testing/cluster-cli.ts";
 
 const { busbar, json, said, register, server } = useClusterCli();

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { BusbarClient } from "../../client/client.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { toAgentRow, toClusterRow, toIssuedRow } from "./cluster-rows.ts";
+import { toAgentRow, toClusterRow, toIssuedRow } from "../json.ts";
 import { declareClusterTasks } from "./cluster-tasks.ts";
 import { listClusters } from "./clusters.ts";
 import { notEmpty } from "../flags.ts";

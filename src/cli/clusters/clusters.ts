@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { toClusterRow } from "./cluster-rows.ts";
+import { toClusterRow } from "../json.ts";
 import { renderClusters } from "../render/clusters.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 

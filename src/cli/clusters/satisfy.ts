@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { limits } from "../../limits.ts";
-import { toSatisfyRow } from "./cluster-rows.ts";
+import { toSatisfyRow } from "../json.ts";
 import { renderSatisfy } from "../render/satisfy.ts";
 import {
   addSelectFlags,

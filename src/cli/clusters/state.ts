@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { toClusterRow } from "./cluster-rows.ts";
+import { toClusterRow } from "../json.ts";
 import { oneOf } from "../flags.ts";
 import { renderState } from "../render/clusters.ts";
 import type { ClusterRow } from "../rows.ts";
@@ -123,7 +123,7 @@ async function readFile({ context }: Session, file: string) {
 }
 
 function shown(row: ClusterRow): Answer {
-  const { name, state = [], counters = [] } = row;
+  const { name, state, counters } = row;
   return {
     json: { cluster: name, state, counters },
     text: (page) =>

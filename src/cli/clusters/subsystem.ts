@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { shownDocument } from "./cluster.ts";
-import { toClusterRow } from "./cluster-rows.ts";
+import { toClusterRow } from "../json.ts";
 import { notEmpty } from "../flags.ts";
 import { renderSubsystems } from "../render/clusters.ts";
 import type { Answer, Session, Shell } from "../session.ts";
@@ -112,7 +112,7 @@ async function addSubsystem(
 async function listSubsystems(session: Session, flags: ClusterFlag): Promise<Answer> {
   const client = await session.client();
   const cluster = await whichCluster(client, flags.cluster);
-  const { subsystems = [] } = toClusterRow(await client.getCluster({ name: cluster }));
+  const { subsystems } = toClusterRow(await client.getCluster({ name: cluster }));
   return {
     json: { cluster, subsystems },
     text: (page) =>

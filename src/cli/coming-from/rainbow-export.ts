@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { parseAddress } from "../../lib/address.ts";
 import { AppError } from "../../lib/errors.ts";
-import { toIssuedRow } from "../clusters/cluster-rows.ts";
+import { toIssuedRow } from "../json.ts";
 import { notEmpty } from "../flags.ts";
 import type { IssuedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";

@@ -13,7 +13,7 @@ export function declareCancel(command: Command, shell: Shell): void {
       "jobs (17) or tasks (17.3)",
       (text, sofar: readonly string[] | undefined) => [...(sofar ?? []), readId(text)],
     )
-    .option("--reason <text>", "say why; shown with the job", "")
+    .option("--reason <text>", "say why; shown with the job")
     .addHelpText(
       "after",
       `
@@ -24,7 +24,7 @@ Examples:
   busbar cancel 17.3 18 --reason "wrong input"
   busbar jobs --state pending --all -o json | jq -r '.jobs[].id' | xargs busbar cancel`,
     )
-    .action((ids: readonly string[], { reason }: { readonly reason: string }) =>
+    .action((ids: readonly string[], { reason }: { readonly reason?: string }) =>
       shell.run(command, (session) => cancel(session, ids, reason)),
     );
 }
@@ -36,7 +36,11 @@ interface Refused {
 }
 
 /** One refusal must not keep the others from being cancelled. */
-async function cancel(session: Session, ids: readonly string[], reason: string): Promise<Answer> {
+async function cancel(
+  session: Session,
+  ids: readonly string[],
+  reason: string | undefined,
+): Promise<Answer> {
   const client = await session.client();
   const jobs: JobRow[] = [];
   const lines: string[] = [];

@@ -43,7 +43,7 @@ export async function* followEvents(
     position.begin();
     try {
       for await (const event of client.watch(
-        { ...what, afterRevision: position.after },
+        { ...what, afterRevision: position.after === 0n ? undefined : position.after },
         { signal },
       )) {
         isOpen = true;

@@ -79,8 +79,7 @@ async function listJobs(session: Session, flags: JobsFlags): Promise<Answer> {
 }
 
 function toFilter(flags: JobsFlags): JobFilterInit {
-  const { state = [], group = "", label = {}, cluster = "", node = "" } = flags;
-  const { name = "", submittedBy = "" } = flags;
+  const { state = [], label = {}, group, cluster, node, name, submittedBy } = flags;
   const labels = { ...label };
   return { states: state.map(stateOf), group, labels, cluster, node, name, submittedBy };
 }
@@ -94,6 +93,6 @@ async function countJobs(session: Session, flags: JobsFlags): Promise<Answer> {
     }
   }
   const client = await session.client();
-  const row = toCountRow(await client.countJobs({ group: flags.group ?? "" }));
+  const row = toCountRow(await client.countJobs({ group: flags.group }));
   return { json: row, text: (page) => renderCounts(row, page) };
 }

@@ -46,7 +46,7 @@ async function run(session: Session, words: readonly string[], flags: JobFlags):
   const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };
   const client = await session.client();
   const { jobs, revision } = await submitInput(client, input);
-  const [submitted = { id: "" }] = jobs.map(toSubmittedRow);
+  const [submitted = { id: "", existed: false }] = jobs.map(toSubmittedRow);
   await warn(session, [submitted]);
   const stop = new AbortController();
   const interrupts = cancelOnInterrupt(session, submitted.id);
@@ -129,12 +129,12 @@ async function followToEnd(session: Session, run: Run): Promise<JobRow> {
 
 async function seeAllTasks(session: Session, jobId: string, outputs: Outputs): Promise<void> {
   const client = await session.client();
-  let pageToken = "";
+  let pageToken: string | undefined;
   do {
     const page = await client.listTasks({ jobId, pageSize: limits.pageSizeMax, pageToken });
     for (const task of page.tasks) outputs.see(task);
     pageToken = page.nextPageToken;
-  } while (pageToken !== "");
+  } while (pageToken !== undefined);
 }
 
 /** Says once why nothing happens. That it cannot be explained is not worth an error. */
@@ -151,7 +151,7 @@ async function explainLater(
     const { summary, hints, cheapestChange } = await client.explainJob({ id }, { signal });
     if (signal.aborted || outputs.opened() > 0) return;
     await session.note(`job ${id} is waiting: ${summary}`);
-    if (cheapestChange !== "") await session.note(`  cheapest change: ${cheapestChange}`);
+    if (cheapestChange !== undefined) await session.note(`  cheapest change: ${cheapestChange}`);
     for (const hint of hints) await session.note(`  ${hint}`);
   } catch {
     // The job itself tells how it goes on.

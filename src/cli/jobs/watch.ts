@@ -4,7 +4,6 @@ import { jobOrTaskId, notEmpty, wholeNumber } from "../flags.ts";
 import { followEvents, type Following } from "./follow.ts";
 import { toEventRow } from "../json.ts";
 import { renderEvent } from "../render/event.ts";
-import type { EventRow } from "../rows.ts";
 import type { Session, Shell } from "../session.ts";
 
 interface WatchFlags {
@@ -67,12 +66,13 @@ async function watch(
     if (!("revision" in event)) continue;
     const row = toEventRow(event);
     if (row === undefined) continue;
-    if (shown(row.kind)) await session.print(row, (page) => renderEvent(row, page));
+    if (shown(event.event.case)) await session.print(row, (page) => renderEvent(row, page));
     if (jobId === undefined) continue;
-    if (row.kind === "removed") return 0;
+    if (event.event.case === "removed") return 0;
     if (event.event.case === "job" && isEnded(event.event.value.state)) return 0;
     // Of a job that ended before, nothing more will come.
-    if (row.kind === "sync" && flags.after === 0 && (await hasEnded(session, jobId))) return 0;
+    if (event.event.case === "sync" && flags.after === 0 && (await hasEnded(session, jobId)))
+      return 0;
   }
   return 0;
 }
@@ -87,7 +87,7 @@ const toFollowing = (jobId: string | undefined, flags: WatchFlags): Following =>
   afterRevision: BigInt(flags.after),
 });
 
-function shownKinds({ jobs, tasks, nodes }: WatchFlags): (kind: EventRow["kind"]) => boolean {
+function shownKinds({ jobs, tasks, nodes }: WatchFlags): (kind: string | undefined) => boolean {
   if (jobs !== true && tasks !== true && nodes !== true) return () => true;
   return (kind) =>
     (kind !== "job" || jobs === true) &&

@@ -78,8 +78,8 @@ function declareOne(command: Command, shell: Shell): void {
 
   const drain = add("drain", "Place no new tasks on a node; the running ones go on.");
   drain
-    .option("--reason <text>", "say why; shown with the node", "")
-    .action((name: string, { reason }: { readonly reason: string }) =>
+    .option("--reason <text>", "say why; shown with the node")
+    .action((name: string, { reason }: { readonly reason?: string }) =>
       shell.run(drain, async (session) =>
         changed(await (await session.client()).drainNode({ name, reason })),
       ),
@@ -152,7 +152,7 @@ function lossOf({ onLost, lostAfterMs }: NodeRow): string {
 
 async function listNodes(session: Session, flags: NodesFlags): Promise<Answer> {
   const client = await session.client();
-  const { cluster = "", state = "" } = flags;
+  const { cluster, state } = flags;
   const { items } = await collect<NodeRow>(limits.nodesMax, async (pageToken) => {
     const pageSize = limits.pageSizeMax;
     const answer = await client.listNodes({ cluster, state, pageSize, pageToken });

@@ -26,8 +26,7 @@ export function renderClusters(clusters: readonly ClusterRow[], page: Page): str
 const connected = ({ kind, nodes, nodesConnected }: ClusterRow): string =>
   kind === "pulling" && nodes === 0 ? "" : `${nodesConnected}/${nodes}`;
 
-const names = ({ subsystems = [] }: ClusterRow): string =>
-  subsystems.map(({ name }) => name).join(", ");
+const names = ({ subsystems }: ClusterRow): string => subsystems.map(({ name }) => name).join(", ");
 
 /** "36 core, 3 node". */
 export const renderVertices = (vertices: Readonly<Record<string, number>> = {}): string =>
@@ -37,7 +36,7 @@ export const renderVertices = (vertices: Readonly<Record<string, number>> = {}):
     .join(", ");
 
 export function renderCluster(cluster: ClusterRow, page: Page): string {
-  const { createdAtMs, agents = [], subsystems = [], state = [] } = cluster;
+  const { createdAtMs, agents = [], subsystems, state } = cluster;
   const resources = Object.keys(cluster.capacity)
     .sort()
     .map((name): [string, string] => [
@@ -101,7 +100,7 @@ export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: Page
 type Told = Pick<ClusterRow, "state" | "counters">;
 
 /** Keys with their age; of a counter that was not told yet only that it counts. */
-export function renderState({ state = [], counters = [] }: Told, page: Page): string {
+export function renderState({ state, counters }: Told, page: Page): string {
   const by = new Map(counters.map((counter) => [counter.key, counter.by]));
   const told = new Set(state.map(({ key }) => key));
   const rows: readonly (Pick<StateRow, "key"> & Partial<StateRow>)[] = [

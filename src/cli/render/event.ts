@@ -10,20 +10,13 @@ export function renderEvent(row: EventRow, page: Page): string {
     [row.revision, `${kind} ${clean(id)}`, paint(state, stateStyle(state), page), clean(rest)]
       .filter((part) => part !== "")
       .join("  ");
-  switch (row.kind) {
-    case "sync":
-      return paint(`${row.revision}  watching`, "dim", page);
-    case "job":
-      return parts("job", row.job.id, row.job.state, aboutJob(row.job));
-    case "task":
-      return parts("task", row.task.id, row.task.state, aboutTask(row.task));
-    case "node":
-      return parts("node", row.node.name, row.node.state, aboutNode(row.node));
-    case "group":
-      return parts("group", row.group.name, "set", `weight ${row.group.weight}`);
-    case "removed":
-      return parts(row.removed.kind, row.removed.id, "removed", "");
-  }
+  const { job, task, node, group, removed } = row;
+  if (job !== undefined) return parts("job", job.id, job.state, aboutJob(job));
+  if (task !== undefined) return parts("task", task.id, task.state, aboutTask(task));
+  if (node !== undefined) return parts("node", node.name, node.state, aboutNode(node));
+  if (group !== undefined) return parts("group", group.name, "set", `weight ${group.weight}`);
+  if (removed !== undefined) return parts(removed.kind, removed.id, "removed", "");
+  return paint(`${row.revision}  watching`, "dim", page);
 }
 
 const aboutJob = (job: JobRow): string =>

@@ -30,7 +30,7 @@ export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
     { title: "NAME", value: (node) => node.name },
     {
       title: "CLUSTER",
-      value: (node) => (node.isClusterAgent === true ? `all of ${node.cluster}` : node.cluster),
+      value: (node) => (node.isClusterAgent ? `all of ${node.cluster}` : node.cluster),
     },
     { title: "STATE", value: (node) => node.state, style: (node) => stateStyle(node.state) },
     { title: "TASKS", align: "right", value: (node) => String(node.tasks) },
@@ -70,7 +70,7 @@ const since = (node: NodeRow): number | undefined =>
   isAway(node) ? node.disconnectedAtMs : node.connectedAtMs;
 
 /** "12 of at most 16, for its last tasks took 3 ms each"; empty: it holds none. */
-function heldText({ held = 0, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
+function heldText({ held, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
   if (held + heldMax === 0) return "";
   return `${held} of at most ${heldMax}: its last tasks took ${Math.round(taskMsMean)} ms each`;
 }
@@ -87,7 +87,7 @@ export function renderNode(node: NodeRow, page: Page): string {
   const fields = renderFields(
     [
       ["Node", node.name],
-      [node.isClusterAgent === true ? "Speaks for" : "Cluster", node.cluster],
+      [node.isClusterAgent ? "Speaks for" : "Cluster", node.cluster],
       ["State", node.state, stateStyle(node.state)],
       ["Drained because", node.drainReason ?? ""],
       ["Unhealthy because", node.sickness ?? ""],

@@ -26,6 +26,7 @@ const aJob = (given: Partial<JobRow> = {}): JobRow => ({
   taskTotal: 1,
   submittedAtMs: page.nowMs - 90_000,
   startedAtMs: page.nowMs - 65_000,
+  submittedBy: "",
   revision: 1,
   ...given,
 });
@@ -41,6 +42,7 @@ const aTask = (given: Partial<TaskRow> = {}): TaskRow => ({
   endedAtMs: page.nowMs - 4_000,
   exitCode: 137,
   signal: "SIGKILL",
+  past: [],
   ...given,
 });
 
@@ -168,6 +170,7 @@ describe("rows", () => {
       state: "offered",
       attempt: 1,
       cluster: "blue",
+      past: [],
     };
     expect(renderTasks([aTask({ cluster: "default" }), offered], page)).toMatchInlineSnapshot(`
       "TASK  STATE    ATTEMPT  NODE   CLUSTER  STARTED  TOOK     EXIT
@@ -176,7 +179,7 @@ describe("rows", () => {
     `);
     expect(renderTasks([aTask({ cluster: "default" })], page)).not.toContain("CLUSTER");
     expect(renderTask(offered, page)).toMatch(/State: +offered\n.*Cluster: +blue$/s);
-    expect(renderEvent({ revision: 5, kind: "task", task: offered }, page)).toBe(
+    expect(renderEvent({ revision: 5, task: offered }, page)).toBe(
       "5  task 17.4  offered  to cluster blue",
     );
     expect(stateStyle("offered")).toBe(stateStyle("assigned"));
@@ -212,7 +215,7 @@ describe("rows", () => {
     expect(renderTasks([aTask()], page)).not.toMatch(/CPU|MEMORY/);
   });
   test("one task shows its earlier attempts", () => {
-    const past = [{ attempt: 1, node: "rack2", reason: "node lost" }];
+    const past = [{ attempt: 1, node: "rack2", endedAtMs: page.nowMs, reason: "node lost" }];
     expect(renderTask(aTask({ past }), page)).toMatch(
       /EARLIER ATTEMPT {2}NODE .*REASON\n +1 +rack2 +node lost$/,
     );
@@ -225,7 +228,11 @@ describe("rows", () => {
       state: "connected",
       capacity: { cpu: 8, memory: 34_359_738_368, power: 50 },
       used: { cpu: 1.5 },
+      labels: {},
       tasks: 2,
+      held: 0,
+      isClusterAgent: false,
+      agentVersion: "",
       connectedAtMs: page.nowMs - 5_000,
       revision: 1,
     };
@@ -352,12 +359,10 @@ describe("rows", () => {
   });
 
   test("an event is one line", () => {
-    expect(renderEvent({ revision: 5, kind: "task", task: aTask() }, page)).toBe(
+    expect(renderEvent({ revision: 5, task: aTask() }, page)).toBe(
       "5  task 17.3  failed  on rack1 attempt 2 SIGKILL",
     );
-    expect(renderEvent({ revision: 5, kind: "job", job: aJob() }, page)).toBe(
-      "5  job 17  running  train",
-    );
+    expect(renderEvent({ revision: 5, job: aJob() }, page)).toBe("5  job 17  running  train");
   });
 
   test("a server on its usual port needs no flag to be tried", () => {

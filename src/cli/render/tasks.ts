@@ -60,7 +60,7 @@ export function renderTask(task: TaskRow, page: Page): string {
     ],
     page,
   );
-  return task.past === undefined ? fields : `${fields}\n\n${renderPast(task.past, page)}`;
+  return task.past.length === 0 ? fields : `${fields}\n\n${renderPast(task.past, page)}`;
 }
 
 export function renderPast(past: readonly PastRow[], page: Page): string {

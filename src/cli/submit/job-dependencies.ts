@@ -50,7 +50,7 @@ const jobs = (flag: string) =>
   ]);
 
 export function dependenciesOf(flags: DependencyFlags): Dependency[] {
-  const { afterAtLeast: atLeast = 0, singleton } = flags;
+  const { afterAtLeast: atLeast, singleton } = flags;
   const lists: readonly (readonly [string, readonly string[] | undefined])[] = [
     ["afterok", flags.afterOk],
     ["afterany", flags.afterAny],
@@ -60,7 +60,7 @@ export function dependenciesOf(flags: DependencyFlags): Dependency[] {
   const given = lists.flatMap(([kind, on]) =>
     on === undefined ? [] : [{ kind, on: [...on], atLeast }],
   );
-  if (atLeast > 0 && given.length === 0) {
+  if (atLeast !== undefined && given.length === 0) {
     throw invalid("--after-at-least", "needs jobs to choose from, like --after-ok a,b,c");
   }
   return singleton === undefined ? given : [...given, { kind: "singleton", name: singleton }];
@@ -88,9 +88,7 @@ function readLine(value: Value): Dependency[] {
   const lines = KINDS.flatMap((kind): Dependency[] => {
     const given = fields.get(kind);
     if (given === undefined) return [];
-    return kind === "singleton"
-      ? [{ kind, name: given.text() }]
-      : [{ kind, on: readNames(given), atLeast: 0 }];
+    return kind === "singleton" ? [{ kind, name: given.text() }] : [{ kind, on: readNames(given) }];
   });
   if (lines.length === 0) throw value.fail(`needs one of ${KINDS.join(", ")}`);
   if (least === undefined) return lines;

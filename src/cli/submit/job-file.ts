@@ -61,7 +61,7 @@ export function parseJobFile(content: string, file: string): readonly JobSubmiss
 function readJob(value: Value): JobSubmissionInit {
   const fields = value.fields(KEYS);
   let spec: Spec = {};
-  let idempotencyKey = "";
+  let idempotencyKey: string | undefined;
   for (const [key, field] of fields) {
     if (key === "idempotencyKey") idempotencyKey = field.text();
     else spec = { ...spec, ...FIELDS[key](field) };
@@ -134,8 +134,8 @@ function readPlacement(value: Value): NonNullable<Spec["placement"]> {
   const kind = fields.get("kind")?.text();
   return {
     ...(kind === undefined ? {} : { kind }),
-    cluster: fields.get("cluster")?.text() ?? "",
-    node: fields.get("node")?.text() ?? "",
+    cluster: fields.get("cluster")?.text(),
+    node: fields.get("node")?.text(),
     labels: labels === undefined ? {} : texts(labels),
   };
 }
@@ -149,8 +149,8 @@ function readRetries(value: Value): Retries {
   if (max === undefined) throw value.fail('needs "max": how often a failed task is tried again');
   return {
     max: whole(max, 0, limits.retriesMax),
-    backoffMs: backoff === undefined ? 0n : milliseconds(backoff),
-    backoffMaxMs: backoffMax === undefined ? 0n : milliseconds(backoffMax),
+    backoffMs: backoff && milliseconds(backoff),
+    backoffMaxMs: backoffMax && milliseconds(backoffMax),
   };
 }
 

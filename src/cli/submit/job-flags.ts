@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
 import { isReservedVariable, isVariableName } from "../../core/model/job/variable-names.ts";
 import { invalid } from "../../lib/errors.ts";
@@ -43,6 +43,7 @@ export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
   readonly retryBackoff?: number;
   readonly timeLimit?: number;
   readonly killGrace?: number;
+  readonly queueDeadline?: number;
   readonly deadline?: number;
   readonly outputLimit?: number;
   readonly idempotencyKey?: string;
@@ -122,7 +123,15 @@ export function addJobFlags(command: Command, context: Context): void {
       "time from TERM to KILL (default: 5s)",
       duration("--kill-grace"),
     )
-    .option("--deadline <duration>", "give up tasks not started by then", duration("--deadline"))
+    .option(
+      "--queue-deadline <duration>",
+      "give up tasks not started by then",
+      duration("--queue-deadline"),
+    )
+    .addOption(
+      // Its name before it was that of the field.
+      new Option("--deadline <duration>").argParser(duration("--deadline")).hideHelp(),
+    )
     .option(
       "--output-limit <size>",
       "keep at most this much output per stream (default: 16MiB)",
@@ -150,7 +159,7 @@ export async function toSubmission(
   }
   const script =
     flags.script === undefined
-      ? ""
+      ? undefined
       : (await context.readInput(flags.script, limits.workBytesMax)).toString("utf8");
   return {
     spec: {
@@ -158,13 +167,13 @@ export async function toSubmission(
       command: [...words],
       script,
       env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
-      cwd: flags.cwd === undefined ? "" : resolve(context.cwd, flags.cwd),
+      cwd: flags.cwd === undefined ? undefined : resolve(context.cwd, flags.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),
       ...limitsOf(flags),
       dependsOn: dependenciesOf(flags),
     },
-    idempotencyKey: flags.idempotencyKey ?? "",
+    idempotencyKey: flags.idempotencyKey,
   };
 }
 
@@ -203,18 +212,17 @@ async function demandOf(flags: JobFlags, context: Context) {
   const request = await requestOf(flags, amounts, context);
   const select = await selectionOf(flags, context);
   return {
-    ...(request === "" ? { resources: amounts } : { request }),
+    ...(request === undefined ? { resources: amounts } : { request }),
     ...(select === undefined ? {} : { select }),
   };
 }
 
-export const placementOf = ({ cluster = "", node = "", nodeLabel = {} }: JobFlags) => ({
-  cluster,
-  node,
-  labels: { ...nodeLabel },
-});
+export const placementOf = ({ cluster, node, nodeLabel }: JobFlags) =>
+  cluster === undefined && node === undefined && nodeLabel === undefined
+    ? undefined
+    : { cluster, node, labels: { ...nodeLabel } };
 
-const namesOf = ({ name = "", group = "", label = {}, array = "", priority = 0 }: JobFlags) => ({
+const namesOf = ({ name, group, label, array, priority }: JobFlags) => ({
   name,
   group,
   labels: { ...label },
@@ -223,20 +231,22 @@ const namesOf = ({ name = "", group = "", label = {}, array = "", priority = 0 }
 });
 
 function limitsOf(flags: JobFlags) {
-  const { retries, retryBackoff = 0, timeLimit = 0, killGrace = 0 } = flags;
-  if (retries === undefined && flags.retryBackoff !== undefined) {
+  const { retries, retryBackoff, timeLimit, killGrace, outputLimit } = flags;
+  const queueDeadline = flags.queueDeadline ?? flags.deadline;
+  if (retries === undefined && retryBackoff !== undefined) {
     throw invalid("--retry-backoff", "needs --retries");
   }
   return {
-    ...(retries === undefined
-      ? {}
-      : { retries: { max: retries, backoffMs: BigInt(retryBackoff) } }),
-    timeLimitMs: BigInt(timeLimit),
-    killGraceMs: BigInt(killGrace),
-    queueDeadlineMs: BigInt(flags.deadline ?? 0),
-    outputLimitBytes: BigInt(flags.outputLimit ?? 0),
+    retries: retries === undefined ? undefined : { max: retries, backoffMs: wide(retryBackoff) },
+    timeLimitMs: wide(timeLimit),
+    killGraceMs: wide(killGrace),
+    queueDeadlineMs: wide(queueDeadline),
+    outputLimitBytes: wide(outputLimit),
   };
 }
+
+const wide = (value: number | undefined): bigint | undefined =>
+  value === undefined ? undefined : BigInt(value);
 
 export function resourcesOf(
   flags: Pick<JobFlags, "cpu" | "memory" | "gpu" | "resource">,

@@ -33,14 +33,14 @@ export function addRequestFlags(command: Command): void {
     );
 }
 
-/** As the wire has it: JSON, or empty when amounts say all. */
+/** As the wire has it: JSON; undefined when amounts say all. */
 export async function requestOf(
   { request, require: requires }: RequestFlags,
   amounts: Amounts,
   context: Context,
-): Promise<string> {
+): Promise<string | undefined> {
   if (request === undefined) {
-    return requires === undefined ? "" : JSON.stringify(onOneNode(requires, amounts));
+    return requires === undefined ? undefined : JSON.stringify(onOneNode(requires, amounts));
   }
   if (requires !== undefined) {
     throw invalid("--require", "cannot be combined with --request; write it into the request");

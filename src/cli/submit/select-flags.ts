@@ -59,10 +59,10 @@ async function readOptions(context: Context, file: string): Promise<SelectOption
 }
 
 export interface WireSelection {
-  /** Empty: the server's. */
-  readonly strategy: string;
-  /** As JSON; empty: none. */
-  readonly options: string;
+  /** Undefined: the server's. */
+  readonly strategy: string | undefined;
+  /** As JSON; undefined: none. */
+  readonly options: string | undefined;
   readonly parameters: Values;
 }
 
@@ -77,9 +77,10 @@ export async function selectionOf(
 }
 
 export function toWireSelection(
-  { strategy, options }: ChosenStrategy = { strategy: "", options: {} },
+  chosen: ChosenStrategy | undefined,
   parameters: Values = {},
 ): WireSelection {
+  const { strategy, options = {} } = chosen ?? {};
   const hasOptions = Object.keys(options).length > 0;
-  return { strategy, options: hasOptions ? JSON.stringify(options) : "", parameters };
+  return { strategy, options: hasOptions ? JSON.stringify(options) : undefined, parameters };
 }

@@ -110,12 +110,12 @@ async function readJobspec(
   const select = await selectionOf(flags, context);
   return {
     jobspec: content.toString("utf8"),
-    group: flags.group ?? "",
+    group: flags.group,
     labels: { ...flags.label },
-    priority: flags.priority ?? 0,
+    priority: flags.priority,
     placement: placementOf(flags),
     ...(select === undefined ? {} : { select }),
-    idempotencyKey: flags.idempotencyKey ?? "",
+    idempotencyKey: flags.idempotencyKey,
     allowUnsatisfiable: flags.allowUnsatisfiable === true,
   };
 }

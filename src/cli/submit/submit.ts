@@ -89,7 +89,7 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
 function describe({ id, name, existed }: SubmittedRow): string {
   const more = [
     ...(name === undefined ? [] : [clean(name)]),
-    ...(existed === true ? ["submitted before"] : []),
+    ...(existed ? ["submitted before"] : []),
   ];
   return more.length === 0 ? `job ${id}` : `job ${id} (${more.join(", ")})`;
 }

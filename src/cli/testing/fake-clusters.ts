@@ -116,8 +116,8 @@ export function fakeClusters(): { readonly handlers: Handlers; readonly asked: A
       const isBoth = secret === token;
       return {
         issued: {
-          secret: isBoth || secret ? ISSUED.secret : "",
-          token: isBoth || token ? ISSUED.token : "",
+          secret: isBoth || secret ? ISSUED.secret : undefined,
+          token: isBoth || token ? ISSUED.token : undefined,
         },
       };
     },
@@ -177,7 +177,7 @@ function answerTo(text: string, names: readonly string[], isSelected: boolean) {
   const dropped = names.slice(1).map((name) => ({ name, reason: "nodes_free > 0: is false" }));
   const selection = {
     strategy: "constraint",
-    chosen: ever[0] ?? "",
+    chosen: ever[0],
     ranked: ever.slice(0, 1),
     dropped,
   };

@@ -12,6 +12,7 @@ type FakeJob = Init<
   id: string;
   state: Job["state"];
   spec: { name: string; group: string; command: string[]; array: string };
+  tasks: object;
 };
 type FakeTask = Init<Omit<Task, "past">> & { id: string; jobId: string; state: Task["state"] };
 
@@ -62,6 +63,7 @@ function createWorld() {
       spec: { name: `old-${at}`, group: "default", command: ["true"], array: "" },
       state: stateOf(at === 7 ? "failed" : "succeeded"),
       exitCode: at === 7 ? 4 : 0,
+      tasks: {},
       taskTotal: 1n,
       submittedAtMs: BigInt(at * 1_000),
     });
@@ -105,7 +107,7 @@ function end(world: World, job: FakeJob, state: StateName, exitCode: number): vo
   for (const task of tasksOf(world, job.id)) {
     world.setTask({ ...task, state: stateOf(state), exitCode });
   }
-  world.setJob({ ...job, state: stateOf(state), exitCode, reason: "" });
+  world.setJob({ ...job, state: stateOf(state), exitCode });
 }
 
 const tasksOf = (world: World, jobId: string): FakeTask[] =>
@@ -117,7 +119,14 @@ function submit(world: World, command: string[], array: string): string {
   const spec = { name: what, group: "default", command, array };
   const indexes = array === "" ? [0] : [0, 1];
   const taskTotal = BigInt(indexes.length);
-  const job: FakeJob = { id, spec, state: stateOf("pending"), taskTotal, submittedAtMs: 1n };
+  const job: FakeJob = {
+    id,
+    spec,
+    state: stateOf("pending"),
+    tasks: {},
+    taskTotal,
+    submittedAtMs: 1n,
+  };
   world.setJob(job);
   if (what === "stay") return id;
   const start = what === "late" ? (run: () => void) => world.late.set(id, run) : setImmediate;
@@ -139,8 +148,8 @@ function handlersOf(world: World): Handlers {
     listJobs: ({ pageSize, pageToken }) => {
       const all = [...world.jobs.values()].reverse();
       const from = Number(pageToken || "0");
-      const to = from + Math.min(pageSize, 40);
-      return { jobs: all.slice(from, to), nextPageToken: to < all.length ? `${to}` : "" };
+      const to = from + Math.min(pageSize ?? 40, 40);
+      return { jobs: all.slice(from, to), nextPageToken: to < all.length ? `${to}` : undefined };
     },
     countJobs: () => ({
       jobs: { succeeded: 119n, failed: 1n },
@@ -180,14 +189,18 @@ function handlersOf(world: World): Handlers {
       watch(world, { afterRevision, jobId, tasks }, signal),
     listNodes: () => ({ nodes: [aNode("rack1-7")] }),
     getNode: ({ name }) => aNode(name),
-    drainNode: ({ name, reason }) => ({ ...aNode(name), state: "draining", drainReason: reason }),
+    drainNode: ({ name, reason }) => ({
+      ...aNode(name),
+      state: "draining",
+      drainReason: reason ?? "",
+    }),
     setNode: ({ name, onLost, lostAfterMs }) => ({
       ...aNode(name),
-      onLost: onLost ?? "",
-      lostAfterMs: BigInt(lostAfterMs ?? 0),
+      onLost,
+      lostAfterMs: lostAfterMs ? BigInt(lostAfterMs) : undefined,
     }),
-    getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n } }),
-    listGroups: () => ({ groups: [{ name: "default", weight: 1 }] }),
+    getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n }, tasks: {} }),
+    listGroups: () => ({ groups: [{ name: "default", weight: 1, tasks: {} }] }),
   };
 }
 
@@ -221,16 +234,16 @@ async function* output(
 
 async function* watch(
   world: World,
-  request: { afterRevision: bigint; jobId: string; tasks: boolean },
+  request: { afterRevision: bigint | undefined; jobId: string | undefined; tasks: boolean },
   signal: AbortSignal,
 ) {
-  let at = request.afterRevision === 0n ? world.history.length : Number(request.afterRevision);
+  let at = Number(request.afterRevision ?? world.history.length);
   yield { revision: BigInt(at), event: { case: "sync", value: {} } as const };
   while (!signal.aborted) {
     const changed = world.changed();
     for (const { revision, event } of world.history.slice(at)) {
       const jobId = event.case === "job" ? event.value.id : event.value.jobId;
-      const wanted = request.jobId === "" || request.jobId === jobId;
+      const wanted = request.jobId === undefined || request.jobId === jobId;
       if (wanted && (event.case === "job" || request.tasks)) yield { revision, event };
     }
     at = world.history.length;

@@ -38,7 +38,7 @@ export function fakeSubmissions(world: World) {
           throw new Refusal("INVALID_ARGUMENT", "name: is not allowed", "name");
         }
         refuseNever(spec?.command ?? [], `jobs[${at}]`, request.allowUnsatisfiable);
-        const warning = spec?.resources["gpu"] === undefined ? "" : "no node has a gpu";
+        const warning = spec?.resources["gpu"] === undefined ? undefined : "no node has a gpu";
         return { id: world.submit(spec?.command ?? [], spec?.array ?? ""), warning };
       });
       return answer(jobs);
@@ -77,7 +77,7 @@ const tasksOf = (jobspec: string) =>
     });
 
 const trialOfSpec = (spec: JobSpec | undefined) =>
-  trialOf(spec?.name ?? "", spec?.command ?? [], spec?.array === "" ? 1 : 5);
+  trialOf(spec?.name ?? "", spec?.command ?? [], spec?.array === undefined ? 1 : 5);
 
 function trialOf(name: string, [what]: readonly string[], tasks: number) {
   const base = { name, tasks: BigInt(tasks), possible: what !== "never" };
@@ -91,7 +91,7 @@ function trialOf(name: string, [what]: readonly string[], tasks: number) {
   const [first, ...others] = [
     { index: 0, cluster: "default", node: "n1" },
     { index: 1, cluster: "default", node: "n1" },
-    { index: 2, cluster: "blue", node: "" },
+    { index: 2, cluster: "blue", node: undefined },
   ];
   if (tasks === 1) return { ...base, placements: first === undefined ? [] : [first] };
   const placements = first === undefined ? [] : [first, ...others];

@@ -110,7 +110,7 @@ export class GoScheduleSite extends Site {
   }
 
   async task(id: string): Promise<KnownTask> {
-    const { state, attempt, node, exitCode, reason } = await this.client.getTask({ id });
+    const { state, attempt, node = "", exitCode, reason = "" } = await this.client.getTask({ id });
     return { id, state: stateName(state), attempt, node, exitCode, reason };
   }
 

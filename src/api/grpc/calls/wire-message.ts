@@ -12,7 +12,11 @@ export const message = <Schema extends DescMessage>(
   ({ $typeName: schema.typeName, ...fields }) as unknown as MessageShape<Schema>;
 
 /** Times, sizes and counts are whole numbers to the wire, whatever a clock says. */
-export const wide = (value: number | undefined): bigint => BigInt(Math.round(value ?? 0));
+export const wide: {
+  (value: number): bigint;
+  (value: number | undefined): bigint | undefined;
+} = ((value: number | undefined) =>
+  value === undefined ? undefined : BigInt(Math.round(value))) as never;
 
 export const wideAll = (amounts: Readonly<Record<string, number>>): Record<string, bigint> =>
   Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, wide(amount)]));

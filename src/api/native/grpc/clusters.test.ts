@@ -96,7 +96,7 @@ describe("over gRPC", () => {
     expect(await rotate({})).toEqual(["fresh-secret", "fresh-token", both]);
     expect(await rotate(both)).toEqual(["fresh-secret", "fresh-token", both]);
     expect(await rotate({ token: true })).toEqual([
-      "",
+      undefined,
       "fresh-token",
       { secret: false, token: true },
     ]);

@@ -29,20 +29,20 @@ class JobWriter {
   #bytes: Buffer;
   #at = 0;
   /** The last warning, which most of them repeat. */
-  #warning = "";
-  #warningBytes: Uint8Array = new Uint8Array();
+  #warning: string | undefined;
+  #warningBytes: Uint8Array | undefined;
 
   constructor(jobs: readonly SubmittedView[]) {
     this.#bytes = Buffer.allocUnsafe(64 + jobs.length * 64);
   }
 
-  job({ id, existed, warning = "" }: SubmittedView): void {
+  job({ id, existed, warning }: SubmittedView): void {
     if (warning !== this.#warning) {
       this.#warning = warning;
-      this.#warningBytes = Buffer.from(warning);
+      this.#warningBytes = warning === undefined ? undefined : Buffer.from(warning);
     }
     const said = this.#warningBytes;
-    const warningLength = said.length === 0 ? 0 : 1 + lengthOf(said.length) + said.length;
+    const warningLength = said === undefined ? 0 : 1 + lengthOf(said.length) + said.length;
     // An id is made of digits: as many bytes as characters, and few.
     const length = 2 + id.length + (existed ? 2 : 0) + warningLength;
     this.#reserve(6 + length);
@@ -55,7 +55,7 @@ class JobWriter {
       this.#byte(EXISTED);
       this.#byte(1);
     }
-    if (warningLength === 0) return;
+    if (said === undefined) return;
     this.#byte(WARNING);
     this.#number(said.length);
     this.#bytes.set(said, this.#at);

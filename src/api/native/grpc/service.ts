@@ -50,8 +50,7 @@ export const busbarService = (
         jobs.toJobPage(
           await by(call).listJobs(from.fromJobFilter(request.filter), from.fromPage(request)),
         ),
-      countJobs: async ({ group }, call) =>
-        jobs.toCountsAnswer(await by(call).countJobs(group === "" ? undefined : group)),
+      countJobs: async ({ group }, call) => jobs.toCountsAnswer(await by(call).countJobs(group)),
       listTasks: async (request, call) =>
         jobs.toTaskPage(
           await by(call).listTasks(
@@ -61,7 +60,8 @@ export const busbarService = (
           ),
         ),
       getTask: async ({ id }, call) => jobs.toTask(await by(call).getTask(id)),
-      cancelJob: async ({ id, reason }, call) => jobs.toJob(await by(call).cancelJob(id, reason)),
+      cancelJob: async ({ id, reason }, call) =>
+        jobs.toJob(await by(call).cancelJob(id, reason ?? "")),
       explainJob: async ({ id }, call) => jobs.toExplanation(await by(call).explainJob(id)),
       async *readOutput(request, call) {
         for await (const part of by(call).readOutput(from.fromReadOutput(request), call.signal)) {
@@ -86,7 +86,7 @@ export const busbarService = (
         ),
       getNode: async ({ name }, call) => fleet.toNode(await by(call).getNode(name)),
       drainNode: async ({ name, reason }, call) =>
-        fleet.toNode(await by(call).drainNode(name, reason)),
+        fleet.toNode(await by(call).drainNode(name, reason ?? "")),
       undrainNode: async ({ name }, call) => fleet.toNode(await by(call).undrainNode(name)),
       setNode: async ({ name, onLost, lostAfterMs }, call) =>
         fleet.toNode(await by(call).setNode(name, { onLost, lostAfterMs })),
@@ -110,7 +110,7 @@ export const busbarService = (
       setClusterState: async (request, call) =>
         clusters.toCluster(await by(call).setClusterState(clusters.fromSetState(request))),
       listOfferedTasks: async ({ cluster, max }, call) =>
-        handed.toOffered(await by(call).listOffered(cluster, max === 0 ? undefined : max)),
+        handed.toOffered(await by(call).listOffered(cluster, max)),
       acceptTasks: async ({ cluster, ids }, call) =>
         handed.toAccepted(await by(call).acceptTasks(cluster, ids)),
       reportTasks: async ({ cluster, reports }, call) =>

@@ -222,8 +222,8 @@ test("an answer is written as the generated encoder writes it", () => {
   fc.assert(
     fc.property(fc.array(job), fc.nat(), (jobs, revision) => {
       const wanted = message(SubmitJobsResponseSchema, {
-        jobs: jobs.map(({ id, existed, warning = "" }) =>
-          message(SubmittedJobSchema, { id, existed, warning, name: "" }),
+        jobs: jobs.map(({ id, existed, warning }) =>
+          message(SubmittedJobSchema, { id, existed, warning, name: undefined }),
         ),
         revision: BigInt(revision),
       });

@@ -85,7 +85,7 @@ describe("over gRPC", () => {
         possible: true,
         placements: [
           { index: 0, cluster: "local", node: "n1" },
-          { index: 1, cluster: "blue", node: "" },
+          { index: 1, cluster: "blue" },
         ],
       },
     ]);

@@ -8,7 +8,7 @@ import {
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { Operations, TaskReportInput } from "../../../server/operations/operations.ts";
 import { toJobSpec } from "./translate-jobs.ts";
-import { given } from "./translate.ts";
+import { toOptional } from "./translate.ts";
 import { message, wide } from "../../grpc/calls/wire-message.ts";
 
 // What clusters that pull ask and are told about tasks, from and to messages of the wire.
@@ -43,12 +43,12 @@ export const toReported = ({ unwanted, revision }: Answer<"reportTasks">) =>
 
 export const fromReport = (report: wire.TaskReport): TaskReportInput => ({
   id: report.id,
-  attempt: given(report.attempt),
+  attempt: report.attempt,
   state: report.state,
-  startedAtMs: given(Number(report.startedAtMs)),
-  endedAtMs: given(Number(report.endedAtMs)),
-  exitCode: given(report.exitCode),
-  signal: given(report.signal),
+  startedAtMs: toOptional(report.startedAtMs, "reports.startedAtMs"),
+  endedAtMs: toOptional(report.endedAtMs, "reports.endedAtMs"),
+  exitCode: report.exitCode,
+  signal: report.signal,
   isTimeLimit: report.timeLimit,
   stdout: report.stdout,
   stderr: report.stderr,

@@ -78,7 +78,8 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
         : { kind: "request", request: fromJson(ask.value, "request") },
     selection: selection && {
       strategy: selection.strategy,
-      options: selection.options === "" ? {} : fromJson(selection.options, "selection.options"),
+      options:
+        selection.options === undefined ? {} : fromJson(selection.options, "selection.options"),
       parameters: fromValues(selection.parameters, "selection.parameters"),
     },
   };
@@ -113,7 +114,7 @@ export const toCluster = (
   });
 
 const toIssued = ({ secret, token }: views.IssuedCredentialsView): asked.IssuedCredentials =>
-  message(IssuedCredentialsSchema, { secret: secret ?? "", token: token ?? "" });
+  message(IssuedCredentialsSchema, { secret, token });
 
 export const toRegistered = (answer: {
   readonly cluster: views.ClusterView;
@@ -174,7 +175,7 @@ const toAnswer = (view: views.ClusterAnswerView): asked.ClusterAnswer =>
 const toSelection = (view: views.SelectionView): asked.SelectionAnswer =>
   message(SelectionAnswerSchema, {
     strategy: view.strategy,
-    chosen: view.chosen ?? "",
+    chosen: view.chosen,
     ranked: [...view.ranked],
     dropped: view.dropped.map(({ name, reason }) =>
       message(DroppedClusterSchema, { name, reason }),

@@ -33,24 +33,24 @@ export const toNode = (view: views.NodeView): wire.Node =>
     labels: { ...view.labels },
     tasks: view.tasks,
     held: view.held ?? 0,
-    heldMax: view.heldMax ?? 0,
-    taskMsMean: view.taskMsMean ?? 0,
+    heldMax: view.heldMax,
+    taskMsMean: view.taskMsMean,
     connectedAtMs: wide(view.connectedAtMs),
     disconnectedAtMs: wide(view.disconnectedAtMs),
-    drainReason: view.drainReason ?? "",
-    sickness: view.sickness ?? "",
+    drainReason: view.drainReason,
+    sickness: view.sickness,
     sickAtMs: wide(view.sickAtMs),
-    quarantine: view.quarantine ?? "",
+    quarantine: view.quarantine,
     quarantinedAtMs: wide(view.quarantinedAtMs),
     probeAtMs: wide(view.probeAtMs),
-    onLost: view.onLost ?? "",
+    onLost: view.onLost,
     lostAfterMs: wide(view.lostAfterMs),
     clockOffsetMs: wide(view.clockOffsetMs),
     agentVersion: view.agentVersion,
-    address: view.address ?? "",
+    address: view.address,
     revision: wide(view.revision),
     isClusterAgent: view.isClusterAgent === true,
-    factsJson: view.facts === undefined ? "" : JSON.stringify(view.facts),
+    facts: view.facts === undefined ? undefined : JSON.stringify(view.facts),
   });
 
 /** In a watch a group comes without what its tasks use. */
@@ -121,7 +121,7 @@ export const toNodePage = (
 ): wire.ListNodesResponse =>
   message(ListNodesResponseSchema, {
     nodes: answer.nodes.map(toNode),
-    nextPageToken: answer.nextPageToken ?? "",
+    nextPageToken: answer.nextPageToken,
     revision: wide(answer.revision),
   });
 

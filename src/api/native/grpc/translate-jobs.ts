@@ -29,8 +29,8 @@ import { stateOf } from "../state-names.ts";
 import { toSelect } from "./translate-values.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
-// What Operations answers about jobs and tasks, to messages of the wire. In proto3 an absent field
-// is a zero value.
+// What Operations answers about jobs and tasks, to messages of the wire. A field that does not apply
+// is absent.
 
 type Answer<Name extends keyof Operations> = Operations[Name] extends (
   ...args: never
@@ -49,8 +49,8 @@ export const toJob = (view: views.JobView): wire.Job =>
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     submittedBy: view.submittedBy,
-    idempotencyKey: view.idempotencyKey ?? "",
-    reason: view.reason ?? "",
+    idempotencyKey: view.idempotencyKey,
+    reason: view.reason,
     exitCode: view.exitCode,
     revision: wide(view.revision),
     usage: toUsage(view.usage),
@@ -62,13 +62,13 @@ export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
     group: view.group,
     labels: { ...view.labels },
     command: [...(view.command ?? [])],
-    script: view.script ?? "",
-    jobspec: view.jobspec ?? "",
+    script: view.script,
+    jobspec: view.jobspec,
     env: { ...view.env },
-    cwd: view.cwd ?? "",
+    cwd: view.cwd,
     resources: { ...view.resources },
     placement: view.placement === undefined ? undefined : toPlacement(view.placement),
-    array: view.array ?? "",
+    array: view.array,
     priority: view.priority,
     retries: view.retries === undefined ? undefined : toRetries(view.retries),
     timeLimitMs: wide(view.timeLimitMs),
@@ -76,7 +76,7 @@ export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
     queueDeadlineMs: wide(view.queueDeadlineMs),
     outputLimitBytes: wide(view.outputLimitBytes),
     dependsOn: (view.dependsOn ?? []).map(toDependency),
-    request: view.request === undefined ? "" : JSON.stringify(view.request),
+    request: view.request === undefined ? undefined : JSON.stringify(view.request),
     select: view.select && toSelect(view.select),
   });
 
@@ -84,15 +84,15 @@ const toDependency = (view: views.DependencyView): wire.Dependency =>
   message(DependencySchema, {
     kind: view.kind,
     on: [...(view.on ?? [])],
-    atLeast: view.atLeast ?? 0,
-    name: view.name ?? "",
+    atLeast: view.atLeast,
+    name: view.name,
   });
 
 const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
   message(PlacementSchema, {
-    kind: view.kind ?? "",
-    cluster: view.cluster ?? "",
-    node: view.node ?? "",
+    kind: view.kind,
+    cluster: view.cluster,
+    node: view.node,
     labels: { ...view.labels },
   });
 
@@ -127,38 +127,37 @@ export const toTask = (view: views.TaskView): wire.Task =>
     index: view.index,
     state: stateOf[view.state],
     attempt: view.attempt,
-    node: view.node ?? "",
-    cluster: view.cluster ?? "",
+    node: view.node,
+    cluster: view.cluster,
     assignedAtMs: wide(view.assignedAtMs),
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     exitCode: view.exitCode,
-    signal: view.signal ?? "",
-    reason: view.reason ?? "",
+    signal: view.signal,
+    reason: view.reason,
     notBeforeMs: wide(view.notBeforeMs),
     past: (view.past ?? []).map(toPastAttempt),
     usage: toUsage(view.usage),
   });
 
-/** Here 0 is not the same as absent. */
 export const toUsage = (view: views.UsageView | undefined): wire.Usage | undefined =>
   view &&
   message(UsageSchema, {
     cpuMs: view.cpuMs,
     wallMs: view.wallMs,
-    maxRssBytes: view.maxRssBytes === undefined ? undefined : wide(view.maxRssBytes),
-    majorFaults: view.majorFaults === undefined ? undefined : wide(view.majorFaults),
+    maxRssBytes: wide(view.maxRssBytes),
+    majorFaults: wide(view.majorFaults),
   });
 
 const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
   message(PastAttemptSchema, {
     attempt: view.attempt,
-    node: view.node ?? "",
-    cluster: view.cluster ?? "",
+    node: view.node,
+    cluster: view.cluster,
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     exitCode: view.exitCode,
-    signal: view.signal ?? "",
+    signal: view.signal,
     reason: view.reason,
     usage: toUsage(view.usage),
   });
@@ -166,14 +165,14 @@ const toPastAttempt = (view: views.PastAttemptView): wire.PastAttempt =>
 export const toJobPage = (answer: Answer<"listJobs">): wire.ListJobsResponse =>
   message(ListJobsResponseSchema, {
     jobs: answer.jobs.map(toJob),
-    nextPageToken: answer.nextPageToken ?? "",
+    nextPageToken: answer.nextPageToken,
     revision: wide(answer.revision),
   });
 
 export const toTaskPage = (answer: Answer<"listTasks">): wire.ListTasksResponse =>
   message(ListTasksResponseSchema, {
     tasks: answer.tasks.map(toTask),
-    nextPageToken: answer.nextPageToken ?? "",
+    nextPageToken: answer.nextPageToken,
     revision: wide(answer.revision),
   });
 
@@ -195,7 +194,7 @@ export const toExplanation = (view: views.ExplanationView): wire.Explanation =>
     nodes: view.nodes,
     dependencies: view.dependencies.map((one) => message(DependencyReasonSchema, { ...one })),
     clusters: view.clusters.map(toClusterReason),
-    cheapestChange: view.cheapestChange ?? "",
+    cheapestChange: view.cheapestChange,
   });
 
 const toClusterReason = (view: views.ClusterReasonView): wire.ClusterReason =>
@@ -208,7 +207,7 @@ const toClusterReason = (view: views.ClusterReasonView): wire.ClusterReason =>
 
 export const toSubmittedJobs = (answer: Answer<"submitJobspec">): wire.SubmitJobsResponse =>
   message(SubmitJobsResponseSchema, {
-    jobs: answer.jobs.map(({ id, existed, warning = "", name }) =>
+    jobs: answer.jobs.map(({ id, existed, warning, name }) =>
       message(SubmittedJobSchema, { id, existed, warning, name }),
     ),
     revision: wide(answer.revision),
@@ -224,17 +223,17 @@ const toTriedJob = (view: views.TriedJobView): wire.TriedJob =>
   message(TriedJobSchema, {
     name: view.name,
     tasks: wide(view.tasks),
-    placements: view.placements.map(({ index, cluster, node = "" }) =>
+    placements: view.placements.map(({ index, cluster, node }) =>
       message(TriedTaskSchema, { index, cluster, node }),
     ),
     waiting: wide(view.waiting),
     untried: wide(view.untried),
     possible: view.isPossible,
-    reason: view.reason ?? "",
+    reason: view.reason,
     reasons: view.reasons.map(toNodeReason),
     clusters: view.clusters.map(toClusterReason),
     hints: [...view.hints],
-    cheapestChange: view.cheapestChange ?? "",
+    cheapestChange: view.cheapestChange,
   });
 
 const toNodeReason = (view: views.NodeReasonView): wire.NodeReason =>

@@ -3,6 +3,7 @@ import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import type * as wire from "../../../gen/busbar/v1/cluster_pb.ts";
 import { SelectionSchema, ValueSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
 import { invalid } from "../../../lib/errors.ts";
+import { toJson } from "../../../wire/write-json.ts";
 import type { SelectView } from "../../../server/views/views.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
 
@@ -44,17 +45,19 @@ export function fromSelect(
   field: string,
 ): JobSpecInput["select"] {
   if (selection === undefined) return undefined;
-  const { strategy, options } = selection;
-  return {
-    strategy: strategy === "" ? undefined : strategy,
-    options: options === "" ? undefined : fromJson(options, `${field}.options`),
-    parameters: fromValues(selection.parameters, `${field}.parameters`),
-  };
+  checkSelect(selection, field);
+  return toJson(SelectionSchema, selection);
 }
 
-export const toSelect = ({ strategy = "", options, parameters }: SelectView): wire.Selection =>
+/** What its JSON would hide: a text that is none, and a value that is not there. */
+export function checkSelect({ options, parameters }: wire.Selection, field: string): void {
+  if (options !== undefined) fromJson(options, `${field}.options`);
+  fromValues(parameters, `${field}.parameters`);
+}
+
+export const toSelect = ({ strategy, options, parameters }: SelectView): wire.Selection =>
   message(SelectionSchema, {
     strategy,
-    options: options === undefined ? "" : JSON.stringify(options),
+    options: options === undefined ? undefined : JSON.stringify(options),
     parameters: toValues(parameters),
   });

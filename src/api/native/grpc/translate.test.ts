@@ -70,10 +70,10 @@ const isMap = (key: string): boolean =>
 /** The message's states as words, and through bytes, as a client would see it. */
 function seen<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): unknown {
   const read = fromBinary(schema, toBinary(schema, message)) as Record<string, unknown>;
-  const { factsJson, ...others } = read;
+  const { facts, ...others } = read;
   // A text, because it is as free in its form as machines are.
-  if (typeof factsJson === "string" && factsJson !== "") {
-    return essence({ ...others, facts: JSON.parse(factsJson) as unknown });
+  if (typeof facts === "string") {
+    return essence({ ...others, facts: JSON.parse(facts) as unknown });
   }
   if (typeof read["state"] !== "number") return essence(read);
   return essence({ ...read, state: fromTaskState(read["state"] as State, "state") });

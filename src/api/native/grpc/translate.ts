@@ -1,21 +1,18 @@
-import type { DependencyInput } from "../../../core/model/job/dependency.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import { OutputStream } from "../../../gen/busbar/v1/agent_pb.ts";
 import type {
-  Dependency,
   JobFilter as WireJobFilter,
   JobSpec,
   JobSubmission,
   ListNodesRequest,
   ListTasksRequest,
-  Placement,
   PutGroupRequest,
   ReadOutputRequest,
-  Retries,
   SubmitJobspecRequest,
   TryJobsRequest,
   WatchRequest,
 } from "../../../gen/busbar/v1/busbar_pb.ts";
+import { JobSpecSchema, PlacementSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { invalid } from "../../../lib/errors.ts";
 import type {
   JobFilter,
@@ -27,11 +24,11 @@ import type {
   TryInput,
   WatchQuery,
 } from "../../../server/operations/operations.ts";
-import { fromJson, fromSelect } from "./translate-values.ts";
+import { toJson } from "../../../wire/write-json.ts";
+import { checkSelect, fromJson, fromSelect } from "./translate-values.ts";
 import { fromJobState, fromNodeState, fromTaskState } from "../state-names.ts";
 
-// Requests of the wire to what Operations takes. In proto3 a zero value and an absent field are
-// the same, and both mean: not given.
+// Requests of the wire to what Operations takes: one hand-written map for every door of the native API.
 
 type GroupInput = Parameters<Operations["putGroup"]>[0];
 type NodeFilter = Parameters<Operations["listNodes"]>[0];
@@ -39,67 +36,27 @@ type NodeFilter = Parameters<Operations["listNodes"]>[0];
 export function fromSubmission(wire: JobSubmission, at: number): SubmissionInput {
   const field = `jobs[${at}]`;
   if (wire.spec === undefined) throw invalid(`${field}.spec`, "is missing");
-  return { spec: fromJobSpec(wire.spec, field), idempotencyKey: given(wire.idempotencyKey) };
+  return { spec: fromJobSpec(wire.spec, field), idempotencyKey: wire.idempotencyKey };
 }
 
-export const fromJobSpec = (wire: JobSpec, field: string): JobSpecInput => ({
-  name: given(wire.name),
-  group: given(wire.group),
-  labels: someOf(wire.labels),
-  command: wire.command.length === 0 ? undefined : wire.command,
-  script: given(wire.script),
-  jobspec: given(wire.jobspec),
-  env: someOf(wire.env),
-  cwd: given(wire.cwd),
-  resources: someOf(wire.resources),
-  placement: fromPlacement(wire.placement),
-  array: given(wire.array),
-  priority: given(wire.priority),
-  retries: fromRetries(wire.retries, `${field}.retries`),
-  timeLimitMs: given(toNumber(wire.timeLimitMs, `${field}.timeLimitMs`)),
-  killGraceMs: given(toNumber(wire.killGraceMs, `${field}.killGraceMs`)),
-  queueDeadlineMs: given(toNumber(wire.queueDeadlineMs, `${field}.queueDeadlineMs`)),
-  outputLimitBytes: given(toNumber(wire.outputLimitBytes, `${field}.outputLimitBytes`)),
-  dependsOn: wire.dependsOn.length === 0 ? undefined : wire.dependsOn.map(fromDependency),
-  request: wire.request === "" ? undefined : fromJson(wire.request, `${field}.request`),
-  select: fromSelect(wire.select, `${field}.select`),
-});
-
-const fromDependency = ({ kind, on, atLeast, name }: Dependency): DependencyInput => ({
-  kind: given(kind),
-  on: on.length === 0 ? undefined : on,
-  atLeast: given(atLeast),
-  name: given(name),
-});
-
-function fromPlacement(wire: Placement | undefined): JobSpecInput["placement"] {
-  if (wire === undefined) return undefined;
-  return {
-    kind: given(wire.kind),
-    cluster: given(wire.cluster),
-    node: given(wire.node),
-    labels: someOf(wire.labels),
-  };
-}
-
-function fromRetries(wire: Retries | undefined, field: string): JobSpecInput["retries"] {
-  if (wire === undefined) return undefined;
-  return {
-    max: given(wire.max),
-    backoffMs: given(toNumber(wire.backoffMs, `${field}.backoffMs`)),
-    backoffMaxMs: given(toNumber(wire.backoffMaxMs, `${field}.backoffMaxMs`)),
-  };
+/** The JSON of a spec is what operations take: names and types are the same, or this does not compile. */
+export function fromJobSpec(wire: JobSpec, field: string): JobSpecInput {
+  if (wire.request !== undefined) fromJson(wire.request, `${field}.request`);
+  if (wire.select !== undefined) checkSelect(wire.select, `${field}.select`);
+  checkNumbers(wire, field);
+  if (wire.retries !== undefined) checkNumbers(wire.retries, `${field}.retries`);
+  return toJson(JobSpecSchema, wire);
 }
 
 export const fromJobspec = (wire: SubmitJobspecRequest): JobspecInput => ({
   jobspec: wire.jobspec,
-  idempotencyKey: given(wire.idempotencyKey),
+  idempotencyKey: wire.idempotencyKey,
   allowUnsatisfiable: wire.allowUnsatisfiable,
   common: definedOf({
-    group: given(wire.group),
+    group: wire.group,
     labels: someOf(wire.labels),
-    placement: fromPlacement(wire.placement),
-    priority: given(wire.priority),
+    placement: wire.placement && toJson(PlacementSchema, wire.placement),
+    priority: wire.priority,
     select: fromSelect(wire.select, "select"),
   }),
 });
@@ -116,11 +73,11 @@ export function fromTry({ ask }: TryJobsRequest): TryInput {
 }
 
 export const fromPage = (wire: {
-  readonly pageSize: number;
-  readonly pageToken: string;
+  readonly pageSize?: number | undefined;
+  readonly pageToken?: string | undefined;
 }): Page => ({
-  pageSize: given(wire.pageSize),
-  pageToken: given(wire.pageToken),
+  pageSize: wire.pageSize,
+  pageToken: wire.pageToken,
 });
 
 export function fromJobFilter(wire: WireJobFilter | undefined): JobFilter {
@@ -128,12 +85,12 @@ export function fromJobFilter(wire: WireJobFilter | undefined): JobFilter {
   const states = wire.states.map((state, at) => fromJobState(state, `filter.states[${at}]`));
   return {
     states: states.length === 0 ? undefined : states,
-    group: given(wire.group),
+    group: wire.group,
     labels: someOf(wire.labels),
-    cluster: given(wire.cluster),
-    node: given(wire.node),
-    name: given(wire.name),
-    submittedBy: given(wire.submittedBy),
+    cluster: wire.cluster,
+    node: wire.node,
+    name: wire.name,
+    submittedBy: wire.submittedBy,
   };
 }
 
@@ -141,8 +98,8 @@ export const fromTaskStates = ({ states }: ListTasksRequest) =>
   states.map((state, at) => fromTaskState(state, `states[${at}]`));
 
 export const fromNodeFilter = (wire: ListNodesRequest): NodeFilter => ({
-  cluster: given(wire.cluster),
-  state: wire.state === "" ? undefined : fromNodeState(wire.state, "state"),
+  cluster: wire.cluster,
+  state: wire.state === undefined ? undefined : fromNodeState(wire.state, "state"),
 });
 
 export const fromPutGroup = (wire: PutGroupRequest): GroupInput => ({
@@ -156,9 +113,9 @@ export const fromPutGroup = (wire: PutGroupRequest): GroupInput => ({
 export const fromReadOutput = (wire: ReadOutputRequest): OutputQuery => ({
   taskId: wire.taskId,
   stream: fromStream(wire.stream),
-  offset: given(toNumber(wire.offset, "offset")),
+  offset: toOptional(wire.offset, "offset"),
   follow: wire.follow,
-  attempt: given(wire.attempt),
+  attempt: wire.attempt,
 });
 
 function fromStream(wire: OutputStream): OutputQuery["stream"] {
@@ -175,20 +132,23 @@ export function fromWatch(wire: WatchRequest): WatchQuery {
     ...(wire.groups ? (["group"] as const) : []),
   ];
   return {
-    afterRevision: given(toNumber(wire.afterRevision, "afterRevision")),
-    jobId: given(wire.jobId),
-    group: given(wire.group),
+    afterRevision: toOptional(wire.afterRevision, "afterRevision"),
+    jobId: wire.jobId,
+    group: wire.group,
     kinds: kinds.length === 0 ? undefined : kinds,
   };
 }
 
-/** In proto3 what is empty or zero is not given. */
-export const given = <T extends string | number>(value: T): T | undefined =>
-  value === "" || value === 0 ? undefined : value;
-
 function someOf<T>(map: Readonly<Record<string, T>>): Readonly<Record<string, T>> | undefined {
   for (const _ in map) return map;
   return undefined;
+}
+
+/** Numbers that JSON could not hold are refused before they become another. */
+function checkNumbers(message: object, field: string): void {
+  for (const [name, value] of Object.entries(message)) {
+    if (typeof value === "bigint") toNumber(value, `${field}.${name}`);
+  }
 }
 
 /** 64 bits of the wire as a number that loses nothing. */
@@ -198,5 +158,5 @@ function toNumber(value: bigint, field: string): number {
   return number;
 }
 
-const toOptional = (value: bigint | undefined, field: string): number | undefined =>
+export const toOptional = (value: bigint | undefined, field: string): number | undefined =>
   value === undefined ? undefined : toNumber(value, field);

@@ -13,33 +13,35 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/cluster.proto.
  */
 export const file_busbar_v1_cluster: GenFile = /*@__PURE__*/
-  fileDesc("ChdidXNiYXIvdjEvY2x1c3Rlci5wcm90bxIJYnVzYmFyLnYxIl8KFlJlZ2lzdGVyQ2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVncmFwaBgCIAEoCRIOCgZ1cGRhdGUYAyABKAgSGAoQd2l0aF9jcmVkZW50aWFscxgEIAEoCCIkChREZWxldGVDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIikKFURlbGV0ZUNsdXN0ZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIhChFHZXRDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIiYKFkdldENsdXN0ZXJHcmFwaFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIeCg1HcmFwaERvY3VtZW50Eg0KBWdyYXBoGAEgASgJIkMKE0FkZFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBWdyYXBoGAMgASgJIjcKFlJlbW92ZVN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIisKF1JlbW92ZVN1YnN5c3RlbVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIjQKE0dldFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIkIKBVZhbHVlEhAKBm51bWJlchgBIAEoAUgAEg4KBHRleHQYAiABKAlIABIOCgRmbGFnGAMgASgISABCBwoFdmFsdWUi5QEKFlNldENsdXN0ZXJTdGF0ZVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRI9CgZ2YWx1ZXMYAiADKAsyLS5idXNiYXIudjEuU2V0Q2x1c3RlclN0YXRlUmVxdWVzdC5WYWx1ZXNFbnRyeRIOCgZyZW1vdmUYAyADKAkSKgoIY291bnRlcnMYBCABKAsyGC5idXNiYXIudjEuU3RhdGVDb3VudGVycxo/CgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWU6AjgBIjoKDVN0YXRlQ291bnRlcnMSKQoIY291bnRlcnMYASADKAsyFy5idXNiYXIudjEuU3RhdGVDb3VudGVyIicKDFN0YXRlQ291bnRlchILCgNrZXkYASABKAkSCgoCYnkYAiABKAkiTQoKU3RhdGVFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWUSEQoJc2V0X2F0X21zGAMgASgDIkEKEFN1YnN5c3RlbVN1bW1hcnkSDAoEbmFtZRgBIAEoCRIQCgh2ZXJ0aWNlcxgCIAEoAxINCgVsaW5rcxgDIAEoAyJCCg9DcmVkZW50aWFsVGltZXMSFwoPc2VjcmV0X3NpbmNlX21zGAEgASgDEhYKDnRva2VuX3NpbmNlX21zGAIgASgDIjIKEUlzc3VlZENyZWRlbnRpYWxzEg4KBnNlY3JldBgBIAEoCRINCgV0b2tlbhgCIAEoCSJRCh9Sb3RhdGVDbHVzdGVyQ3JlZGVudGlhbHNSZXF1ZXN0Eg8KB2NsdXN0ZXIYASABKAkSDgoGc2VjcmV0GAIgASgIEg0KBXRva2VuGAMgASgIImIKIFJvdGF0ZUNsdXN0ZXJDcmVkZW50aWFsc1Jlc3BvbnNlEiwKBmlzc3VlZBgBIAEoCzIcLmJ1c2Jhci52MS5Jc3N1ZWRDcmVkZW50aWFscxIQCghyZXZpc2lvbhgCIAEoAyJ6ChVTZXRDcmVkZW50aWFsc1JlcXVlc3QSHAoPcmVnaXN0ZXJfc2VjcmV0GAEgASgJSACIAQESLwoIY2x1c3RlcnMYAiADKAsyHS5idXNiYXIudjEuQ2x1c3RlckNyZWRlbnRpYWxzQhIKEF9yZWdpc3Rlcl9zZWNyZXQiYAoSQ2x1c3RlckNyZWRlbnRpYWxzEgwKBG5hbWUYASABKAkSEwoGc2VjcmV0GAIgASgJSACIAQESEgoFdG9rZW4YAyABKAlIAYgBAUIJCgdfc2VjcmV0QggKBl90b2tlbiIqChZTZXRDcmVkZW50aWFsc1Jlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDImYKDlNhdGlzZnlSZXF1ZXN0EhEKB2pvYnNwZWMYASABKAlIABIRCgdyZXF1ZXN0GAIgASgJSAASJwoJc2VsZWN0aW9uGAMgASgLMhQuYnVzYmFyLnYxLlNlbGVjdGlvbkIFCgNhc2sirQEKCVNlbGVjdGlvbhIQCghzdHJhdGVneRgBIAEoCRIPCgdvcHRpb25zGAIgASgJEjgKCnBhcmFtZXRlcnMYAyADKAsyJC5idXNiYXIudjEuU2VsZWN0aW9uLlBhcmFtZXRlcnNFbnRyeRpDCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEh8KBXZhbHVlGAIgASgLMhAuYnVzYmFyLnYxLlZhbHVlOgI4ASKTAQoPU2F0aXNmeVJlc3BvbnNlEgwKBGV2ZXIYASADKAkSCwoDbm93GAIgAygJEiQKBXRhc2tzGAMgAygLMhUuYnVzYmFyLnYxLlRhc2tBbnN3ZXISLQoJc2VsZWN0aW9uGAQgASgLMhouYnVzYmFyLnYxLlNlbGVjdGlvbkFuc3dlchIQCghyZXZpc2lvbhgFIAEoAyJGCgpUYXNrQW5zd2VyEgwKBG5hbWUYASABKAkSKgoIY2x1c3RlcnMYAiADKAsyGC5idXNiYXIudjEuQ2x1c3RlckFuc3dlciJ+Cg1DbHVzdGVyQW5zd2VyEg8KB2NsdXN0ZXIYASABKAkSDAoEa2luZBgCIAEoCRIMCgRldmVyGAMgASgIEgsKA25vdxgEIAEoCBINCgVzbG90cxgFIAEoAxITCgthbHRlcm5hdGl2ZRgGIAEoBRIPCgdyZWFzb25zGAcgAygJIm8KD1NlbGVjdGlvbkFuc3dlchIQCghzdHJhdGVneRgBIAEoCRIOCgZjaG9zZW4YAiABKAkSDgoGcmFua2VkGAMgAygJEioKB2Ryb3BwZWQYBCADKAsyGS5idXNiYXIudjEuRHJvcHBlZENsdXN0ZXIiLgoORHJvcHBlZENsdXN0ZXISDAoEbmFtZRgBIAEoCRIOCgZyZWFzb24YAiABKAliBnByb3RvMw");
+  fileDesc("ChdidXNiYXIvdjEvY2x1c3Rlci5wcm90bxIJYnVzYmFyLnYxIl8KFlJlZ2lzdGVyQ2x1c3RlclJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVncmFwaBgCIAEoCRIOCgZ1cGRhdGUYAyABKAgSGAoQd2l0aF9jcmVkZW50aWFscxgEIAEoCCIkChREZWxldGVDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIikKFURlbGV0ZUNsdXN0ZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoAyIhChFHZXRDbHVzdGVyUmVxdWVzdBIMCgRuYW1lGAEgASgJIiYKFkdldENsdXN0ZXJHcmFwaFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIeCg1HcmFwaERvY3VtZW50Eg0KBWdyYXBoGAEgASgJIkMKE0FkZFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBWdyYXBoGAMgASgJIjcKFlJlbW92ZVN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIisKF1JlbW92ZVN1YnN5c3RlbVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgDIjQKE0dldFN1YnN5c3RlbVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIMCgRuYW1lGAIgASgJIkIKBVZhbHVlEhAKBm51bWJlchgBIAEoAUgAEg4KBHRleHQYAiABKAlIABIOCgRmbGFnGAMgASgISABCBwoFdmFsdWUi5QEKFlNldENsdXN0ZXJTdGF0ZVJlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRI9CgZ2YWx1ZXMYAiADKAsyLS5idXNiYXIudjEuU2V0Q2x1c3RlclN0YXRlUmVxdWVzdC5WYWx1ZXNFbnRyeRIOCgZyZW1vdmUYAyADKAkSKgoIY291bnRlcnMYBCABKAsyGC5idXNiYXIudjEuU3RhdGVDb3VudGVycxo/CgtWYWx1ZXNFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWU6AjgBIjoKDVN0YXRlQ291bnRlcnMSKQoIY291bnRlcnMYASADKAsyFy5idXNiYXIudjEuU3RhdGVDb3VudGVyIicKDFN0YXRlQ291bnRlchILCgNrZXkYASABKAkSCgoCYnkYAiABKAkiTQoKU3RhdGVFbnRyeRILCgNrZXkYASABKAkSHwoFdmFsdWUYAiABKAsyEC5idXNiYXIudjEuVmFsdWUSEQoJc2V0X2F0X21zGAMgASgDIkEKEFN1YnN5c3RlbVN1bW1hcnkSDAoEbmFtZRgBIAEoCRIQCgh2ZXJ0aWNlcxgCIAEoAxINCgVsaW5rcxgDIAEoAyJzCg9DcmVkZW50aWFsVGltZXMSHAoPc2VjcmV0X3NpbmNlX21zGAEgASgDSACIAQESGwoOdG9rZW5fc2luY2VfbXMYAiABKANIAYgBAUISChBfc2VjcmV0X3NpbmNlX21zQhEKD190b2tlbl9zaW5jZV9tcyJRChFJc3N1ZWRDcmVkZW50aWFscxITCgZzZWNyZXQYASABKAlIAIgBARISCgV0b2tlbhgCIAEoCUgBiAEBQgkKB19zZWNyZXRCCAoGX3Rva2VuIlEKH1JvdGF0ZUNsdXN0ZXJDcmVkZW50aWFsc1JlcXVlc3QSDwoHY2x1c3RlchgBIAEoCRIOCgZzZWNyZXQYAiABKAgSDQoFdG9rZW4YAyABKAgiYgogUm90YXRlQ2x1c3RlckNyZWRlbnRpYWxzUmVzcG9uc2USLAoGaXNzdWVkGAEgASgLMhwuYnVzYmFyLnYxLklzc3VlZENyZWRlbnRpYWxzEhAKCHJldmlzaW9uGAIgASgDInoKFVNldENyZWRlbnRpYWxzUmVxdWVzdBIcCg9yZWdpc3Rlcl9zZWNyZXQYASABKAlIAIgBARIvCghjbHVzdGVycxgCIAMoCzIdLmJ1c2Jhci52MS5DbHVzdGVyQ3JlZGVudGlhbHNCEgoQX3JlZ2lzdGVyX3NlY3JldCJgChJDbHVzdGVyQ3JlZGVudGlhbHMSDAoEbmFtZRgBIAEoCRITCgZzZWNyZXQYAiABKAlIAIgBARISCgV0b2tlbhgDIAEoCUgBiAEBQgkKB19zZWNyZXRCCAoGX3Rva2VuIioKFlNldENyZWRlbnRpYWxzUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAMiZgoOU2F0aXNmeVJlcXVlc3QSEQoHam9ic3BlYxgBIAEoCUgAEhEKB3JlcXVlc3QYAiABKAlIABInCglzZWxlY3Rpb24YAyABKAsyFC5idXNiYXIudjEuU2VsZWN0aW9uQgUKA2FzayLQAQoJU2VsZWN0aW9uEhUKCHN0cmF0ZWd5GAEgASgJSACIAQESFAoHb3B0aW9ucxgCIAEoCUgBiAEBEjgKCnBhcmFtZXRlcnMYAyADKAsyJC5idXNiYXIudjEuU2VsZWN0aW9uLlBhcmFtZXRlcnNFbnRyeRpDCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEh8KBXZhbHVlGAIgASgLMhAuYnVzYmFyLnYxLlZhbHVlOgI4AUILCglfc3RyYXRlZ3lCCgoIX29wdGlvbnMikwEKD1NhdGlzZnlSZXNwb25zZRIMCgRldmVyGAEgAygJEgsKA25vdxgCIAMoCRIkCgV0YXNrcxgDIAMoCzIVLmJ1c2Jhci52MS5UYXNrQW5zd2VyEi0KCXNlbGVjdGlvbhgEIAEoCzIaLmJ1c2Jhci52MS5TZWxlY3Rpb25BbnN3ZXISEAoIcmV2aXNpb24YBSABKAMiRgoKVGFza0Fuc3dlchIMCgRuYW1lGAEgASgJEioKCGNsdXN0ZXJzGAIgAygLMhguYnVzYmFyLnYxLkNsdXN0ZXJBbnN3ZXIifgoNQ2x1c3RlckFuc3dlchIPCgdjbHVzdGVyGAEgASgJEgwKBGtpbmQYAiABKAkSDAoEZXZlchgDIAEoCBILCgNub3cYBCABKAgSDQoFc2xvdHMYBSABKAMSEwoLYWx0ZXJuYXRpdmUYBiABKAUSDwoHcmVhc29ucxgHIAMoCSJ/Cg9TZWxlY3Rpb25BbnN3ZXISEAoIc3RyYXRlZ3kYASABKAkSEwoGY2hvc2VuGAIgASgJSACIAQESDgoGcmFua2VkGAMgAygJEioKB2Ryb3BwZWQYBCADKAsyGS5idXNiYXIudjEuRHJvcHBlZENsdXN0ZXJCCQoHX2Nob3NlbiIuCg5Ecm9wcGVkQ2x1c3RlchIMCgRuYW1lGAEgASgJEg4KBnJlYXNvbhgCIAEoCWIGcHJvdG8z");
 
 /**
  * @generated from message busbar.v1.RegisterClusterRequest
  */
 export type RegisterClusterRequest = Message<"busbar.v1.RegisterClusterRequest"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * JSON text
+   * what it has: a JSON Graph Format document, as JSON
    *
    * @generated from field: string graph = 2;
    */
   graph: string;
 
   /**
-   * give one that is there another graph; its state and subsystems stay
+   * give a registered cluster another graph; its state and subsystems stay
    *
    * @generated from field: bool update = 3;
    */
   update: boolean;
 
   /**
-   * a secret and a token for a new cluster, told in the answer and never again
+   * make a secret and a token for a new cluster, shown in the answer and never again
    *
    * @generated from field: bool with_credentials = 4;
    */
@@ -58,6 +60,8 @@ export const RegisterClusterRequestSchema: GenMessage<RegisterClusterRequest> = 
  */
 export type DeleteClusterRequest = Message<"busbar.v1.DeleteClusterRequest"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -75,6 +79,8 @@ export const DeleteClusterRequestSchema: GenMessage<DeleteClusterRequest> = /*@_
  */
 export type DeleteClusterResponse = Message<"busbar.v1.DeleteClusterResponse"> & {
   /**
+   * of the change
+   *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
@@ -92,6 +98,8 @@ export const DeleteClusterResponseSchema: GenMessage<DeleteClusterResponse> = /*
  */
 export type GetClusterRequest = Message<"busbar.v1.GetClusterRequest"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -109,6 +117,8 @@ export const GetClusterRequestSchema: GenMessage<GetClusterRequest> = /*@__PURE_
  */
 export type GetClusterGraphRequest = Message<"busbar.v1.GetClusterGraphRequest"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -126,7 +136,7 @@ export const GetClusterGraphRequestSchema: GenMessage<GetClusterGraphRequest> = 
  */
 export type GraphDocument = Message<"busbar.v1.GraphDocument"> & {
   /**
-   * JSON text
+   * a JSON Graph Format document, as JSON
    *
    * @generated from field: string graph = 1;
    */
@@ -145,17 +155,21 @@ export const GraphDocumentSchema: GenMessage<GraphDocument> = /*@__PURE__*/
  */
 export type AddSubsystemRequest = Message<"busbar.v1.AddSubsystemRequest"> & {
   /**
+   * that it is linked to
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
+   * of the subsystem
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * JSON text; its links name vertices of the cluster's graph
+   * a JSON Graph Format document, as JSON; its links name vertices of the cluster's graph
    *
    * @generated from field: string graph = 3;
    */
@@ -174,11 +188,15 @@ export const AddSubsystemRequestSchema: GenMessage<AddSubsystemRequest> = /*@__P
  */
 export type RemoveSubsystemRequest = Message<"busbar.v1.RemoveSubsystemRequest"> & {
   /**
+   * that it is linked to
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
+   * of the subsystem
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -196,6 +214,8 @@ export const RemoveSubsystemRequestSchema: GenMessage<RemoveSubsystemRequest> = 
  */
 export type RemoveSubsystemResponse = Message<"busbar.v1.RemoveSubsystemResponse"> & {
   /**
+   * of the change
+   *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
@@ -213,11 +233,15 @@ export const RemoveSubsystemResponseSchema: GenMessage<RemoveSubsystemResponse> 
  */
 export type GetSubsystemRequest = Message<"busbar.v1.GetSubsystemRequest"> & {
   /**
+   * that it is linked to
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
+   * of the subsystem
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -241,18 +265,24 @@ export type Value = Message<"busbar.v1.Value"> & {
    */
   value: {
     /**
+     * finite
+     *
      * @generated from field: double number = 1;
      */
     value: number;
     case: "number";
   } | {
     /**
+     * any
+     *
      * @generated from field: string text = 2;
      */
     value: string;
     case: "text";
   } | {
     /**
+     * true or false
+     *
      * @generated from field: bool flag = 3;
      */
     value: boolean;
@@ -272,18 +302,22 @@ export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
  */
 export type SetClusterStateRequest = Message<"busbar.v1.SetClusterStateRequest"> & {
   /**
+   * that says it
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
-   * other keys stay as they are
+   * by key; other keys stay as they are
    *
    * @generated from field: map<string, busbar.v1.Value> values = 2;
    */
   values: { [key: string]: Value };
 
   /**
+   * keys to remove
+   *
    * @generated from field: repeated string remove = 3;
    */
   remove: string[];
@@ -308,6 +342,8 @@ export const SetClusterStateRequestSchema: GenMessage<SetClusterStateRequest> = 
  */
 export type StateCounters = Message<"busbar.v1.StateCounters"> & {
   /**
+   * all of them
+   *
    * @generated from field: repeated busbar.v1.StateCounter counters = 1;
    */
   counters: StateCounter[];
@@ -327,12 +363,14 @@ export const StateCountersSchema: GenMessage<StateCounters> = /*@__PURE__*/
  */
 export type StateCounter = Message<"busbar.v1.StateCounter"> & {
   /**
+   * of the cluster's state
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
-   * nodes, slots, jobs
+   * by the job's nodes, by its slots, or by one: nodes, slots, jobs
    *
    * @generated from field: string by = 2;
    */
@@ -347,20 +385,28 @@ export const StateCounterSchema: GenMessage<StateCounter> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 13);
 
 /**
+ * What a cluster says of itself under one key.
+ *
  * @generated from message busbar.v1.StateEntry
  */
 export type StateEntry = Message<"busbar.v1.StateEntry"> & {
   /**
+   * chosen by the cluster
+   *
    * @generated from field: string key = 1;
    */
   key: string;
 
   /**
+   * what it says
+   *
    * @generated from field: busbar.v1.Value value = 2;
    */
   value?: Value | undefined;
 
   /**
+   * when it said so
+   *
    * @generated from field: int64 set_at_ms = 3;
    */
   setAtMs: bigint;
@@ -374,15 +420,21 @@ export const StateEntrySchema: GenMessage<StateEntry> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 14);
 
 /**
+ * What is linked to a cluster's graph.
+ *
  * @generated from message busbar.v1.SubsystemSummary
  */
 export type SubsystemSummary = Message<"busbar.v1.SubsystemSummary"> & {
   /**
+   * unique in its cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * how many it has
+   *
    * @generated from field: int64 vertices = 2;
    */
   vertices: bigint;
@@ -403,20 +455,24 @@ export const SubsystemSummarySchema: GenMessage<SubsystemSummary> = /*@__PURE__*
   messageDesc(file_busbar_v1_cluster, 15);
 
 /**
- * When each was made; 0: there is none.
+ * When each was made; absent: there is none.
  *
  * @generated from message busbar.v1.CredentialTimes
  */
 export type CredentialTimes = Message<"busbar.v1.CredentialTimes"> & {
   /**
-   * @generated from field: int64 secret_since_ms = 1;
+   * when the secret was made
+   *
+   * @generated from field: optional int64 secret_since_ms = 1;
    */
-  secretSinceMs: bigint;
+  secretSinceMs?: bigint | undefined;
 
   /**
-   * @generated from field: int64 token_since_ms = 2;
+   * when the token was made
+   *
+   * @generated from field: optional int64 token_since_ms = 2;
    */
-  tokenSinceMs: bigint;
+  tokenSinceMs?: bigint | undefined;
 };
 
 /**
@@ -427,7 +483,7 @@ export const CredentialTimesSchema: GenMessage<CredentialTimes> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 16);
 
 /**
- * Texts that are told once. Empty: was not made.
+ * Texts that are shown once, when they are made.
  *
  * @generated from message busbar.v1.IssuedCredentials
  */
@@ -435,16 +491,16 @@ export type IssuedCredentials = Message<"busbar.v1.IssuedCredentials"> & {
   /**
    * for whoever speaks for the cluster
    *
-   * @generated from field: string secret = 1;
+   * @generated from field: optional string secret = 1;
    */
-  secret: string;
+  secret?: string | undefined;
 
   /**
    * for those who may submit to it
    *
-   * @generated from field: string token = 2;
+   * @generated from field: optional string token = 2;
    */
-  token: string;
+  token?: string | undefined;
 };
 
 /**
@@ -459,18 +515,22 @@ export const IssuedCredentialsSchema: GenMessage<IssuedCredentials> = /*@__PURE_
  */
 export type RotateClusterCredentialsRequest = Message<"busbar.v1.RotateClusterCredentialsRequest"> & {
   /**
+   * whose
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
-   * neither: both
+   * make a new secret; neither: both
    *
    * @generated from field: bool secret = 2;
    */
   secret: boolean;
 
   /**
+   * make a new token; neither: both
+   *
    * @generated from field: bool token = 3;
    */
   token: boolean;
@@ -488,11 +548,15 @@ export const RotateClusterCredentialsRequestSchema: GenMessage<RotateClusterCred
  */
 export type RotateClusterCredentialsResponse = Message<"busbar.v1.RotateClusterCredentialsResponse"> & {
   /**
+   * the new ones
+   *
    * @generated from field: busbar.v1.IssuedCredentials issued = 1;
    */
   issued?: IssuedCredentials | undefined;
 
   /**
+   * of the change
+   *
    * @generated from field: int64 revision = 2;
    */
   revision: bigint;
@@ -517,6 +581,8 @@ export type SetCredentialsRequest = Message<"busbar.v1.SetCredentialsRequest"> &
   registerSecret?: string | undefined;
 
   /**
+   * those with other texts than before
+   *
    * @generated from field: repeated busbar.v1.ClusterCredentials clusters = 2;
    */
   clusters: ClusterCredentials[];
@@ -530,20 +596,28 @@ export const SetCredentialsRequestSchema: GenMessage<SetCredentialsRequest> = /*
   messageDesc(file_busbar_v1_cluster, 20);
 
 /**
+ * Texts of one cluster; what is absent stays as it is.
+ *
  * @generated from message busbar.v1.ClusterCredentials
  */
 export type ClusterCredentials = Message<"busbar.v1.ClusterCredentials"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * for whoever speaks for it
+   *
    * @generated from field: optional string secret = 2;
    */
   secret?: string | undefined;
 
   /**
+   * for those who may submit to it
+   *
    * @generated from field: optional string token = 3;
    */
   token?: string | undefined;
@@ -561,6 +635,8 @@ export const ClusterCredentialsSchema: GenMessage<ClusterCredentials> = /*@__PUR
  */
 export type SetCredentialsResponse = Message<"busbar.v1.SetCredentialsResponse"> & {
   /**
+   * of the change
+   *
    * @generated from field: int64 revision = 1;
    */
   revision: bigint;
@@ -590,7 +666,8 @@ export type SatisfyRequest = Message<"busbar.v1.SatisfyRequest"> & {
     case: "jobspec";
   } | {
     /**
-     * JSON: alternatives, each a list of trees of resources (docs/graph.md)
+     * Alternatives, each a list of trees of resources, as JSON:
+     * [[{"type": "node", "count": 2, "with": [{"type": "core", "count": 4}]}]].
      *
      * @generated from field: string request = 2;
      */
@@ -599,7 +676,7 @@ export type SatisfyRequest = Message<"busbar.v1.SatisfyRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * absent: nothing is chosen
+   * how one of them would be chosen; absent: nothing is chosen
    *
    * @generated from field: busbar.v1.Selection selection = 3;
    */
@@ -614,23 +691,27 @@ export const SatisfyRequestSchema: GenMessage<SatisfyRequest> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 23);
 
 /**
+ * How one of several clusters is chosen.
+ *
  * @generated from message busbar.v1.Selection
  */
 export type Selection = Message<"busbar.v1.Selection"> & {
   /**
-   * @generated from field: string strategy = 1;
-   */
-  strategy: string;
-
-  /**
-   * JSON: an object; empty: none
+   * its name; default: as the server does it
    *
-   * @generated from field: string options = 2;
+   * @generated from field: optional string strategy = 1;
    */
-  options: string;
+  strategy?: string | undefined;
 
   /**
-   * go before those of the jobspec
+   * of the strategy, as JSON: an object
+   *
+   * @generated from field: optional string options = 2;
+   */
+  options?: string | undefined;
+
+  /**
+   * for rules; go before those of the jobspec
    *
    * @generated from field: map<string, busbar.v1.Value> parameters = 3;
    */
@@ -663,6 +744,8 @@ export type SatisfyResponse = Message<"busbar.v1.SatisfyResponse"> & {
   now: string[];
 
   /**
+   * each by itself
+   *
    * @generated from field: repeated busbar.v1.TaskAnswer tasks = 3;
    */
   tasks: TaskAnswer[];
@@ -675,6 +758,8 @@ export type SatisfyResponse = Message<"busbar.v1.SatisfyResponse"> & {
   selection?: SelectionAnswer | undefined;
 
   /**
+   * of this answer
+   *
    * @generated from field: int64 revision = 5;
    */
   revision: bigint;
@@ -688,10 +773,14 @@ export const SatisfyResponseSchema: GenMessage<SatisfyResponse> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 25);
 
 /**
+ * Which clusters could run one task.
+ *
  * @generated from message busbar.v1.TaskAnswer
  */
 export type TaskAnswer = Message<"busbar.v1.TaskAnswer"> & {
   /**
+   * of the task
+   *
    * @generated from field: string name = 1;
    */
   name: string;
@@ -712,27 +801,35 @@ export const TaskAnswerSchema: GenMessage<TaskAnswer> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 26);
 
 /**
+ * Whether a cluster could run a task.
+ *
  * @generated from message busbar.v1.ClusterAnswer
  */
 export type ClusterAnswer = Message<"busbar.v1.ClusterAnswer"> & {
   /**
+   * its name
+   *
    * @generated from field: string cluster = 1;
    */
   cluster: string;
 
   /**
-   * managed, pulling
+   * managed or pulling
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
+   * with all that it has
+   *
    * @generated from field: bool ever = 3;
    */
   ever: boolean;
 
   /**
+   * with what is free
+   *
    * @generated from field: bool now = 4;
    */
   now: boolean;
@@ -767,20 +864,24 @@ export const ClusterAnswerSchema: GenMessage<ClusterAnswer> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 27);
 
 /**
+ * Which cluster would be chosen.
+ *
  * @generated from message busbar.v1.SelectionAnswer
  */
 export type SelectionAnswer = Message<"busbar.v1.SelectionAnswer"> & {
   /**
+   * that chose
+   *
    * @generated from field: string strategy = 1;
    */
   strategy: string;
 
   /**
-   * empty: none is good enough
+   * absent: none is good enough
    *
-   * @generated from field: string chosen = 2;
+   * @generated from field: optional string chosen = 2;
    */
-  chosen: string;
+  chosen?: string | undefined;
 
   /**
    * all that remain, the chosen one first
@@ -790,6 +891,8 @@ export type SelectionAnswer = Message<"busbar.v1.SelectionAnswer"> & {
   ranked: string[];
 
   /**
+   * those that do not remain
+   *
    * @generated from field: repeated busbar.v1.DroppedCluster dropped = 4;
    */
   dropped: DroppedCluster[];
@@ -803,15 +906,21 @@ export const SelectionAnswerSchema: GenMessage<SelectionAnswer> = /*@__PURE__*/
   messageDesc(file_busbar_v1_cluster, 28);
 
 /**
+ * A cluster that cannot be chosen.
+ *
  * @generated from message busbar.v1.DroppedCluster
  */
 export type DroppedCluster = Message<"busbar.v1.DroppedCluster"> & {
   /**
+   * of the cluster
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * why
+   *
    * @generated from field: string reason = 2;
    */
   reason: string;

@@ -1,0 +1,149 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+import type { MessageRules, Rule } from "../lib/rules.ts";
+import { fieldsOf, hasPresence, isRequired, wordsOf } from "./descriptors.ts";
+import { isAmounts, isJsonText, VALUE } from "./special-fields.ts";
+
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+export interface SchemaOptions {
+  /** Comments of the .proto files, by full name. */
+  readonly docs: Readonly<Record<string, string>>;
+  /** By the full name of a message. */
+  readonly rules: Readonly<Record<string, MessageRules>>;
+  /** What stands before the name of a message in a reference. */
+  readonly refPrefix: string;
+  /** Whether a message is never part of a request: then all that is always sent is required. */
+  isAnswer(typeName: string): boolean;
+}
+
+/** JSON Schemas of messages, for documents that define each of them once. */
+export class SchemaBook {
+  readonly #options: SchemaOptions;
+  readonly #definitions = new Map<string, JsonSchema>();
+
+  constructor(options: SchemaOptions) {
+    this.#options = options;
+  }
+
+  /** All that was referred to, by name. */
+  get definitions(): Readonly<Record<string, JsonSchema>> {
+    return Object.fromEntries(this.#definitions);
+  }
+
+  refTo(desc: DescMessage): JsonSchema {
+    if (desc.typeName === VALUE) return { type: ["number", "string", "boolean"] };
+    if (!this.#definitions.has(desc.name)) {
+      this.#definitions.set(desc.name, {}); // before its fields: a message may contain itself
+      this.#definitions.set(desc.name, this.objectOf(desc));
+    }
+    return { $ref: `${this.#options.refPrefix}${desc.name}` };
+  }
+
+  /** A closed object; `omit` are fields that a request has elsewhere, like in its path. */
+  objectOf(desc: DescMessage, omit: readonly string[] = []): JsonSchema {
+    const fields = fieldsOf(desc).filter(({ jsonName }) => !omit.includes(jsonName));
+    const isAnswer = this.#options.isAnswer(desc.typeName);
+    const required = fields
+      .filter((field) => isRequired(field) || (isAnswer && isAlwaysSent(field)))
+      .map(({ jsonName }) => jsonName);
+    const description = this.#describe(desc.typeName);
+    return {
+      type: "object",
+      ...(description === undefined ? {} : { description }),
+      properties: Object.fromEntries(
+        fields.map((field) => [field.jsonName, this.propertyOf(field)]),
+      ),
+      ...(required.length === 0 ? {} : { required }),
+      additionalProperties: false,
+      ...this.#together(desc, isAnswer),
+    };
+  }
+
+  propertyOf(field: DescField): JsonSchema {
+    const { parent, name, jsonName } = field;
+    const description = this.#describe(`${parent.typeName}.${name}`);
+    const rule = this.#options.rules[parent.typeName]?.fields[jsonName] ?? {};
+    return {
+      ...this.#typeOf(field, rule),
+      ...(description === undefined ? {} : { description }),
+    };
+  }
+
+  #describe(name: string): string | undefined {
+    const text = this.#options.docs[name];
+    return text && text.charAt(0).toUpperCase() + text.slice(1);
+  }
+
+  /** Fields that exclude each other, of a message or of one that is inlined in it. */
+  #together(desc: DescMessage, isAnswer: boolean): JsonSchema {
+    const names = new Set(fieldsOf(desc).map(({ parent }) => parent.typeName));
+    const rules = [...names].flatMap((name) => this.#options.rules[name] ?? []);
+    const exactlyOne = rules.flatMap((rule) => (rule.exactlyOne ? [rule.exactlyOne] : []));
+    const atMostOne = rules.flatMap((rule) => (rule.atMostOne ? [rule.atMostOne] : []));
+    const oneofs = isAnswer ? [] : desc.oneofs.map((one) => one.fields.map((f) => f.jsonName));
+    const groups = [
+      ...[...exactlyOne, ...oneofs].map((list) => ({ oneOf: list.map((name) => given(name)) })),
+      ...atMostOne.map((list) => ({ not: given(...list) })),
+    ];
+    if (groups.length === 0) return {};
+    return groups.length === 1 ? (groups[0] ?? {}) : { allOf: groups };
+  }
+
+  #typeOf(field: DescField, rule: Rule): JsonSchema {
+    if (isJsonText(field.parent.typeName, field.localName)) return { ...rule };
+    if (isAmounts(field.parent.typeName, field.localName)) return amounts(rule);
+    const { items, additionalProperties, ...own } = rule;
+    switch (field.fieldKind) {
+      case "scalar":
+        return { ...scalarType(field.scalar), ...own };
+      case "enum":
+        return { type: "string", enum: wordsOf(field.enum), ...own };
+      case "message":
+        return { ...this.refTo(field.message) };
+      case "list":
+        return { type: "array", items: { ...this.#itemOf(field), ...items }, ...own };
+      case "map":
+        return {
+          type: "object",
+          additionalProperties: { ...this.#itemOf(field), ...additionalProperties },
+          ...own,
+        };
+    }
+  }
+
+  #itemOf(field: DescField & { fieldKind: "list" | "map" }): JsonSchema {
+    if (field.message !== undefined) return this.refTo(field.message);
+    if (field.enum !== undefined) return { type: "string", enum: wordsOf(field.enum) };
+    return scalarType(field.scalar ?? ScalarType.STRING);
+  }
+}
+
+const given = (...names: readonly string[]): JsonSchema => ({ required: names });
+
+const isAlwaysSent = (field: DescField): boolean => !hasPresence(field) && !field.oneof;
+
+const amounts = ({ additionalProperties, ...own }: Rule): JsonSchema => ({
+  type: "object",
+  properties: {
+    memory: {
+      type: ["number", "string"],
+      description: "Bytes, or a text like 4GiB",
+      pattern: "^[0-9]{1,9}(B|KiB|MiB|GiB)$",
+      ...additionalProperties,
+    },
+  },
+  additionalProperties: { type: "number", ...additionalProperties },
+  ...own,
+});
+
+const SAFE = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+const TYPES: ReadonlyMap<ScalarType, JsonSchema> = new Map<ScalarType, JsonSchema>([
+  [ScalarType.BOOL, { type: "boolean" }],
+  [ScalarType.DOUBLE, { type: "number" }],
+  [ScalarType.INT32, { type: "integer", minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }],
+  [ScalarType.UINT32, { type: "integer", minimum: 0, maximum: 2 ** 32 - 1 }],
+  [ScalarType.INT64, { type: "integer", ...SAFE }],
+]);
+
+const scalarType = (scalar: ScalarType): JsonSchema => TYPES.get(scalar) ?? { type: "string" };
