@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -276,6 +277,8 @@ describe("a far end that cannot be relied on", () => {
   test("old directories that nobody works in are removed, others stay", async () => {
     const executor = await open();
     executor.start(aRequest(shell("sleep 1000")));
+    const own = join(bed.directory, "work.1.1");
+    await eventually(() => existsSync(own), { what: "its directory" });
     await eventually(() => bed.processes().length >= 2, { what: "its processes" });
     const twoHoursAgo = new Date(Date.now() - 7_200_000);
     for (const name of ["work.old.1", "work.new.1"]) mkdirSync(join(bed.directory, name));

@@ -4,7 +4,7 @@ import { limits } from "../../../limits.ts";
 import type { RunRequest } from "../../../ports/executor.ts";
 import { REFUSALS } from "../../runs/command-outcome.ts";
 import { isKeptByShell } from "../../runs/shells.ts";
-import type { RunTerms } from "./run-file.ts";
+import type { RemoteRunTerms } from "./run-file.ts";
 import { formatTerms } from "./run-file.ts";
 import { INSTALL, RUN_START, START, STOP, WATCHDOG } from "./scripts.ts";
 
@@ -36,7 +36,7 @@ export const installCommand = (place: Place) =>
   script(place, INSTALL, place.directory, START_FILE, START);
 
 /** Ends the run's session; one that has not begun never will. */
-export const stopCommand = (place: Place, key: string, terms: RunTerms, graceMs: number) =>
+export const stopCommand = (place: Place, key: string, terms: RemoteRunTerms, graceMs: number) =>
   script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms));
 
 /**
@@ -46,7 +46,7 @@ export const stopCommand = (place: Place, key: string, terms: RunTerms, graceMs:
 export function startCommand(
   place: Place,
   key: string,
-  terms: RunTerms,
+  terms: RemoteRunTerms,
   request: RunRequest,
 ): readonly string[] {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
@@ -83,7 +83,7 @@ export function startCommand(
 function directoryFor(
   { cwd }: RunRequest,
   { directory }: Place,
-  { work }: RunTerms,
+  { work }: RemoteRunTerms,
 ): readonly [path: string, isOwn: "0" | "1"] {
   if (work !== undefined) return [join(directory, work), "1"];
   if (cwd?.startsWith("/") === true) return [cwd, "0"];

@@ -3,8 +3,7 @@ import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
-import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
-import { KeptOutputs } from "../../runs/ledger/kept-outputs.ts";
+import type { KeptOutput } from "../../runs/ledger/kept-outputs.ts";
 import type { Place } from "./commands.ts";
 import { script } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
@@ -15,28 +14,27 @@ export interface KeptRunsOptions {
   readonly place: Place;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly bounds: KeptBounds;
 }
 
-/** Runs on a far machine whose ends the server has: their outputs stay there, within bounds. */
+/**
+ * Writes to the remote machine which runs are forgotten and which are removed, in batches: what the
+ * entries "forgotten" and "removed" are in a journal.
+ */
 export class KeptRuns {
   readonly #options: KeptRunsOptions;
-  readonly #outputs: KeptOutputs;
-  /** Bytes of output of runs that have ended. */
-  readonly #sizes = new Map<string, number>();
   /** With the directories that go with them. */
   readonly #toForget = new Map<string, string>();
+  readonly #toRemove = new Set<string>();
   #cancelTimer: (() => void) | undefined;
   #noting: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: KeptRunsOptions) {
     this.#options = options;
-    this.#outputs = new KeptOutputs(options.bounds);
   }
 
-  /** What earlier ones have kept, and left behind: directories that no run works in any more. */
-  async recover(inUse: ReadonlySet<string>): Promise<void> {
+  /** Outputs that earlier ones have kept. Removes directories that no run works in any more. */
+  async recover(inUse: ReadonlySet<string>): Promise<[key: string, output: KeptOutput<never>][]> {
     const { clock } = this.#options;
     const lines = await this.#run(LIST_KEPT, []);
     const found = new Map<string, { age: number; bytes: number }>();
@@ -48,32 +46,30 @@ export class KeptRuns {
       else found.set(key, { ...before, bytes: before.bytes + Number(size) });
     }
     const oldestFirst = [...found].sort(([, a], [, b]) => b.age - a.age);
-    for (const [key, { age, bytes }] of oldestFirst) {
-      const forgottenAtMs = clock.nowMs() - age * 1_000;
-      this.#keep(key, forgottenAtMs, bytes);
-    }
-    await this.#removeSurplus();
     const old = lines.filter((line) => line.startsWith("old ")).map((line) => line.slice(4));
     const idle = old.filter((name) => !inUse.has(name)).slice(0, limits.remoteSurveyRunsMax);
     if (idle.length > 0) await this.#run(REMOVE_DIRECTORIES, idle);
+    const nowMs = clock.nowMs();
+    return oldestFirst.map(([key, { age, bytes }]) => [
+      key,
+      { forgottenAtMs: nowMs - age * 1_000, bytes, outputLimitBytes: 0 },
+    ]);
   }
 
-  /** How much a run that has ended has left there. */
-  note(key: string, bytes: number): void {
-    this.#sizes.set(key, bytes);
-  }
-
-  /** `work` is the directory that nobody needs any more. */
+  /** `work` is a directory that nobody needs any more. */
   forget(key: string, work: string | undefined): void {
-    this.#keep(key, this.#options.clock.nowMs(), this.#sizes.get(key) ?? 0);
-    this.#sizes.delete(key);
     this.#toForget.set(key, work ?? "-");
     this.#cancelTimer ??= this.#options.clock.after(limits.remoteForgetMs, () => this.#flush());
   }
 
-  /** Their limits are in their own files. */
-  #keep(key: string, forgottenAtMs: number, bytes: number): void {
-    this.#outputs.add(key, { forgottenAtMs, bytes, outputLimitBytes: 0 });
+  /** With the next `write`, or soon after the next `forget`. */
+  remove(key: string): void {
+    this.#toRemove.add(key);
+  }
+
+  /** It is started again: its files are not to be removed. */
+  spare(key: string): void {
+    this.#toRemove.delete(key);
   }
 
   async close(): Promise<void> {
@@ -88,17 +84,17 @@ export class KeptRuns {
     this.#cancelTimer = undefined;
     this.#noting = this.#noting.then(async () => {
       try {
-        await this.#noteForgotten();
-        await this.#removeSurplus();
+        await this.write();
       } catch (error) {
-        if (this.#options.shell.closed.aborted || this.#isClosed) return; // found again, and told again
+        if (this.#options.shell.closed.aborted || this.#isClosed) return; // found again, and reported again
         this.#options.logger.warn({ error: describeChain(error) }, "ends could not be noted yet");
         this.#cancelTimer ??= this.#options.clock.after(limits.remoteSurveyMs, () => this.#flush());
       }
     });
   }
 
-  async #noteForgotten(): Promise<void> {
+  /** Throws when the machine cannot be reached; what it could not write is written the next time. */
+  async write(): Promise<void> {
     while (this.#toForget.size > 0) {
       const some = [...this.#toForget].slice(0, limits.remoteSurveyRunsMax);
       await this.#run(
@@ -107,12 +103,10 @@ export class KeptRuns {
       );
       for (const [key] of some) this.#toForget.delete(key);
     }
-  }
-
-  async #removeSurplus(): Promise<void> {
-    const surplus = this.#outputs.takeSurplus(this.#options.clock.nowMs()).map(([key]) => key);
-    for (let at = 0; at < surplus.length; at += limits.remoteSurveyRunsMax) {
-      await this.#run(REMOVE, surplus.slice(at, at + limits.remoteSurveyRunsMax));
+    while (this.#toRemove.size > 0) {
+      const some = [...this.#toRemove].slice(0, limits.remoteSurveyRunsMax);
+      await this.#run(REMOVE, some);
+      for (const key of some) this.#toRemove.delete(key);
     }
   }
 

@@ -1,65 +1,353 @@
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import type { RemoteShell } from "../../../ports/remote-shell.ts";
-import type { Place } from "./commands.ts";
-import { pathOf, installCommand, script, stopCommand } from "./commands.ts";
-import type { RunFile, RunTerms } from "./run-file.ts";
-import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
-import { BURY, SURVEY } from "./scripts.ts";
+import type {
+  EndedReport,
+  Executor,
+  RunEnd,
+  RunId,
+  RunReport,
+  RunRequest,
+} from "../../../ports/executor.ts";
+import { Alarm } from "../../alarm.ts";
+import { programOf } from "../../runs/command-outcome.ts";
+import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
+import { RunLedger } from "../../runs/ledger/run-ledger.ts";
+import { parseRunKey, runKey } from "../../runs/run-key.ts";
+import { startCommand } from "./commands.ts";
+import { KeptRuns } from "./kept-runs.ts";
+import type { RemoteExecutorOptions } from "./remote-executor.ts";
+import { RemoteMachine } from "./remote-machine.ts";
+import type { Left, StartCommand } from "./run.ts";
+import { RemoteRun } from "./run.ts";
+import type { RemoteRunTerms, RunFile } from "./run-file.ts";
+import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
+import { WorkDirectories } from "./work-directories.ts";
 
-/** Runs on a far machine, and the way there. What is asked of it may fail with `unavailable`. */
-export class FarSide {
-  readonly #shell: RemoteShell;
-  readonly #place: Place;
+const NOTHING_LEFT: Left = { kind: "nothing" };
+const UNKNOWN_LEFT: Left = { kind: "files", bytes: 0, isDirectoryClean: false };
+const NOTHING_BEGAN = "its machine could not run it: nothing began there";
 
-  constructor({ shell, place }: { readonly shell: RemoteShell; readonly place: Place }) {
-    this.#shell = shell;
-    this.#place = place;
+/** The runs of one remote executor: their states, and the steps between them. */
+export class RemoteRuns {
+  readonly #options: RemoteExecutorOptions;
+  readonly #machine: RemoteMachine;
+  /** Without a journal: the remote machine's disk is it. */
+  readonly #ledger: RunLedger<RemoteRun, RemoteRunTerms>;
+  readonly #kept: KeptRuns;
+  readonly #directories: WorkDirectories;
+  readonly #alarm: Alarm;
+  #isLooking = false;
+  #isClosed = false;
+
+  constructor(options: RemoteExecutorOptions) {
+    this.#options = options;
+    this.#machine = new RemoteMachine(options);
+    this.#kept = new KeptRuns(options);
+    this.#ledger = new RunLedger<RemoteRun, RemoteRunTerms>({
+      ...options,
+      keptBounds: options.keptBounds ?? KEPT_BOUNDS,
+      firstEntry: "started",
+      reportOf: ({ report }) => report,
+      stopOf: () => undefined,
+      onReplaced: () => undefined, // only the first start there runs, and tells what became of it
+      onRemoved: (key) => this.#kept.remove(key),
+    });
+    this.#directories = new WorkDirectories(options.link);
+    this.#alarm = new Alarm(options.clock, () => void this.#look());
   }
 
-  /** Puts there what starts runs. Throws `conflict` when it cannot be kept there. */
-  async install(): Promise<void> {
-    if ((await this.#told(installCommand(this.#place))) === "all\n") return;
-    const { directory } = this.#place;
-    throw new AppError("conflict", `nothing can be written to ${directory} on its machine`);
+  /** Finds what others have started. */
+  async recover(): Promise<void> {
+    await this.#machine.install();
+    for (const [key, lines] of await this.#settledSurvey()) {
+      const id = parseRunKey(key);
+      if (id === undefined) continue;
+      const file = parseRunFile(lines, false);
+      const isClaimed = file?.isOnlyClaimed === true;
+      const found = isClaimed ? await this.#machine.bury(key, this.#nowMs) : file;
+      if (found?.terms === undefined && found?.report === undefined) continue;
+      this.#restore(id, found);
+    }
+    const inUse = Array.from(this.#ledger.runs.values(), ({ terms }) => terms.work ?? "");
+    for (const [key, output] of await this.#kept.recover(new Set(inUse))) {
+      this.#ledger.restoreKept(key, output);
+    }
+    this.#ledger.removeSurplus(this.#nowMs);
+    await this.#kept.write();
   }
 
-  /** Lines of each run that is there; of these, or of all whose ends are not known. */
-  async survey(
-    runs: readonly { readonly key: string; readonly terms: RunTerms }[],
-    nowMs: number,
-  ): Promise<ReadonlyMap<string, readonly string[]>> {
-    const names = runs.map(({ key, terms }) => `${key} ${terms.outputLimitBytes}`);
-    const { directory } = this.#place;
-    const command = script(this.#place, SURVEY, directory, String(nowMs), ...names);
-    const survey = parseSurvey(await this.#told(command));
-    if (survey === undefined)
-      throw new AppError("unavailable", "runs could not be looked at there");
-    return survey;
+  #restore(id: RunId, { terms = NO_TERMS, report }: RunFile): void {
+    const state =
+      report === undefined
+        ? ({ kind: "found", claimedSinceMs: undefined } as const)
+        : ({ kind: "ended", report, left: UNKNOWN_LEFT } as const);
+    const run = new RemoteRun(id, terms, limits.killGraceMsDefault, state);
+    this.#ledger.restore(run);
+    if (report === undefined) this.#watch(run);
   }
 
-  /** Gives up a run that was claimed and has not begun. */
-  async bury(key: string, nowMs: number): Promise<RunFile | undefined> {
-    const command = script(this.#place, BURY, pathOf(this.#place, key), String(nowMs));
-    return parseRunFile(linesOf(await this.#told(command)), false);
+  /** A start of the link before may just be on its way: given time, it says who it is. */
+  async #settledSurvey(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const first = await this.#machine.survey([], this.#nowMs);
+    if (![...first.values()].some((lines) => lines.includes("claimed"))) return first;
+    await new Promise<void>((resolve) => {
+      this.#options.clock.after(limits.claimTimeoutMs, resolve);
+    });
+    return this.#machine.survey([], this.#nowMs);
   }
 
-  /** Resolves when nothing of it is left. */
-  async stop(
-    run: { readonly key: string; readonly terms: RunTerms; readonly graceMs: number },
-    nowMs: number,
-  ): Promise<RunFile | undefined> {
-    const terms = { ...run.terms, sentAtMs: nowMs, work: undefined };
-    const command = stopCommand(this.#place, run.key, terms, run.graceMs);
-    const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
-    return parseRunFile(linesOf(await this.#told(command, timeoutMs)), true);
+  get #nowMs(): number {
+    return this.#options.clock.nowMs();
   }
 
-  async #told(
-    command: readonly string[],
-    timeoutMs: number = limits.remoteCommandMsMax,
-  ): Promise<string> {
-    const { stdout } = await this.#shell.exec(command, { timeoutMs });
-    return stdout;
+  /** Writes the scripts that start runs there anew, and runs some of them. */
+  async probe(): Promise<void> {
+    await this.#machine.install();
+    await this.#machine.survey([], this.#nowMs);
+  }
+
+  start(request: RunRequest): void {
+    const key = runKey(request.id);
+    if (!this.#ledger.canAccept(key)) return;
+    this.#kept.spare(key);
+    const terms: RemoteRunTerms = {
+      sentAtMs: this.#nowMs,
+      outputLimitBytes: request.outputLimitBytes,
+      work: request.cwd === undefined ? this.#directories.take() : undefined,
+      program: programOf(request),
+    };
+    let argv: readonly string[];
+    try {
+      argv = startCommand(this.#options.place, key, terms, request);
+    } catch (error) {
+      return this.#reject(request, terms, describeChain(error));
+    }
+    const start: StartCommand = { argv, attempt: "first" };
+    const run = new RemoteRun(request.id, terms, request.killGraceMs, { kind: "sent", start });
+    this.#ledger.accept(run);
+    this.#watch(run);
+    this.#send(run, start);
+  }
+
+  /** Before it is sent. */
+  #reject(request: RunRequest, terms: RemoteRunTerms, message: string): void {
+    const end = { kind: "could-not-start", message } as const;
+    const report = { kind: "ended", startedAtMs: undefined, endedAtMs: this.#nowMs, end } as const;
+    const state = { kind: "ended", report, left: NOTHING_LEFT } as const;
+    const run = new RemoteRun(request.id, terms, request.killGraceMs, state);
+    this.#ledger.accept(run);
+    this.#ledger.end(run, report);
+  }
+
+  stop(id: RunId): void {
+    const run = this.#ledger.runs.get(runKey(id));
+    if (run === undefined || run.state.kind === "ended" || run.state.kind === "stopping") return;
+    run.move({ kind: "stopping" });
+    void this.#stop(run);
+  }
+
+  forget(id: RunId): void {
+    const run = this.#ledger.runs.get(runKey(id));
+    if (run?.state.kind !== "ended") return;
+    const { left } = run.state;
+    const [bytes, isDirectoryClean] =
+      left.kind === "files" ? [left.bytes, left.isDirectoryClean] : [0, false];
+    // Runs have their output limits in their own files.
+    this.#ledger.forget(run, { forgottenAtMs: this.#nowMs, bytes, outputLimitBytes: 0 });
+    this.#kept.forget(run.key, isDirectoryClean ? undefined : run.terms.work);
+  }
+
+  known(): ReturnType<Executor["known"]> {
+    return this.#ledger.known();
+  }
+
+  hasNothingThere(id: RunId): boolean {
+    const state = this.#ledger.runs.get(runKey(id))?.state;
+    return state?.kind === "ended" && state.left.kind === "nothing";
+  }
+
+  isActive(id: RunId): boolean {
+    const run = this.#ledger.runs.get(runKey(id));
+    return run !== undefined && this.#ledger.active.has(run);
+  }
+
+  onReport(listener: (id: RunId, report: RunReport) => void): void {
+    this.#ledger.onReport(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#alarm.stop();
+    this.#ledger.close();
+    await this.#kept.close();
+  }
+
+  #send(run: RemoteRun, { argv }: StartCommand): void {
+    run.heard(this.#nowMs);
+    this.#options.shell.exec(argv, { onAccepted: () => this.#running(run) }).then(
+      ({ stdout }) => this.#answered(run, linesOf(stdout)),
+      (error: unknown) => this.#notSent(run, error),
+    );
+  }
+
+  #notSent(run: RemoteRun, error: unknown): void {
+    const known = AppError.from(error, "send it to its machine");
+    // A link that has ended, or is busy now, says nothing of the run.
+    if (known.code !== "invalid_argument") return;
+    this.#refuse(run, { kind: "could-not-start", message: describeChain(known) });
+  }
+
+  /** The answer may contain the end; if not, the run is looked at. */
+  #answered(run: RemoteRun, lines: readonly string[]): void {
+    const { state } = run;
+    // While it is being stopped, others of its session may still have their grace period.
+    if (state.kind === "stopping" || state.kind === "ended") return;
+    if (state.kind === "sent") run.move({ kind: "answered", start: state.start });
+    else if (state.kind === "seen") run.move({ ...state, kind: "found" });
+    const file = parseRunFile(lines, false);
+    if (file?.report !== undefined) this.#ended(run, file.report, file);
+    else if (state.kind !== "installing") void this.#lookAt([run]);
+  }
+
+  async #stop(run: RemoteRun): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      const file = await this.#machine.stop(run, clock.nowMs());
+      if (file?.report !== undefined) return this.#ended(run, file.report, file);
+    } catch (error) {
+      if (this.#isOver) return;
+      this.#warn("a run could not be stopped yet", run, error);
+    }
+    clock.after(limits.remoteRetryMs, () => {
+      if (!this.#isOver && run.state.kind === "stopping") void this.#stop(run);
+    });
+  }
+
+  get #isOver(): boolean {
+    return this.#isClosed || this.#options.shell.closed.aborted;
+  }
+
+  #watch(run: RemoteRun): void {
+    run.heard(this.#nowMs);
+    this.#alarm.wakeBy(run.lookAtMs);
+  }
+
+  /** Looks at runs that nothing was heard of for a while. One look at a time, however long it takes. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const { active } = this.#ledger;
+    const nowMs = this.#nowMs;
+    const due = [...active].filter(({ lookAtMs }) => nowMs >= lookAtMs);
+    for (let at = 0; at < due.length && !this.#isOver; at += limits.remoteSurveyRunsMax) {
+      await this.#lookAt(due.slice(at, at + limits.remoteSurveyRunsMax));
+    }
+    this.#isLooking = false;
+    if (this.#isOver) return;
+    for (const { patienceMs } of active) this.#alarm.wakeBy(this.#nowMs + patienceMs);
+  }
+
+  async #lookAt(runs: readonly RemoteRun[]): Promise<void> {
+    try {
+      const survey = await this.#machine.survey(runs, this.#nowMs);
+      for (const run of runs) this.#looked(run, survey.get(run.key));
+    } catch (error) {
+      if (this.#isOver) return;
+      for (const run of runs) this.#warn("a run could not be looked at yet", run, error);
+      this.#alarm.wakeBy(this.#nowMs + limits.remoteSurveyMs);
+    }
+  }
+
+  /** `lines`: what its machine has of it. */
+  #looked(run: RemoteRun, lines: readonly string[] | undefined): void {
+    const { state } = run;
+    if (state.kind === "stopping" || state.kind === "ended") return;
+    if (lines === undefined) return this.#missing(run);
+    const nowMs = this.#nowMs;
+    run.heard(nowMs);
+    const file = parseRunFile(lines, false);
+    const isClaimed = file?.isOnlyClaimed === true;
+    const before = "claimedSinceMs" in state ? state.claimedSinceMs : undefined;
+    const claimedSinceMs = isClaimed ? (before ?? nowMs) : before;
+    const isAnswerDue = state.kind === "sent" || state.kind === "seen";
+    run.move({ kind: isAnswerDue ? "seen" : "found", claimedSinceMs });
+    if (file?.report !== undefined) return this.#ended(run, file.report, file);
+    if (!isClaimed) return this.#running(run);
+    if (nowMs - (claimedSinceMs ?? nowMs) < limits.claimTimeoutMs) return;
+    void this.#machine.bury(run.key, nowMs).then(
+      (buried) => buried?.report && this.#ended(run, buried.report, buried),
+      (error: unknown) => this.#warn("a run could not be given up yet", run, error),
+    );
+  }
+
+  /**
+   * Its machine has nothing of it. If nothing ever was there, it did not begin, and may be sent again.
+   * Otherwise somebody has removed its files, and it may go on: its end is waited for.
+   */
+  #missing(run: RemoteRun): void {
+    const { state } = run;
+    switch (state.kind) {
+      case "sent":
+        return this.#send(run, state.start);
+      case "answered":
+        return void this.#sendOnceMore(run, state.start);
+      case "found": {
+        const end = { kind: "vanished", message: "its files on its machine are gone" } as const;
+        const { sentAtMs: startedAtMs } = run.terms;
+        return this.#ended(run, { kind: "ended", startedAtMs, endedAtMs: this.#nowMs, end });
+      }
+      case "installing":
+      case "seen":
+      case "stopping":
+      case "ended":
+    }
+  }
+
+  /** Somebody may have removed the scripts that start runs there. */
+  async #sendOnceMore(run: RemoteRun, { argv, attempt }: StartCommand): Promise<void> {
+    if (attempt === "second") {
+      return this.#refuse(run, { kind: "node-fault", message: NOTHING_BEGAN });
+    }
+    run.move({ kind: "installing" });
+    try {
+      await this.#machine.install();
+    } catch (error) {
+      if (this.#isOver) return;
+      const message = `${NOTHING_BEGAN}: ${describeChain(error)}`;
+      return this.#refuse(run, { kind: "node-fault", message });
+    }
+    if (run.state.kind !== "installing") return;
+    const start: StartCommand = { argv, attempt: "second" };
+    run.move({ kind: "sent", start });
+    this.#send(run, start);
+  }
+
+  #running(run: RemoteRun): void {
+    run.heard(this.#nowMs);
+    if (run.begin()) this.#ledger.notify(run);
+  }
+
+  #refuse(run: RemoteRun, end: RunEnd): void {
+    this.#ended(run, { kind: "ended", startedAtMs: undefined, endedAtMs: this.#nowMs, end });
+  }
+
+  #ended(run: RemoteRun, report: EndedReport, file?: RunFile): void {
+    if (run.state.kind === "ended") return;
+    run.move({ kind: "ended", report, left: file === undefined ? UNKNOWN_LEFT : leftOf(file) });
+    if (file !== undefined) this.#options.onHeads?.(run.id, file.heads);
+    if (file?.isClean === true && run.terms.work !== undefined) {
+      this.#directories.giveBack(run.terms.work);
+    }
+    this.#ledger.end(run, report);
+  }
+
+  #warn(text: string, { key }: RemoteRun, error: unknown): void {
+    this.#options.logger.warn({ run: key, error: describeChain(error) }, text);
   }
 }
+
+const leftOf = ({ bytes, isClean }: RunFile): Left => ({
+  kind: "files",
+  bytes,
+  isDirectoryClean: isClean,
+});

@@ -2,7 +2,7 @@ import type { RunEnd, RunReport } from "../../../ports/executor.ts";
 import { REFUSALS, signalName } from "../../runs/command-outcome.ts";
 
 /** The first line of a run's file, written by whoever claims it. */
-export interface RunTerms {
+export interface RemoteRunTerms {
   readonly sentAtMs: number;
   readonly outputLimitBytes: number;
   /** The directory of its own that it works in; undefined: it named one. */
@@ -11,12 +11,17 @@ export interface RunTerms {
   readonly program: string;
 }
 
-export const formatTerms = ({ sentAtMs, outputLimitBytes, work, program }: RunTerms): string => {
+export const formatTerms = ({
+  sentAtMs,
+  outputLimitBytes,
+  work,
+  program,
+}: RemoteRunTerms): string => {
   const plain = program.replaceAll(/\s+/g, " ");
   return `terms ${sentAtMs} ${outputLimitBytes} ${work ?? "-"} ${plain}`;
 };
 
-export function parseTerms(line: string): RunTerms | undefined {
+export function parseTerms(line: string): RemoteRunTerms | undefined {
   const [, sent, limit, work, program = ""] = /^terms (\d+) (\d+) (\S+) ?(.*)$/.exec(line) ?? [];
   if (sent === undefined) return undefined;
   return {
@@ -28,7 +33,7 @@ export function parseTerms(line: string): RunTerms | undefined {
 }
 
 /** Of a run that nothing is known of. */
-export const NO_TERMS: RunTerms = {
+export const NO_TERMS: RemoteRunTerms = {
   sentAtMs: 0,
   outputLimitBytes: 0,
   work: undefined,
@@ -39,7 +44,7 @@ type Ended = Extract<RunReport, { kind: "ended" }>;
 
 /** What a far machine tells of one run. */
 export interface RunFile {
-  readonly terms: RunTerms | undefined;
+  readonly terms: RemoteRunTerms | undefined;
   /** Claimed by a wrapper that has not said yet who it is. */
   readonly isOnlyClaimed: boolean;
   /** Undefined: it goes on. */
@@ -73,7 +78,11 @@ function headOf(lines: readonly string[], stream: string) {
   return { bytes: Number(bytes) || 0, head: Buffer.from(hex.join(""), "hex") };
 }
 
-function reportOf(lines: readonly string[], terms: RunTerms = NO_TERMS, isStopped: boolean): Ended {
+function reportOf(
+  lines: readonly string[],
+  terms: RemoteRunTerms = NO_TERMS,
+  isStopped: boolean,
+): Ended {
   const end = endOf(lines, terms, isStopped || lines.includes("stopping"));
   const endedAtMs = endedAt(lines, terms);
   const isUnstarted = end.kind === "could-not-start" || end.kind === "node-fault";
@@ -82,7 +91,7 @@ function reportOf(lines: readonly string[], terms: RunTerms = NO_TERMS, isStoppe
 }
 
 /** By the machine's own uptime, as its clock may be wrong. */
-function endedAt(lines: readonly string[], { sentAtMs }: RunTerms): number {
+function endedAt(lines: readonly string[], { sentAtMs }: RemoteRunTerms): number {
   const vanished = numbersOf(lines, "vanished")?.[0];
   if (vanished !== undefined) return Math.max(sentAtMs, vanished);
   const began = numbersOf(lines, "began")?.[0];
@@ -97,7 +106,11 @@ function numbersOf(lines: readonly string[], word: string): number[] | undefined
 }
 
 /** Once a stop was asked for, or the time was up, that is how it ended, whatever it made of it. */
-function endOf(lines: readonly string[], { program, work }: RunTerms, isStopped: boolean): RunEnd {
+function endOf(
+  lines: readonly string[],
+  { program, work }: RemoteRunTerms,
+  isStopped: boolean,
+): RunEnd {
   const exitCode = numbersOf(lines, "ended")?.[1];
   const signal =
     exitCode !== undefined && exitCode > 128 && lines.includes("said")

@@ -1,53 +1,135 @@
+import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
-import type { RunId, RunReport } from "../../../ports/executor.ts";
+import type { EndedReport, RunId, RunReport } from "../../../ports/executor.ts";
 import { runKey } from "../../runs/run-key.ts";
-import type { RunTerms } from "./run-file.ts";
+import type { RemoteRunTerms } from "./run-file.ts";
 
-/** A run on a far machine, as far as it is known here. */
-export interface Run {
-  readonly id: RunId;
-  readonly key: string;
-  readonly terms: RunTerms;
-  readonly graceMs: number;
-  /** Something of it was seen there. */
-  isSeen: boolean;
-  /** What started it; undefined: it was found there, or could not be sent. */
-  readonly command: readonly string[] | undefined;
-  /** When it was last sent, or something was heard of it. */
-  heardAtMs: number;
-  /** The far end says that what was sent has ended. */
-  isAnswered: boolean;
-  /** Because nothing began when it was sent first. */
-  isSentOnceMore: boolean;
-  isStopping: boolean;
-  /** Its directory serves another run. */
-  isClean: boolean;
-  claimedSinceMs: number | undefined;
-  /** Undefined: nothing is known of it but that it was sent. */
-  report: RunReport | undefined;
+/**
+ * What is known here of a run on a remote machine. Two things are learnt independently: whether the
+ * machine has files of the run, and whether the command that started it has answered. After the answer
+ * nobody reports the end: it is looked for.
+ *
+ *             nothing there: sent again
+ *                  +---+
+ *                  v   |
+ *   (start) -----> sent --answer--> answered --nothing there, first try--> installing --> sent
+ *                    |                  |    --nothing there, second try--> ended
+ *                    | files            | files
+ *                    v                  v
+ *                  seen ---answer---> found <----- (a survey at the start found it)
+ *                                       +--files gone--> ended
+ *
+ * Each of them: --its end is read--> ended, --stop--> stopping --nothing of it is left--> ended.
+ */
+export type RemoteRunState =
+  | { readonly kind: "sent"; readonly start: StartCommand }
+  | { readonly kind: "answered"; readonly start: StartCommand }
+  /** The scripts that start runs are written there again; it is sent afterwards. */
+  | { readonly kind: "installing" }
+  /** `claimedSinceMs`: a wrapper has claimed the run, and has not said since then who it is. */
+  | { readonly kind: "seen"; readonly claimedSinceMs: number | undefined }
+  | { readonly kind: "found"; readonly claimedSinceMs: number | undefined }
+  | { readonly kind: "stopping" }
+  | {
+      readonly kind: "ended";
+      readonly report: EndedReport;
+      readonly left: Left;
+    };
+
+export interface StartCommand {
+  readonly argv: readonly string[];
+  /** The second try follows an answer after which nothing had begun. */
+  readonly attempt: "first" | "second";
 }
 
-/** How long nothing may be heard of a run: of one that was found, nobody will tell anything. */
-export const patienceMs = ({ isAnswered }: Run): number =>
-  isAnswered ? limits.remoteFoundMs : limits.remoteSurveyMs;
+/** What a run that has ended left on its machine. */
+export type Left =
+  /** It was rejected before it was sent. */
+  | { readonly kind: "nothing" }
+  /** `isDirectoryClean`: its working directory is empty, and serves another run. */
+  | { readonly kind: "files"; readonly bytes: number; readonly isDirectoryClean: boolean };
 
-export const makeRun = (
-  id: RunId,
-  terms: RunTerms,
-  graceMs: number,
-  command: readonly string[] | undefined,
-): Run => ({
-  id,
-  key: runKey(id),
-  terms,
-  graceMs,
-  isSeen: false,
-  command,
-  heardAtMs: 0,
-  isAnswered: false,
-  isSentOnceMore: false,
-  isStopping: false,
-  isClean: false,
-  claimedSinceMs: undefined,
-  report: undefined,
-});
+const NEXT: Readonly<Record<RemoteRunState["kind"], readonly RemoteRunState["kind"][]>> = {
+  sent: ["answered", "seen", "stopping", "ended"],
+  answered: ["installing", "found", "stopping", "ended"],
+  installing: ["sent", "found", "stopping", "ended"],
+  seen: ["seen", "found", "stopping", "ended"], // seen -> seen carries the claim
+  found: ["found", "stopping", "ended"],
+  stopping: ["ended"],
+  ended: [],
+};
+
+export const canMove = (from: RemoteRunState["kind"], to: RemoteRunState["kind"]): boolean =>
+  NEXT[from].includes(to);
+
+export class RemoteRun {
+  readonly id: RunId;
+  readonly key: string;
+  readonly terms: RemoteRunTerms;
+  readonly graceMs: number;
+  #state: RemoteRunState;
+  #hasBegun: boolean;
+  #heardAtMs = 0;
+
+  constructor(
+    id: RunId,
+    terms: RemoteRunTerms,
+    graceMs: number,
+    state: Extract<RemoteRunState, { kind: "sent" | "found" | "ended" }>,
+  ) {
+    this.id = id;
+    this.key = runKey(id);
+    this.terms = terms;
+    this.graceMs = graceMs;
+    this.#state = state;
+    this.#hasBegun = state.kind === "found";
+  }
+
+  get state(): RemoteRunState {
+    return this.#state;
+  }
+
+  move(to: RemoteRunState): void {
+    const from = this.#state.kind;
+    invariant(canMove(from, to.kind), `run ${this.key} cannot go from ${from} to ${to.kind}`);
+    this.#state = to;
+  }
+
+  /** undefined: nothing is known but that it was sent. */
+  get report(): RunReport | undefined {
+    if (this.#state.kind === "ended") return this.#state.report;
+    return this.#hasBegun ? { kind: "running", startedAtMs: this.terms.sentAtMs } : undefined;
+  }
+
+  /** Its machine has taken it. False: that is known already. */
+  begin(): boolean {
+    if (this.#hasBegun || this.#state.kind === "ended") return false;
+    this.#hasBegun = true;
+    return true;
+  }
+
+  /** It was sent, or something was heard of it. */
+  heard(nowMs: number): void {
+    this.#heardAtMs = nowMs;
+  }
+
+  /** When it must be looked at if nothing is heard of it; a stop looks for itself. */
+  get lookAtMs(): number {
+    return this.#heardAtMs + this.patienceMs;
+  }
+
+  get patienceMs(): number {
+    switch (this.#state.kind) {
+      case "sent":
+      case "installing":
+      case "seen":
+        return limits.remoteSurveyMs;
+      case "answered":
+      case "found":
+        return limits.remoteFoundMs; // nobody will report its end
+      case "stopping":
+      case "ended":
+        return Number.POSITIVE_INFINITY;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RemoteShell } from "../../../ports/remote-shell.ts";
+import type { Place } from "./commands.ts";
+import { pathOf, installCommand, script, stopCommand } from "./commands.ts";
+import type { RunFile, RemoteRunTerms } from "./run-file.ts";
+import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
+import { BURY, SURVEY } from "./scripts.ts";
+
+/** The remote machine: runs on its disk, and the shell that reaches it. Calls may fail with `unavailable`. */
+export class RemoteMachine {
+  readonly #shell: RemoteShell;
+  readonly #place: Place;
+
+  constructor({ shell, place }: { readonly shell: RemoteShell; readonly place: Place }) {
+    this.#shell = shell;
+    this.#place = place;
+  }
+
+  /** Puts there what starts runs. Throws `conflict` when it cannot be kept there. */
+  async install(): Promise<void> {
+    if ((await this.#told(installCommand(this.#place))) === "all\n") return;
+    const { directory } = this.#place;
+    throw new AppError("conflict", `nothing can be written to ${directory} on its machine`);
+  }
+
+  /** Lines of each run that is there; of these, or of all whose ends are not known. */
+  async survey(
+    runs: readonly { readonly key: string; readonly terms: RemoteRunTerms }[],
+    nowMs: number,
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const names = runs.map(({ key, terms }) => `${key} ${terms.outputLimitBytes}`);
+    const { directory } = this.#place;
+    const command = script(this.#place, SURVEY, directory, String(nowMs), ...names);
+    const survey = parseSurvey(await this.#told(command));
+    if (survey === undefined)
+      throw new AppError("unavailable", "runs could not be looked at there");
+    return survey;
+  }
+
+  /** Gives up a run that was claimed and has not begun. */
+  async bury(key: string, nowMs: number): Promise<RunFile | undefined> {
+    const command = script(this.#place, BURY, pathOf(this.#place, key), String(nowMs));
+    return parseRunFile(linesOf(await this.#told(command)), false);
+  }
+
+  /** Resolves when nothing of it is left. */
+  async stop(
+    run: { readonly key: string; readonly terms: RemoteRunTerms; readonly graceMs: number },
+    nowMs: number,
+  ): Promise<RunFile | undefined> {
+    const terms = { ...run.terms, sentAtMs: nowMs, work: undefined };
+    const command = stopCommand(this.#place, run.key, terms, run.graceMs);
+    const timeoutMs = run.graceMs + 2 * limits.remoteCommandMsMax;
+    return parseRunFile(linesOf(await this.#told(command, timeoutMs)), true);
+  }
+
+  async #told(
+    command: readonly string[],
+    timeoutMs: number = limits.remoteCommandMsMax,
+  ): Promise<string> {
+    const { stdout } = await this.#shell.exec(command, { timeoutMs });
+    return stdout;
+  }
+}
