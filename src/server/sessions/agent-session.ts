@@ -4,7 +4,7 @@ import type { Job } from "../../core/model/job/job.ts";
 import type { JobId, NodeId } from "../../core/model/ids.ts";
 import type { TaskState } from "../../core/model/job/task.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
-import type { Answers, NodeHello, Room, RunRef } from "../../core/state/command.ts";
+import type { Answers, NodeHello, RunRef } from "../../core/state/command.ts";
 import type { OutputChunk, Parts, ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -15,6 +15,7 @@ import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PackedSpecs } from "../work/packed-specs.ts";
 import { OutputReads, type OutputRange } from "./output-reads.ts";
+import { Taking } from "./taking.ts";
 import { WorkLane } from "../work/work-lane.ts";
 
 /** The server's end of one agent's stream; gRPC in production, a simulated network in tests. */
@@ -38,6 +39,8 @@ export interface AgentSessionOptions {
   readonly packedSpecs: PackedSpecs;
   /** As its agent wants them, or as the server has them; what is absent follows from limits. */
   readonly times?: LinkTimes | undefined;
+  /** The interval that its agent wants, whatever others do; undefined: it does not say. */
+  readonly ownHeartbeatMs?: number | undefined;
 }
 
 /**
@@ -49,26 +52,18 @@ export class AgentSession {
   readonly nodeId: NodeId;
   /** It speaks for a whole cluster that pulls. */
   readonly isForCluster: boolean;
-  /** How many starts it was given. */
-  startsGiven = 0;
-  /** Of an agent of a cluster: what it would take when it had seen so many starts. */
-  take: { readonly seen: number; readonly room: Room } | undefined;
-  /** Whether it is taking some at the moment. */
-  isTaking = false;
-  /** Whether something was offered to its cluster since that began. */
-  isOfferedMore = false;
-  lastHeardMs: number;
+  /** What it takes, if it speaks for a cluster. */
+  readonly taking = new Taking();
+  #lastHeardMs: number;
   /** How long nothing may be heard; follows from the interval of its heartbeats. */
-  silenceMs: number;
+  #silenceMs: number;
   readonly #times: LinkTimes;
   #heartbeatIntervalMs: number;
-  /** The interval that its agent wants, whatever others do; undefined: it does not say. */
-  ownHeartbeatMs: number | undefined = undefined;
-  reportsInFlight = 0;
-  /** What its machine has, while that is being stored. */
-  factsToStore: NodeFacts | undefined;
-  /** Whether facts came that could not be read; that is told once. */
-  factsRefused = false;
+  readonly #ownHeartbeatMs: number | undefined;
+  #reportsInFlight = 0;
+  /** The newest facts of its machine, while some are being stored. */
+  #factsToStore: NodeFacts | undefined;
+  #hasRefusedFacts = false;
   readonly #peer: AgentPeer;
   readonly #clock: Clock;
   /** When it became quiet, or at the last look since then. */
@@ -82,17 +77,18 @@ export class AgentSession {
   constructor(
     number: number,
     { nodeId, clusterAgent }: Pick<NodeHello, "nodeId" | "clusterAgent">,
-    { peer, clock, parts, packedSpecs, times = {} }: AgentSessionOptions,
+    { peer, clock, parts, packedSpecs, times = {}, ownHeartbeatMs }: AgentSessionOptions,
   ) {
     this.#times = times;
+    this.#ownHeartbeatMs = ownHeartbeatMs;
     this.#heartbeatIntervalMs = times.heartbeatMs ?? limits.heartbeatIntervalMs;
-    this.silenceMs = silenceMsMax(this.#heartbeatIntervalMs, times);
+    this.#silenceMs = silenceMsMax(this.#heartbeatIntervalMs, times);
     this.number = number;
     this.nodeId = nodeId;
     this.isForCluster = clusterAgent !== undefined;
     this.#peer = peer;
     this.#clock = clock;
-    this.lastHeardMs = clock.nowMs();
+    this.#lastHeardMs = clock.nowMs();
     this.#parts = parts;
     const send = (message: MessageInit): void => this.#send(message);
     const { isForCluster } = this;
@@ -106,8 +102,18 @@ export class AgentSession {
    * sign of life while its heartbeats come; after an overdue one it only says that nobody answers.
    */
   lastSignOfLifeMs(endedAtMs: number): number {
-    const isOverdue = endedAtMs - this.lastHeardMs > 2 * this.#heartbeatIntervalMs;
-    return isOverdue ? this.lastHeardMs : endedAtMs;
+    const isOverdue = endedAtMs - this.#lastHeardMs > 2 * this.#heartbeatIntervalMs;
+    return isOverdue ? this.#lastHeardMs : endedAtMs;
+  }
+
+  /** A message came. */
+  heard(): void {
+    this.#lastHeardMs = this.#clock.nowMs();
+  }
+
+  /** Time in which this process did not run does not count as silence. */
+  excuse(ms: number, nowMs: number): void {
+    this.#lastHeardMs = Math.min(this.#lastHeardMs + ms, nowMs);
   }
 
   get isClosed(): boolean {
@@ -119,15 +125,15 @@ export class AgentSession {
    * takes long. They are counted only once no message has come for a while.
    */
   isSilent(nowMs: number): boolean {
-    if (this.lastHeardMs + this.silenceMs / 2 >= nowMs) {
+    if (this.#lastHeardMs + this.#silenceMs / 2 >= nowMs) {
       this.#quietBytes = undefined;
       return false;
     }
     const bytes = this.#peer.bytesReceived?.() ?? 0;
     const before = this.#quietBytes ?? bytes;
     this.#quietBytes = bytes;
-    if (bytes !== before) this.lastHeardMs = nowMs;
-    return this.lastHeardMs + this.silenceMs < nowMs;
+    if (bytes !== before) this.#lastHeardMs = nowMs;
+    return this.#lastHeardMs + this.#silenceMs < nowMs;
   }
 
   welcome(): void {
@@ -161,7 +167,7 @@ export class AgentSession {
       if (job !== undefined) this.hold(run, job, heldAtMs);
       if (!isWanted) this.takeBack(run);
     }
-    this.startsGiven += starts.length;
+    this.taking.given(starts.length);
     for (const run of stops) this.stop(run);
   }
 
@@ -217,12 +223,49 @@ export class AgentSession {
     this.#send({ case: "ack", value: { seq } });
   }
 
-  /** Answers a heartbeat. The agent sends the next one when the interval has passed. */
-  answerHeartbeat(intervalMs: number): void {
+  /** Answers a heartbeat. The agent sends the next one when its own interval, or `next`, has passed. */
+  answerHeartbeat(next: (nowMs: number) => number): void {
+    const nowMs = this.#clock.nowMs();
+    const intervalMs = this.#ownHeartbeatMs ?? next(nowMs);
     if (!this.#isWelcomed) return;
-    this.silenceMs = silenceMsMax(intervalMs, this.#times);
+    this.#silenceMs = silenceMsMax(intervalMs, this.#times);
     this.#heartbeatIntervalMs = intervalMs;
-    this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: this.#clock.nowMs() } });
+    this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: nowMs } });
+  }
+
+  /** A batch of reports came. Throws `exhausted` when too many are not acknowledged yet. */
+  beginReport(): void {
+    if (this.#reportsInFlight >= 2 * limits.unacknowledgedReportsMax) {
+      throw new AppError("exhausted", "too many reports were sent without waiting for answers");
+    }
+    this.#reportsInFlight += 1;
+  }
+
+  /** The batch is durable. */
+  endReport(seq: number): void {
+    this.#reportsInFlight -= 1;
+    this.ack(seq);
+    this.flush();
+  }
+
+  /** Stores one at a time, and of those that come meanwhile the newest: nobody floods the store. */
+  async storeFacts(facts: NodeFacts, store: (facts: NodeFacts) => Promise<unknown>): Promise<void> {
+    const isStoring = this.#factsToStore !== undefined;
+    this.#factsToStore = facts;
+    if (isStoring) return;
+    let stored: NodeFacts | undefined;
+    while (this.#factsToStore !== stored) {
+      stored = this.#factsToStore;
+      await store(stored);
+    }
+    this.#factsToStore = undefined;
+  }
+
+  /** Facts came that could not be read. True the first time: only that is logged. */
+  refuseFacts(): boolean {
+    const isFirst = !this.#hasRefusedFacts;
+    this.#hasRefusedFacts = true;
+    return isFirst;
   }
 
   /** The chunks that answer one request for output, as they come. */

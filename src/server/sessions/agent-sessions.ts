@@ -156,9 +156,9 @@ export class AgentSessions {
     const own = readTimes(value);
     const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
     const times = { ...this.#times, ...own }; // what the agent asks for counts first
-    const link = { ...shared, peer, parts: value.parts, times };
+    const ownHeartbeatMs = own.heartbeatMs;
+    const link = { ...shared, peer, parts: value.parts, times, ownHeartbeatMs };
     const session = new AgentSession(number, hello, link);
-    session.ownHeartbeatMs = own.heartbeatMs;
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);
     this.#connect(session, hello).catch((error: unknown) => {
@@ -189,12 +189,10 @@ export class AgentSessions {
   }
 
   #heard(session: AgentSession, { message }: AgentMessage): void {
-    session.lastHeardMs = this.#clock.nowMs();
+    session.heard();
     switch (message.case) {
       case "heartbeat":
-        session.answerHeartbeat(
-          session.ownHeartbeatMs ?? this.#heartbeats.next(session.lastHeardMs),
-        );
+        session.answerHeartbeat((nowMs) => this.#heartbeats.next(nowMs));
         return;
       case "reports":
         this.#report(session, message.value);
@@ -215,7 +213,7 @@ export class AgentSessions {
         this.queueReasons.replace(session.nodeId, message.value);
         return;
       case "take":
-        session.take = readTake(message.value);
+        session.taking.offer(readTake(message.value));
         this.#takers.wake(session);
         return;
       case "mark":
@@ -233,21 +231,16 @@ export class AgentSessions {
 
   #report(session: AgentSession, reports: Reports): void {
     const events = readReports(reports);
-    if (session.reportsInFlight >= 2 * limits.unacknowledgedReportsMax) {
-      throw new AppError("exhausted", "too many reports were sent without waiting for answers");
-    }
-    session.reportsInFlight++;
+    session.beginReport();
     const { nodeId, number } = session;
     const nowMs = this.#clock.nowMs();
     this.#loop()
       .submit({ kind: "report-runs", nodeId, session: number, events, nowMs })
       .then(
         ({ stops }) => {
-          session.reportsInFlight--;
           for (const run of stops) session.stop(run);
           for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
-          session.ack(reports.seq);
-          session.flush();
+          session.endReport(reports.seq);
         },
         (error: unknown) => session.goodbye(describeChain(error), true),
       );
@@ -283,35 +276,23 @@ export class AgentSessions {
 
   /** An agent whose facts cannot be read is not turned away: its capacity is what counts. */
   #warnOfFacts(session: AgentSession, error: AppError): void {
-    if (session.factsRefused) return;
-    session.factsRefused = true;
+    if (!session.refuseFacts()) return;
     const reason = describeChain(error);
     this.#logger.warn({ node: session.nodeId, reason }, "facts of the machine are passed over");
   }
 
-  /** One at a time, and of those that come meanwhile the newest: nobody floods the store with them. */
   #putFacts(session: AgentSession, json: string): void {
-    const facts = this.#readFacts(json);
-    if (facts instanceof AppError) {
-      this.#warnOfFacts(session, facts);
+    const read = this.#readFacts(json);
+    if (read instanceof AppError) {
+      this.#warnOfFacts(session, read);
       return;
     }
-    const isStoring = session.factsToStore !== undefined;
-    session.factsToStore = facts;
-    if (isStoring) return;
-    this.#storeFacts(session).catch((error: unknown) => {
-      session.goodbye(describeChain(error), true);
-    });
-  }
-
-  async #storeFacts(session: AgentSession): Promise<void> {
     const { nodeId, number } = session;
-    let stored: NodeFacts | undefined;
-    while (session.factsToStore !== undefined && session.factsToStore !== stored) {
-      stored = session.factsToStore;
-      await this.#loop().submit({ kind: "put-facts", nodeId, session: number, facts: stored });
-    }
-    session.factsToStore = undefined;
+    session
+      .storeFacts(read, (facts) =>
+        this.#loop().submit({ kind: "put-facts", nodeId, session: number, facts }),
+      )
+      .catch((error: unknown) => session.goodbye(describeChain(error), true));
   }
 
   #ended(session: AgentSession): void {
@@ -380,7 +361,7 @@ export class AgentSessions {
     this.#cancelTimer = this.#clock.after(this.#lookMs, () => {
       const nowMs = this.#clock.nowMs();
       for (const session of this.#byNumber.values()) {
-        session.lastHeardMs = Math.min(session.lastHeardMs + nowMs - dueMs, nowMs);
+        session.excuse(nowMs - dueMs, nowMs);
         if (session.isSilent(nowMs)) session.goodbye("nothing was heard", true);
       }
       this.#closeSilent();

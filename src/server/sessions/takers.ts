@@ -2,6 +2,7 @@ import { describeChain } from "../../lib/errors.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { AgentSession } from "./agent-session.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
+import type { TakeOffer } from "./taking.ts";
 
 /**
  * Agents that speak for clusters, and take what is offered to these. What an agent takes reaches it
@@ -36,34 +37,26 @@ export class Takers {
 
   /** The agent has room, or there is something to take. */
   wake(session: AgentSession): void {
-    const { take, isTaking, isClosed, startsGiven } = session;
-    if (isTaking) session.isOfferedMore = true;
-    if (isTaking || isClosed || take === undefined || take.room.tasks === 0) return;
-    if (take.seen !== startsGiven) return; // said before it got its last starts: another follows
-    session.isTaking = true;
-    session.isOfferedMore = false;
-    this.#take(session, take).then(
+    const offer = session.isClosed ? undefined : session.taking.begin();
+    if (offer === undefined) return;
+    this.#take(session, offer).then(
       (isMore) => {
-        session.isTaking = false;
-        if (isMore || session.isOfferedMore) this.wake(session);
+        if (isMore) this.wake(session);
       },
       (error: unknown) => {
-        session.isTaking = false;
+        session.taking.fail();
         session.goodbye(describeChain(error), true);
       },
     );
   }
 
   /** Returns whether there may be more to take at once. */
-  async #take(session: AgentSession, take: NonNullable<AgentSession["take"]>): Promise<boolean> {
+  async #take(session: AgentSession, offer: TakeOffer): Promise<boolean> {
     const { nodeId, number } = session;
-    const { room, seen } = take;
+    const { room } = offer;
     const nowMs = this.#clock.nowMs();
     const command = { kind: "take-tasks", nodeId, session: number, room, nowMs } as const;
     const { taken, room: left } = await this.#loop().submit(command);
-    session.startsGiven += taken.length;
-    if (session.take !== take) return true; // it said something meanwhile
-    session.take = { room: left, seen: seen + taken.length };
-    return taken.length > 0;
+    return session.taking.end(offer, taken.length, left);
   }
 }

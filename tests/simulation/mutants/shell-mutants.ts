@@ -27,8 +27,8 @@ export const SHELL_MUTANTS: readonly Mutant[] = [
     swap(
       SESSIONS,
       "AgentSessions.#report",
-      "session.reportsInFlight++;",
-      "session.reportsInFlight++; session.ack(reports.seq);",
+      "session.beginReport();",
+      "session.beginReport(); session.ack(reports.seq);",
     ),
   ),
   edited(
