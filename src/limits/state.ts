@@ -27,6 +27,7 @@ export const stateLimits = {
   removalsPerTickMax: 1_000, // finished jobs removed in one go
   groupsMax: 10_000,
   metricGroupsMax: 100, // groups with series of their own in /metrics
+  metricSeriesMax: 100, // pairs of group and cluster with times of tasks of their own in /metrics
   nodesMax: 20_000,
   dependenciesPerSubmissionMax: 200_000,
   nameSearchJobsMax: 1_000_000, // the newest, by the hashes of their names, for one that others name

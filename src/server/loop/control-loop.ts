@@ -15,7 +15,7 @@ import { nextPlacement, type PlanPolicy } from "../../core/scheduler/plan.ts";
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { type Clock, steadyMs } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Store } from "../../ports/store.ts";
 import { Folder } from "./folder.ts";
@@ -78,11 +78,12 @@ export class ControlLoop {
   #stopping = false;
   #isStopped = false;
   #durable: Revision;
-  readonly metrics = new LoopMetrics();
+  readonly metrics: LoopMetrics;
 
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#state = options.state;
+    this.metrics = new LoopMetrics((node) => options.state.nodes.get(node)?.node.cluster);
     this.#folder = new Folder(options.state.jobs, options.clock);
     this.#turns = new SliceTurns((run) => options.soon(run));
     this.#durable = toRevision(options.store.revision());
@@ -274,20 +275,26 @@ export class ControlLoop {
   }
 
   #apply(change: Change): void {
-    if (change.table === "task") {
-      checkMove(this.#state, change.row);
-      this.metrics.taskMoved(this.#state.task(change.row), change.row);
-    }
+    if (change.table === "task") return this.#applyTask(change);
     if (change.table === "job" && "removed" in change)
       noteRemoval(this.#open, this.#state, change.removed);
     this.#state.apply(change);
     this.#open.changes.push(change);
-    if (change.table === "task") noteJob(this.#open, this.#state, change.row.jobId);
-    else if (change.table === "job") {
+    if (change.table === "job") {
       if ("row" in change) noteJob(this.#open, this.#state, change.row.id);
     } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
     else if (change.table === "node" && "row" in change)
       noteLoad(this.#open, this.#state, change.row.id);
+  }
+
+  #applyTask(change: Change & { readonly table: "task" }): void {
+    const { row } = change;
+    checkMove(this.#state, row);
+    const before = this.#state.task(row);
+    this.#state.apply(change);
+    this.#open.changes.push(change);
+    const job = noteJob(this.#open, this.#state, row.jobId);
+    this.metrics.taskMoved(job, before, row);
   }
 
   /**
@@ -343,21 +350,21 @@ export class ControlLoop {
     const batch = this.#open;
     this.#flushing.push(batch);
     this.#open = openBatch(toRevision(batch.revision + 1));
-    const startedAtMs = this.#options.clock.nowMs();
+    const startedMs = steadyMs(this.#options.clock);
     const { lastJobId: lastId } = this.#state.counter;
     this.#options.store
       .commit({ revision: batch.revision, writes: toWrites(this.#state, batch), lastId })
       .then(
-        () => this.#committed(batch, startedAtMs),
+        () => this.#committed(batch, startedMs),
         (cause: unknown) => this.#break("the store failed", cause),
       );
   }
 
-  #committed(batch: OpenBatch, startedAtMs: number): void {
+  #committed(batch: OpenBatch, startedMs: number): void {
     if (this.#broken !== undefined) return;
     invariant(this.#flushing.shift() === batch, "batches become durable in their order");
     this.#durable = batch.revision;
-    this.metrics.committed(this.#options.clock.nowMs() - startedAtMs);
+    this.metrics.committed(steadyMs(this.#options.clock) - startedMs);
     this.#options.onCommit(batch);
     for (const done of batch.done) done();
     this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });

@@ -1,9 +1,23 @@
+import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { noUsage, tallyUsage } from "../../core/model/job/usage.ts";
 import { newUsage } from "../../core/state/jobs/progress.ts";
+import { Histogram } from "../../lib/histogram.ts";
+import { TaskTimes, type TaskTimesSeries } from "./task-times.ts";
+
+/** A commit is a write to a disk that may be good, busy or failing. */
+const COMMIT_BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
+
+/** How long things took since the loop began. */
+export interface LoopTimes {
+  readonly commits: Histogram;
+  readonly tasks: readonly TaskTimesSeries[];
+}
 
 /** What a control loop has done since it began. */
 export class LoopMetrics {
+  readonly #commitTimes = new Histogram(COMMIT_BOUNDS_MS);
+  readonly #taskTimes: TaskTimes;
   commits = 0;
   commitMsSum = 0;
   commitMsMax = 0;
@@ -13,13 +27,23 @@ export class LoopMetrics {
   heldReturned = 0;
   readonly usage = noUsage();
 
+  constructor(clusterOf: ConstructorParameters<typeof TaskTimes>[0]) {
+    this.#taskTimes = new TaskTimes(clusterOf);
+  }
+
+  get times(): LoopTimes {
+    return { commits: this.#commitTimes, tasks: [...this.#taskTimes.series()] };
+  }
+
   committed(tookMs: number): void {
     this.commits++;
+    this.#commitTimes.observe(tookMs);
     this.commitMsSum += tookMs;
     this.commitMsMax = Math.max(this.commitMsMax, tookMs);
   }
 
-  taskMoved(before: Task | undefined, after: Task): void {
+  taskMoved(job: Job | undefined, before: Task | undefined, after: Task): void {
+    if (job !== undefined) this.#taskTimes.moved(job, before, after);
     if ("endedAtMs" in after.state) this.tasksEnded++;
     if (before?.state.kind === "held" && after.state.kind !== "held") {
       if (after.attempt < before.attempt) this.heldReturned++;

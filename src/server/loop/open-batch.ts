@@ -105,13 +105,14 @@ export function noteLoad({ loads }: OpenBatch, { nodes }: State, id: NodeId): vo
   loads.set(id, { used: { ...used }, tasks: tasks.size, held: held.size });
 }
 
-/** How the job stands now. */
-export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): void {
+/** How the job stands now. Returns its row. */
+export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): Job | undefined {
   const record = jobs.get(id);
-  if (record === undefined) return;
+  if (record === undefined) return undefined;
   const { job, progress } = record;
   const only = job.spec.array === undefined ? record.task(0) : undefined;
   batch.jobs.set(id, { job, progress, only });
+  return job;
 }
 
 const isJobRow = (change: Change): change is Change & { table: "job"; row: Job } =>

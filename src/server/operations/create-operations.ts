@@ -74,6 +74,7 @@ function createAll(context: OperationContext): CallerOperations {
     async *backup() {
       for await (const data of context.backup()) yield { data };
     },
+    times: async () => loop.metrics.times,
     isReady: () => !loop.isBroken,
   };
 }

@@ -73,5 +73,6 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Need<Nam
   putGroup: "groups.manage",
   removeGroup: "groups.manage",
   stats: "stats.read",
+  times: "stats.read",
   isReady: "health.read",
 };

@@ -22,6 +22,7 @@ import type {
   TaskView,
   TriedJobView,
 } from "../views/views.ts";
+import type { LoopTimes } from "../loop/loop-metrics.ts";
 import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
 
 /** Who asks, by the name that is written beside every change. */
@@ -382,6 +383,8 @@ export interface Operations {
   removeGroup(name: string): Promise<{ readonly revision: number }>;
 
   stats(): Promise<StatsView>;
+  /** Measured since the start, without waiting for anything to become durable. */
+  times(): Promise<LoopTimes>;
   /** Whether commands are taken: false while starting, stopping or broken. */
   isReady(): boolean;
 }

@@ -42,7 +42,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "ended-stays-ended",
     "reports move tasks that have ended, and the table of moves is not asked",
     endedMoves,
-    swap("server/loop/control-loop.ts", "ControlLoop.#apply", "checkMove($_, $_);", ""),
+    swap("server/loop/control-loop.ts", "ControlLoop.#applyTask", "checkMove($_, $_);", ""),
   ),
   edited(
     "ended-moves-checked",

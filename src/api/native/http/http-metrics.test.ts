@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../../lib/errors.ts";
+import { Histogram } from "../../../lib/histogram.ts";
 import { limits } from "../../../limits.ts";
 import { groupMetrics } from "./metrics.ts";
 import { formatMetrics } from "./prometheus.ts";
@@ -17,7 +19,24 @@ const operations = createFakeOperations({
     if (!isReady) throw new AppError("unavailable", "not yet");
     return someStats({ capacity: { 'weird"\\\nname': 3 } });
   },
+  listGroups: async () => ({
+    groups: [aGroup({ name: "physics", usage: { cpuMs: 1, wallMs: 2, majorFaults: 3 } })],
+    revision: 1,
+  }),
+  times: async () => ({ commits: timesOf(0.7), tasks: [aSeries] }),
 });
+const timesOf = (...times: number[]): Histogram => {
+  const histogram = new Histogram([1, 1_000]);
+  for (const ms of times) histogram.observe(ms);
+  return histogram;
+};
+const aSeries = {
+  group: "physics",
+  cluster: "blue",
+  queueWait: timesOf(2, 500, 3_000),
+  startLatency: timesOf(),
+  runTime: timesOf(1),
+};
 const traffic = createTraffic();
 let server: HttpServer;
 let http: Http;
@@ -61,6 +80,15 @@ test("metrics are the text of Prometheus, each family once and typed", async () 
     "busbar_task_major_faults_total 4",
     'busbar_requests_total{door="grpc",method="SubmitJobs",code="ok"} 1',
     'busbar_requests_total{door="http",method="GET /v1/jobs/:id",code="not_found"} 1',
+    'busbar_commit_seconds_bucket{le="0.001"} 1',
+    "busbar_commit_seconds_sum 0.0007",
+    "busbar_commit_seconds_count 1",
+    'busbar_task_queue_wait_seconds_bucket{group="physics",cluster="blue",le="0.001"} 0',
+    'busbar_task_queue_wait_seconds_bucket{group="physics",cluster="blue",le="1"} 2',
+    'busbar_task_queue_wait_seconds_bucket{group="physics",cluster="blue",le="+Inf"} 3',
+    'busbar_task_queue_wait_seconds_sum{group="physics",cluster="blue"} 3.502',
+    'busbar_task_start_latency_seconds_count{group="physics",cluster="blue"} 0',
+    'busbar_task_run_seconds_count{group="physics",cluster="blue"} 1',
     'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="0.001"} 0',
     'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="0.005"} 1',
     'busbar_request_seconds_bucket{door="grpc",method="SubmitJobs",le="+Inf"} 1',
@@ -79,6 +107,26 @@ test("metrics are the text of Prometheus, each family once and typed", async () 
     ).toBeGreaterThan(0);
   }
   expect(text).toMatch(/nodejs_eventloop_delay_max_seconds \d/);
+});
+
+test("the reference has every metric, with its type and labels, and no other", async () => {
+  const { text } = await http.get("/metrics");
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+  const shown = types.map(([, name = "", type = ""]) => {
+    const sample = new RegExp(`^${name}(?:_bucket)?(?:\\{(.*)\\})? `, "m").exec(text);
+    const labels = [...(sample?.[1] ?? "").matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)];
+    const names = labels.map(([, label]) => label).filter((label) => label !== "le");
+    return `${name} ${type} ${names.join(" ")}`.trim();
+  });
+  const page = readFileSync(
+    new URL("../../../../docs/reference/metrics.md", import.meta.url),
+    "utf8",
+  );
+  const rows = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)];
+  const documented = rows.map(([, name, type, labels = ""]) =>
+    `${name} ${type} ${labels.replaceAll(/[`,]/g, "").trim()}`.trim(),
+  );
+  expect(documented.toSorted()).toEqual(shown.toSorted());
 });
 
 test("a server that is not ready still tells how its process is doing", async () => {

@@ -1,8 +1,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Histogram } from "../../../lib/histogram.ts";
 import { limits } from "../../../limits.ts";
+import type { LoopTimes } from "../../../server/loop/loop-metrics.ts";
+import type { TaskTimesSeries } from "../../../server/loop/task-times.ts";
 import type { GroupView, StatsView } from "../../../server/views/views.ts";
-import { BUCKETS_SECONDS, type MethodTraffic, type Traffic } from "../../grpc/traffic.ts";
-import { counter, gauge, gauges, type MetricFamily, type Sample } from "./prometheus.ts";
+import type { Traffic } from "../../grpc/traffic.ts";
+import { counter, gauge, gauges, histogram, type MetricFamily } from "./prometheus.ts";
 
 /** What the control plane holds and has done. */
 export const statsMetrics = (stats: StatsView): MetricFamily[] => [
@@ -89,26 +92,45 @@ export function trafficMetrics(traffic: Traffic): MetricFamily[] {
         [...calls].map(([code, value]) => ({ labels: { door, method, code }, value })),
       ),
     },
-    {
-      name: "busbar_request_seconds",
-      help: "How long calls took; streams count until they end",
-      type: "histogram",
-      samples: methods.flatMap(toHistogram),
-    },
+    histogram(
+      "busbar_request_seconds",
+      "How long calls took; streams count until they end",
+      methods.map(({ door, method, times }) => ({ labels: { door, method }, times })),
+    ),
   ];
 }
 
-function toHistogram({ door, method, buckets, secondsTotal }: MethodTraffic): Sample[] {
-  const labels = { door, method };
-  let count = 0;
-  const samples: Sample[] = buckets.map((calls, at) => {
-    count += calls;
-    const le = String(BUCKETS_SECONDS[at] ?? "+Inf");
-    return { suffix: "_bucket", labels: { ...labels, le }, value: count };
-  });
-  samples.push({ suffix: "_sum", labels, value: secondsTotal });
-  samples.push({ suffix: "_count", labels, value: count });
-  return samples;
+/** How long commits took, and how long tasks waited, started and ran: the number of series is bounded. */
+export function timeMetrics({ commits, tasks }: LoopTimes): MetricFamily[] {
+  const family = (name: string, help: string, times: (one: TaskTimesSeries) => Histogram) =>
+    histogram(
+      name,
+      `${help}, by group and cluster`,
+      tasks.map((one) => ({
+        labels: { group: one.group, cluster: one.cluster },
+        times: times(one),
+      })),
+    );
+  return [
+    histogram("busbar_commit_seconds", "How long commits to the store took", [
+      { labels: {}, times: commits },
+    ]),
+    family(
+      "busbar_task_queue_wait_seconds",
+      "Time from submission, or the end of the attempt before, to the assignment",
+      ({ queueWait }) => queueWait,
+    ),
+    family(
+      "busbar_task_start_latency_seconds",
+      "Time from the assignment to the start of the process",
+      ({ startLatency }) => startLatency,
+    ),
+    family(
+      "busbar_task_run_seconds",
+      "Time from start to end of attempts",
+      ({ runTime }) => runTime,
+    ),
+  ];
 }
 
 /** How the process is doing. The loop's delay is measured between two readings. */

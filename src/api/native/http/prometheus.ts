@@ -1,3 +1,5 @@
+import type { Histogram } from "../../../lib/histogram.ts";
+
 /** Numbers with one name, told apart by labels. Times are in seconds, as Prometheus wants them. */
 export interface MetricFamily {
   readonly name: string;
@@ -69,3 +71,32 @@ export const gauges = (
   type: "gauge",
   samples: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
 });
+
+/** One histogram for each entry. */
+export const histogram = (
+  name: string,
+  help: string,
+  entries: readonly {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly times: Histogram;
+  }[],
+): MetricFamily => ({
+  name,
+  help,
+  type: "histogram",
+  samples: entries.flatMap(({ labels, times }) => toSamples(labels, times)),
+});
+
+/** Prometheus counts in each bucket what is in the ones before, too. */
+function toSamples(labels: Readonly<Record<string, string>>, times: Histogram): Sample[] {
+  let count = 0;
+  const samples = Array.from(times.counts, (added, at): Sample => {
+    count += added;
+    const boundMs = times.boundsMs[at];
+    const le = boundMs === undefined ? "+Inf" : String(boundMs / 1_000);
+    return { suffix: "_bucket", labels: { ...labels, le }, value: count };
+  });
+  samples.push({ suffix: "_sum", labels, value: times.sumMs / 1_000 });
+  samples.push({ suffix: "_count", labels, value: count });
+  return samples;
+}

@@ -4,6 +4,7 @@ import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { nameOf, type Principal } from "../../../core/access/principal.ts";
 import { toJobSpec } from "../../../core/model/job/job-spec.ts";
 import { AppError, insideField } from "../../../lib/errors.ts";
+import { Histogram } from "../../../lib/histogram.ts";
 import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
 import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views/views.ts";
 import { fakeWatch } from "./fake-watch.ts";
@@ -243,6 +244,7 @@ function basics(by: () => string): Operations {
       return { revision };
     },
     stats: async () => someStats({ revision }),
+    times: async () => ({ commits: new Histogram([1, 10]), tasks: [] }),
     isReady: () => true,
   };
 }

@@ -1,7 +1,13 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../guards/host.ts";
-import { createProcessMeter, groupMetrics, statsMetrics, trafficMetrics } from "../metrics.ts";
+import {
+  createProcessMeter,
+  groupMetrics,
+  statsMetrics,
+  timeMetrics,
+  trafficMetrics,
+} from "../metrics.ts";
 import { openOutput } from "../output-stream.ts";
 import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
 import { flag, named, object } from "../schemas/schema.ts";
@@ -92,6 +98,7 @@ function metricsRoute(app: App, { traffic }: HttpHost): void {
         gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
         ...(await onceReady(operations.stats().then(statsMetrics))),
         ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
+        ...timeMetrics(await operations.times()),
         ...trafficMetrics(traffic),
         ...meter.metrics(),
       ];

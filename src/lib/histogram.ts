@@ -1,0 +1,25 @@
+/**
+ * Counts times by how long they were. To observe one costs a short loop over numbers and no allocation,
+ * so that the deciding thread can afford it for every task.
+ */
+export class Histogram {
+  /** Upper ends of the buckets in milliseconds, rising. */
+  readonly boundsMs: readonly number[];
+  /** Of each bucket, without those before it; the last one has what is longer than every bound. */
+  readonly counts: Float64Array;
+  sumMs = 0;
+
+  constructor(boundsMs: readonly number[]) {
+    this.boundsMs = boundsMs;
+    this.counts = new Float64Array(boundsMs.length + 1);
+  }
+
+  /** A clock that was set back makes no negative times. */
+  observe(ms: number): void {
+    const { boundsMs, counts } = this;
+    let at = 0;
+    while (at < boundsMs.length && ms > (boundsMs[at] as number)) at++;
+    counts[at] = (counts[at] as number) + 1;
+    this.sumMs += Math.max(0, ms);
+  }
+}
