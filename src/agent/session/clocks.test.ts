@@ -1,15 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Ended } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RunEnd, RunId } from "../../ports/executor.ts";
-import { createAgent } from "../agent.ts";
 import { ServerTime } from "./server-time.ts";
 import { FakeClock, settle } from "../../testing/fake-clock.ts";
-import { FakeExecutor } from "../testing/fake-executor.ts";
-import { FakeServer } from "../testing/fake-server.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
+import { useAgentBed } from "../testing/agent-bed.ts";
 
 const HOUR_MS = 3_600_000;
 const EXITED: RunEnd = { kind: "exited", exitCode: 0 };
@@ -17,8 +14,12 @@ const RUN: RunId = { jobId: 1, index: 0, attempt: 1 };
 
 /** The server's time is the fake clock's; the agent's own clock is wrong, and may be set. */
 class WrongClock implements Clock {
-  readonly right = new FakeClock();
+  readonly right: FakeClock;
   wrongMs = 0;
+
+  constructor(right: FakeClock) {
+    this.right = right;
+  }
 
   nowMs(): number {
     return this.right.nowMs() + this.wrongMs;
@@ -33,45 +34,29 @@ class WrongClock implements Clock {
   }
 }
 
+const bed = useAgentBed();
 let clock: WrongClock;
-let executor: FakeExecutor;
-let server: FakeServer;
-let stop: AbortController;
-let running: Promise<void>;
 let warnings: unknown[];
 
-function startAgent(): void {
-  stop = new AbortController();
-  const agent = createAgent({
-    name: "edge",
-    cluster: "default",
-    capacity: { cpu: 4_000 },
-    labels: {},
-    agentKey: "k".repeat(32),
-    bootId: "boot",
-    version: "1",
-    executor,
-    connect: server.connect,
+const startAgent = (): void =>
+  bed.start({
     clock,
-    random: { fraction: () => 0.5, token: () => "" },
     logger: { ...silentLogger, warn: (fields) => void warnings.push(fields) },
   });
-  running = agent.run(stop.signal);
-}
 
 /** Welcome comes `delayMs` after the hello. */
 async function welcome(delayMs = 0): Promise<void> {
   await clock.right.pass(delayMs);
   const serverTimeMs = clock.right.nowMs();
   const value = { heartbeatIntervalMs: 5_000, serverTimeMs, wantsHealth: true, wantsClock: true };
-  server.last.send({ case: "welcome", value });
+  bed.server.last.send({ case: "welcome", value });
   await settle();
 }
 
 async function startRun(): Promise<void> {
   const spec = { job: 1, argv: ["true"] };
   const starts = [{ job: 1, index: 0, attempt: 1 }];
-  server.last.send({ case: "work", value: { specs: [spec], starts } });
+  bed.server.last.send({ case: "work", value: { specs: [spec], starts } });
   await clock.right.pass(1);
 }
 
@@ -80,35 +65,28 @@ async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 5_000) {
     await clock.right.pass(Math.min(left, 5_000));
     const serverTimeMs = clock.right.nowMs();
-    server.last.send({ case: "heartbeat", value: { intervalMs: 5_000, serverTimeMs } });
+    bed.server.last.send({ case: "heartbeat", value: { intervalMs: 5_000, serverTimeMs } });
   }
 }
 
 /** As the executor sees it, by the agent's own clock. */
 function begin(): number {
   const startedAtMs = clock.nowMs();
-  executor.report(RUN, { kind: "running", startedAtMs });
+  bed.executor.report(RUN, { kind: "running", startedAtMs });
   return startedAtMs;
 }
 
 /** The last end that was reported, and how long it took by the server's clock. */
 function told(): { startedMs: number; tookMs: number } {
-  const events = server.last.all("reports").flatMap((reports) => reports.events);
+  const events = bed.server.last.all("reports").flatMap((reports) => reports.events);
   const ended = events.findLast(({ event }) => event.case === "ended")?.event.value as Ended;
   return { startedMs: ended.startedAtMs, tookMs: ended.endedAtMs - ended.startedAtMs };
 }
 
 beforeEach(() => {
-  clock = new WrongClock();
-  executor = new FakeExecutor();
-  executor.hasQueue = true; // a test says when a run begins
-  server = new FakeServer();
+  clock = new WrongClock(bed.clock);
+  bed.executor.hasQueue = true; // a test says when a run begins
   warnings = [];
-});
-afterEach(async () => {
-  stop.abort();
-  await running;
-  expect(clock.right.timers).toBe(0);
 });
 
 describe("an agent whose clock is wrong", () => {
@@ -123,10 +101,10 @@ describe("an agent whose clock is wrong", () => {
     const trueStartMs = clock.right.nowMs();
     const startedAtMs = begin();
     await pass(50_000);
-    executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs: clock.nowMs(), end: EXITED });
+    bed.executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs: clock.nowMs(), end: EXITED });
     await clock.right.pass(10);
     expect(told()).toEqual({ startedMs: trueStartMs, tookMs: 50_000 });
-    expect(server.last.all("clock").map(({ aheadMs }) => aheadMs)).toEqual([wrongMs]);
+    expect(bed.server.last.all("clock").map(({ aheadMs }) => aheadMs)).toEqual([wrongMs]);
     expect(warnings).toEqual([{ clockOffsetMs: wrongMs }]);
   });
 
@@ -143,7 +121,7 @@ describe("an agent whose clock is wrong", () => {
     await pass(50_000);
     // Executors know how long it took, and when it began by the clock of that time.
     const endedAtMs = startedAtMs + 50_000;
-    executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs, end: EXITED });
+    bed.executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs, end: EXITED });
     await clock.right.pass(10);
     expect(told()).toEqual({ startedMs: trueStartMs, tookMs: 50_000 });
   });
@@ -155,15 +133,15 @@ describe("an agent whose clock is wrong", () => {
     clock.wrongMs = 0;
     await clock.right.pass(5_000);
     const serverTimeMs = clock.right.nowMs();
-    server.last.send({ case: "heartbeat", value: { intervalMs: 5_000, serverTimeMs } });
-    expect(server.last.all("clock").map(({ aheadMs }) => aheadMs)).toEqual([-HOUR_MS, 0]);
+    bed.server.last.send({ case: "heartbeat", value: { intervalMs: 5_000, serverTimeMs } });
+    expect(bed.server.last.all("clock").map(({ aheadMs }) => aheadMs)).toEqual([-HOUR_MS, 0]);
   });
 
   test("finds after a restart what ended meanwhile, with how long it took", async () => {
     clock.wrongMs = -HOUR_MS;
     const endedAtMs = clock.nowMs() - 10_000;
     const startedAtMs = endedAtMs - 50_000;
-    executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs, end: EXITED });
+    bed.executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs, end: EXITED });
     startAgent();
     await welcome();
     await clock.right.pass(10);
@@ -175,7 +153,7 @@ describe("an agent whose clock is wrong", () => {
     clock.wrongMs = 8_000;
     startAgent();
     await welcome(9_000); // the server may have written it at any time since the hello
-    expect(server.last.all("clock")).toEqual([]);
+    expect(bed.server.last.all("clock")).toEqual([]);
     expect(warnings).toEqual([]);
   });
 
@@ -185,7 +163,12 @@ describe("an agent whose clock is wrong", () => {
     await startRun();
     const handedMs = clock.right.nowMs() - 1;
     const startedAtMs = clock.nowMs() - HOUR_MS; // as a scheduler below tells it
-    executor.report(RUN, { kind: "ended", startedAtMs, endedAtMs: startedAtMs + 500, end: EXITED });
+    bed.executor.report(RUN, {
+      kind: "ended",
+      startedAtMs,
+      endedAtMs: startedAtMs + 500,
+      end: EXITED,
+    });
     await clock.right.pass(10);
     expect(told().startedMs).toBeGreaterThanOrEqual(handedMs);
     expect(told().tookMs).toBeLessThanOrEqual(500);
@@ -194,7 +177,7 @@ describe("an agent whose clock is wrong", () => {
 
 describe("the server's time", () => {
   const times = (wrongMs: number) => {
-    const own = new WrongClock();
+    const own = new WrongClock(new FakeClock());
     own.wrongMs = wrongMs;
     return { own, time: new ServerTime(own) };
   };
