@@ -3,9 +3,8 @@ import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { FakeClock } from "../../testing/fake-clock.ts";
 import { aPlane, type TestPlane } from "../../testing/plane.ts";
-import { type JgfDocument, parseGraph, renderJgf, toJgf } from "../../core/graph/jgf.ts";
+import { type JgfDocument } from "../../core/graph/jgf.ts";
 import { aDocument, documentOf, times } from "../../core/graph/testing/documents.ts";
-import { layOut } from "../../core/graph/layout.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 import type { Operations } from "./operations.ts";
@@ -45,32 +44,6 @@ const subsystemOf = async (which: typeof ref) =>
   JSON.parse(await operations.getSubsystem(which)) as JgfDocument;
 const refusal = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) as string });
-
-test("a large graph is rendered in slices", async () => {
-  const slices = 4;
-  const inside = times(slices * limits.verticesPerSliceMax, { type: "node" });
-  const graph = parseGraph(documentOf({ type: "cluster", inside }));
-  const rendering = renderJgf(graph);
-  let yields = 0;
-  let last = rendering.next();
-  for (; last.done !== true; last = rendering.next()) yields += 1;
-  expect(yields).toBe(slices);
-  expect(JSON.parse(last.value)).toEqual(toJgf(graph));
-
-  await operations.registerCluster({
-    name: "wide",
-    graph: documentOf({ type: "cluster", inside }),
-  });
-  let turns = 0;
-  const turn = (): void => {
-    turns += 1;
-    if (turns < 100) setImmediate(turn);
-  };
-  setImmediate(turn);
-  expect(await operations.getClusterGraph("wide")).toBe(last.value);
-  expect(turns).toBeGreaterThanOrEqual(slices - 1);
-  expect(turns).toBeLessThan(100);
-});
 
 describe("registered clusters", () => {
   test("are shown with what they have, and listed by name", async () => {
@@ -357,78 +330,5 @@ describe("state", () => {
       remove: ["b", "never told"],
     });
     expect([rest.state.map(({ key }) => key), rest.counters]).toEqual([["a"], counters]);
-  });
-});
-
-describe("other work has its turn while a large subsystem", () => {
-  const NODES = 30_000;
-  const large = () => {
-    const all = Array.from({ length: NODES }, (_, at) => at);
-    const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
-    return { graph: { nodes, edges: [] } };
-  };
-  const packages = (count: number) => {
-    const all = Array.from({ length: count }, (_, at) => at);
-    const nodes = Object.fromEntries(
-      all.map((at) => [`p${at}`, { metadata: { type: "package", version: `1.${at}` } }]),
-    );
-    const link = (at: number) => ({ source: `v${at}`, target: `p${at}`, relation: "contains" });
-    return { graph: { nodes, edges: all.map(link) } };
-  };
-  const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
-    let turns = 0;
-    let isOver = false;
-    const turn = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(turn);
-    };
-    setImmediate(turn);
-    await work.finally(() => (isOver = true));
-    return turns;
-  };
-
-  test("is linked, shown, moved to another graph and removed", async () => {
-    const count = 20_000;
-    const least = count / limits.verticesPerSliceMax;
-    await operations.registerCluster({ name: "blue", graph: large() });
-    const added = operations.addSubsystem({ ...ref, document: packages(count) });
-    expect(await turnsDuring(added)).toBeGreaterThan(2 * least); // vertices, then their row
-    expect((await added).subsystems).toEqual([{ name: "io", vertices: count, links: count }]);
-    expect(await turnsDuring(operations.getSubsystem(ref))).toBeGreaterThanOrEqual(2 * least - 2);
-    const again = operations.registerCluster({ name: "blue", graph: large(), isUpdate: true });
-    expect(await turnsDuring(again)).toBeGreaterThan(least);
-    expect((await again).cluster.subsystems).toEqual((await added).subsystems);
-  });
-
-  test("and the layout that a match needs is there when the change is decided", async () => {
-    await operations.registerCluster({ name: "blue", graph: large() });
-    await operations.addSubsystem({ ...ref, document: packages(3) });
-    const { graphs } = plane.state.clusters;
-    const isPrepared = () => {
-      const [graph, subsystems] = [graphs.graph("blue"), graphs.subsystems("blue")];
-      return layOut(graph, subsystems) === layOut(graph, subsystems); // made anew otherwise
-    };
-    expect(isPrepared()).toBe(true);
-    await operations.addSubsystem({ ...ref, name: "other", document: packages(5) });
-    expect(isPrepared()).toBe(true);
-    await Promise.all([
-      operations.addSubsystem({ ...ref, document: packages(4) }),
-      operations.removeSubsystem({ ...ref, name: "other" }),
-    ]);
-    expect([...graphs.subsystems("blue").keys()]).toEqual(["io"]);
-    expect(isPrepared()).toBe(true);
-    await operations.registerCluster({ name: "blue", graph: large(), isUpdate: true });
-    expect(isPrepared()).toBe(true);
-  });
-
-  test("and one that makes the graph too irregular is refused", async () => {
-    const count = limits.graphShapesMax + 10;
-    const all = Array.from({ length: count }, (_, at) => at);
-    const nodes = Object.fromEntries(all.map((at) => [`v${at}`, { metadata: { type: "node" } }]));
-    await operations.registerCluster({ name: "blue", graph: { graph: { nodes } } });
-    await expect(operations.addSubsystem({ ...ref, document: packages(count) })).rejects.toThrow(
-      "graph.edges: too irregular",
-    );
-    expect((await operations.getCluster("blue")).subsystems).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { aPlane, type TestPlane } from "../../testing/plane.ts";
 import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { documentOf, times } from "../../core/graph/testing/documents.ts";
-import { matchWork } from "../../core/graph/match/match-work.ts";
 import { limits } from "../../limits.ts";
 import type { JobspecInput, Operations, SubmissionInput } from "./operations.ts";
 
@@ -322,89 +321,4 @@ test("the options of all jobs in one submission are bounded together", async () 
   expect((await operations.listJobs({}, {})).jobs).toEqual([]);
   const equal = jobs.map(() => jobs[0] ?? { spec: {} });
   expect((await operations.submitJobs(equal)).jobs).toHaveLength(100);
-});
-
-describe("other work has its turn", () => {
-  /** How often other work could run before `work` ended. */
-  async function turnsDuring(work: Promise<unknown>): Promise<number> {
-    let turns = 0;
-    let isOver = false;
-    const turn = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(turn);
-    };
-    setImmediate(turn);
-    await work.finally(() => (isOver = true));
-    return turns;
-  }
-  const count = 8 * limits.jobsPerSliceMax;
-
-  test("while a jobspec of many tasks becomes jobs", async () => {
-    const tasks = Array.from({ length: count }, (_, at) => ({
-      name: `t${at}`,
-      command: ["true"],
-      resources: "one",
-    }));
-    const resources = { one: { type: "node", count: 1 } };
-    const text = JSON.stringify({ version: 1, resources, tasks });
-    const wrong = { common: { group: "" } }; // refused when it is checked, so the loop is not asked
-    const turns = await turnsDuring(expect(submit(text, wrong)).rejects.toThrow("group"));
-    expect(turns).toBeGreaterThanOrEqual(6);
-    expect(await turnsDuring(submit(text))).toBeGreaterThanOrEqual(12);
-  });
-
-  /** A cluster whose nodes differ from each other: each request is compared with all of them. */
-  const irregular = (nodes: number): unknown => {
-    const inside = Array.from({ length: nodes }, (_, at) => ({
-      type: "node",
-      inside: [{ type: "core", size: at + 1 }],
-    }));
-    return documentOf({ type: "cluster", inside });
-  };
-  const asking = (cores: number): SubmissionInput => ({
-    spec: {
-      command: ["true"],
-      request: [[{ type: "node", with: [{ type: "core", count: cores }] }]],
-    },
-  });
-
-  test("while many different requests are compared with a graph", async () => {
-    await operations.registerCluster({ name: "odd", graph: irregular(3_000) });
-    const jobs = Array.from({ length: 60 }, (_, at) => asking(at + 1));
-    const stepsBefore = matchWork.steps;
-    let most = 0;
-    let last = matchWork.steps;
-    let isOver = false;
-    const watch = (): void => {
-      most = Math.max(most, matchWork.steps - last);
-      last = matchWork.steps;
-      if (!isOver) setImmediate(watch);
-    };
-    setImmediate(watch);
-    const submitted = await operations.submitJobs(jobs).finally(() => (isOver = true));
-    expect(submitted.jobs).toHaveLength(60);
-    expect(matchWork.steps - stepsBefore).toBeGreaterThan(3 * limits.stepsPerSliceMax);
-    // A slice, a round of the planner, and the one graph by which each may be over.
-    expect(most).toBeLessThan(3 * limits.stepsPerSliceMax);
-  });
-
-  test("until one submission has taken too many steps, and nothing of it is submitted", async () => {
-    await operations.registerCluster({ name: "odd", graph: irregular(3_000) });
-    const jobs = Array.from({ length: 2_000 }, (_, at) => asking(at + 1));
-    const refusal = { code: "exhausted", message: expect.stringContaining("different requests") };
-    await expect(operations.submitJobs(jobs)).rejects.toMatchObject(refusal);
-    await expect(operations.tryJobs({ kind: "jobs", jobs })).rejects.toMatchObject(refusal);
-    expect((await operations.listJobs({}, {})).jobs).toEqual([]);
-    // Equal requests cost one, and what was found out already costs nothing.
-    const equal = jobs.map(() => asking(7));
-    expect((await operations.submitJobs(equal)).jobs).toHaveLength(2_000);
-  });
-
-  test("while many jobs are checked", async () => {
-    const jobs = Array.from({ length: count }, () => ({ spec: { command: ["true"] } }));
-    const last = { spec: { command: [] } };
-    const refused = operations.submitJobs([...jobs, last]);
-    const turns = await turnsDuring(expect(refused).rejects.toThrow(`jobs[${count}].command`));
-    expect(turns).toBeGreaterThanOrEqual(6);
-  });
 });
