@@ -66,6 +66,11 @@ export class FakeAgent {
     });
   }
 
+  /** Waits until it was told this: "welcome", "start 1.0#1". */
+  async hears(what: string): Promise<void> {
+    await eventually(() => this.told.includes(what), { what: `the agent hears ${what}` });
+  }
+
   get goodbye(): string {
     const last = this.heard.findLast((message) => message.case === "goodbye");
     return last?.case === "goodbye" ? `${last.value.reason} (retry ${last.value.retry})` : "";
@@ -83,6 +88,6 @@ export async function anObedientAgent(plane: ControlPlane, exitCode = 0): Promis
     agent.say({ case: "reports", value: { seq: ++seq, events } });
   };
   agent.hello("w1", { capacity: { cpu: 4_000, memory: 2 ** 33 } });
-  await eventually(() => agent.told.includes("welcome"), { what: "welcome" });
+  await agent.hears("welcome");
   return agent;
 }

@@ -1,20 +1,17 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import type { TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
+const aPlane = usePlanes();
 
 async function open(disk = new MemoryDisk()): Promise<TestPlane> {
   const { plane } = await aPlane({ store: createMemoryStore(disk), clock: new FakeClock() });
-  planes.push(plane);
   return plane;
 }
 
@@ -83,7 +80,6 @@ test("a fate that was known and not stored is found again by the next server", a
   await submit(first, { name: "a" }, { name: "b", dependsOn: [{ kind: "afternotok", on: ["a"] }] });
   await first.operations.cancelJob("1", "");
   await first.close();
-  planes.length = 0;
   // As if the server had died between the two: the row of the dependent as it was before.
   const key = "job/0000000002";
   const stored = disk.rows.get(key) ?? expect.fail("it is stored");

@@ -1,25 +1,17 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { readWatch } from "../../testing/read-watch.ts";
 import { anObedientAgent, FakeAgent } from "../../testing/fake-agent.ts";
 import { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import type { TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import { OutputStream } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
 import { createMemoryStore, MemoryDisk } from "../../store/memory/memory-store.ts";
 import type { WatchEventView } from "../views/views.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
-
-async function open(): ReturnType<typeof aPlane> {
-  const opened = await aPlane();
-  planes.push(opened.plane);
-  return opened;
-}
+const open = usePlanes();
 
 async function submit(plane: TestPlane, spec: Partial<JobSpecInput> = {}): Promise<string> {
   const { jobs } = await plane.operations.submitJobs([{ spec: { command: ["true"], ...spec } }]);
@@ -83,14 +75,13 @@ describe("jobs", () => {
   test("an idempotency key makes a repeated call harmless, also across a restart", async () => {
     const disk = new MemoryDisk();
     const clock = new FakeClock();
-    const first = await aPlane({ store: createMemoryStore(disk), clock });
+    const first = await open({ store: createMemoryStore(disk), clock });
     const job = { spec: { command: ["true"] }, idempotencyKey: "k" };
     expect((await first.plane.operations.submitJobs([job])).jobs).toMatchObject([
       { id: "1", existed: false },
     ]);
     await first.plane.close();
-    const second = await aPlane({ store: createMemoryStore(disk), clock });
-    planes.push(second.plane);
+    const second = await open({ store: createMemoryStore(disk), clock });
     const { operations } = second.plane;
     expect((await operations.submitJobs([job])).jobs).toMatchObject([{ id: "1", existed: true }]);
     const other = { ...job, spec: { command: ["false"] } };

@@ -1,16 +1,14 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import type { TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
 import { limits } from "../../limits.ts";
 import type { Store } from "../../ports/store.ts";
 import { createMemoryStore } from "../../store/memory/memory-store.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
+const aPlane = usePlanes();
 
 async function openPlane() {
   const warnings: unknown[] = [];
@@ -22,7 +20,6 @@ async function openPlane() {
     return memory.commit(batch);
   };
   const { plane } = await aPlane({ store: { ...memory, commit }, logger });
-  planes.push(plane);
   return { plane, warnings, written };
 }
 

@@ -1,35 +1,23 @@
 import { LOCAL } from "../../core/access/principal.ts";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { Said } from "../../testing/fake-agent.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import type { TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import { jobId, nodeId } from "../../core/model/ids.ts";
 import type { ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
-import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
 import { limits } from "../../limits.ts";
 import { AgentSession } from "./agent-session.ts";
 import { PackedSpecs } from "../work/packed-specs.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
-
-async function openPlane(): ReturnType<typeof aPlane> {
-  const opened = await aPlane();
-  planes.push(opened.plane);
-  return opened;
-}
+const openPlane = usePlanes();
 
 const submit = (plane: TestPlane, count: number) =>
   plane.operations.submitJobs(
     Array.from({ length: count }, () => ({ spec: { command: ["true"] } })),
   );
-
-const hears = (agent: FakeAgent, what: string) =>
-  eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
 
 const describeWork = (message: ServerMessage["message"]): string =>
   message.case === "work"
@@ -49,11 +37,11 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     const late = new FakeAgent(plane);
     late.hello("w1");
     late.hangUp(); // before the hello is durable
-    await hears(agent, "goodbye");
+    await agent.hears("goodbye");
     expect((await plane.operations.getNode("w1")).state).toBe("disconnected");
   });
 
@@ -61,12 +49,12 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     await submit(plane, 1);
-    await hears(agent, "start 1.0#1");
+    await agent.hears("start 1.0#1");
     expect(agent.told).toEqual(["welcome", "spec 1", "start 1.0#1"]);
     agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
-    await hears(agent, "ack");
+    await agent.hears("ack");
     expect((await plane.operations.getJob("1")).state).toBe("succeeded");
   });
 
@@ -75,7 +63,7 @@ describe("agent sessions", () => {
     await submit(plane, 3);
     const agent = new FakeAgent(plane);
     agent.hello("w1");
-    await hears(agent, "start 3.0#1");
+    await agent.hears("start 3.0#1");
     expect(agent.told[0]).toBe("welcome");
   });
 
@@ -83,12 +71,12 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1", { capacity: { cpu: 1_000 } });
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     const spec = { command: ["true"], array: "0-1" };
     await plane.operations.submitJobs([{ spec }]);
-    await hears(agent, "start 1.0#1");
+    await agent.hears("start 1.0#1");
     agent.say({ case: "reports", value: { seq: 1, events: [ended(1)] } });
-    await hears(agent, "start 1.1#1");
+    await agent.hears("start 1.1#1");
     expect(agent.told.filter((text) => text === "spec 1").length).toBe(2);
   });
 
@@ -125,9 +113,9 @@ describe("agent sessions", () => {
     const { operations } = plane;
     const agent = new FakeAgent(plane);
     agent.hello("w1");
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     await submit(plane, 1);
-    await hears(agent, "start 1.0#1");
+    await agent.hears("start 1.0#1");
     const revision = (await operations.countJobs()).revision;
     expect((await operations.explainJob("1")).summary).toBe("every task is under way");
     const say = (reason: string): void => {
@@ -150,7 +138,7 @@ describe("agent sessions", () => {
     const { operations } = plane;
     const agent = new FakeAgent(plane);
     agent.hello("w1", { health: { sickness: "the disk is full" } });
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     await submit(plane, 1);
     expect(await operations.getNode("w1")).toMatchObject({
       state: "unhealthy",
@@ -161,7 +149,7 @@ describe("agent sessions", () => {
     expect(reasons).toContain("mend the machines of unhealthy nodes");
     expect(agent.told).toEqual(["welcome"]);
     agent.say({ case: "health", value: {} });
-    await hears(agent, "start 1.0#1");
+    await agent.hears("start 1.0#1");
     // In one go: the task must not come back in between.
     agent.say({ case: "health", value: { sickness: "no memory" } });
     const cause = EndCause.COULD_NOT_START;
@@ -169,7 +157,7 @@ describe("agent sessions", () => {
     const event = { case: "ended" as const, value };
     const events = [{ id: { job: 1, index: 0, attempt: 1 }, event }];
     agent.say({ case: "reports", value: { seq: 1, events } });
-    await hears(agent, "ack");
+    await agent.hears("ack");
     expect((await operations.getNode("w1")).state).toBe("unhealthy");
     const { tasks } = await operations.listTasks("1", [], {});
     const past = [{ reason: "its node could not start it: no memory" }];
@@ -181,10 +169,10 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const agent = new FakeAgent(plane);
     agent.hello("w1");
-    await hears(agent, "welcome");
+    await agent.hears("welcome");
     const liar = new FakeAgent(plane);
     liar.hello("w1", { agentKey: "another key of another agent" });
-    await hears(liar, "goodbye");
+    await liar.hears("goodbye");
     expect(liar.goodbye).toMatch(/belongs to another agent.*retry false/);
     expect((await plane.operations.getNode("w1")).state).toBe("connected");
     expect(agent.isClosed).toBe(false);
@@ -194,12 +182,12 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const [before, after] = [new FakeAgent(plane), new FakeAgent(plane)];
     before.hello("w1");
-    await hears(before, "welcome");
+    await before.hears("welcome");
     after.hello("w1");
-    await hears(after, "welcome");
-    await hears(before, "goodbye");
+    await after.hears("welcome");
+    await before.hears("goodbye");
     await submit(plane, 1);
-    await hears(after, "start 1.0#1");
+    await after.hears("start 1.0#1");
     expect((await plane.operations.getNode("w1")).state).toBe("connected");
   });
 
@@ -209,7 +197,7 @@ describe("agent sessions", () => {
     for (const address of ["192.0.2.7", "2001:db8::8"]) {
       const agent = new FakeAgent(plane, address);
       agent.hello("w1");
-      await hears(agent, "welcome");
+      await agent.hears("welcome");
       expect(await addressOf("w1")).toBe(address);
       agent.hangUp();
     }
@@ -219,7 +207,7 @@ describe("agent sessions", () => {
     expect(await addressOf("w1")).toBe("2001:db8::8");
     const unknown = new FakeAgent(plane);
     unknown.hello("w1");
-    await hears(unknown, "welcome");
+    await unknown.hears("welcome");
     expect(await plane.operations.getNode("w1")).not.toHaveProperty("address");
   });
 
@@ -227,16 +215,16 @@ describe("agent sessions", () => {
     const { plane } = await openPlane();
     const [owner, other] = [new FakeAgent(plane), new FakeAgent(plane)];
     owner.hello("w1");
-    await hears(owner, "welcome");
+    await owner.hears("welcome");
     await submit(plane, 1);
-    await hears(owner, "start 1.0#1");
+    await owner.hears("start 1.0#1");
     other.hello("w2");
-    await hears(other, "welcome");
+    await other.hears("welcome");
     const started = { case: "started" as const, value: { startedAtMs: 1 } };
     const id = { job: 1, index: 0, attempt: 1 };
     other.say({ case: "reports", value: { seq: 1, events: [ended(1), { id, event: started }] } });
-    await hears(other, "ack");
-    await hears(other, "stop 1.0#1");
+    await other.hears("ack");
+    await other.hears("stop 1.0#1");
     expect((await plane.operations.getTask("1")).state).toBe("assigned");
   });
 
@@ -271,7 +259,7 @@ describe("agent sessions", () => {
       const { plane } = await openPlane();
       const agent = new FakeAgent(plane);
       agent.hello("w1");
-      await hears(agent, "welcome");
+      await agent.hears("welcome");
       agent.say(say);
       expect(agent.goodbye).not.toBe("");
       expect(agent.isClosed).toBe(true);
@@ -301,116 +289,29 @@ describe("agent sessions", () => {
     });
   }
 
-  test("silence ends a session; heartbeats keep it", async () => {
-    const { plane, clock } = await openPlane();
-    const [quiet, alive] = [new FakeAgent(plane), new FakeAgent(plane)];
-    quiet.hello("w1");
-    alive.hello("w2");
-    await hears(quiet, "welcome");
-    await hears(alive, "welcome");
-    for (let beat = 0; beat < 6; beat++) {
-      alive.say({ case: "heartbeat", value: {} });
-      clock.advance(limits.heartbeatIntervalMs);
-    }
-    expect(quiet.goodbye).toContain("nothing was heard");
-    expect(alive.goodbye).toBe("");
-    expect(alive.told.filter((line) => line === "heartbeat").length).toBe(6);
-  });
-
-  test("time in which the server itself did not run is no silence of its agents", async () => {
-    const { plane, clock } = await openPlane();
-    const agent = new FakeAgent(plane);
-    agent.hello("w1");
-    await hears(agent, "welcome");
-    clock.stall(10 * silenceMsMax(limits.heartbeatIntervalMs));
-    clock.advance(0);
-    expect(agent.goodbye).toBe("");
-    clock.advance(2 * silenceMsMax(limits.heartbeatIntervalMs));
-    expect(agent.goodbye).toContain("nothing was heard");
-  });
-
-  test("with many heartbeats each agent sends fewer, and may be silent for longer", async () => {
-    const { plane, clock } = await openPlane();
-    const [many, rare] = [new FakeAgent(plane), new FakeAgent(plane)];
-    many.hello("w1");
-    rare.hello("w2");
-    await hears(many, "welcome");
-    await hears(rare, "welcome");
-    for (let beat = 0; beat < 10_000; beat++) many.say({ case: "heartbeat", value: {} });
-    rare.say({ case: "heartbeat", value: {} });
-    const silenceMs = silenceMsMax(limits.heartbeatIntervalMsMax);
-    for (let atMs = 0; atMs < silenceMs; atMs += limits.heartbeatIntervalMs) {
-      expect(rare.goodbye).toBe("");
-      clock.advance(limits.heartbeatIntervalMs);
-    }
-    clock.advance(limits.heartbeatIntervalMs);
-    expect(rare.goodbye).toContain("nothing was heard");
-  });
-
-  test("bytes of a message that has not arrived yet keep a session, and their end does not", async () => {
-    const { plane, clock } = await openPlane();
-    const [thin, dead] = [new FakeAgent(plane), new FakeAgent(plane)];
-    thin.hello("w1");
-    dead.hello("w2");
-    dead.bytesSent = 1_000;
-    await hears(thin, "welcome");
-    await hears(dead, "welcome");
-    const pass = (looks: number): void => {
-      for (let look = 0; look < looks; look++) clock.advance(limits.heartbeatIntervalMs);
-    };
-    for (let look = 0; look < 20; look++) {
-      thin.bytesSent += 1;
-      pass(1);
-    }
-    expect(thin.goodbye).toBe("");
-    expect(dead.goodbye).toContain("nothing was heard");
-    pass(silenceMsMax(limits.heartbeatIntervalMs) / limits.heartbeatIntervalMs + 1);
-    expect(thin.goodbye).toContain("nothing was heard");
-  });
-
-  test("a hello may take long while its bytes come, but not for ever", async () => {
-    const { plane, clock } = await openPlane();
-    const agents = [new FakeAgent(plane), new FakeAgent(plane)] as const;
-    for (let atMs = 0; atMs < limits.greetingMsMax; atMs += limits.helloTimeoutMs) {
-      for (const agent of agents) expect(agent.goodbye).toBe("");
-      if (atMs + limits.helloTimeoutMs === limits.greetingMsMax) agents[0].hello("w1");
-      for (const agent of agents) agent.bytesSent += 1;
-      clock.advance(limits.helloTimeoutMs);
-    }
-    await hears(agents[0], "welcome");
-    expect(agents[1].goodbye).toContain("no hello");
-  });
-
-  test("a stream without hello is closed", async () => {
-    const { plane, clock } = await openPlane();
-    const agent = new FakeAgent(plane);
-    clock.advance(limits.helloTimeoutMs);
-    expect(agent.goodbye).toContain("no hello");
-  });
-
   test("a lost node's tasks go elsewhere; when it returns it is told to stop them", async () => {
     const { plane, clock } = await openPlane();
     const [first, second] = [new FakeAgent(plane), new FakeAgent(plane)];
     first.hello("w1");
-    await hears(first, "welcome");
+    await first.hears("welcome");
     await submit(plane, 1);
-    await hears(first, "start 1.0#1");
+    await first.hears("start 1.0#1");
     first.hangUp();
     await eventually(async () => (await plane.operations.getNode("w1")).state === "disconnected", {
       what: "the node is disconnected",
     });
     second.hello("w2");
-    await hears(second, "welcome");
+    await second.hears("welcome");
     for (let atMs = 0; atMs <= limits.nodeLostAfterMs; atMs += limits.heartbeatIntervalMs) {
       second.say({ case: "heartbeat", value: {} });
       clock.advance(limits.heartbeatIntervalMs);
     }
-    await hears(second, "start 1.0#2");
+    await second.hears("start 1.0#2");
     const again = new FakeAgent(plane);
     again.hello("w1", { runs: [{ job: 1, index: 0, attempt: 1 }] });
-    await hears(again, "stop 1.0#1");
+    await again.hears("stop 1.0#1");
     again.say({ case: "reports", value: { seq: 1, events: [ended(1, 1)] } });
-    await hears(again, "ack");
+    await again.hears("ack");
     expect(await plane.operations.getTask("1")).toMatchObject({ attempt: 2, state: "assigned" });
   });
 });

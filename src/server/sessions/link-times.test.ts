@@ -1,17 +1,13 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
+const aPlane = usePlanes();
 
 async function anAgent(linkTimes: LinkTimes | undefined, hello: Record<string, unknown> = {}) {
   const { plane, clock } = await aPlane({ linkTimes });
-  planes.push(plane);
   const agent = new FakeAgent(plane);
   agent.hello("edge", hello);
   await eventually(() => agent.heard.length > 0, { what: "an answer" });

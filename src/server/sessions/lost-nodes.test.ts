@@ -1,31 +1,25 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eventually } from "../../testing/eventually.ts";
 import { FakeAgent } from "../../testing/fake-agent.ts";
 import type { FakeClock } from "../../testing/fake-clock.ts";
-import { aPlane, type TestPlane } from "../../testing/plane.ts";
+import type { TestPlane } from "../../testing/plane.ts";
+import { usePlanes } from "../../testing/use-planes.ts";
 import { limits } from "../../limits.ts";
 
-const planes: TestPlane[] = [];
-afterEach(async () => {
-  for (const plane of planes.splice(0)) await plane.close();
-});
+const aPlane = usePlanes();
 
 const HELLO_AT = 1_000_000;
 
 /** A node with one task that runs. */
 async function aBusyNode(hello: Record<string, unknown> = {}) {
   const { plane, clock } = await aPlane();
-  planes.push(plane);
   const agent = new FakeAgent(plane);
   agent.hello("edge", hello);
-  await hears(agent, "welcome");
+  await agent.hears("welcome");
   await plane.operations.submitJobs([{ spec: { command: ["true"] } }]);
-  await hears(agent, "start 1.0#1");
+  await agent.hears("start 1.0#1");
   return { plane, clock, agent };
 }
-
-const hears = (agent: FakeAgent, what: string) =>
-  eventually(() => agent.told.includes(what), { what: `the agent hears ${what}` });
 
 const isState = (plane: TestPlane, state: string) =>
   eventually(async () => (await plane.operations.getNode("edge")).state === state, { what: state });

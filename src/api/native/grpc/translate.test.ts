@@ -29,6 +29,7 @@ import {
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { SatisfyResponseSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
 import { aJob, aTask } from "../testing/view-builders.ts";
+import { explanations, tried } from "../testing/arbitrary-explanations.ts";
 import * as arbitrary from "../testing/arbitrary-views.ts";
 import {
   fromJobState,
@@ -93,7 +94,7 @@ test("nothing of a job is lost on the wire", () =>
     return essence({ ...read, spec, state: fromTaskState(read.state, "state") });
   }));
 test("nothing of a trial is lost on the wire", () =>
-  check(arbitrary.tried, (view) => {
+  check(tried, (view) => {
     const answer = toTried({ jobs: [view], revision: 1 });
     const bytes = toBinary(TryJobsResponseSchema, answer);
     const [{ possible: isPossible, ...read } = create(TriedJobSchema)] = fromBinary(
@@ -121,7 +122,7 @@ test("nothing of what clusters could run is lost on the wire", () =>
 test("nothing of a group is lost on the wire", () =>
   check(arbitrary.groups, (view) => seen(GroupSchema, toGroup(view))));
 test("nothing of an explanation is lost on the wire", () =>
-  check(arbitrary.explanations, (view) => seen(ExplanationSchema, toExplanation(view))));
+  check(explanations, (view) => seen(ExplanationSchema, toExplanation(view))));
 test("nothing of the statistics is lost on the wire", () =>
   check(arbitrary.stats, (view) => seen(StatsSchema, toStats(view))));
 test("nothing of the counts is lost on the wire", () =>

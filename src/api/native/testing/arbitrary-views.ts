@@ -4,17 +4,13 @@ import { requireOne, want } from "../../../core/graph/testing/requests.ts";
 import type { NodeFacts } from "../../../core/model/node/node-facts.ts";
 import type {
   ClusterAnswerView,
-  ClusterReasonView,
   ClusterView,
   CredentialTimesView,
   CountsView,
-  DependencyReasonView,
   DependencyView,
-  ExplanationView,
   GroupView,
   JobSpecView,
   JobView,
-  NodeReasonView,
   NodeView,
   PastAttemptView,
   SatisfyView,
@@ -22,7 +18,6 @@ import type {
   SelectView,
   StatsView,
   TaskView,
-  TriedJobView,
   UsageView,
 } from "../../../server/views/views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
@@ -35,26 +30,29 @@ type OptionalOf<View> = {
   [Field in keyof View]-?: undefined extends View[Field] ? Field : never;
 }[keyof View];
 
-const record = <View>(model: Model<View>, optional: readonly (OptionalOf<View> & string)[]) => {
+export const record = <View>(
+  model: Model<View>,
+  optional: readonly (OptionalOf<View> & string)[],
+) => {
   const fields = Object.keys(model) as (keyof Model<View>)[];
   const requiredKeys = fields.filter((field) => !optional.includes(field as never));
   return fc.record(model, { requiredKeys }) as unknown as fc.Arbitrary<View>;
 };
 
-const text = fc.string({ unit: "grapheme", maxLength: 12 });
-const name = fc.stringMatching(/^[a-z]{1,8}$/);
+export const text = fc.string({ unit: "grapheme", maxLength: 12 });
+export const name = fc.stringMatching(/^[a-z]{1,8}$/);
 const texts = fc.dictionary(name, text, { maxKeys: 3 });
 const amounts = fc.dictionary(name, fc.double({ noNaN: true, noDefaultInfinity: true }), {
   maxKeys: 3,
 });
-const wide = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+export const wide = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
-const count = fc.nat({ max: 2 ** 31 - 1 });
+export const count = fc.nat({ max: 2 ** 31 - 1 });
 const counts = <Word extends string>(words: readonly Word[]) =>
   fc.record(Object.fromEntries(words.map((word) => [word, wide]))) as fc.Arbitrary<
     Record<Word, number>
   >;
-const jobState = fc.constantFrom(...jobStateNames);
+export const jobState = fc.constantFrom(...jobStateNames);
 
 const kind = fc.constantFrom("managed" as const, "pulling" as const);
 
@@ -343,71 +341,6 @@ export const groups = record<GroupView>(
     usage,
   },
   ["runningTasksMax", "queuedTasksMax", "usage"],
-);
-
-const clusterReasons = record<ClusterReasonView>(
-  {
-    cluster: name,
-    kind: fc.constantFrom("managed", "pulling"),
-    verdict: fc.constantFrom("now", "later", "never"),
-    reasons: fc.array(text, { maxLength: 2 }),
-  },
-  [],
-);
-
-export const tried = record<TriedJobView>(
-  {
-    name,
-    tasks: wide,
-    placements: fc.array(
-      record<TriedJobView["placements"][number]>({ index: count, cluster: name, node: name }, [
-        "node",
-      ]),
-      { maxLength: 2 },
-    ),
-    waiting: wide,
-    untried: wide,
-    isPossible: fc.boolean(),
-    reason: text,
-    reasons: fc.constant([]),
-    clusters: fc.array(clusterReasons, { maxLength: 2 }),
-    hints: fc.array(text),
-    cheapestChange: text,
-  },
-  ["reason", "cheapestChange"],
-);
-
-export const explanations = record<ExplanationView>(
-  {
-    jobId: name,
-    state: jobState,
-    summary: text,
-    reasons: fc.array(
-      record<NodeReasonView>(
-        { reason: text, nodes: count, never: fc.boolean(), examples: fc.array(name) },
-        [],
-      ),
-    ),
-    hints: fc.array(text),
-    clusters: fc.array(clusterReasons, { maxLength: 2 }),
-    cheapestChange: text,
-    ahead: wide,
-    nodes: count,
-    dependencies: fc.array(
-      record<DependencyReasonView>(
-        {
-          jobId: name,
-          name,
-          state: name,
-          wants: text,
-          met: fc.boolean(),
-          impossible: fc.boolean(),
-        },
-        [],
-      ),
-    ),
-  },
-  ["cheapestChange"],
 );
 
 export const countings = record<CountsView>(

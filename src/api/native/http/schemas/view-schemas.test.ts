@@ -3,6 +3,7 @@ import { Compile } from "typebox/compile";
 import type { Static, TObject } from "typebox";
 import { expect, test } from "vitest";
 import type * as views from "../../../../server/views/views.ts";
+import { explanations, tried } from "../../testing/arbitrary-explanations.ts";
 import * as arbitrary from "../../testing/arbitrary-views.ts";
 import { Cluster, Satisfied } from "./cluster-schemas.ts";
 import * as schemas from "./view-schemas.ts";
@@ -49,8 +50,8 @@ const cases: readonly [string, TObject, fc.Arbitrary<unknown>][] = [
   ["cluster", Cluster, arbitrary.clusters],
   ["satisfied", Satisfied, arbitrary.satisfied],
   ["group", schemas.Group, arbitrary.groups],
-  ["explanation", schemas.Explanation, arbitrary.explanations],
-  ["trial", schemas.TriedJob, arbitrary.tried],
+  ["explanation", schemas.Explanation, explanations],
+  ["trial", schemas.TriedJob, tried],
   ["stats", schemas.Stats, arbitrary.stats],
   ["counts", schemas.Counts, arbitrary.countings],
 ];
