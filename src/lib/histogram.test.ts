@@ -15,6 +15,20 @@ test("a time below zero counts as none", () => {
   expect([[...histogram.counts], histogram.sumMs]).toEqual([[1, 1], 3]);
 });
 
+test("a quantile is within its bucket, by how many times are below it", () => {
+  const histogram = new Histogram([1, 2, 10]);
+  expect(histogram.quantileMs(0.99)).toBe(0);
+  for (let count = 0; count < 98; count++) histogram.observe(0.5);
+  histogram.observe(6);
+  histogram.observe(6);
+  expect(histogram.quantileMs(0.49)).toBe(0.5);
+  expect(histogram.quantileMs(0.98)).toBe(1);
+  expect(histogram.quantileMs(0.99)).toBe(6);
+  expect(histogram.quantileMs(1)).toBe(10);
+  for (let count = 0; count < 900; count++) histogram.observe(99);
+  expect(histogram.quantileMs(0.99)).toBe(10);
+});
+
 test("buckets and sum are those of a list of all times", () => {
   const bounds = fc.uniqueArray(fc.integer({ min: 1, max: 1_000 }), { minLength: 1 });
   fc.assert(

@@ -22,4 +22,23 @@ export class Histogram {
     counts[at] = (counts[at] as number) + 1;
     this.sumMs += Math.max(0, ms);
   }
+
+  /**
+   * About how long this part of all times took at most: 0.99 for 99 of 100. Times are taken to be spread
+   * evenly over their bucket, as Prometheus does it; those beyond every bound count as the last bound.
+   */
+  quantileMs(part: number): number {
+    const { boundsMs, counts } = this;
+    const wanted = part * counts.reduce((sum, count) => sum + count, 0);
+    let below = 0;
+    for (const [at, boundMs] of boundsMs.entries()) {
+      const count = counts[at] as number;
+      if (count > 0 && below + count >= wanted) {
+        const fromMs = boundsMs[at - 1] ?? 0;
+        return fromMs + ((boundMs - fromMs) * (wanted - below)) / count;
+      }
+      below += count;
+    }
+    return below === 0 && counts.at(-1) === 0 ? 0 : (boundsMs.at(-1) ?? 0);
+  }
 }

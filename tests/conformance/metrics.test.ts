@@ -81,6 +81,9 @@ test("histograms of a real server are what Prometheus expects, and count every t
   // The parser takes the end off a counter's name.
   const commits = families["busbar_commits"]?.samples[0]?.[2];
   expect(countOf(families, "busbar_commit_seconds")).toBe(commits);
+  const { commitMsP99, commitMsMax } = await site.client.getStats({});
+  expect(commitMsP99).toBeGreaterThan(0);
+  expect(commitMsP99).toBeLessThanOrEqual(commitMsMax);
 });
 
 test("more groups than have series of their own share one, and no task is lost", async () => {

@@ -24,6 +24,7 @@ export function renderStats(stats: StatsRow, server: string, page: Page): string
       [
         "Commits",
         `${stats.commits}, ${stats.commitMsMean.toFixed(2)} ms on average, ` +
+          (stats.commitMsP99 > 0 ? `99 % within ${stats.commitMsP99.toFixed(2)} ms, ` : "") +
           `${stats.commitMsMax.toFixed(2)} ms at most`,
       ],
       ["Placements", String(stats.placements)],

@@ -35,6 +35,11 @@ export class LoopMetrics {
     return { commits: this.#commitTimes, tasks: [...this.#taskTimes.series()] };
   }
 
+  /** Never more than the longest: the buckets are coarse. */
+  get commitMsP99(): number {
+    return Math.min(this.#commitTimes.quantileMs(0.99), this.commitMsMax);
+  }
+
   committed(tookMs: number): void {
     this.commits++;
     this.#commitTimes.observe(tookMs);

@@ -108,6 +108,7 @@ function serverStats(
     commits,
     commitMsMean: commits === 0 ? 0 : commitMsSum / commits,
     commitMsMax,
+    commitMsP99: loop.metrics.commitMsP99,
     placements,
     tasksEnded,
     heldBegun,

@@ -377,6 +377,7 @@ export interface StatsView {
   readonly commits: number;
   readonly commitMsMean: number;
   readonly commitMsMax: number;
+  readonly commitMsP99: number;
   readonly placements: number;
   readonly tasksEnded: number;
   /** Tasks fetched ahead that nodes have begun by themselves, and that they gave back. */

@@ -85,6 +85,7 @@ export const toStats = (view: views.StatsView): wire.Stats =>
     commits: wide(view.commits),
     commitMsMean: view.commitMsMean,
     commitMsMax: view.commitMsMax,
+    commitMsP99: view.commitMsP99,
     placements: wide(view.placements),
     tasksEnded: wide(view.tasksEnded),
     heldBegun: wide(view.heldBegun),

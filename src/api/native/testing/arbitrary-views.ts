@@ -365,6 +365,7 @@ export const stats = record<StatsView>(
     commits: wide,
     commitMsMean: fc.double({ noNaN: true }),
     commitMsMax: fc.double({ noNaN: true }),
+    commitMsP99: fc.double({ noNaN: true }),
     placements: wide,
     tasksEnded: wide,
     heldBegun: wide,

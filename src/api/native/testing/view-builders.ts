@@ -137,6 +137,7 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   commits: 9,
   commitMsMean: 0.5,
   commitMsMax: 4,
+  commitMsP99: 2,
   placements: 7,
   tasksEnded: 3,
   heldBegun: 2,

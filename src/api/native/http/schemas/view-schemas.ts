@@ -318,6 +318,7 @@ export const Stats = object(
     commits: whole("Commits to the store since the start"),
     commitMsMean: number("Mean time of a commit"),
     commitMsMax: number("Longest time of a commit"),
+    commitMsP99: number("Within how long 99 of 100 commits were done, about"),
     placements: whole("Placements since the start"),
     tasksEnded: whole("Tasks ended since the start"),
     heldBegun: whole("Tasks fetched ahead that nodes have begun by themselves"),
