@@ -48,6 +48,7 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
       ["Cluster", cluster.name],
       ["Kind", cluster.kind],
       ["Since", `${moment(createdAtMs)} (${ago(createdAtMs, page.nowMs)})`],
+      ["Registered by", cluster.registeredBy ?? ""],
       [cluster.kind === "pulling" ? "Agents connected" : "Nodes connected", connected(cluster)],
       ["Tasks", String(cluster.tasks)],
       ...resources,

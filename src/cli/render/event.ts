@@ -14,7 +14,13 @@ export function renderEvent(row: EventRow, page: Page): string {
   if (job !== undefined) return parts("job", job.id, job.state, aboutJob(job));
   if (task !== undefined) return parts("task", task.id, task.state, aboutTask(task));
   if (node !== undefined) return parts("node", node.name, node.state, aboutNode(node));
-  if (group !== undefined) return parts("group", group.name, "set", `weight ${group.weight}`);
+  if (group !== undefined)
+    return parts(
+      "group",
+      group.name,
+      "set",
+      joined([`weight ${group.weight}`, by(group.changedBy)]),
+    );
   if (removed !== undefined) return parts(removed.kind, removed.id, "removed", "");
   return paint(`${row.revision}  watching`, "dim", page);
 }
@@ -25,7 +31,16 @@ const aboutJob = (job: JobRow): string =>
     job.taskTotal > 1 ? `(${countsText(job.tasks)})` : "",
     job.state === "failed" ? exitText(job.exitCode) : "",
     job.reason ?? "",
+    by(job.state === "pending" ? job.submittedBy : canceller(job)),
   ]);
+
+/** Where the reason does not name it already. */
+const canceller = ({ cancelledBy, reason }: JobRow): string | undefined =>
+  cancelledBy !== undefined && reason?.includes(`by ${cancelledBy}`) === true
+    ? undefined
+    : cancelledBy;
+
+const by = (name: string | undefined): string => (name === undefined ? "" : `by ${name}`);
 
 const aboutTask = (task: TaskRow): string =>
   joined([
@@ -41,6 +56,7 @@ const exitText = (exitCode: number | undefined): string =>
 const offeredTo = ({ cluster }: TaskRow): string =>
   cluster === undefined ? "" : `to cluster ${cluster}`;
 
-const aboutNode = (node: NodeRow): string => joined([`${node.tasks} tasks`, nodeReason(node)]);
+const aboutNode = (node: NodeRow): string =>
+  joined([`${node.tasks} tasks`, nodeReason(node), by(node.drainedBy)]);
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");

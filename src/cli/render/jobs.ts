@@ -71,6 +71,7 @@ export function renderJob(job: JobRow, page: Page): string {
       ["Exit code", job.exitCode === undefined ? "" : String(job.exitCode)],
       ["Tasks", job.taskTotal > 1 ? `${job.taskTotal}: ${countsText(job.tasks)}` : ""],
       ["Submitted", at(job.submittedAtMs) + (job.submittedBy ? ` by ${job.submittedBy}` : "")],
+      ["Cancelled by", job.cancelledBy ?? ""],
       ["Started", at(job.startedAtMs)],
       ["Ended", at(job.endedAtMs)],
       ["Took", took(job, page.nowMs)],

@@ -90,6 +90,8 @@ export function renderNode(node: NodeRow, page: Page): string {
       [node.isClusterAgent ? "Speaks for" : "Cluster", node.cluster],
       ["State", node.state, stateStyle(node.state)],
       ["Drained because", node.drainReason ?? ""],
+      ["Drained by", node.drainedBy ?? ""],
+      ["Changed by", node.drainedBy === node.changedBy ? "" : (node.changedBy ?? "")],
       ["Unhealthy because", node.sickness ?? ""],
       ["Unhealthy since", at(node.sickAtMs)],
       ["Quarantined because", node.quarantine ?? ""],

@@ -365,6 +365,22 @@ describe("rows", () => {
     expect(renderEvent({ revision: 5, job: aJob() }, page)).toBe("5  job 17  running  train");
   });
 
+  test("an event names who made the change", () => {
+    const shown = (given: Partial<JobRow>): string =>
+      renderEvent({ revision: 5, job: aJob(given) }, page);
+    expect(shown({ state: "pending", submittedBy: "local" })).toBe(
+      "5  job 17  pending  train by local",
+    );
+    const cancelled = { state: "cancelled", cancelledBy: "cluster:blue" } as const;
+    expect(shown({ ...cancelled, reason: "too late" })).toBe(
+      "5  job 17  cancelled  train too late by cluster:blue",
+    );
+    expect(shown({ ...cancelled, reason: "cancelled by cluster:blue" })).toBe(
+      "5  job 17  cancelled  train cancelled by cluster:blue",
+    );
+    expect(renderJob(aJob(cancelled), page)).toMatch(/Cancelled by: +cluster:blue/);
+  });
+
   test("a server on its usual port needs no flag to be tried", () => {
     const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
     expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");

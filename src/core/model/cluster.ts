@@ -12,6 +12,8 @@ export interface Cluster {
   readonly id: ClusterId;
   readonly kind: "managed" | "pulling";
   readonly createdAtMs: number;
+  /** Absent: its first node made it, or it was not noted. */
+  readonly registeredBy?: string;
 }
 
 /** What a pulling cluster has. */

@@ -10,6 +10,8 @@ export interface Group {
   readonly runningTasksMax: number | undefined;
   /** Tasks pending or waiting; a submission beyond it is refused. undefined: no limit. */
   readonly queuedTasksMax: number | undefined;
+  /** Who last changed it; absent: nobody, or it was not noted. */
+  readonly changedBy?: string;
 }
 
 export const DEFAULT_GROUP = groupId("default");

@@ -106,6 +106,7 @@ export type Command =
       readonly owner?: string;
       readonly runningTasksMax?: number | undefined;
       readonly queuedTasksMax?: number | undefined;
+      readonly by?: string;
     }
   | { readonly kind: "remove-group"; readonly id: GroupId }
   | ({ readonly kind: "connect-node" } & NodeHello)
@@ -145,6 +146,8 @@ export type Command =
       readonly nodeId: NodeId;
       /** undefined: no longer. */
       readonly drain: { readonly by: string; readonly reason: string } | undefined;
+      /** Who says so, also where it is no longer drained. */
+      readonly by?: string;
     }
   | {
       readonly kind: "set-node-loss";
@@ -154,6 +157,7 @@ export type Command =
         readonly onLost?: LossPolicy | null | undefined;
         readonly lostAfterMs?: number | null | undefined;
       };
+      readonly by?: string;
       readonly nowMs: number;
     }
   | {
@@ -193,6 +197,7 @@ export type Command =
       readonly isUpdate: boolean;
       /** Its subsystems, linked to the new graph beforehand: that takes long for large ones. */
       readonly relinked?: Relinked | undefined;
+      readonly by?: string;
       /** Of what the new cluster may show, and who may: in one change, or not at all. */
       readonly credentials?: { readonly hashes: ClusterHashes; readonly by: string };
       readonly nowMs: number;

@@ -86,7 +86,8 @@ export function createClusterOperations({
     async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
       const parsed = await readGraph(graph);
-      const command = { kind: "register-cluster", id, graph: parsed, isUpdate } as const;
+      const { name: by } = caller;
+      const command = { kind: "register-cluster", id, graph: parsed, isUpdate, by } as const;
       if (!withCredentials) {
         await changes.run(id, async () => {
           const relinked = isUpdate ? await replaceGraph(id, parsed) : undefined;
@@ -99,7 +100,7 @@ export function createClusterOperations({
         secret: credentials.hashRandom(issued.secret),
         token: credentials.hashRandom(issued.token),
       };
-      const told = { hashes, by: caller.name };
+      const told = { hashes, by };
       await changes.run(id, () =>
         loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() }),
       );

@@ -63,17 +63,17 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       }),
 
     async drainNode(caller, name, reason) {
-      const drain = { by: caller.name, reason };
-      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain });
+      const { name: by } = caller;
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: { by, reason }, by });
       return briefNode(name);
     },
 
-    async undrainNode(_caller, name) {
-      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined });
+    async undrainNode({ name: by }, name) {
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined, by });
       return briefNode(name);
     },
 
-    async setNode(_caller, name, { onLost, lostAfterMs }) {
+    async setNode({ name: by }, name, { onLost, lostAfterMs }) {
       const loss = {
         ...(onLost === undefined ? {} : { onLost: readSetPolicy(onLost) }),
         ...(lostAfterMs === undefined
@@ -81,7 +81,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
           : { lostAfterMs: readAway(lostAfterMs, "lostAfterMs") ?? null }),
       };
       const nowMs = clock.nowMs();
-      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, nowMs });
+      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, by, nowMs });
       return briefNode(name);
     },
 
@@ -98,7 +98,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         revision,
       })),
 
-    async putGroup(_caller, { name, weight, owner, runningTasksMax, queuedTasksMax }) {
+    async putGroup({ name: by }, { name, weight, owner, runningTasksMax, queuedTasksMax }) {
       await loop.submit({
         kind: "put-group",
         id: groupId(checkName(name, "name", limits.nameLengthMax)),
@@ -106,6 +106,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         ...(owner === undefined ? {} : { owner }),
         runningTasksMax,
         queuedTasksMax,
+        by,
       });
       return getGroup(name);
     },

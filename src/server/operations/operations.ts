@@ -9,7 +9,6 @@ import type {
   ClusterView,
   CountsView,
   ExplanationView,
-  GroupSettings,
   GroupView,
   IssuedCredentialsView,
   JobView,
@@ -135,6 +134,14 @@ export interface OutputQuery {
   readonly chunkBytesMax?: number | undefined;
   /** undefined: the latest. */
   readonly attempt?: number | undefined;
+}
+
+export interface GroupSettings {
+  readonly name: string;
+  readonly weight?: number | undefined;
+  readonly owner?: string | undefined;
+  readonly runningTasksMax?: number | undefined;
+  readonly queuedTasksMax?: number | undefined;
 }
 
 export interface ClusterInput {

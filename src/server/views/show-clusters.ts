@@ -29,7 +29,7 @@ export function showCluster(state: State, cluster: Cluster): ClusterView {
 
 function show(
   state: State,
-  { id, kind, createdAtMs }: Cluster,
+  { id, kind, createdAtMs, registeredBy }: Cluster,
   nodes: readonly NodeRecord[],
 ): ClusterView {
   const connected = nodes.filter(({ node }) => node.link.kind === "connected");
@@ -39,6 +39,7 @@ function show(
     name: id,
     kind,
     createdAtMs,
+    ...(registeredBy === undefined ? {} : { registeredBy }),
     nodes: nodes.length,
     nodesConnected: connected.length,
     capacity: sum(connected.map(({ node }) => node.capacity)),

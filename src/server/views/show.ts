@@ -92,6 +92,7 @@ export function showJob(
     submittedAtMs: job.submittedAtMs,
     submittedBy: job.submittedBy,
     ...present({
+      cancelledBy: job.closed?.kind === "cancelled" ? job.closed.by : undefined,
       startedAtMs: progress.startedAtMs,
       endedAtMs: ended ? endOf(job, progress) : undefined,
       idempotencyKey: job.idempotencyKey,
@@ -267,6 +268,8 @@ export function showNode(
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
       disconnectedAtMs: node.link.kind === "connected" ? undefined : node.link.sinceMs,
       drainReason: node.drain?.reason,
+      drainedBy: node.drain?.by,
+      changedBy: node.changedBy,
       sickness: node.sickness?.reason,
       sickAtMs: node.sickness?.sinceMs,
       quarantine: node.quarantine?.reason,
@@ -305,7 +308,11 @@ export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> =>
   name: group.id,
   weight: group.weight,
   owner: group.owner,
-  ...present({ runningTasksMax: group.runningTasksMax, queuedTasksMax: group.queuedTasksMax }),
+  ...present({
+    runningTasksMax: group.runningTasksMax,
+    queuedTasksMax: group.queuedTasksMax,
+    changedBy: group.changedBy,
+  }),
 });
 
 export function showGroup({ group, tasks, used, usage }: GroupRecord): GroupView {

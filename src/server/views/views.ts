@@ -70,6 +70,8 @@ export interface JobView {
   readonly taskTotal: number;
   readonly submittedAtMs: number;
   readonly submittedBy: string;
+  /** Who cancelled the whole of it; absent: nobody. */
+  readonly cancelledBy?: string;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
   readonly idempotencyKey?: string;
@@ -145,14 +147,6 @@ export interface OfferedTaskView {
   readonly offeredAtMs: number;
 }
 
-export interface GroupSettings {
-  readonly name: string;
-  readonly weight?: number | undefined;
-  readonly owner?: string | undefined;
-  readonly runningTasksMax?: number | undefined;
-  readonly queuedTasksMax?: number | undefined;
-}
-
 export interface NodeSettings {
   /** requeue, keep or fail; "agent": as its agent asks. */
   readonly onLost?: string | undefined;
@@ -176,6 +170,9 @@ export interface NodeView {
   readonly connectedAtMs?: number;
   readonly disconnectedAtMs?: number;
   readonly drainReason?: string;
+  readonly drainedBy?: string;
+  /** Who last drained, undrained or set it; absent: not known. */
+  readonly changedBy?: string;
   /** Why its agent cannot start processes, and since when; absent: it can. */
   readonly sickness?: string;
   readonly sickAtMs?: number;
@@ -204,6 +201,8 @@ export interface ClusterView {
   /** managed: its nodes have agents; pulling: it was registered with a graph. */
   readonly kind: Cluster["kind"];
   readonly createdAtMs: number;
+  /** Absent: its first node made it, or it is not known. */
+  readonly registeredBy?: string;
   readonly nodes: number;
   readonly nodesConnected: number;
   readonly capacity: Readonly<Record<string, number>>;
@@ -283,6 +282,8 @@ export interface GroupView {
   readonly owner: string;
   readonly runningTasksMax?: number;
   readonly queuedTasksMax?: number;
+  /** Who last changed it; absent: nobody, or it is not known. */
+  readonly changedBy?: string;
   readonly tasks: TaskCounts;
   readonly used: Readonly<Record<string, number>>;
   /** Of all attempts at tasks of its jobs, as long as the server retains them. */

@@ -98,6 +98,7 @@ export const toCluster = (
     tasks: view.tasks,
     kind: view.kind,
     createdAtMs: wide(view.createdAtMs),
+    registeredBy: view.registeredBy,
     vertices: { ...view.vertices },
     subsystems: view.subsystems.map(({ name, vertices, links }) =>
       message(SubsystemSummarySchema, { name, vertices: wide(vertices), links: wide(links) }),

@@ -49,6 +49,7 @@ export const toJob = (view: views.JobView): wire.Job =>
     startedAtMs: wide(view.startedAtMs),
     endedAtMs: wide(view.endedAtMs),
     submittedBy: view.submittedBy,
+    cancelledBy: view.cancelledBy,
     idempotencyKey: view.idempotencyKey,
     reason: view.reason,
     exitCode: view.exitCode,

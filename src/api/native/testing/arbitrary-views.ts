@@ -141,6 +141,7 @@ export const jobs = record<JobView>(
     taskTotal: wide,
     submittedAtMs: wide,
     submittedBy: text,
+    cancelledBy: text,
     startedAtMs: wide,
     endedAtMs: wide,
     idempotencyKey: text,
@@ -149,7 +150,7 @@ export const jobs = record<JobView>(
     usage,
     revision: wide,
   },
-  ["startedAtMs", "endedAtMs", "idempotencyKey", "reason", "exitCode", "usage"],
+  ["cancelledBy", "startedAtMs", "endedAtMs", "idempotencyKey", "reason", "exitCode", "usage"],
 );
 
 const pasts = record<PastAttemptView>(
@@ -220,6 +221,8 @@ export const nodes = record<NodeView>(
     connectedAtMs: wide,
     disconnectedAtMs: wide,
     drainReason: text,
+    drainedBy: text,
+    changedBy: text,
     sickness: text,
     sickAtMs: wide,
     quarantine: text,
@@ -252,6 +255,8 @@ export const nodes = record<NodeView>(
     "connectedAtMs",
     "disconnectedAtMs",
     "drainReason",
+    "drainedBy",
+    "changedBy",
     "sickness",
     "sickAtMs",
     "quarantine",
@@ -273,6 +278,7 @@ export const clusters = record<ClusterView>(
     name,
     kind,
     createdAtMs: wide,
+    registeredBy: text,
     nodes: count,
     nodesConnected: count,
     capacity: amounts,
@@ -290,7 +296,7 @@ export const clusters = record<ClusterView>(
       "tokenSinceMs",
     ]),
   },
-  [],
+  ["registeredBy"],
 );
 
 const answers = record<ClusterAnswerView>(
@@ -336,11 +342,12 @@ export const groups = record<GroupView>(
     owner: text,
     runningTasksMax: wide,
     queuedTasksMax: wide,
+    changedBy: text,
     tasks: counts(taskStateNames),
     used: amounts,
     usage,
   },
-  ["runningTasksMax", "queuedTasksMax", "usage"],
+  ["runningTasksMax", "queuedTasksMax", "changedBy", "usage"],
 );
 
 export const countings = record<CountsView>(

@@ -41,6 +41,8 @@ export interface Node {
   readonly loss?: LossTerms;
   /** As an operator set them (`busbar nodes set`), over its agent's; absent: nothing was set. */
   readonly setLoss?: LossTerms;
+  /** Who last drained, undrained or set it; absent: nobody, or a server before 0.2 did not note it. */
+  readonly changedBy?: string;
 }
 
 export interface Sickness {

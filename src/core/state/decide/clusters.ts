@@ -17,7 +17,7 @@ export function registerCluster(
   state: State,
   command: CommandOf<"register-cluster">,
 ): Decision<undefined> {
-  const { id, graph, isUpdate, credentials, nowMs } = command;
+  const { id, graph, isUpdate, credentials, by, nowMs } = command;
   const known = state.clusters.get(id);
   if (known?.kind === "managed") {
     throw new AppError(
@@ -42,13 +42,16 @@ export function registerCluster(
   }
   const changes: Change[] = [];
   if (known === undefined) {
-    changes.push({ table: "cluster", row: { id, kind: "pulling", createdAtMs: nowMs } });
+    const registered = by === undefined ? {} : { registeredBy: by };
+    const row = { id, kind: "pulling", createdAtMs: nowMs, ...registered } as const;
+    changes.push({ table: "cluster", row });
   }
   changes.push({ table: "graph", row: { id, graph } });
   if (known !== undefined) changes.push(...relinkedRows(state, command));
   if (credentials !== undefined) {
-    const { hashes, by } = credentials;
-    changes.push(...writtenCredentials(toHashedCredentials(id, hashes), { by, nowMs }));
+    const { hashes, by: issuer } = credentials;
+    const rows = writtenCredentials(toHashedCredentials(id, hashes), { by: issuer, nowMs });
+    changes.push(...rows);
   }
   return { changes, answer: undefined };
 }

@@ -9,7 +9,7 @@ const WEIGHT_MAX = 1_000_000;
 
 /** Creates the group, or changes what is given. A limit of 0 means none. */
 export function putGroup(state: State, command: CommandOf<"put-group">): Decision<undefined> {
-  const { id, weight, owner, runningTasksMax, queuedTasksMax } = command;
+  const { id, weight, owner, runningTasksMax, queuedTasksMax, by } = command;
   const known = state.groups.get(id);
   if (known === undefined && state.groups.size >= limits.groupsMax) {
     throw new AppError("exhausted", `there are ${limits.groupsMax} groups already`);
@@ -25,6 +25,7 @@ export function putGroup(state: State, command: CommandOf<"put-group">): Decisio
     owner: owner ?? base.owner,
     runningTasksMax: toLimit(runningTasksMax, base.runningTasksMax, "runningTasksMax"),
     queuedTasksMax: toLimit(queuedTasksMax, base.queuedTasksMax, "queuedTasksMax"),
+    ...(by === undefined ? {} : { changedBy: by }),
   };
   return { changes: [{ table: "group", row }], answer: undefined };
 }

@@ -46,6 +46,7 @@ export const Cluster = object(
     name: text("Name"),
     kind: kind(),
     createdAtMs: timeMs("When it was registered, or its first node came"),
+    registeredBy: optional(text("Who registered it")),
     nodes: whole("How many nodes with agents it has"),
     nodesConnected: whole("How many of them are connected"),
     capacity: amounts("What its connected nodes have"),

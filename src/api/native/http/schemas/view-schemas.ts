@@ -119,6 +119,7 @@ export const Job = object(
     taskTotal: whole("How many tasks it has"),
     submittedAtMs: timeMs("When it was submitted"),
     submittedBy: text("Who submitted it"),
+    cancelledBy: optional(text("Who cancelled the whole of it")),
     startedAtMs: optional(timeMs("When its first task started")),
     endedAtMs: optional(timeMs("When its last task ended")),
     idempotencyKey: optional(text("Key it was submitted with")),
@@ -210,6 +211,8 @@ export const Node = object(
     connectedAtMs: optional(timeMs("Connected since")),
     disconnectedAtMs: optional(timeMs("Disconnected since")),
     drainReason: optional(text("Why it is drained")),
+    drainedBy: optional(text("Who drained it")),
+    changedBy: optional(text("Who last drained, undrained or set it")),
     sickness: optional(text("Why its agent cannot start processes")),
     sickAtMs: optional(timeMs("Unhealthy since")),
     quarantine: optional(text("Why it gets one task at a time, or none")),
@@ -248,6 +251,7 @@ const groupFields = {
   owner: text("Who it belongs to"),
   runningTasksMax: optional(whole("Tasks assigned, running or stopping at once; absent: no limit")),
   queuedTasksMax: optional(whole("Tasks pending or waiting; absent: no limit")),
+  changedBy: optional(text("Who last changed it")),
 };
 export const Group = object(
   {

@@ -112,6 +112,7 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
   ...(hello.loss === undefined ? {} : { loss: hello.loss }),
   ...(known?.setLoss === undefined ? {} : { setLoss: known.setLoss }),
+  ...changedBy(known?.changedBy),
 });
 
 /**
@@ -193,7 +194,7 @@ export const disconnected = (node: Node, sinceMs: number): Change => ({
 
 export function drainNode(
   state: State,
-  { nodeId, drain: given }: CommandOf<"drain-node">,
+  { nodeId, drain: given, by }: CommandOf<"drain-node">,
 ): Decision<undefined> {
   const { node: before } = requireNode(state, nodeId);
   // Whoever wants it used again has looked at it.
@@ -206,7 +207,8 @@ export function drainNode(
   ) {
     return { changes: [], answer: undefined };
   }
-  return { changes: [{ table: "node", row: { ...node, drain } }], answer: undefined };
+  const row = { ...node, drain, ...changedBy(by) };
+  return { changes: [{ table: "node", row }], answer: undefined };
 }
 
 export function removeNode(
@@ -230,11 +232,12 @@ export function removeNode(
  */
 export function setNodeLoss(
   state: State,
-  { nodeId, loss, nowMs }: CommandOf<"set-node-loss">,
+  { nodeId, loss, by, nowMs }: CommandOf<"set-node-loss">,
 ): Decision<undefined> {
   const record = requireNode(state, nodeId);
   const { node } = record;
-  const { setLoss: before, ...rest } = node;
+  const { setLoss: before, ...others } = node;
+  const rest = { ...others, ...changedBy(by) };
   const after = merged(before ?? {}, loss);
   if (after.onLost === before?.onLost && after.lostAfterMs === before?.lostAfterMs) {
     return { changes: [], answer: undefined };
@@ -249,6 +252,9 @@ export function setNodeLoss(
   changes.push({ table: "node", row });
   return { changes, answer: undefined };
 }
+
+const changedBy = (by: string | undefined): Pick<Node, "changedBy"> =>
+  by === undefined ? {} : { changedBy: by };
 
 function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-loss">["loss"]) {
   const policy = onLost === undefined ? before.onLost : (onLost ?? undefined);

@@ -1,0 +1,76 @@
+import { afterEach, expect, test } from "vitest";
+import type { Principal } from "../core/access/principal.ts";
+import { documentOf } from "../core/graph/testing/documents.ts";
+import { createMemoryStore, MemoryDisk } from "../store/memory/memory-store.ts";
+import { eventually } from "../testing/eventually.ts";
+import { FakeAgent } from "../testing/fake-agent.ts";
+import { aPlane, type TestPlane } from "../testing/plane.ts";
+
+const from = (address: string): Principal => ({ kind: "network", address });
+const [ADA, BOB] = [from("10.0.0.1"), from("10.0.0.2")];
+
+const disk = new MemoryDisk();
+let plane: TestPlane;
+const start = async (): Promise<void> => {
+  ({ plane } = await aPlane({ store: createMemoryStore(disk) }));
+};
+afterEach(() => plane.close());
+
+async function join(): Promise<void> {
+  const agent = new FakeAgent(plane);
+  agent.hello("w1");
+  await eventually(() => plane.state.nodes.get("w1" as never)?.node.link.kind === "connected", {
+    what: "w1 to connect",
+  });
+}
+
+test("whoever makes a change is stored beside it, and shown", async () => {
+  await start();
+  await join();
+  const [ada, bob] = [plane.operations.as(ADA), plane.operations.as(BOB)];
+  const jobs = [{ spec: { command: ["x"], resources: { cpu: 64 } } }];
+  await ada.submitJobs(jobs, { allowUnsatisfiable: true });
+  expect(await bob.getJob("1")).not.toHaveProperty("cancelledBy");
+  expect(await bob.cancelJob("1", "too large")).toMatchObject({
+    submittedBy: "address:10.0.0.1",
+    cancelledBy: "address:10.0.0.2",
+    reason: "too large",
+  });
+
+  expect(await ada.getNode("w1")).not.toHaveProperty("changedBy");
+  expect(await ada.drainNode("w1", "repair")).toMatchObject({
+    drainedBy: "address:10.0.0.1",
+    changedBy: "address:10.0.0.1",
+  });
+  const undrained = await bob.undrainNode("w1");
+  expect(undrained).toMatchObject({ changedBy: "address:10.0.0.2" });
+  expect(undrained).not.toHaveProperty("drainedBy");
+  expect((await ada.setNode("w1", { onLost: "keep" })).changedBy).toBe("address:10.0.0.1");
+
+  expect((await ada.putGroup({ name: "g" })).changedBy).toBe("address:10.0.0.1");
+  expect((await bob.putGroup({ name: "g", weight: 2 })).changedBy).toBe("address:10.0.0.2");
+
+  const graph = documentOf({ type: "cluster", inside: [{ type: "node" }] });
+  const { cluster } = await ada.registerCluster({ name: "blue", graph, withCredentials: true });
+  expect(cluster.registeredBy).toBe("address:10.0.0.1");
+  await bob.rotateCredentials("blue", { secret: true, token: false });
+  const issuers = plane.state.credentials.inOrder.map(({ id, by }) => [id.kind, by]);
+  expect(issuers).toEqual([
+    ["cluster-secret", "address:10.0.0.2"],
+    ["cluster-token", "address:10.0.0.1"],
+  ]);
+});
+
+test("it outlasts a restart, and an agent that comes back", async () => {
+  await start();
+  await join();
+  const { operations } = plane;
+  expect(await operations.getNode("w1")).toMatchObject({ changedBy: "address:10.0.0.1" });
+  expect((await operations.getJob("1")).cancelledBy).toBe("address:10.0.0.2");
+  expect((await operations.getCluster("blue")).registeredBy).toBe("address:10.0.0.1");
+  const { groups } = await operations.listGroups();
+  expect(groups.map(({ name, changedBy }) => [name, changedBy])).toEqual([
+    ["default", undefined],
+    ["g", "address:10.0.0.2"],
+  ]);
+});
