@@ -8,5 +8,5 @@ export interface GoScheduleAccess {
 
 export type GoScheduleOperations = Pick<
   Operations,
-  "listNewestTasks" | "listNodes" | "readOutput" | "submitJobs"
+  "listNewestTasks" | "listNodes" | "readOutputStart" | "submitJobs"
 >;

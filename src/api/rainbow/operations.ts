@@ -16,6 +16,7 @@ export type RainbowOperations = Pick<
   | "listOffered"
   | "registerCluster"
   | "removeSubsystem"
+  | "rankClusters"
   | "satisfy"
   | "setClusterState"
   | "submitJobs"

@@ -56,9 +56,9 @@ async function submitJobspec(
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
   checkFits(text);
   const asked = await read(text);
-  const view = await access.operations
-    .as(principal)
-    .satisfy(selecting(request, asked, principal.clusters));
+  const operations = access.operations.as(principal);
+  const query = selecting(request, asked, principal.clusters);
+  const view = await (satisfyOnly ? operations.satisfy(query) : operations.rankClusters(query));
   const ranked = view.selection?.ranked ?? [];
   if (satisfyOnly) return { jobId: 0, cluster: "", clusters: ranked };
   const [cluster] = ranked;
@@ -77,14 +77,13 @@ function checkFits(...texts: readonly string[]): void {
 }
 
 const selecting = (
-  { algorithm, options, satisfyOnly }: JobspecRequest,
+  { algorithm, options }: JobspecRequest,
   { parts, parameters }: ReadJobspec,
   names: readonly string[],
 ): Parameters<RainbowOperations["satisfy"]>[0] => ({
   ask: { kind: "parts", parts, parameters },
   pulling: { names },
   selection: algorithm === "" ? {} : { strategy: algorithm, options },
-  isAdvice: !satisfyOnly,
 });
 
 /** With the token of this cluster alone, of all that were shown. */

@@ -59,6 +59,8 @@ function createAll(context: OperationContext): CallerOperations {
     ...createCredentialOperations(context),
     ...createSatisfyOperation(context),
     readOutput: (_caller, query, signal) => readOutput(context, query, signal),
+    readOutputStart: (_caller, query, bytesMax, signal) =>
+      readOutput(context, query, signal, bytesMax),
     watch: (_caller, query, to) =>
       context.hub.open({
         after: toWatchRevision(query.afterRevision),

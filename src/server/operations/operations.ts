@@ -1,28 +1,13 @@
+import type { UserOperations } from "./audiences/user-operations.ts";
+import type { OperatorOperations } from "./audiences/operator-operations.ts";
+import type { ClusterOperations } from "./audiences/cluster-operations.ts";
+import type { DoorOperations } from "./audiences/door-operations.ts";
 import type { Principal } from "../../core/access/principal.ts";
 import type { AskedPart } from "../../core/jobspec/asked-parts.ts";
 import type { Jobspec } from "../../core/jobspec/model.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
-import type { NodeStateName } from "../../core/model/node/node.ts";
-import type { DocumentReader } from "../../ports/document-reader.ts";
-import type { JobStateName, TaskStateName } from "../../core/state/jobs/progress.ts";
-import type {
-  ClusterView,
-  CountsView,
-  ExplanationView,
-  GroupView,
-  IssuedCredentialsView,
-  JobView,
-  NewestTaskView,
-  NodeSettings,
-  NodeView,
-  OfferedTaskView,
-  SatisfyView,
-  StatsView,
-  TaskView,
-  TriedJobView,
-} from "../views/views.ts";
-import type { LoopTimes } from "../loop/loop-metrics.ts";
-import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
+import type { JobStateName } from "../../core/state/jobs/progress.ts";
+import type { WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
 
 /** Who asks, by the name that is written beside every change. */
 export interface Caller {
@@ -130,8 +115,6 @@ export interface OutputQuery {
   readonly stream: "stdout" | "stderr";
   readonly offset?: number | undefined;
   readonly follow?: boolean | undefined;
-  /** Less at once than usual, for who wants only the beginning. */
-  readonly chunkBytesMax?: number | undefined;
   /** undefined: the latest. */
   readonly attempt?: number | undefined;
 }
@@ -201,8 +184,6 @@ export interface SatisfyQuery {
       };
   /** Only clusters that pull: all of them, or these, which are chosen from in this order. */
   readonly pulling?: { readonly names?: readonly string[] | undefined } | undefined;
-  /** The caller shows nothing of it and only goes by it: it need not be durable. */
-  readonly isAdvice?: boolean | undefined;
   readonly selection?:
     | {
         /** Undefined: the server's. */
@@ -237,161 +218,4 @@ export interface TaskReportInput {
  * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
  * Answers never show what is not durable.
  */
-export interface Operations {
-  submitJobs(
-    jobs: Submissions,
-    options?: SubmitOptions,
-  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
-  /** Its jobs in an order in which each comes after those it depends on, with their names. */
-  submitJobspec(input: JobspecInput): Promise<{
-    readonly jobs: readonly (SubmittedView & { readonly name: string })[];
-    readonly revision: number;
-  }>;
-  /** Where the tasks of jobs would go now, or why they would wait. Changes nothing. */
-  tryJobs(
-    ask: TryInput,
-  ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
-  getJob(id: string): Promise<JobView>;
-  /** Newest first. A page may be short, even empty, and still have a next one. */
-  listJobs(
-    filter: JobFilter,
-    page: Page,
-  ): Promise<{
-    readonly jobs: readonly JobView[];
-    readonly nextPageToken?: string;
-    readonly revision: number;
-  }>;
-  countJobs(group?: string): Promise<CountsView>;
-  listTasks(
-    jobId: string,
-    states: readonly TaskStateName[],
-    page: Page,
-  ): Promise<{
-    readonly tasks: readonly TaskView[];
-    readonly nextPageToken?: string;
-    readonly revision: number;
-  }>;
-  /**
-   * Tasks of all jobs, those of the newest job first. A page may be short, even empty, and still
-   * have a next one.
-   */
-  listNewestTasks(query: NewestTasksQuery): Promise<{
-    readonly tasks: readonly NewestTaskView[];
-    readonly next?: TaskPlace;
-    /** How many of all tasks are not over. */
-    readonly openTotal: number;
-  }>;
-  /** "17" or "17.3". */
-  getTask(id: string): Promise<TaskView>;
-  cancelJob(id: string, reason: string): Promise<JobView>;
-  explainJob(id: string): Promise<ExplanationView>;
-  /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
-  readOutput(
-    query: OutputQuery,
-    signal: AbortSignal,
-  ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
-  /**
-   * Starts with a "sync" event that tells from which revision it goes on; a "bookmark" now and then
-   * tells an idle reader how far it is. Throws `compacted` when the revision is no longer kept,
-   * `exhausted` when the caller has too many watches. A reader that is too slow to keep up is ended
-   * with `exhausted` and the revision from which it can resume.
-   */
-  watch(query: WatchQuery, to: WatchTarget): OpenWatch;
-
-  /** The bytes of a copy of all data; one at a time. */
-  backup(): AsyncIterable<{ readonly data: Uint8Array }>;
-
-  listNodes(
-    filter: { readonly cluster?: string | undefined; readonly state?: NodeStateName | undefined },
-    page: Page,
-  ): Promise<{
-    readonly nodes: readonly NodeView[];
-    readonly nextPageToken?: string;
-    readonly revision: number;
-  }>;
-  getNode(name: string): Promise<NodeView>;
-  drainNode(name: string, reason: string): Promise<NodeView>;
-  undrainNode(name: string): Promise<NodeView>;
-  /** What becomes of its tasks when it is lost. What is absent stays as it is. */
-  setNode(name: string, set: NodeSettings): Promise<NodeView>;
-  removeNode(name: string): Promise<{ readonly revision: number }>;
-
-  listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
-  getCluster(name: string): Promise<ClusterView>;
-  /**
-   * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
-   * would take long to read.
-   */
-  readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
-  /** A body that is the document of a subsystem, as `addSubsystem` takes it. */
-  readSubsystem(body: Uint8Array): Promise<object>;
-  /** The same of a body with a jobspec. */
-  readJobspecBody: DocumentReader["jobspecBody"];
-  /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
-  roomFor: DocumentReader["room"];
-  /** A jobspec as doors with rules of their own look into it. */
-  readJobspec(text: string): Promise<Jobspec>;
-  /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
-  registerCluster(
-    cluster: ClusterInput,
-  ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
-  /** A cluster with agents only when it has no nodes any more. */
-  deleteCluster(name: string): Promise<{ readonly revision: number }>;
-  /** The text of a JSON Graph Format document. */
-  getClusterGraph(name: string): Promise<string>;
-  /** Adds what is linked to a cluster's graph, or replaces the subsystem of this name. */
-  addSubsystem(subsystem: SubsystemInput): Promise<ClusterView>;
-  removeSubsystem(which: SubsystemRef): Promise<{ readonly revision: number }>;
-  /** The text of a JSON Graph Format document. */
-  getSubsystem(which: SubsystemRef): Promise<string>;
-  /** Keys told replace, others stay. */
-  setClusterState(state: ClusterStateInput): Promise<ClusterView>;
-  /** Tasks that wait for the cluster to take them, oldest first. */
-  listOffered(
-    cluster: string,
-    max?: number,
-  ): Promise<{
-    readonly tasks: readonly OfferedTaskView[];
-    readonly total: number;
-    readonly revision: number;
-  }>;
-  /** The cluster takes tasks, to run them by itself. Each has one taker. */
-  acceptTasks(
-    cluster: string,
-    ids: readonly string[],
-  ): Promise<{
-    readonly accepted: readonly string[];
-    readonly refused: readonly { readonly id: string; readonly reason: string }[];
-    readonly revision: number;
-  }>;
-  /** What became of tasks that the cluster took; answers with those that nobody wants any more. */
-  reportTasks(
-    cluster: string,
-    reports: readonly TaskReportInput[],
-  ): Promise<{ readonly unwanted: readonly string[]; readonly revision: number }>;
-  /** Since when the server has them; absent: it has none. */
-  getServerCredentials(): Promise<{
-    readonly registerSinceMs?: number;
-    readonly globalTokenSinceMs?: number;
-  }>;
-  /** New ones in the place of the old, which are refused from then on. */
-  rotateCredentials(
-    cluster: string,
-    which: { readonly secret: boolean; readonly token: boolean },
-  ): Promise<{ readonly credentials: IssuedCredentialsView; readonly revision: number }>;
-  /** All or none; those that are the same already stay as they are. */
-  setCredentials(credentials: CredentialsInput): Promise<{ readonly revision: number }>;
-  /** Which clusters could run it, and why others could not. Nothing is changed. */
-  satisfy(query: SatisfyQuery): Promise<SatisfyView>;
-
-  listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
-  /** Limits of 0 mean none. What is absent stays as it is. */
-  putGroup(group: GroupSettings): Promise<GroupView>;
-  removeGroup(name: string): Promise<{ readonly revision: number }>;
-
-  stats(): Promise<StatsView>;
-  /** Measured since the start, without waiting for anything to become durable. */
-  times(): Promise<LoopTimes>;
-  /** Whether commands are taken: false while starting, stopping or broken. */
-  isReady(): boolean;
-}
+export type Operations = UserOperations & OperatorOperations & ClusterOperations & DoorOperations;

@@ -22,6 +22,7 @@ export async function* readOutput(
   { loop, sessions, clock }: OperationContext,
   query: OutputQuery,
   signal: AbortSignal,
+  bytesMax: number = limits.outputChunkBytesMax,
 ): AsyncGenerator<{ readonly data: Uint8Array; readonly truncated: boolean }> {
   let offset = query.offset ?? 0;
   if (!Number.isSafeInteger(offset) || offset < 0) throw invalid("offset", "must be 0 or more");
@@ -39,7 +40,7 @@ export async function* readOutput(
   }
   const { nodeId, run } = source;
   const waitMs = follow ? limits.outputWaitMsMax : 0;
-  const { stream, chunkBytesMax: bytesMax = limits.outputChunkBytesMax } = query;
+  const { stream } = query;
   let session = sessions.sessionOf(nodeId);
   while (!signal.aborted) {
     const before = offset;

@@ -31,15 +31,20 @@ interface Asked {
 
 export function createSatisfyOperation(
   context: OperationContext,
-): Pick<CallerOperations, "satisfy"> {
+): Pick<CallerOperations, "satisfy" | "rankClusters"> {
   const { loop, random } = context;
   const pulling = new PullingAnswers();
+  const answerNow = (asked: Asked): Promise<Omit<SatisfyView, "revision">> =>
+    inSlices(loop.peek((state) => answer(state, asked, pulling, () => random.fraction())));
   return {
+    async rankClusters(_caller, query) {
+      const answered = await answerNow(await readQuery(query, context));
+      return { ...answered, revision: loop.revision };
+    },
+
     async satisfy(_caller, query) {
       const asked = await readQuery(query, context);
-      const slices = loop.peek((state) => answer(state, asked, pulling, () => random.fraction()));
-      const answered = await inSlices(slices);
-      if (query.isAdvice === true) return { ...answered, revision: loop.revision };
+      const answered = await answerNow(asked);
       // The answer is given when all that the slices have seen is durable. What clusters that pull
       // have is all that is looked at, unless one of them is chosen.
       const isOfGraphs = asked.pulling !== undefined && asked.choosing === undefined;

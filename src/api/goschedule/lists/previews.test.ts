@@ -21,12 +21,12 @@ const bytes = (stdout: string, stderr = "") => ({
 function someOutputs(chunksOf: (query: OutputQuery) => readonly string[]) {
   const asked: string[] = [];
   const gate = Promise.withResolvers<void>();
-  async function* readOutput(query: OutputQuery) {
+  async function* readOutputStart(query: OutputQuery) {
     asked.push(`${query.taskId}#${query.attempt} ${query.stream}`);
     await gate.promise;
     for (const chunk of chunksOf(query)) yield { data: Buffer.from(chunk), truncated: false };
   }
-  return { readOutput, asked, open: gate.resolve };
+  return { readOutputStart, asked, open: gate.resolve };
 }
 
 test("what was put in is known, cut as lists show it", () => {
@@ -114,10 +114,13 @@ test("an output that is gone is not looked for again; one that cannot be had now
 test("of a long output only the beginning is read", async () => {
   const previews = new Previews();
   let chunks = 0;
-  async function* readOutput() {
+  async function* readOutputStart() {
     for (; chunks < 100; chunks++) yield { data: Buffer.from("0123456789"), truncated: false };
   }
-  await previews.readSome([attempt(1)], { operations: { readOutput }, clock: new FakeClock() });
+  await previews.readSome([attempt(1)], {
+    operations: { readOutputStart },
+    clock: new FakeClock(),
+  });
   expect(previews.get(attempt(1))?.stdout).toBe("01234567890123456789");
   expect(chunks).toBeLessThan(20);
 });

@@ -45,7 +45,10 @@ export class Previews {
   /** Reads those that are not known. What comes too late for this is remembered for the next. */
   async readSome(
     wanted: readonly ReadableAttempt[],
-    { operations, clock }: { readonly operations: Pick<Operations, "readOutput">; clock: Clock },
+    {
+      operations,
+      clock,
+    }: { readonly operations: Pick<Operations, "readOutputStart">; clock: Clock },
   ): Promise<void> {
     const left = wanted.filter((each) => this.get(each) === undefined).values();
     const late = Promise.withResolvers<void>();
@@ -66,7 +69,7 @@ export class Previews {
   }
 
   /** Never fails: it is only a preview. */
-  #read(attempt: ReadableAttempt, operations: Pick<Operations, "readOutput">): Promise<void> {
+  #read(attempt: ReadableAttempt, operations: Pick<Operations, "readOutputStart">): Promise<void> {
     const key = keyOf(attempt);
     const under = this.#reading.get(key);
     if (under !== undefined) return under;
@@ -97,7 +100,7 @@ export class Previews {
 
 async function readPreview(
   attempt: ReadableAttempt,
-  operations: Pick<Operations, "readOutput">,
+  operations: Pick<Operations, "readOutputStart">,
 ): Promise<Preview> {
   const [stdout, stderr] = await Promise.all([
     readStart(attempt, "stdout", operations),
@@ -109,12 +112,16 @@ async function readPreview(
 async function readStart(
   { taskId, attempt }: ReadableAttempt,
   stream: "stdout" | "stderr",
-  operations: Pick<Operations, "readOutput">,
+  operations: Pick<Operations, "readOutputStart">,
 ): Promise<Uint8Array> {
-  const query = { taskId, attempt, stream, chunkBytesMax: START_BYTES };
+  const query = { taskId, attempt, stream };
   const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const { data } of operations.readOutput(query, new AbortController().signal)) {
+  for await (const { data } of operations.readOutputStart(
+    query,
+    START_BYTES,
+    new AbortController().signal,
+  )) {
     parts.push(data);
     length += data.length;
     if (length >= START_BYTES) break;

@@ -11,7 +11,7 @@ import { taskStateOf } from "../task-state.ts";
 import { cutText, oneLine, PREVIEW_BYTES } from "../texts.ts";
 
 export interface Listing {
-  readonly operations: Pick<GoScheduleOperations, "listNewestTasks" | "readOutput">;
+  readonly operations: Pick<GoScheduleOperations, "listNewestTasks" | "readOutputStart">;
   readonly previews: Previews;
   readonly clock: Clock;
 }

@@ -134,6 +134,9 @@ function basics(by: () => string): Operations {
       ahead: 3,
       nodes: 1,
     }),
+    async *readOutputStart({ taskId }) {
+      yield { data: Buffer.from(find(jobs, "job", taskId).id), truncated: false };
+    },
     async *readOutput({ taskId, stream, offset = 0 }) {
       const bytes = new TextEncoder().encode(`${stream} of ${find(jobs, "job", taskId).id}\n`);
       yield { data: bytes.subarray(offset), truncated: false };
@@ -231,6 +234,7 @@ function basics(by: () => string): Operations {
     },
     setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
+    rankClusters: async () => aSatisfied({ revision }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup({ name, ...fields }) {
       const given = Object.entries(fields).filter(([, value]) => value !== undefined);

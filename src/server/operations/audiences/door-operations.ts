@@ -1,0 +1,39 @@
+import type { Jobspec } from "../../../core/jobspec/model.ts";
+import type { DocumentReader } from "../../../ports/document-reader.ts";
+import type { NewestTaskView, SatisfyView } from "../../views/views.ts";
+import type { NewestTasksQuery, TaskPlace, OutputQuery, SatisfyQuery } from "../operations.ts";
+
+/** What doors need to serve their callers, and no caller asks for by itself. */
+export interface DoorOperations {
+  /**
+   * Tasks of all jobs, those of the newest job first. A page may be short, even empty, and still
+   * have a next one.
+   */
+  listNewestTasks(query: NewestTasksQuery): Promise<{
+    readonly tasks: readonly NewestTaskView[];
+    readonly next?: TaskPlace;
+    /** How many of all tasks are not over. */
+    readonly openTotal: number;
+  }>;
+  /**
+   * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
+   * would take long to read.
+   */
+  readRegistration(body: Uint8Array): Promise<Readonly<Record<string, unknown>>>;
+  /** A body that is the document of a subsystem, as `addSubsystem` takes it. */
+  readSubsystem(body: Uint8Array): Promise<object>;
+  /** The same of a body with a jobspec. */
+  readJobspecBody: DocumentReader["jobspecBody"];
+  /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
+  roomFor: DocumentReader["room"];
+  /** A jobspec as doors with rules of their own look into it. */
+  readJobspec(text: string): Promise<Jobspec>;
+  /** As `satisfy`, where the caller is shown nothing of it: the answer need not be durable. */
+  rankClusters(query: SatisfyQuery): Promise<SatisfyView>;
+  /** As `readOutput`, for the beginning: no more than so many bytes at once. */
+  readOutputStart(
+    query: OutputQuery,
+    bytesMax: number,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
+}

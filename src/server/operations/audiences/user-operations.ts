@@ -1,0 +1,78 @@
+import type { TaskStateName } from "../../../core/state/jobs/progress.ts";
+import type {
+  CountsView,
+  ExplanationView,
+  JobView,
+  SatisfyView,
+  TaskView,
+  TriedJobView,
+} from "../../views/views.ts";
+import type { OpenWatch } from "../../watch/watch-format.ts";
+import type {
+  JobFilter,
+  JobspecInput,
+  OutputQuery,
+  Page,
+  SatisfyQuery,
+  Submissions,
+  SubmitOptions,
+  SubmittedView,
+  TryInput,
+  WatchQuery,
+  WatchTarget,
+} from "../operations.ts";
+
+/** What users of jobs ask for. */
+export interface UserOperations {
+  submitJobs(
+    jobs: Submissions,
+    options?: SubmitOptions,
+  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
+  /** Its jobs in an order in which each comes after those it depends on, with their names. */
+  submitJobspec(input: JobspecInput): Promise<{
+    readonly jobs: readonly (SubmittedView & { readonly name: string })[];
+    readonly revision: number;
+  }>;
+  /** Where the tasks of jobs would go now, or why they would wait. Changes nothing. */
+  tryJobs(
+    ask: TryInput,
+  ): Promise<{ readonly jobs: readonly TriedJobView[]; readonly revision: number }>;
+  getJob(id: string): Promise<JobView>;
+  /** Newest first. A page may be short, even empty, and still have a next one. */
+  listJobs(
+    filter: JobFilter,
+    page: Page,
+  ): Promise<{
+    readonly jobs: readonly JobView[];
+    readonly nextPageToken?: string;
+    readonly revision: number;
+  }>;
+  countJobs(group?: string): Promise<CountsView>;
+  listTasks(
+    jobId: string,
+    states: readonly TaskStateName[],
+    page: Page,
+  ): Promise<{
+    readonly tasks: readonly TaskView[];
+    readonly nextPageToken?: string;
+    readonly revision: number;
+  }>;
+  /** "17" or "17.3". */
+  getTask(id: string): Promise<TaskView>;
+  cancelJob(id: string, reason: string): Promise<JobView>;
+  explainJob(id: string): Promise<ExplanationView>;
+  /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
+  readOutput(
+    query: OutputQuery,
+    signal: AbortSignal,
+  ): AsyncIterable<{ readonly data: Uint8Array; readonly truncated: boolean }>;
+  /**
+   * Starts with a "sync" event that tells from which revision it goes on; a "bookmark" now and then
+   * tells an idle reader how far it is. Throws `compacted` when the revision is no longer kept,
+   * `exhausted` when the caller has too many watches. A reader that is too slow to keep up is ended
+   * with `exhausted` and the revision from which it can resume.
+   */
+  watch(query: WatchQuery, to: WatchTarget): OpenWatch;
+  /** Which clusters could run it, and why others could not. Nothing is changed. */
+  satisfy(query: SatisfyQuery): Promise<SatisfyView>;
+}
