@@ -2,6 +2,7 @@
 export const secretLimits = {
   secretLengthMax: 1_024,
   knownTokenListsMax: 1_000, // of clusters and tokens that were sent together and were right
+  knownPrincipalsMax: 1_000, // for whom operations are prepared; others are prepared anew
   secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
   secretChecksWaitingMax: 1_000,
 } as const;

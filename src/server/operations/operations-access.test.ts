@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LOCAL, type Principal } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 import { NEEDS } from "./needs.ts";
 import type { CallerOperations, Operations } from "./operations.ts";
 import { guardOperations } from "./operations-access.ts";
@@ -82,4 +83,15 @@ describe("with what is one's own", () => {
       );
     });
   }
+});
+
+test("equal principals share what is prepared, and no more than a bound of them is kept", () => {
+  const { access } = noting();
+  const first = access.as({ kind: "cluster", cluster: "blue" });
+  expect(access.as({ kind: "cluster", cluster: "blue" })).toBe(first);
+  expect(access.as({ kind: "submitter", clusters: ["blue"] })).not.toBe(first);
+  for (let at = 0; at < limits.knownPrincipalsMax; at++) {
+    access.as({ kind: "cluster", cluster: `c${at}` });
+  }
+  expect(access.as({ kind: "cluster", cluster: "blue" })).not.toBe(first);
 });

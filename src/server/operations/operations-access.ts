@@ -1,5 +1,6 @@
 import { authorise, type Permission, type Resource } from "../../core/access/authorise.ts";
 import { nameOf, type Principal } from "../../core/access/principal.ts";
+import { limits } from "../../limits.ts";
 import { type Look, NEEDS } from "./needs.ts";
 import type { CallerOperations, Operations, OperationsAccess } from "./operations.ts";
 
@@ -16,13 +17,22 @@ const THROWING: Readonly<
 /** Puts the permission that each operation needs before it. */
 export function guardOperations(operations: CallerOperations, look: Look): OperationsAccess {
   const known = new WeakMap<Principal, Operations>();
+  // Doors make a principal anew for each message that shows a credential: it is mostly one of a few.
+  const equal = new Map<string, Operations>();
+  const prepare = (principal: Principal): Operations => {
+    const key = JSON.stringify(principal);
+    const before = equal.get(key);
+    if (before !== undefined) return before;
+    const guarded = guardFor(principal, operations, look);
+    equal.set(key, guarded);
+    const [oldest] = equal.keys();
+    if (equal.size > limits.knownPrincipalsMax && oldest !== undefined) equal.delete(oldest);
+    return guarded;
+  };
   return {
     as(principal) {
       let guarded = known.get(principal);
-      if (guarded === undefined) {
-        guarded = guardFor(principal, operations, look);
-        known.set(principal, guarded);
-      }
+      if (guarded === undefined) known.set(principal, (guarded = prepare(principal)));
       return guarded;
     },
   };
