@@ -1,13 +1,12 @@
 import { jobId, nodeId } from "../core/model/ids.ts";
 import type { Change } from "../core/state/change.ts";
 import type { Answers, AnswerTo, Command, CommandOf, RunEvent } from "../core/state/command.ts";
-import { encodeChange } from "../core/state/codec.ts";
+import { TABLES } from "../core/state/tables/tables.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/tasks/place-task.ts";
 import { nextQuarantine } from "../core/state/decide/nodes/quarantine.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import { checkMove } from "../core/state/check-move.ts";
-import { isNewest } from "../core/state/is-newest.ts";
 import { State } from "../core/state/state.ts";
 import type { Task } from "../core/model/job/task.ts";
 import { nextPlacement } from "../core/scheduler/plan.ts";
@@ -41,8 +40,8 @@ export class World {
   /** All changes so far are stored: from here on jobs that only wait or have ended are folded. */
   flush(): void {
     for (const change of this.changes.slice(this.#flushed)) {
-      if (change.table !== "job" || "removed" in change || !isNewest(this.state, change)) continue;
-      encodeChange(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
+      if (change.table !== "job" || "removed" in change || !this.state.isNewest(change)) continue;
+      TABLES.encode(change, (_, value) => this.state.jobs.fold(change.row.id, value ?? ""));
     }
     for (const { job } of this.state.jobs.openRecords()) this.state.jobs.foldEnded(job.id);
     this.#flushed = this.changes.length;

@@ -5,7 +5,7 @@ import { rangesOf } from "../../src/core/model/job/job.ts";
 import type { Node } from "../../src/core/model/node/node.ts";
 import type { ActiveState, HeldState, Task, TaskState } from "../../src/core/model/job/task.ts";
 import { isActive, isEnded } from "../../src/core/model/job/task.ts";
-import { decodeRow } from "../../src/core/state/codec.ts";
+import { TABLES } from "../../src/core/state/tables/tables.ts";
 import type { AllRows } from "../../src/testing/check/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
 import { ClusterRows } from "./cluster-rows.ts";
@@ -96,7 +96,7 @@ export class Durable {
     | ({ table: "task" } & RowMove<Task>)
     | undefined {
     const [table = "", first = "", index = ""] = key.split("/");
-    const change = value === undefined ? undefined : decodeRow(key, value);
+    const change = value === undefined ? undefined : TABLES.decode(key, value);
     const row = change !== undefined && "row" in change ? change.row : undefined;
     if (table === "job") {
       const after = row as Job | undefined;

@@ -9,7 +9,7 @@ import { createInlineReader } from "../../src/server/readers/inline-reader.ts";
 import { openControlPlane } from "../../src/server/control-plane.ts";
 import type { Operations } from "../../src/server/operations/operations.ts";
 import { policyNames } from "../../src/core/scheduler/nodes/node-policy.ts";
-import { decodeRow } from "../../src/core/state/codec.ts";
+import { TABLES } from "../../src/core/state/tables/tables.ts";
 import { State } from "../../src/core/state/state.ts";
 import { firstDifference } from "./first-difference.ts";
 import { checkState, digest } from "../../src/testing/check/check-state.ts";
@@ -176,7 +176,7 @@ export class Server {
     const read = new State();
     read.startLoading();
     for (const { key, value } of disk.rows) {
-      if (!read.leftovers.passesOver(key)) read.apply(decodeRow(key, value)); // nothing folded
+      if (!read.leftovers.passesOver(key)) read.apply(TABLES.decode(key, value)); // nothing folded
     }
     read.finishLoading();
     const path = firstDifference(digest(state), digest(read), "state");

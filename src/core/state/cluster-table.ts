@@ -1,12 +1,10 @@
 import { NO_STATE } from "../graph/cluster-state.ts";
 import { ClusterGraphs } from "../graph/cluster-graphs.ts";
-import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { Cluster, ClusterStatus } from "../model/cluster.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { ClusterLoads } from "../scheduler/clusters/cluster-loads.ts";
-import type { Change } from "./change.ts";
 
 const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
   before.counters === after.counters &&
@@ -16,11 +14,6 @@ const isCountedDown = (before: ClusterStatus, after: ClusterStatus): boolean =>
     if (known === undefined || known.setAtMs !== setAtMs) return false;
     return known.value === value || (typeof value === "number" && value < Number(known.value));
   });
-
-type ClusterChange = Extract<
-  Change,
-  { table: "cluster" | "graph" | "subsystem" | "declared" | "status" }
->;
 
 const NOTHING_DECLARED: ReadonlyMap<string, DeclaredSoftware> = new Map();
 
@@ -64,73 +57,24 @@ export class ClusterTable {
     return [...this.rows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Whether nothing that was applied after the change has replaced what it wrote. */
-  isNewest(change: ClusterChange): boolean {
-    switch (change.table) {
-      case "cluster":
-        if ("removed" in change) return !this.rows.has(change.removed);
-        return this.rows.get(change.row.id) === change.row;
-      case "graph":
-        if ("removed" in change) return !this.graphs.has(change.removed);
-        return this.#graphOf(change.row.id) === change.row.graph;
-      case "subsystem":
-        if ("removed" in change) return this.subsystem(change.removed, change.name) === undefined;
-        return this.subsystem(change.row.id, change.row.subsystem.name) === change.row.subsystem;
-      case "declared":
-        if ("removed" in change) return !this.declared(change.removed).has(change.name);
-        return this.declared(change.row.id).get(change.row.name) === change.row;
-      case "status":
-        if ("removed" in change) return !this.#statuses.has(change.removed);
-        return this.#statuses.get(change.row.id) === change.row;
-    }
+  declare(row: DeclaredSoftware): void {
+    this.#declared.set(row.id, new Map(this.#declared.get(row.id)).set(row.name, row));
   }
 
-  #graphOf(id: ClusterId): Graph | undefined {
-    return this.graphs.has(id) ? this.graphs.graph(id) : undefined;
-  }
-
-  /** Returns whether a job that waits for a cluster may have got one. */
-  apply(change: ClusterChange): boolean {
-    switch (change.table) {
-      case "cluster":
-        if ("removed" in change) this.#remove(change.removed);
-        else this.#put(change.row);
-        return false; // without a graph it helps nobody
-      case "graph":
-        if ("removed" in change) this.graphs.delete(change.removed);
-        else this.graphs.put(change.row.id, change.row.graph);
-        return true;
-      case "subsystem":
-        if (!("removed" in change)) this.graphs.putSubsystem(change.row.id, change.row.subsystem);
-        else if (this.graphs.has(change.removed)) {
-          this.graphs.deleteSubsystem(change.removed, change.name);
-        }
-        return true;
-      case "declared":
-        this.#declare(change);
-        return false; // it helps nodes, which are told by themselves
-      case "status":
-        if ("removed" in change) return this.#statuses.delete(change.removed);
-        return this.putStatus(change.row);
-    }
-  }
-
-  #declare(change: ClusterChange & { table: "declared" }): void {
-    const id = "removed" in change ? change.removed : change.row.id;
+  undeclare(id: ClusterId, name: string): void {
     const own = new Map(this.#declared.get(id));
-    if ("removed" in change) own.delete(change.name);
-    else own.set(change.row.name, change.row);
+    own.delete(name);
     if (own.size > 0) this.#declared.set(id, own);
     else this.#declared.delete(id);
   }
 
-  #put(row: Cluster): void {
+  put(row: Cluster): void {
     this.version++;
     if (row.kind === "managed" && !this.rows.has(row.id)) this.managedCount++;
     this.rows.set(row.id, row);
   }
 
-  #remove(id: ClusterId): void {
+  remove(id: ClusterId): void {
     this.version++;
     if (this.rows.get(id)?.kind === "managed") this.managedCount--;
     this.rows.delete(id);
@@ -142,5 +86,10 @@ export class ClusterTable {
     const before = this.statusOf(row.id);
     this.#statuses.set(row.id, row);
     return !isCountedDown(before, row);
+  }
+
+  /** Returns whether it had one. */
+  removeStatus(id: ClusterId): boolean {
+    return this.#statuses.delete(id);
   }
 }

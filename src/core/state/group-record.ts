@@ -1,5 +1,6 @@
 import { OrderedTree } from "../../lib/collections/ordered-tree.ts";
-import type { Group } from "../model/group.ts";
+import { freshGroup, type Group } from "../model/group.ts";
+import type { GroupId } from "../model/ids.ts";
 import type { UsageTally } from "../model/job/usage.ts";
 import { noUsage, tallyUsage } from "../model/job/usage.ts";
 import type { Standing } from "../scheduler/queue/group-order.ts";
@@ -77,6 +78,16 @@ export class GroupRecord {
     for (const count of Object.values(this.jobs)) total += count;
     return total;
   }
+}
+
+/** The group's record; one that was never written has the defaults. */
+export function groupIn(groups: Map<GroupId, GroupRecord>, id: GroupId): GroupRecord {
+  let record = groups.get(id);
+  if (record === undefined) {
+    record = new GroupRecord(freshGroup(id));
+    groups.set(id, record);
+  }
+  return record;
 }
 
 /** A job with one task, which was pending, has ended. */

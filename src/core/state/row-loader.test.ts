@@ -6,7 +6,8 @@ import { World } from "../../testing/world.ts";
 import { nodeId } from "../model/ids.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
-import { decodeRow, encodeChange, waitingPrefix } from "./codec.ts";
+import { waitingPrefix } from "./jobs/job-codec.ts";
+import { TABLES } from "./tables/tables.ts";
 import { createRowLoader } from "./row-loader.ts";
 import { State } from "./state.ts";
 
@@ -60,10 +61,10 @@ test("a node's address is read back; a row from before there were any has none",
   world.do({ kind: "connect-node", ...aHello("old") });
   const rows = new Map<string, string | undefined>();
   for (const change of world.changes) {
-    encodeChange(change, (key, value) => void rows.set(key, value));
+    TABLES.encode(change, (key, value) => void rows.set(key, value));
   }
   const row = world.state.nodes.get(nodeId("w1"))?.node;
-  expect(decodeRow("node/w1", rows.get("node/w1") ?? "")).toEqual({ table: "node", row });
+  expect(TABLES.decode("node/w1", rows.get("node/w1") ?? "")).toEqual({ table: "node", row });
   expect(rows.get("node/w1")).toContain('"address":"192.0.2.7"');
   expect(rows.get("node/old")).not.toContain("address");
   expect(readBack(world.changes).nodes.get(nodeId("old"))?.node).not.toHaveProperty("address");
@@ -108,7 +109,7 @@ test("only the beginning of a row is read when its terms are known", () => {
   const state = new State();
   const load = createRowLoader(state);
   for (const change of world.changes) {
-    encodeChange(change, (key, value) => load(key, value ?? ""));
+    TABLES.encode(change, (key, value) => load(key, value ?? ""));
     if (change.table !== "job" || "removed" in change) continue;
     load("job/0000000002", `${waitingPrefix(change.row.spec.terms)} this is not JSON`);
   }
@@ -119,7 +120,7 @@ test("rows of earlier versions are read: their fields stand in another order", (
   const old =
     '{"id":7,"submittedAtMs":5,"submittedBy":"me","spec":{"name":"a","work":' +
     '{"kind":"command","argv":["x"]},"group":"g","needs":{"cpu":2000}}}';
-  const change = decodeRow("job/0000000007", old);
+  const change = TABLES.decode("job/0000000007", old);
   const state = new State();
   createRowLoader(state)("job/0000000007", old);
   const row = [...allJobs(state)][0]?.job;

@@ -5,8 +5,7 @@ import { allJobs } from "../../testing/all-jobs.ts";
 import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
 import { World } from "../../testing/world.ts";
 import { AppError } from "../../lib/errors.ts";
-import { isNewest } from "./is-newest.ts";
-import { encodeChange } from "./codec.ts";
+import { TABLES } from "./tables/tables.ts";
 import { jobId, nodeId } from "../model/ids.ts";
 import type { NodeFacts } from "../model/node/node-facts.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
@@ -271,11 +270,11 @@ describe("state", () => {
             if (!(error instanceof AppError)) throw error;
           }
         }
-        const newest = world.changes.filter((change) => isNewest(world.state, change));
+        const newest = world.changes.filter((change) => world.state.isNewest(change));
         expect(digest(readBack(newest))).toEqual(digest(readBack(world.changes)));
         const keys: string[] = [];
         for (const change of newest) {
-          encodeChange(change, (key, value) => void (value !== undefined && keys.push(key)));
+          TABLES.encode(change, (key, value) => void (value !== undefined && keys.push(key)));
         }
         const written = new Set(keys);
         expect(keys.length).toBe(written.size);

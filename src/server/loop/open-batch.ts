@@ -3,8 +3,7 @@ import type { Job } from "../../core/model/job/job.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import type { Change } from "../../core/state/change.ts";
-import { encodeChange } from "../../core/state/codec.ts";
-import { isNewest } from "../../core/state/is-newest.ts";
+import { TABLES } from "../../core/state/tables/tables.ts";
 import type { Pace } from "../../core/state/nodes/task-pace.ts";
 import type { Progress } from "../../core/state/jobs/progress.ts";
 import type { State } from "../../core/state/state.ts";
@@ -123,8 +122,8 @@ export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWri
   const writes: RowWrite[] = [];
   const removed = new Set<string>(); // a node may come and go twice
   for (const change of changes) {
-    if (!isNewest(state, change)) continue;
-    encodeChange(change, (key, value) => {
+    if (!state.isNewest(change)) continue;
+    TABLES.encode(change, (key, value) => {
       if (value === undefined) {
         if (removed.has(key)) return;
         removed.add(key);

@@ -8,7 +8,7 @@ import { isActive, usageOf } from "../../core/model/job/task.ts";
 import { addUsage, noUsage, tallyUsage } from "../../core/model/job/usage.ts";
 import { requestKey } from "../../core/scheduler/request.ts";
 import type { Change } from "../../core/state/change.ts";
-import { encodeChange } from "../../core/state/codec.ts";
+import { TABLES } from "../../core/state/tables/tables.ts";
 import { prepareQuery } from "../../core/state/jobs/job-index.ts";
 import { endOf, TASK_STATES, taskStateName } from "../../core/state/jobs/progress.ts";
 import { createRowLoader } from "../../core/state/row-loader.ts";
@@ -243,7 +243,7 @@ function checkHanded({ handed }: State, all: readonly SeenJob[]): string[] {
 export function readBack(changes: readonly Change[]): State {
   const rows = new Map<string, string>();
   for (const change of changes) {
-    encodeChange(change, (key, value) => {
+    TABLES.encode(change, (key, value) => {
       if (value === undefined) rows.delete(key);
       else rows.set(key, value);
     });

@@ -3,8 +3,8 @@ import { body, edited, type Mutant, swap, withImport } from "./mutant.ts";
 const NODES = "core/state/decide/nodes/nodes.ts";
 const REPORTS = "core/state/decide/tasks/report-runs.ts";
 const HOLDS = "core/state/dependencies/holds.ts";
-const STATE = "core/state/state.ts";
-const CODEC = "core/state/codec.ts";
+const EFFECTS = "core/state/effects.ts";
+const TASK_CODEC = "core/state/jobs/task-codec.ts";
 const PLACE = "core/state/decide/tasks/place-task.ts";
 const QUEUE = "core/scheduler/queue/queue.ts";
 const VERIFY = "core/scheduler/verify.ts";
@@ -76,7 +76,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "losses-not-read",
     "memory-equals-disk",
     "one field of a row is not read back",
-    swap(CODEC, "readTask", "stored.losses ?? 0", "0"),
+    swap(TASK_CODEC, "readTask", "stored.losses ?? 0", "0"),
   ),
   edited(
     "folds-placed",
@@ -122,11 +122,11 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "limits-stay",
     "indexes-agree-with-rows",
     "a group that may run more tasks again is not ranked again",
-    swap(STATE, "State.#progressed", "this.queue.order.touch(group);", ""),
+    swap(EFFECTS, "progressed", "queue.order.touch(group);", ""),
     swap(
-      STATE,
-      "State.#bind",
-      "subtractFrom(group.used, takes); this.queue.order.touch(group);",
+      EFFECTS,
+      "bind",
+      "subtractFrom(group.used, takes); queue.order.touch(group);",
       "subtractFrom(group.used, takes);",
     ),
   ),
@@ -134,7 +134,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "held-is-queued",
     "dependents-wait",
     "a job that waits for others is queued, and the judge does not mind",
-    swap(STATE, "State.#putJob", "row.waitsFor === undefined", "true"),
+    swap(EFFECTS, "putJob", "row.waitsFor === undefined", "true"),
     swap(VERIFY, "verifyTask", "job.waitsFor !== undefined", "false"),
   ),
   edited(
@@ -164,7 +164,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "fates-wait",
     "fates-are-written",
     "a job that is closed says nothing of its tasks",
-    swap(STATE, "State.#putJob", "this.holds.tasksMoved(row.id, undefined);", ""),
+    swap(EFFECTS, "putJob", "holds.tasksMoved(row.id, undefined);", ""),
   ),
   edited(
     "condenses-wrongly",
@@ -176,7 +176,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "restart-forgets-holds",
     "indexes-agree-with-rows",
     "a restarted server does not know who waits for whom",
-    swap(STATE, "State.finishLoading", "this.#begin(record);", ""),
+    swap(EFFECTS, "beginLoaded", "begin(state, record);", ""),
   ),
   edited(
     "returns-cost",

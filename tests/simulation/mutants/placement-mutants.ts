@@ -1,7 +1,7 @@
 import { edited, type Mutant, swap } from "./mutant.ts";
 
-const STATE = "core/state/state.ts";
-const CODEC = "core/state/codec.ts";
+const EFFECTS = "core/state/effects.ts";
+const TASK_CODEC = "core/state/jobs/task-codec.ts";
 const PLACE = "core/state/decide/tasks/place-task.ts";
 const CLUSTERS = "core/state/decide/clusters.ts";
 const ACCEPTED = "core/state/decide/tasks/accepted-tasks.ts";
@@ -30,20 +30,20 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "binds-needs",
     "whole-nodes-are-alone",
     "of a node is counted what the job needs, not what the task takes",
-    swap(STATE, "State.#bind", "after.takes ?? needs", "needs"),
-    swap(STATE, "State.#bind", "before.takes ?? needs", "needs"),
+    swap(EFFECTS, "bind", "after.takes ?? needs", "needs"),
+    swap(EFFECTS, "bind", "before.takes ?? needs", "needs"),
   ),
   edited(
     "releases-needs",
     "indexes-agree-with-rows",
     "what is given back is what the job needs",
-    swap(STATE, "State.#bind", "before.takes ?? needs", "needs"),
+    swap(EFFECTS, "bind", "before.takes ?? needs", "needs"),
   ),
   edited(
     "takes-not-read",
     "memory-equals-disk",
     "what a task takes is not read back",
-    swap(CODEC, "readTask", "stored.takes === undefined", "true"),
+    swap(TASK_CODEC, "readTask", "stored.takes === undefined", "true"),
   ),
   edited(
     "any-graph",
@@ -108,7 +108,12 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "requests-differ",
     "acknowledged-jobs-exist",
     "a request that was stored is not the same when it is read",
-    swap(CODEC, "decodeTerms", "request && decodeChoice(request)", "request"),
+    swap(
+      "core/state/jobs/job-codec.ts",
+      "decodeTerms",
+      "request && decodeChoice(request)",
+      "request",
+    ),
   ),
   edited(
     "state-unheard",

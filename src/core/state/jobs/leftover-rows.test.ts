@@ -5,7 +5,7 @@ import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { jobId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
-import { encodeChange } from "../codec.ts";
+import { TABLES } from "../tables/tables.ts";
 import { nextTickMs } from "../decide/tick.ts";
 
 const SETTINGS = { nodeLostAfterMs: 1e9, finishedTasksMax: 0, finishedAgeMsMax: 0 };
@@ -33,7 +33,7 @@ function submit(world: World, spec: Parameters<typeof aSpec>[0]): void {
 /** Writes that the changes since `from` make. */
 function writesSince(world: World, from: number): number {
   let writes = 0;
-  for (const change of world.changes.slice(from)) encodeChange(change, () => writes++);
+  for (const change of world.changes.slice(from)) TABLES.encode(change, () => writes++);
   return writes;
 }
 
@@ -41,7 +41,7 @@ function writesSince(world: World, from: number): number {
 function rowsOf(changes: readonly Change[]): string[] {
   const rows = new Set<string>();
   for (const change of changes) {
-    encodeChange(
+    TABLES.encode(
       change,
       (key, value) => void (value === undefined ? rows.delete(key) : rows.add(key)),
     );

@@ -1,7 +1,5 @@
 import type { JobId } from "../../model/ids.ts";
-import type { Change } from "../change.ts";
-import { taskOfKey } from "../codec.ts";
-import type { JobTable } from "./job-table.ts";
+import { taskOfKey } from "../row-keys.ts";
 
 /**
  * Rows of tasks of jobs that were removed, too many for one batch: they are deleted in several. The
@@ -23,12 +21,14 @@ export class LeftoverRows {
     this.#jobs.set(id, new Leftover(indexes));
   }
 
-  apply(change: Change & { readonly table: "leftover" }, jobs: JobTable): void {
-    if ("row" in change) {
-      const { id } = change.row;
-      this.add(id, jobs.get(id)?.taskRowIndexes() ?? []);
-    } else if (change.isLast) this.#jobs.delete(change.removed);
-    else this.#jobs.get(change.removed)?.drop(change.indexes.length);
+  /** So many of its rows, the first ones, were deleted. */
+  drop(id: JobId, count: number): void {
+    this.#jobs.get(id)?.drop(count);
+  }
+
+  /** All its rows were deleted. */
+  delete(id: JobId): void {
+    this.#jobs.delete(id);
   }
 
   /** Whether the stored row is of a task whose job was removed: then it waits to be deleted, too. */

@@ -3,7 +3,7 @@ import { limits } from "../../../limits.ts";
 import type { ClusterId, JobId, NodeId } from "../../model/ids.ts";
 import type { Resources } from "../../model/resources.ts";
 import type { Task, TaskState } from "../../model/job/task.ts";
-import { decodeTask, encodeTask, NO_PAST } from "../codec.ts";
+import { decodeTask, encodeTask, NO_PAST } from "./task-codec.ts";
 import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
 type EndedState = Extract<TaskState, { kind: "succeeded" | "failed" | "cancelled" }>;

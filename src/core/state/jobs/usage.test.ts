@@ -8,7 +8,7 @@ import { groupId, jobId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import type { Usage } from "../../model/job/usage.ts";
-import { encodeTask } from "../codec.ts";
+import { encodeTask } from "./task-codec.ts";
 import { fitsColumns, UsageColumns } from "./usage-columns.ts";
 
 function worldWith(spec: Partial<JobSpecInput>): World {

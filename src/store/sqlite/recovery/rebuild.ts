@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { decodeRow, jobIdOfKey } from "../../../core/state/codec.ts";
+import { jobIdOfKey } from "../../../core/state/row-keys.ts";
+import { TABLES } from "../../../core/state/tables/tables.ts";
 import type { LastGiven } from "../../../core/model/recovery.ts";
 import { createRowLoader } from "../../../core/state/row-loader.ts";
 import { State } from "../../../core/state/state.ts";
@@ -73,7 +74,7 @@ export function rebuildDatabase(
 
 function idIn(key: string, value: string): number {
   if (!key.startsWith("counter/")) return jobIdOfKey(key) ?? 0;
-  const change = decodeRow(key, value);
+  const change = TABLES.decode(key, value);
   return change.table === "counter" ? change.row.lastJobId : 0;
 }
 

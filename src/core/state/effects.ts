@@ -1,0 +1,300 @@
+import { invariant } from "../../lib/invariant.ts";
+import type { Group } from "../model/group.ts";
+import type { ClusterId, JobId, NodeId } from "../model/ids.ts";
+import type { Job, JobTerms } from "../model/job/job.ts";
+import { deadlineOf } from "../model/job/job.ts";
+import { type Node, offersTheSame } from "../model/node/node.ts";
+import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
+import type { Task } from "../model/job/task.ts";
+import { isActive, usageOf } from "../model/job/task.ts";
+import { tallyUsage } from "../model/job/usage.ts";
+import { isHeld } from "./dependencies/verdict.ts";
+import { type GroupRecord, groupIn, moveTallies, tallyEnd } from "./group-record.ts";
+import { attemptEnded, heldMoved } from "./jobs/attempt-ends.ts";
+import { searchedTexts } from "./jobs/job-codec.ts";
+import { indexed } from "./jobs/job-index.ts";
+import { JobRecord } from "./jobs/job-record.ts";
+import type { Progress } from "./jobs/progress.ts";
+import { afterClosing, afterTask, isJobEnded, TASK_STATES } from "./jobs/progress.ts";
+import { NodeRecord } from "./nodes/node-record.ts";
+import type { State } from "./state.ts";
+
+/*
+ * What a row of one table does to others: the only place where tables meet. Tables call these from
+ * `apply`. The order of steps matters where a later one reads what an earlier one wrote:
+ *
+ * A task's row moves
+ *   1. its job's record, which holds the row: all that follows may look it up;
+ *   2. the capacity it uses (`bind`): what its cluster, its node and its group hold. The old node
+ *      first, then the new one, so that a task which moves is never counted twice. Ranks of groups
+ *      follow from what they hold, and are computed when the planner next asks;
+ *   3. the queue, if it is to be placed again after a backoff;
+ *   4. its job's progress (`progressed`): counts of group and totals, the index by state, then jobs
+ *      that wait for the whole job; and when that has ended, the order of ended jobs and its lane;
+ *   5. jobs that wait for this very task. Last: they look at row and progress.
+ *
+ * A job's row moves the counts before the index, and both before the queue and the holds, which may
+ * look at the job at once. A closed one moves its progress (4) instead of being queued.
+ *
+ * A node's row moves what its cluster has, from the old row to the new one, then its record and the
+ * totals, then the fleet: pools look at the new record. A change of what nodes or clusters offer
+ * makes the planner forget what could ever run.
+ *
+ * While rows are read back (`state.isLoading`) a job may look ended because rows of its tasks have
+ * not come: the end of a job and dependencies wait for `beginLoaded`.
+ */
+
+export function putGroup({ groups, queue }: State, row: Group): void {
+  const record = groupIn(groups, row.id);
+  record.group = row;
+  queue.order.touch(record);
+}
+
+export function putJob(state: State, row: Job): void {
+  const { jobs, queue, holds } = state;
+  const group = groupIn(state.groups, row.spec.group);
+  const known = jobs.open(row.id);
+  if (known !== undefined) {
+    known.job = row;
+    known.rowText = undefined;
+    progressed(state, group, known, afterClosing(known.progress, row));
+    if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
+    if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
+    return;
+  }
+  const record = new JobRecord(row);
+  jobs.add(record);
+  countNew(state, group, row.id, record.progress.counts.pending);
+  state.index.add(row.id, indexed(row));
+  if (row.idempotencyKey !== undefined) state.jobsByIdempotencyKey.set(row.idempotencyKey, row.id);
+  if (row.closed !== undefined) {
+    progressed(state, group, record, afterClosing(record.progress, row));
+    return;
+  }
+  const deadline = deadlineOf(row);
+  if (deadline !== undefined) state.deadlines.push({ atMs: deadline, id: row.id });
+  if (row.spec.dependsOn !== undefined && !state.isLoading) begin(state, record);
+  if (row.waitsFor === undefined) queue.add(group, record);
+}
+
+/** A job that depends on others, new or read back. */
+function begin({ holds }: State, record: JobRecord): void {
+  holds.declare(record);
+  if (isHeld(record)) holds.hold(record);
+}
+
+/** Its row was written again: released, closed, or with less to wait for. */
+function holdAgain({ holds, queue }: State, group: GroupRecord, record: JobRecord): void {
+  holds.drop(record.job.id);
+  if (isHeld(record)) holds.hold(record);
+  else if (record.job.closed === undefined) queue.add(group, record);
+}
+
+function countNew({ jobOrder, totals }: State, group: GroupRecord, id: JobId, pending: number) {
+  jobOrder.push(id);
+  for (const tally of [group, totals]) {
+    tally.jobs.pending++;
+    tally.tasks.pending += pending;
+  }
+}
+
+export function removeJob(state: State, id: JobId): void {
+  const { jobs, totals, holds } = state;
+  const record = jobs.get(id);
+  if (record === undefined) return;
+  const { job, progress } = record;
+  const group = groupIn(state.groups, job.spec.group);
+  jobs.delete(id);
+  state.index.remove(id, progress.state);
+  if (job.idempotencyKey !== undefined) state.jobsByIdempotencyKey.delete(job.idempotencyKey);
+  for (const tally of [group, totals]) {
+    tally.jobs[progress.state]--;
+    for (const name of TASK_STATES) tally.tasks[name] -= progress.counts[name];
+    tallyUsage(tally.usage, progress.usage, -1);
+  }
+  invariant(!holds.hasDependents(id), `nobody waits for job ${id}, which is removed`);
+  for (const task of record.unlikeTaskRows()) state.handed.moved(task, undefined);
+  state.ended.removeOldest(id, record.taskRowCount);
+  state.compactJobOrder();
+}
+
+export function putTask(state: State, row: Task): void {
+  const record = state.jobs.open(row.jobId);
+  invariant(record !== undefined, `task ${row.jobId}.${row.index} has a job`);
+  const group = groupIn(state.groups, record.job.spec.group);
+  const before = record.task(row.index);
+  record.setTask(row);
+  bind(state, group, record, before, row);
+  if (row.state.kind === "waiting") {
+    state.queue.addWaiting(group, record, row.index, row.state.notBeforeMs);
+  }
+  progressed(state, group, record, afterTask(record.progress, record.job, before, row));
+  state.holds.tasksMoved(row.jobId, row.index);
+}
+
+/** Keeps what clusters, nodes and groups hold in step with the task's state. */
+function bind(
+  state: State,
+  group: GroupRecord,
+  record: JobRecord,
+  before: Task | undefined,
+  after: Task,
+): void {
+  const { clusters, nodes, nodeTotals, fleet, queue } = state;
+  clusters.loads.moved(before, after);
+  state.handed.moved(before, after);
+  const { needs } = record.job.spec;
+  heldMoved(state, record, before, after);
+  const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
+  const to = isActive(after.state) ? after.state.nodeId : undefined;
+  if (before !== undefined && from !== undefined) {
+    const node = nodes.get(from);
+    if (from === to) {
+      node?.swap(before, after);
+      return;
+    }
+    const takes = before.takes ?? needs;
+    subtractFrom(group.used, takes);
+    queue.order.touch(group);
+    if (node !== undefined) {
+      nodeTotals.release(node, before, takes);
+      attemptEnded(fleet, record, node, { before, after });
+      clusters.loads.released(node.node.cluster, takes);
+      fleet.usageChanged(node, true);
+    }
+  }
+  if (to === undefined) return;
+  const node = nodes.get(to);
+  invariant(node !== undefined, `task ${after.jobId}.${after.index} is on a known node`);
+  const takes = after.takes ?? needs;
+  addInto(group.used, takes);
+  queue.order.touch(group);
+  nodeTotals.bind(node, after, takes);
+  clusters.loads.bound(node.node.cluster, takes);
+  fleet.given(node);
+}
+
+function progressed(state: State, group: GroupRecord, record: JobRecord, after: Progress): void {
+  const before = record.progress;
+  if (before === after) return;
+  const { queue, holds } = state;
+  record.progress = after;
+  queue.order.touch(group); // which may be at its limit now, or no longer
+  moveTallies(group, state.totals, before, after);
+  if (before.state !== after.state) state.index.moved(record.job.id, before.state, after.state);
+  if (state.isLoading) return;
+  holds.progressed(record, before);
+  if (!isJobEnded(after) || isJobEnded(before)) return;
+  state.ended.add(record.job.id, record.taskRowCount);
+  if (record.lane !== undefined) queue.jobEnded(record.lane);
+  if (record.job.spec.dependsOn !== undefined) holds.ended(record);
+}
+
+export function putNode(state: State, row: Node): void {
+  const { nodes, nodeTotals, disconnected, clusters, fleet } = state;
+  let record = nodes.get(row.id);
+  const before = record?.node.capacity;
+  if (record === undefined || !offersTheSame(record.node, row)) forgetPossible(state);
+  clusters.loads.nodeChanged(record?.node, row, record?.used ?? NO_RESOURCES);
+  if (record === undefined) {
+    record = new NodeRecord(row, state.nodeGraphs);
+    nodes.set(row.id, record);
+    state.nodesByName.add(record);
+  } else {
+    nodeTotals.leave(record);
+    record.replace(row);
+  }
+  nodeTotals.join(record);
+  fleet.nodeChanged(record, before);
+  if (row.link.kind === "disconnected") disconnected.add(record);
+  else disconnected.delete(record);
+}
+
+export function removeNode(state: State, id: NodeId): void {
+  const { nodes, fleet } = state;
+  const record = nodes.get(id);
+  if (record === undefined) return;
+  invariant(record.tasks.size + record.held.size === 0, `node ${id} is removed without tasks`);
+  fleet.nodeRemoved(record, record.node.capacity);
+  forgetPossible(state);
+  state.clusters.loads.nodeChanged(record.node, undefined, record.used);
+  state.disconnected.delete(record);
+  fleet.suspicions.nodeRemoved(record);
+  nodes.delete(id);
+  state.nodeTotals.leave(record);
+  state.nodesByName.remove(record);
+}
+
+/** The node's machine has something else. */
+export function factsChanged(state: State, id: NodeId): void {
+  const record = state.nodes.get(id);
+  if (record === undefined) return; // its row follows
+  const { node } = record;
+  record.replace(node);
+  forgetPossible(state);
+  state.fleet.nodeChanged(record, node.capacity);
+}
+
+/** Software was declared for the cluster, or is no longer: its nodes have something else. */
+export function declaredChanged(state: State, cluster: ClusterId): void {
+  const nodes = [...state.fleet.inCluster(cluster)]; // each leaves it and comes back
+  for (const { node } of nodes) factsChanged(state, node.id);
+  forgetPossible(state);
+}
+
+/** A pull cluster has something else: jobs that wait for a cluster look again. */
+export function clusterOffersChanged(state: State, cluster: ClusterId): void {
+  state.queue.clustersChanged(cluster);
+  forgetPossible(state);
+}
+
+/** Nodes or clusters may have come to run what none could run, or the reverse. */
+export function forgetPossible({ possible, whyNever }: State): void {
+  possible.clear();
+  whyNever.clear();
+}
+
+/**
+ * A stored job that only waits, without reading more of its row than its terms. It has no
+ * idempotency key, and its terms neither an array nor a deadline.
+ */
+export function loadFolded(state: State, id: JobId, text: string, terms: JobTerms): void {
+  const group = groupIn(state.groups, terms.group);
+  countNew(state, group, id, 1);
+  state.index.add(id, { ...searchedTexts(text), terms });
+  state.queue.addFolded(group, id, { text, terms });
+}
+
+/**
+ * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
+ * and has ended, the job is not read. Returns whether that was so; otherwise nothing has changed.
+ */
+export function endFolded({ jobs, totals, index, handed }: State, row: Task): boolean {
+  const group = jobs.foldedIn(row.jobId)?.group;
+  if (group === undefined || !("endedAtMs" in row.state)) return false;
+  const state = row.state.kind; // of its only task: the job's, too
+  tallyEnd([group, totals], state, usageOf(row));
+  index.moved(row.jobId, "pending", state);
+  handed.moved(undefined, row);
+  jobs.endFolded(row.jobId, row, { group: group.group.id, state });
+  return true;
+}
+
+/** All rows are read back: only now is known how far the jobs are that others wait for. */
+export function beginLoaded(state: State): void {
+  const { jobs, ended } = state;
+  for (const id of jobs.foldedEndedIds()) ended.add(id, jobs.foldedTaskRows(id));
+  const over: JobId[] = [];
+  const dependent: JobRecord[] = [];
+  for (const record of jobs.openRecords()) {
+    const { job, progress, taskRowCount } = record;
+    if (isJobEnded(progress)) {
+      ended.add(job.id, taskRowCount);
+      over.push(job.id);
+    } else if (job.spec.dependsOn !== undefined) dependent.push(record);
+  }
+  for (const id of over) jobs.foldEnded(id);
+  for (const record of dependent.sort((a, b) => a.job.id - b.job.id)) begin(state, record);
+  ended.sort();
+  state.handed.sort();
+}

@@ -1,0 +1,112 @@
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { decodeChoice } from "../../graph/rows.ts";
+import type { Job, JobSpec, JobTerms } from "../../model/job/job.ts";
+import { SharedSpec } from "../../model/job/job.ts";
+import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../../model/job/job-spec.ts";
+
+type StoredJob = Omit<Job, "spec"> & {
+  readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name"> & Partial<JobSpec>;
+};
+
+/**
+ * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
+ * A row with any of the former is read as a whole.
+ */
+export function encodeJob(job: Job): string {
+  const { id, spec, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor } = job;
+  const terms = storedTerms(spec.terms);
+  const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
+  stored["name"] = spec.name;
+  stored["work"] = spec.work;
+  return JSON.stringify({
+    closed,
+    waitsFor,
+    idempotencyKey,
+    spec: stored,
+    id,
+    submittedAtMs,
+    submittedBy,
+  });
+}
+
+/** Terms that say what everybody's say are left out when stored, and shared when read. */
+function storedTerms(terms: JobTerms): Record<string, unknown> {
+  const stored: Record<string, unknown> = {};
+  if (terms === DEFAULT_TERMS) return stored;
+  for (const name of TERM_NAMES) {
+    const value = terms[name];
+    if (!isDeepEqual(value, DEFAULT_TERMS[name])) stored[name] = value;
+  }
+  return stored;
+}
+
+/**
+ * What the row of a job with these terms begins with, up to its name, if it has neither idempotency
+ * key nor closing. A row that begins so need not be parsed to be queued. Rows of earlier versions
+ * have their fields in another order and begin otherwise.
+ */
+export function waitingPrefix(terms: JobTerms): string {
+  const text = JSON.stringify({ spec: { ...storedTerms(terms), name: "" } });
+  return text.slice(0, -'""}}'.length);
+}
+
+const SUBMITTED_BY = '"submittedBy":';
+const NAME = '"name":';
+
+/**
+ * A job's name and submitter from a row that begins as `waitingPrefix` says, without reading the
+ * rest: the name ends the beginning, and the submitter the row.
+ */
+export function searchedTexts(text: string): {
+  readonly name: string;
+  readonly submittedBy: string;
+} {
+  const name = text.indexOf(NAME) + NAME.length;
+  const submitter = text.lastIndexOf(SUBMITTED_BY) + SUBMITTED_BY.length;
+  return { name: stringAt(text, name), submittedBy: stringAt(text, submitter) };
+}
+
+function stringAt(text: string, at: number): string {
+  let end = text.indexOf('"', at + 1);
+  if (text.lastIndexOf("\\", end) < at) return text.slice(at + 1, end);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return JSON.parse(text.slice(at, end + 1)) as string;
+}
+
+/** Whether an odd number of backslashes stands before. */
+export function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === "\\") before--;
+  return (at - before) % 2 === 1;
+}
+
+export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
+  const stored = JSON.parse(value) as StoredJob;
+  return {
+    id: stored.id,
+    spec: decodeSpec(stored.spec, like),
+    submittedAtMs: stored.submittedAtMs,
+    submittedBy: stored.submittedBy,
+    idempotencyKey: stored.idempotencyKey,
+    closed: stored.closed,
+    waitsFor: stored.waitsFor,
+  };
+}
+
+function decodeSpec(stored: StoredJob["spec"], like: JobTerms): JobSpec {
+  const { name, work, dependsOn, ...some } = stored;
+  const isDefault = Object.keys(some).length === 0;
+  const terms = isDefault ? DEFAULT_TERMS : shareTerms(decodeTerms(some), like);
+  return new SharedSpec(name, work, terms, dependsOn);
+}
+
+function decodeTerms(some: Partial<JobTerms>): JobTerms {
+  const { request, select } = some;
+  const terms = { ...DEFAULT_TERMS, ...some };
+  if (request === undefined && select === undefined) return terms;
+  return {
+    ...terms,
+    request: request && decodeChoice(request),
+    select: select && { ...select, strategy: select.strategy },
+  };
+}

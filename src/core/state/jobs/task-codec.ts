@@ -1,0 +1,86 @@
+import type { PastAttempt, Task } from "../../model/job/task.ts";
+import type { StoredUsage } from "../../model/job/usage.ts";
+import { decodeUsage, encodeUsage } from "../../model/job/usage.ts";
+
+type StoredPast = Omit<PastAttempt, "usage"> & { readonly usage?: StoredUsage };
+type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> &
+  Partial<Pick<Task, "failures" | "losses">> & {
+    readonly returns?: number | undefined;
+    readonly past?: readonly StoredPast[];
+    readonly takes?: Task["takes"] | undefined;
+    readonly told?: Task["told"] | undefined;
+    readonly usage?: StoredUsage | undefined;
+    readonly earlierUsage?: StoredUsage | undefined;
+  };
+
+export const NO_PAST: Task["past"] = Object.freeze([]);
+
+export function encodeTask(task: Task): string {
+  const { jobId, index, attempt, state, failures, losses, returns, past, takes, told, usage } =
+    task;
+  // What is undefined is not written.
+  const used = usage && encodeUsage(usage);
+  const base: StoredTask = { jobId, index, attempt, state, takes, told, usage: used };
+  const isFirst = failures === 0 && losses === 0 && returns === undefined && past.length === 0;
+  if (isFirst) return JSON.stringify(base);
+  const earlierUsage = task.earlierUsage && encodeUsage(task.earlierUsage);
+  const stored: StoredTask = {
+    ...base,
+    failures,
+    losses,
+    returns,
+    past: past.map(encodePast),
+    earlierUsage,
+  };
+  return JSON.stringify(stored);
+}
+
+const encodePast = ({ usage, ...past }: PastAttempt): StoredPast =>
+  usage === undefined ? past : { ...past, usage: encodeUsage(usage) };
+
+function decodePast({ usage: stored, ...past }: StoredPast): PastAttempt {
+  const usage = stored && decodeUsage(stored);
+  const read = { ...past, nodeId: past.nodeId, startedAtMs: past.startedAtMs };
+  return usage === undefined ? read : { ...read, usage };
+}
+
+export const decodeTask = (text: string): Task => readTask(JSON.parse(text) as StoredTask);
+
+function readTask(stored: StoredTask): Task {
+  const usage = stored.usage && decodeUsage(stored.usage);
+  const earlierUsage = stored.earlierUsage && decodeUsage(stored.earlierUsage);
+  return {
+    jobId: stored.jobId,
+    index: stored.index,
+    attempt: stored.attempt,
+    state: decodeState(stored.state),
+    failures: stored.failures ?? 0,
+    losses: stored.losses ?? 0,
+    past: stored.past === undefined ? NO_PAST : stored.past.map(decodePast),
+    ...(stored.returns === undefined ? {} : { returns: stored.returns }),
+    ...(stored.takes === undefined ? {} : { takes: stored.takes }),
+    ...(stored.told === undefined ? {} : { told: stored.told }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(earlierUsage === undefined ? {} : { earlierUsage }),
+  };
+}
+
+/** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
+function decodeState(state: Task["state"]): Task["state"] {
+  switch (state.kind) {
+    case "stopping":
+    case "accepted":
+      return { ...state, startedAtMs: state.startedAtMs };
+    case "succeeded":
+      return { ...state, nodeId: state.nodeId };
+    case "failed":
+    case "cancelled":
+      return { ...state, nodeId: state.nodeId, startedAtMs: state.startedAtMs };
+    case "waiting":
+    case "offered":
+    case "held":
+    case "assigned":
+    case "running":
+      return state;
+  }
+}

@@ -1,0 +1,26 @@
+import type { Cluster } from "../../model/cluster.ts";
+import type { ClusterId } from "../../model/ids.ts";
+import { ClusterTable } from "../cluster-table.ts";
+import { forgetPossible } from "../effects.ts";
+import { idOf, oneRow, type Removed, type Table, type Written } from "../table.ts";
+
+export type ClusterChange = Written<"cluster", Cluster> | Removed<"cluster", ClusterId>;
+
+/** Graphs, subsystems, declared software and statuses of clusters are kept with them. */
+export const clusterTable: Table<ClusterChange, ClusterTable> = {
+  name: "cluster",
+  isWatched: false,
+  ...oneRow((change) => `cluster/${idOf(change)}`),
+  decode: (_key, value) => ({ table: "cluster", row: JSON.parse(value) as Cluster }),
+  newRows: () => new ClusterTable(),
+  apply(state, change) {
+    // Without a graph it helps no job that waits for a cluster: the queue does not look.
+    if ("removed" in change) state.clusters.remove(change.removed);
+    else state.clusters.put(change.row);
+    forgetPossible(state);
+  },
+  isNewest(state, change) {
+    if ("removed" in change) return state.clusters.get(change.removed) === undefined;
+    return state.clusters.get(change.row.id) === change.row;
+  },
+};

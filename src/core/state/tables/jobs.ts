@@ -1,0 +1,78 @@
+import { limits } from "../../../limits.ts";
+import type { JobId } from "../../model/ids.ts";
+import type { Job, JobTerms } from "../../model/job/job.ts";
+import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
+import { loadFolded, putJob, removeJob } from "../effects.ts";
+import { decodeJob, encodeJob, waitingPrefix } from "../jobs/job-codec.ts";
+import { JobTable } from "../jobs/job-table.ts";
+import { jobIdOfKey, jobKey, taskKey } from "../row-keys.ts";
+import type { State } from "../state.ts";
+import { idOf, type LoadRow, type Removed, type WatchedTable, type Written } from "../table.ts";
+
+export type JobChange =
+  | Written<"job", Job>
+  /** Takes the rows of its tasks with it: those at `indexes`. */
+  | (Removed<"job", JobId> & { readonly indexes: readonly number[] });
+
+export const jobTable: WatchedTable<JobChange, JobTable> = {
+  name: "job",
+  isWatched: true,
+  keyOf: (change) => jobKey(idOf(change)),
+  encode(change, write) {
+    if ("removed" in change) {
+      write(jobKey(change.removed), undefined);
+      for (const index of change.indexes) write(taskKey(change.removed, index), undefined);
+    } else {
+      write(jobKey(change.row.id), encodeJob(change.row));
+    }
+  },
+  decode: (_key, value) => ({ table: "job", row: decodeJob(value) }),
+  newRows: () => new JobTable(),
+  apply(state, change) {
+    if ("removed" in change) removeJob(state, change.removed);
+    else putJob(state, change.row);
+  },
+  loader,
+  isNewest(state, change) {
+    if ("removed" in change) return !state.jobs.has(change.removed);
+    return state.jobs.getOpen(change.row.id)?.job === change.row;
+  },
+};
+
+const NAME = '"name":';
+/** What a row may begin with, up to the job's name. */
+const beginningOf = (text: string): string => text.slice(0, text.indexOf(NAME) + NAME.length);
+
+/**
+ * Many jobs have the same terms: of a row that begins as another did only that beginning is looked
+ * at, which is what makes a start with a million queued jobs quick.
+ */
+function loader(state: State): LoadRow {
+  const known = new Map<string, JobTerms>();
+  let like = DEFAULT_TERMS; // jobs that were submitted together mostly have the same
+
+  const learn = ({ spec: { terms } }: Job, text: string): void => {
+    like = terms;
+    if (known.size >= limits.knownTermsMax || !canWait(terms)) return;
+    // A label may be called "name" too: then the beginning is not all of the terms.
+    const beginning = beginningOf(text);
+    if (beginning === waitingPrefix(terms)) known.set(beginning, terms);
+  };
+
+  return (key, value) => {
+    const id = value.length <= limits.foldedJobCharsMax ? jobIdOfKey(key) : undefined;
+    const terms = id === undefined ? undefined : known.get(beginningOf(value));
+    if (id !== undefined && terms !== undefined) {
+      loadFolded(state, id, value, terms);
+      return;
+    }
+    const row = decodeJob(value, like);
+    putJob(state, row);
+    if (row.closed === undefined) state.jobs.fold(row.id, value);
+    else state.jobs.foldEnded(row.id);
+    learn(row, value);
+  };
+}
+
+const canWait = ({ array, queueDeadlineMs }: JobTerms): boolean =>
+  array === undefined && queueDeadlineMs === undefined;

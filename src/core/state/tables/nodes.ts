@@ -1,0 +1,32 @@
+import type { NodeId } from "../../model/ids.ts";
+import type { Node } from "../../model/node/node.ts";
+import { putNode, removeNode } from "../effects.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
+import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
+
+export type NodeChange = Written<"node", Node> | Removed<"node", NodeId>;
+
+/** JSON leaves out undefined; optional fields are put back, so that equal rows are equal. */
+const decodeNode = (stored: Node): Node => ({
+  ...stored,
+  drain: stored.drain,
+  ...(stored.clusterAgent === undefined
+    ? {}
+    : { clusterAgent: { ...stored.clusterAgent, leaseMs: stored.clusterAgent.leaseMs } }),
+});
+
+export const nodeTable: WatchedTable<NodeChange, Map<NodeId, NodeRecord>> = {
+  name: "node",
+  isWatched: true,
+  ...oneRow((change) => `node/${idOf(change)}`),
+  decode: (_key, value) => ({ table: "node", row: decodeNode(JSON.parse(value) as Node) }),
+  newRows: () => new Map(),
+  apply(state, change) {
+    if ("removed" in change) removeNode(state, change.removed);
+    else putNode(state, change.row);
+  },
+  isNewest(state, change) {
+    if ("removed" in change) return !state.nodes.has(change.removed);
+    return state.nodes.get(change.row.id)?.node === change.row;
+  },
+};

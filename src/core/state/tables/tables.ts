@@ -1,0 +1,39 @@
+import { Tables } from "../table.ts";
+import { clusterTable } from "./clusters.ts";
+import { counterTable } from "./counters.ts";
+import { credentialTable } from "./credentials.ts";
+import { declaredTable } from "./declared.ts";
+import { factsTable } from "./facts.ts";
+import { graphTable } from "./graphs.ts";
+import { groupTable } from "./groups.ts";
+import { jobTable } from "./jobs.ts";
+import { leftoverTable } from "./leftovers.ts";
+import { nodeTable } from "./nodes.ts";
+import { statusTable } from "./statuses.ts";
+import { subsystemTable } from "./subsystems.ts";
+import { taskTable } from "./tasks.ts";
+
+/**
+ * Every table there is. State, stored rows, start-up, checks and watches are driven by this list: a
+ * new table is a file beside this one and a line here.
+ */
+export const TABLES = new Tables([
+  // config: written by callers
+  groupTable,
+  jobTable,
+  leftoverTable,
+  counterTable,
+  credentialTable,
+  // desired: written by the planner and, through the loop, by reports of agents
+  taskTable,
+  // inventory: written by agents and by those who register clusters
+  clusterTable,
+  graphTable,
+  subsystemTable,
+  declaredTable,
+  statusTable,
+  nodeTable,
+  factsTable,
+]);
+
+export type TableName = (typeof TABLES.all)[number]["name"];
