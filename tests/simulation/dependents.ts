@@ -2,8 +2,8 @@ import type { Clause, Target } from "../../src/core/model/job/dependency.ts";
 import { WANTED } from "../../src/core/model/job/dependency.ts";
 import { jobId } from "../../src/core/model/ids.ts";
 import type { Job } from "../../src/core/model/job/job.ts";
-import type { Fate } from "../../src/testing/check/slow-dependencies.ts";
-import { slowFate } from "../../src/testing/check/slow-dependencies.ts";
+import type { Fate } from "../../src/core/state/checks/slow-dependencies.ts";
+import { slowFate } from "../../src/core/state/checks/slow-dependencies.ts";
 import type { Verdict } from "./checkers.ts";
 import type { BatchMoves, Durable } from "./durable.ts";
 

@@ -6,7 +6,7 @@ import type { Node } from "../../src/core/model/node/node.ts";
 import type { ActiveState, HeldState, Task, TaskState } from "../../src/core/model/job/task.ts";
 import { isActive, isEnded } from "../../src/core/model/job/task.ts";
 import { TABLES } from "../../src/core/state/tables/tables.ts";
-import type { AllRows } from "../../src/testing/check/slow-dependencies.ts";
+import type { AllRows } from "../../src/core/state/checks/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
 import { ClusterRows } from "./cluster-rows.ts";
 

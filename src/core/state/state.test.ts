@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../testing/builders.ts";
-import { allJobs } from "../../testing/all-jobs.ts";
+import { allJobs } from "./checks/all-jobs.ts";
 import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
 import { World } from "../../testing/world.ts";
 import { AppError } from "../../lib/errors.ts";

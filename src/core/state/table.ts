@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
+import type { SeenJob } from "./checks/all-jobs.ts";
 import type { State } from "./state.ts";
 
 export interface Written<Name extends string, Row> {
@@ -20,7 +21,7 @@ export type LoadRow = (key: string, value: string) => void;
 
 /**
  * All that is particular to one kind of row: how it is stored, what it does to the state, and how to
- * tell that it did so. The list of tables (tables/tables.ts) is the only place that names them all.
+ * check that it did so. The list of tables (tables/tables.ts) is the only place that names them all.
  *
  * - A table changes its own rows in `apply`. Effects on other tables and on indexes that several
  *   tables share stand in effects.ts, with their order.
@@ -50,6 +51,16 @@ export interface Table<C extends AnyChange, Rows = undefined> {
   loader?(state: State): LoadRow;
   /** Whether nothing that was applied after the change has replaced what it wrote. */
   isNewest(state: State, change: C): boolean;
+
+  // For tests, which ask after every step: property tests and the simulation.
+
+  /**
+   * Recomputes from the rows what indexes say that follow from this table, and returns every
+   * disagreement. `jobs` are all there are: to read each of them again would take long.
+   */
+  check(state: State, jobs: readonly SeenJob[]): string[];
+  /** All that is equal in two states that hold the same rows of this table. */
+  digest(state: State, jobs: readonly SeenJob[]): unknown;
 }
 
 /** A table whose changes watchers can ask for. */

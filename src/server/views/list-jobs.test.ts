@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { allJobs } from "../../testing/all-jobs.ts";
+import { allJobs } from "../../core/state/checks/all-jobs.ts";
 import { aHello, aSpec } from "../../testing/builders.ts";
 import { aPlane } from "../../testing/plane.ts";
 import { World } from "../../testing/world.ts";

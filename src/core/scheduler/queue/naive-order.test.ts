@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { allJobs } from "../../../testing/all-jobs.ts";
+import { allJobs } from "../../state/checks/all-jobs.ts";
 import { aHello, aSpec } from "../../../testing/builders.ts";
 import { checkState } from "../../../testing/check/check-state.ts";
 import { World } from "../../../testing/world.ts";

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aSpec } from "../../../testing/builders.ts";
-import { readJobs } from "../../../testing/all-jobs.ts";
-import { rowsOf } from "../../../testing/check/check-holds.ts";
-import { allJobs } from "../../../testing/all-jobs.ts";
+import { readJobs } from "../checks/all-jobs.ts";
+import { rowsOf } from "../checks/holds.ts";
+import { allJobs } from "../checks/all-jobs.ts";
 import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
-import { slowFate } from "../../../testing/check/slow-dependencies.ts";
+import { slowFate } from "../checks/slow-dependencies.ts";
 import type { World } from "../../../testing/world.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { DependencyInput } from "../../model/job/dependency.ts";

@@ -1,5 +1,6 @@
 import type { Cluster } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
+import { checkClusters } from "../checks/clusters.ts";
 import { ClusterTable } from "../cluster-table.ts";
 import { forgetPossible } from "../effects.ts";
 import { idOf, oneRow, type Removed, type Table, type Written } from "../table.ts";
@@ -23,4 +24,6 @@ export const clusterTable: Table<ClusterChange, ClusterTable> = {
     if ("removed" in change) return state.clusters.get(change.removed) === undefined;
     return state.clusters.get(change.row.id) === change.row;
   },
+  check: checkClusters,
+  digest: (state) => state.clusters.inOrder,
 };

@@ -19,4 +19,6 @@ export const counterTable: Table<CounterChange, { row: Counter }> = {
     state.rows(counterTable).row = row;
   },
   isNewest: (state, { row }) => state.counter === row,
+  check: () => [],
+  digest: (state) => state.counter,
 };

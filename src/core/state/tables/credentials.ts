@@ -1,4 +1,5 @@
 import { type Credential, credentialKey, type CredentialRef } from "../../model/credential.ts";
+import { checkCredentials } from "../checks/clusters.ts";
 import { idOf, oneRow, type Removed, type Table, type Written } from "../table.ts";
 
 export type CredentialChange =
@@ -42,4 +43,6 @@ export const credentialTable: Table<CredentialChange, CredentialRows> = {
     if ("removed" in change) return state.credentials.get(change.removed) === undefined;
     return state.credentials.get(change.row.id) === change.row;
   },
+  check: checkCredentials,
+  digest: (state) => state.credentials.inOrder,
 };

@@ -26,4 +26,6 @@ export const declaredTable: Table<DeclaredChange> = {
     const known = state.clusters.declared(idOf(change)).get(nameOf(change));
     return known === ("removed" in change ? undefined : change.row);
   },
+  check: () => [],
+  digest: ({ clusters }) => clusters.inOrder.map(({ id }) => [...clusters.declared(id).values()]),
 };

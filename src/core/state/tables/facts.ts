@@ -1,6 +1,7 @@
 import { type NodeId, nodeId } from "../../model/ids.ts";
 import { FactsPool } from "../../model/node/facts-pool.ts";
 import type { NodeFacts } from "../../model/node/node-facts.ts";
+import { checkFacts } from "../checks/nodes.ts";
 import { factsChanged } from "../effects.ts";
 import { idOf, oneRow, type Removed, restOf, type Table, type Written } from "../table.ts";
 
@@ -49,4 +50,6 @@ export const factsTable: Table<FactsChange, Map<NodeId, NodeFacts>> = {
     if ("removed" in change) return !state.facts.has(change.removed);
     return state.facts.get(change.row.id) === change.row.facts;
   },
+  check: checkFacts,
+  digest: ({ facts }) => [...facts].sort(([a], [b]) => (a < b ? -1 : 1)),
 };

@@ -1,6 +1,7 @@
 import { decodeGraph, encodeGraph } from "../../graph/rows.ts";
 import type { ClusterGraph } from "../../model/cluster.ts";
 import { type ClusterId, clusterId } from "../../model/ids.ts";
+import { graphDigest } from "../checks/clusters.ts";
 import { clusterOffersChanged } from "../effects.ts";
 import { idOf, oneRow, type Removed, restOf, type Table, type Written } from "../table.ts";
 
@@ -31,4 +32,6 @@ export const graphTable: Table<GraphChange> = {
     const { id, graph } = change.row;
     return state.clusters.graphs.has(id) && state.clusters.graphs.graph(id) === graph;
   },
+  check: () => [],
+  digest: (state) => state.clusters.inOrder.map(({ id }) => graphDigest(state, id)),
 };

@@ -1,5 +1,8 @@
-import type { Group } from "../../model/group.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { freshGroup, type Group } from "../../model/group.ts";
 import type { GroupId } from "../../model/ids.ts";
+import { checkGroups, checkTotals } from "../checks/groups.ts";
+import { checkGroupOrder } from "../checks/queue.ts";
 import { putGroup } from "../effects.ts";
 import type { GroupRecord } from "../group-record.ts";
 import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
@@ -30,4 +33,17 @@ export const groupTable: WatchedTable<GroupChange, Map<GroupId, GroupRecord>> = 
     if ("removed" in change) return !state.groups.has(change.removed);
     return state.groups.get(change.row.id)?.group === change.row;
   },
+  check: (state, jobs) => [
+    ...checkGroups(state, jobs),
+    ...checkTotals(state),
+    ...checkGroupOrder(state),
+  ],
+  digest: ({ groups, totals }) => ({
+    // One that was never written is as good as none.
+    rows: [...groups.values()]
+      .map(({ group }) => group)
+      .filter((group) => !isDeepEqual(group, freshGroup(group.id)))
+      .sort((a, b) => (a.id < b.id ? -1 : 1)),
+    totals,
+  }),
 };

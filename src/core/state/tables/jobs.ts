@@ -2,6 +2,9 @@ import { limits } from "../../../limits.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { Job, JobTerms } from "../../model/job/job.ts";
 import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
+import { checkFolded, checkJobLists, checkJobs } from "../checks/jobs.ts";
+import { checkHolds } from "../checks/holds.ts";
+import { checkClasses, checkLanes } from "../checks/queue.ts";
 import { loadFolded, putJob, removeJob } from "../effects.ts";
 import { decodeJob, encodeJob, waitingPrefix } from "../jobs/job-codec.ts";
 import { JobTable } from "../jobs/job-table.ts";
@@ -37,6 +40,20 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
     if ("removed" in change) return !state.jobs.has(change.removed);
     return state.jobs.getOpen(change.row.id)?.job === change.row;
   },
+  check: (state, jobs) => [
+    ...checkJobs(jobs),
+    ...checkFolded(state, jobs),
+    ...checkJobLists(state, jobs),
+    ...checkHolds(state, jobs),
+    ...checkLanes(state),
+    ...checkClasses(state),
+  ],
+  digest: ({ ended, holds }, jobs) => ({
+    rows: jobs.map(({ job, progress }) => ({ job, progress })),
+    ended: ended.count,
+    endedTasks: ended.tasks,
+    held: holds.size,
+  }),
 };
 
 const NAME = '"name":';

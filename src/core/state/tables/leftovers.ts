@@ -32,4 +32,9 @@ export const leftoverTable: Table<LeftoverChange, LeftoverRows> = {
     else leftovers.drop(id, change.indexes.length);
   },
   isNewest: (state, change) => "removed" in change || state.leftovers.has(change.row.id),
+  check: () => [],
+  digest({ leftovers }) {
+    const next = leftovers.next(Number.MAX_SAFE_INTEGER);
+    return next && { ...next, indexes: next.indexes.toSorted((a, b) => a - b) };
+  },
 };

@@ -1,5 +1,12 @@
 import type { NodeId } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
+import {
+  checkDisconnected,
+  checkNodes,
+  checkNodeTotals,
+  checkQuarantined,
+} from "../checks/nodes.ts";
+import { checkFleet } from "../checks/queue.ts";
 import { putNode, removeNode } from "../effects.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
 import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
@@ -29,4 +36,21 @@ export const nodeTable: WatchedTable<NodeChange, Map<NodeId, NodeRecord>> = {
     if ("removed" in change) return !state.nodes.has(change.removed);
     return state.nodes.get(change.row.id)?.node === change.row;
   },
+  check: (state, jobs) => [
+    ...checkNodes(state, jobs),
+    ...checkNodeTotals(state),
+    ...checkQuarantined(state),
+    ...checkDisconnected(state),
+    ...checkFleet(state),
+  ],
+  digest: ({ nodes }) =>
+    [...nodes.values()]
+      .map(({ node, used, free, tasks }) => ({
+        node,
+        used: { ...used },
+        // What an agent of a cluster uses it does not have.
+        free: node.clusterAgent === undefined ? { ...free } : undefined,
+        tasks: tasks.size,
+      }))
+      .sort((a, b) => (a.node.id < b.node.id ? -1 : 1)),
 };

@@ -23,4 +23,6 @@ export const statusTable: Table<StatusChange> = {
     if ("removed" in change) return !state.clusters.hasStatus(change.removed);
     return state.clusters.statusOf(change.row.id) === change.row;
   },
+  check: () => [],
+  digest: ({ clusters }) => clusters.inOrder.map(({ id }) => clusters.statusOf(id)),
 };

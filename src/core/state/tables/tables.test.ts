@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { checkState, digest } from "../../../testing/check/check-state.ts";
 import type { Change } from "../change.ts";
 import { createRowLoader } from "../row-loader.ts";
 import { State } from "../state.ts";
@@ -103,22 +104,37 @@ interface Note {
 }
 type NoteChange = Written<"note", Note> | Removed<"note", string>;
 
+class NoteRows {
+  readonly byId = new Map<string, Note>();
+  /** An index of its own. */
+  chars = 0;
+
+  put(id: string, row: Note | undefined): void {
+    this.chars += (row?.text.length ?? 0) - (this.byId.get(id)?.text.length ?? 0);
+    if (row === undefined) this.byId.delete(id);
+    else this.byId.set(id, row);
+  }
+}
+
 /** All that a new table needs, beside its line in the list. */
-const noteTable: Table<NoteChange, Map<string, Note>> = {
+const noteTable: Table<NoteChange, NoteRows> = {
   name: "note",
   isWatched: false,
   ...oneRow((change) => `note/${idOf(change)}`),
   decode: (_key, value) => ({ table: "note", row: JSON.parse(value) as Note }),
-  newRows: () => new Map(),
-  apply(state, change) {
-    const notes = state.rows(noteTable);
-    if ("removed" in change) notes.delete(change.removed);
-    else notes.set(change.row.id, change.row);
-  },
+  newRows: () => new NoteRows(),
+  apply: (state, change) =>
+    state.rows(noteTable).put(idOf(change), "removed" in change ? undefined : change.row),
   isNewest(state, change) {
-    const known = state.rows(noteTable).get(idOf(change));
+    const known = state.rows(noteTable).byId.get(idOf(change));
     return known === ("removed" in change ? undefined : change.row);
   },
+  check(state) {
+    const { byId, chars } = state.rows(noteTable);
+    const found = byId.values().reduce((sum, { text }) => sum + text.length, 0);
+    return chars === found ? [] : [`notes have ${found} characters, ${chars} are counted`];
+  },
+  digest: (state) => Object.fromEntries(state.rows(noteTable).byId),
 };
 
 describe("a table that is added to the list", () => {
@@ -148,7 +164,16 @@ describe("a table that is added to the list", () => {
     const back = newState();
     const load = createRowLoader(back);
     for (const [key, value] of rows) load(key, value ?? "");
-    expect([...back.rows(noteTable)]).toEqual([["a", second.row]]);
+    expect([...back.rows(noteTable).byId]).toEqual([["a", second.row]]);
+    expect(digest(back)).toEqual(digest(state));
+  });
+
+  test("is checked with all others", () => {
+    const state = newState();
+    apply(state, { table: "note", row: { id: "a", text: "one" } });
+    expect(checkState(state)).toEqual([]);
+    state.rows(noteTable).chars++;
+    expect(checkState(state)).toEqual(["notes have 3 characters, 4 are counted"]);
   });
 
   test("is another one than those there are", () => {

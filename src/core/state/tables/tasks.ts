@@ -1,4 +1,5 @@
 import { isEnded, type Task } from "../../model/job/task.ts";
+import { checkHanded } from "../checks/handed.ts";
 import { endFolded, putTask } from "../effects.ts";
 import { decodeTask, encodeTask } from "../jobs/task-codec.ts";
 import { taskKey } from "../row-keys.ts";
@@ -25,4 +26,6 @@ export const taskTable: WatchedTable<TaskChange> = {
     if (isEnded(row.state)) return state.jobs.has(row.jobId);
     return state.task(row) === row;
   },
+  check: checkHanded,
+  digest: (_state, jobs) => jobs.map(({ rows }) => rows.toSorted((a, b) => a.index - b.index)),
 };

@@ -1,5 +1,5 @@
 import { aHello, aSpec } from "../../../../testing/builders.ts";
-import { allJobs } from "../../../../testing/all-jobs.ts";
+import { allJobs } from "../../checks/all-jobs.ts";
 import { World } from "../../../../testing/world.ts";
 import type { JobSpecInput } from "../../../model/job/job-spec.ts";
 

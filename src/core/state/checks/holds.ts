@@ -1,9 +1,9 @@
-import type { Job } from "../../core/model/job/job.ts";
-import type { HeldClause } from "../../core/state/dependencies/holds.ts";
-import type { Progress } from "../../core/state/jobs/progress.ts";
-import { isJobEnded } from "../../core/state/jobs/progress.ts";
-import type { State } from "../../core/state/state.ts";
-import type { SeenJob } from "../all-jobs.ts";
+import type { Job } from "../../model/job/job.ts";
+import type { HeldClause } from "../dependencies/holds.ts";
+import type { Progress } from "../jobs/progress.ts";
+import { isJobEnded } from "../jobs/progress.ts";
+import type { State } from "../state.ts";
+import type { SeenJob } from "./all-jobs.ts";
 import type { AllRows } from "./slow-dependencies.ts";
 import { slowClause, slowVerdict } from "./slow-dependencies.ts";
 

@@ -1,8 +1,8 @@
-import { indexAt } from "../../core/model/job/array-range.ts";
-import type { Clause, Target, Wanted } from "../../core/model/job/dependency.ts";
-import type { Job } from "../../core/model/job/job.ts";
-import { rangesOf } from "../../core/model/job/job.ts";
-import type { Task } from "../../core/model/job/task.ts";
+import { indexAt } from "../../model/job/array-range.ts";
+import type { Clause, Target, Wanted } from "../../model/job/dependency.ts";
+import type { Job } from "../../model/job/job.ts";
+import { rangesOf } from "../../model/job/job.ts";
+import type { Task } from "../../model/job/task.ts";
 
 /** All rows there are, or ever were. */
 export interface AllRows {

@@ -1,24 +1,14 @@
-import { isSchedulable } from "../../core/model/node/node.ts";
-import { addInto, dominantShare } from "../../core/model/resources.ts";
-import type { Pool } from "../../core/scheduler/nodes/pool.ts";
-import type { RequestClass } from "../../core/scheduler/request.ts";
-import type { State } from "../../core/state/state.ts";
+import { isSchedulable } from "../../model/node/node.ts";
+import { addInto, dominantShare } from "../../model/resources.ts";
+import type { Pool } from "../../scheduler/nodes/pool.ts";
+import type { RequestClass } from "../../scheduler/request.ts";
+import type { State } from "../state.ts";
 
 /** Pools without classes that the fleet may retain. */
 const IDLE_POOLS_MAX = 8;
 
-/** Recomputes what the planner's indexes say: lanes, classes, groups in their order, pools. */
-export function checkQueue(state: State): string[] {
-  return [
-    ...checkLanes(state),
-    ...checkClasses(state),
-    ...checkGroupOrder(state),
-    ...checkFleet(state),
-  ];
-}
-
 /** Every lane has one entry, and there are no others. */
-function checkLanes({ groups, fleet }: State): string[] {
+export function checkLanes({ groups, fleet }: State): string[] {
   const wrong: string[] = [];
   const lanes = [...groups.values()].flatMap((group) => [...group.lanes.values()]);
   const ready = [...groups.values()].flatMap((group) => [...group.ready]);
@@ -34,7 +24,7 @@ function checkLanes({ groups, fleet }: State): string[] {
   return wrong;
 }
 
-function checkClasses(state: State): string[] {
+export function checkClasses(state: State): string[] {
   const wrong: string[] = [];
   const byPool = new Map<Pool, number>();
   for (const request of state.queue.classes()) {
@@ -73,7 +63,7 @@ function checkMissed({ fleet }: State, { request, candidates, ...asked }: Reques
 }
 
 /** The groups with ready lanes that may run more, and their ranks. */
-function checkGroupOrder({ groups, fleet, queue }: State): string[] {
+export function checkGroupOrder({ groups, fleet, queue }: State): string[] {
   queue.order.refresh();
   const want = [...groups.values()]
     .filter(({ ready }) => ready.size > 0)
@@ -94,7 +84,7 @@ function checkGroupOrder({ groups, fleet, queue }: State): string[] {
     : [`the groups are ranked ${known.join()}, not ${want.join()}`];
 }
 
-function checkFleet({ nodes, fleet }: State): string[] {
+export function checkFleet({ nodes, fleet }: State): string[] {
   const wrong: string[] = [];
   const capacity: Record<string, number> = {};
   for (const record of nodes.values()) {

@@ -1,6 +1,6 @@
-import type { Task } from "../core/model/job/task.ts";
-import type { JobRecord } from "../core/state/jobs/job-record.ts";
-import type { State } from "../core/state/state.ts";
+import type { Task } from "../../model/job/task.ts";
+import type { JobRecord } from "../jobs/job-record.ts";
+import type { State } from "../state.ts";
 
 /** In the order of their ids. */
 export function* allJobs(state: State): Generator<JobRecord> {

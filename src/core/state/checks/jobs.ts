@@ -1,0 +1,89 @@
+import { taskTotalOf } from "../../model/job/job.ts";
+import { usageOf } from "../../model/job/task.ts";
+import { addUsage } from "../../model/job/usage.ts";
+import { requestKey } from "../../scheduler/request.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { prepareQuery } from "../jobs/job-index.ts";
+import { endOf, isJobEnded, TASK_STATES, taskStateName } from "../jobs/progress.ts";
+import type { State } from "../state.ts";
+import type { SeenJob } from "./all-jobs.ts";
+import { isHeldBy } from "./holds.ts";
+
+/** What is counted of each job, and where it waits. */
+export function checkJobs(all: readonly SeenJob[]): string[] {
+  const wrong: string[] = [];
+  for (const { job, progress, ...record } of all) {
+    const counts = Object.fromEntries(TASK_STATES.map((name) => [name, 0]));
+    let rows = 0;
+    for (const task of record.rows) {
+      rows++;
+      const name = taskStateName(job, task.state);
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    const rest = job.closed?.kind ?? "pending";
+    counts[rest] = (counts[rest] ?? 0) + taskTotalOf(job.spec) - rows;
+    for (const name of TASK_STATES) {
+      if (counts[name] !== progress.counts[name]) {
+        wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
+      }
+    }
+    const usage = record.rows.map(usageOf).reduce(addUsage, undefined);
+    if (!isDeepEqual(usage, progress.usage)) {
+      wrong.push(
+        `job ${job.id} used ${JSON.stringify(progress.usage)}, its tasks ${JSON.stringify(usage)}`,
+      );
+    }
+    const { lane } = record;
+    const isHeld = isHeldBy(job, progress);
+    if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
+    if (progress.counts.pending > 0 && lane === undefined && !isHeld) {
+      wrong.push(`job ${job.id} has pending tasks and is not queued`);
+    }
+    if (lane === undefined) continue;
+    const waitsFor = [lane.group.group.id, lane.priority, lane.request.key].join(" ");
+    const asksFor = [job.spec.group, job.spec.priority, requestKey(job.spec)].join(" ");
+    if (waitsFor !== asksFor)
+      wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
+  }
+  return wrong;
+}
+
+/** What is known of a folded job without reading it is what its row says. */
+export function checkFolded(state: State, all: readonly SeenJob[]): string[] {
+  const { jobs } = state;
+  return all.flatMap(({ job, progress }) => {
+    const mark = jobs.foldedEnd(job.id);
+    const isSame =
+      jobs.stateOf(job.id) === progress.state &&
+      (mark === undefined ||
+        (mark.group === job.spec.group && jobs.endOf(job.id) === endOf(job, progress)));
+    const { group, labels, name } = job.spec;
+    const { submittedBy } = job;
+    const query = { states: [progress.state], group, labels, name, submittedBy };
+    const isFound = state.index.mayHold(job.id, prepareQuery(query));
+    return [
+      ...(isSame ? [] : [`job ${job.id} is folded as ${JSON.stringify(mark)}`]),
+      ...(isFound ? [] : [`job ${job.id} is not found by ${JSON.stringify(query)}`]),
+    ];
+  });
+}
+
+/** Jobs by key and by their ends are those there are. */
+export function checkJobLists(state: State, all: readonly SeenJob[]): string[] {
+  const wrong: string[] = [];
+  const keyed = all.filter(({ job }) => job.idempotencyKey !== undefined);
+  for (const { job } of keyed) {
+    const found = state.jobsByIdempotencyKey.get(job.idempotencyKey ?? "");
+    if (found !== job.id) wrong.push(`the key of job ${job.id} is known as that of ${found}`);
+  }
+  if (state.jobsByIdempotencyKey.size !== keyed.length)
+    wrong.push(`${state.jobsByIdempotencyKey.size} keys are known, of ${keyed.length} jobs`);
+  const ended = all.filter(({ progress }) => isJobEnded(progress));
+  const rows = ended.reduce((sum, seen) => sum + seen.rows.length, 0);
+  if (state.ended.count !== ended.length || state.ended.tasks !== rows)
+    wrong.push(
+      `${state.ended.count} jobs ended with ${state.ended.tasks} rows, not ${ended.length} with ${rows}`,
+    );
+  if (state.jobs.size !== all.length) wrong.push(`${state.jobs.size} jobs, ${all.length} in order`);
+  return wrong;
+}

@@ -1,0 +1,104 @@
+import { nodeStateName } from "../../model/node/node.ts";
+import { addInto } from "../../model/resources.ts";
+import { isActive } from "../../model/job/task.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { State } from "../state.ts";
+import type { SeenJob } from "./all-jobs.ts";
+
+/** What nodes hold is what tasks say, and not more than they have. */
+export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
+  const wrong: string[] = [];
+  const usedByNode = new Map<string, Record<string, number>>();
+  /** Tasks there began in the place of others, whose ends may be on their way. */
+  const begunOn = new Set<string>();
+  let held = 0;
+  for (const { job, rows } of all) {
+    for (const task of rows) {
+      if (task.state.kind === "held") {
+        const isThere = state.nodes.get(task.state.nodeId)?.held.has(task) === true;
+        if (!isThere) wrong.push(`task ${job.id}.${task.index} is not held by its node`);
+        held++;
+      }
+      if (!isActive(task.state)) continue;
+      if (task.state.kind === "assigned" && task.state.isBegun === true)
+        begunOn.add(task.state.nodeId);
+      const used = usedByNode.get(task.state.nodeId) ?? {};
+      addInto(used, task.takes ?? job.spec.needs);
+      usedByNode.set(task.state.nodeId, used);
+      const node = state.nodes.get(task.state.nodeId);
+      if (node?.tasks.has(task) !== true)
+        wrong.push(`task ${job.id}.${task.index} is not on its node`);
+    }
+  }
+  const holds = state.nodes.values().reduce((sum, record) => sum + record.held.size, 0);
+  if (holds !== held) wrong.push(`nodes hold ${holds} tasks, ${held} are held`);
+  for (const record of state.nodes.values()) {
+    const { node, used } = record;
+    const want = usedByNode.get(node.id) ?? {};
+    for (const name of new Set([...Object.keys(used), ...Object.keys(want)])) {
+      if (used[name] !== want[name]) {
+        wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
+      }
+      // An agent of a cluster takes what it has room for, which is its own business.
+      const isJudged = node.clusterAgent === undefined && !begunOn.has(node.id);
+      if (isJudged && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {
+        wrong.push(`node ${node.id} is overcommitted: ${want[name]} ${name}`);
+      }
+    }
+  }
+  return wrong;
+}
+
+/** What is counted of nodes as they change is what a walk over all of them finds. */
+export function checkNodeTotals(state: State): string[] {
+  const { states, capacity, used } = state.nodeTotals;
+  const known = { states, capacity, used };
+  const zero = Object.fromEntries(Object.keys(states).map((name) => [name, 0]));
+  const found = { states: zero, capacity: {}, used: {} };
+  for (const { node, tasks, held, used: its } of state.nodes.values()) {
+    const name = nodeStateName(node, tasks.size + held.size);
+    found.states[name] = (found.states[name] ?? 0) + 1;
+    if (node.link.kind !== "connected") continue;
+    addInto(found.capacity, node.capacity);
+    addInto(found.used, its);
+  }
+  const wrong: string[] = [];
+  if (!isDeepEqual(found, known)) {
+    wrong.push(`nodes count as ${JSON.stringify(known)} and are ${JSON.stringify(found)}`);
+  }
+  const listed = state.nodesByName.all.map(({ node }) => node.id);
+  if (!isDeepEqual([...state.nodes.keys()].sort(), listed)) {
+    wrong.push(`nodes are listed as ${listed.join(" ")}`);
+  }
+  return wrong;
+}
+
+/** Nothing is known of a node that is not there, and nothing promised that is not offered. */
+export function checkFacts(state: State): string[] {
+  return [...state.facts].flatMap(([id, facts]) => {
+    const capacity = state.nodes.get(id)?.node.capacity;
+    if (capacity === undefined) return [`there are facts of ${id}, which is no node`];
+    const { cpu = 0, memory = 0, gpu = 0 } = capacity;
+    const offered = facts.cores * 1_000 <= cpu && facts.memoryBytes <= memory && facts.gpus <= gpu;
+    return offered ? [] : [`the facts of ${id} promise more than it offers`];
+  });
+}
+
+/** Quarantined nodes are known, and a trial is of a task that goes on there. */
+export function checkQuarantined({ nodes, fleet }: State): string[] {
+  const { quarantined } = fleet.suspicions;
+  const wrong: string[] = [];
+  for (const record of nodes.values()) {
+    const { id, quarantine } = record.node;
+    if (quarantined.has(record) !== (quarantine !== undefined))
+      wrong.push(`node ${id} is ${quarantine === undefined ? "not " : ""}quarantined`);
+  }
+  if (quarantined.size > nodes.size) wrong.push("more nodes are quarantined than there are");
+  return wrong;
+}
+
+export function checkDisconnected({ nodes, disconnected }: State): string[] {
+  const away = [...nodes.values()].filter(({ node }) => node.link.kind === "disconnected");
+  const isSame = away.length === disconnected.size && away.every((one) => disconnected.has(one));
+  return isSame ? [] : [`${disconnected.size} nodes are disconnected, not ${away.length}`];
+}
