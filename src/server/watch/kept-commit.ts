@@ -5,13 +5,15 @@ import type { Change } from "../../core/state/change.ts";
 import { freshProgress } from "../../core/state/jobs/progress.ts";
 import { limits } from "../../limits.ts";
 import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
+import { WATCH_KINDS, type WatchKind } from "./watch-filter.ts";
 
 export type JobLookup = (id: JobId) => Job | undefined;
 
 /** A change that watchers can see by itself; a job's row is shown by its snapshot. */
-export type ShownChange =
-  | Extract<Change, { readonly table: "task" | "node" | "group" }>
-  | Extract<Change, { readonly table: "job"; readonly removed: JobId }>;
+export type ShownChange = Exclude<
+  Extract<Change, { readonly table: WatchKind }>,
+  { readonly table: "job"; readonly row: Job }
+>;
 
 /**
  * A commit in the history of the watch hub. Of a job that was just submitted it holds only the id:
@@ -78,11 +80,10 @@ export function keepCommit({ revision, changes, jobs, loads, removedFrom }: Comm
   return { ...kept, loads, removedFrom };
 }
 
-function isShown(change: Change): change is ShownChange {
-  const { table } = change;
-  if (table === "job") return "removed" in change;
-  return table === "task" || table === "node" || table === "group";
-}
+const WATCHED: ReadonlySet<string> = new Set(WATCH_KINDS);
+
+const isShown = (change: Change): change is ShownChange =>
+  WATCHED.has(change.table) && !(change.table === "job" && "row" in change);
 
 export const changeBytes = (change: ShownChange): number =>
   CHANGE_BYTES + (change.table === "task" ? change.row.past.length * PAST_ATTEMPT_BYTES : 0);

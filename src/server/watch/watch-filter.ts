@@ -1,11 +1,12 @@
 import { groupId, parseTaskId, revision } from "../../core/model/ids.ts";
 import type { GroupId, JobId, Revision } from "../../core/model/ids.ts";
+import { WATCHED_NAMES, type WatchedName } from "../../core/state/tables/tables.ts";
 import { invalid } from "../../lib/errors.ts";
 import type { WatchQuery } from "../operations/operations.ts";
 
-export type WatchKind = "job" | "task" | "node" | "group";
-
-export const WATCH_KINDS: readonly WatchKind[] = ["job", "task", "node", "group"];
+/** A kind of event is a table that says so. */
+export type WatchKind = WatchedName;
+export const WATCH_KINDS: readonly WatchKind[] = WATCHED_NAMES;
 
 /** The events that a watch asks for. Two watches with the same key get the same events. */
 export interface WatchFilter {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aSpec } from "../../testing/builders.ts";
-import { jobId, nodeId } from "../../core/model/ids.ts";
+import { freshGroup } from "../../core/model/group.ts";
+import { groupId, jobId, nodeId } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { afterClosing, freshProgress } from "../../core/state/jobs/progress.ts";
@@ -177,6 +178,32 @@ describe("costs", () => {
     expect(hub.costs).toMatchObject({ looks: 2, renders: 2 });
     expect(ofGroup.kinds()).toEqual(["sync", "job"]);
     expect([ofNodes, ...idle].every(({ events }) => events.length === 1)).toBe(true);
+  });
+
+  test("every kind can be asked for by itself, and other tables are no events", () => {
+    const { hub, settle } = aHub();
+    const kinds = ["job", "task", "node", "group"] as const;
+    const watches = kinds.map((kind) => watch(hub, { kinds: [kind] }));
+    const all = watch(hub);
+    settle();
+    const commit = aCommit(1);
+    const counter = { table: "counter", row: { lastJobId: jobId(1) } } as const;
+    const removed = [
+      { table: "group", removed: groupId("g") },
+      { table: "node", removed: nodeId("w") },
+    ] as const;
+    const group = { table: "group", row: freshGroup(groupId("h")) } as const;
+    const state = { kind: "assigned", nodeId: nodeId("n"), assignedAtMs: 0 } as const;
+    const task = { jobId: jobId(1), index: 0, attempt: 1, state, failures: 0, losses: 0, past: [] };
+    const row = { table: "task", row: task } as const;
+    hub.publish({ ...commit, changes: [...commit.changes, counter, ...removed, group, row] });
+    settle();
+    const seen = watches.map(({ kinds: told }) => told().slice(1).join());
+    expect(seen).toEqual(["job", "task", "removed", "removed,group"]);
+    expect(all.kinds()).toEqual(["sync", "removed", "removed", "group", "task", "job"]);
+    hub.publish({ ...aCommit(2, []), changes: [counter] });
+    settle();
+    expect(all.events.length).toBe(6);
   });
 
   test("a large commit is sent in slices, and every watch gets its share of them", () => {

@@ -11,31 +11,28 @@ export class WatchIndex<Watch extends Filtered> {
   readonly #ofJob = new Map<JobId, Set<Watch>>();
   readonly #ofGroup = new Map<GroupId, Set<Watch>>();
   /** Those of all jobs and groups, by each kind they ask for. */
-  readonly #ofKind: Readonly<Record<WatchKind, Set<Watch>>> = {
-    job: new Set(),
-    task: new Set(),
-    node: new Set(),
-    group: new Set(),
-  };
+  readonly #ofKind: ReadonlyMap<WatchKind, Set<Watch>> = new Map(
+    WATCH_KINDS.map((kind) => [kind, new Set()]),
+  );
 
   add(watch: Watch): void {
     const { jobId, group, kinds } = watch.filter;
     if (jobId !== undefined) addTo(this.#ofJob, jobId, watch);
     else if (group !== undefined) addTo(this.#ofGroup, group, watch);
-    else for (const kind of kinds) this.#ofKind[kind].add(watch);
+    else for (const kind of kinds) this.#ofKind.get(kind)?.add(watch);
   }
 
   remove(watch: Watch): void {
     const { jobId, group } = watch.filter;
     if (jobId !== undefined) removeFrom(this.#ofJob, jobId, watch);
     else if (group !== undefined) removeFrom(this.#ofGroup, group, watch);
-    else for (const kind of WATCH_KINDS) this.#ofKind[kind].delete(watch);
+    else for (const watches of this.#ofKind.values()) watches.delete(watch);
   }
 
   /** May name a watch more than once, and one that in the end gets nothing of its job or group. */
   concerned(commit: Commit, visit: (watch: Watch) => void): void {
-    for (const kind of WATCH_KINDS) {
-      if (this.#ofKind[kind].size > 0 && hasKind(commit, kind)) this.#ofKind[kind].forEach(visit);
+    for (const [kind, watches] of this.#ofKind) {
+      if (watches.size > 0 && hasKind(commit, kind)) watches.forEach(visit);
     }
     if (this.#ofJob.size > 0) this.#concernedByJob(commit, visit);
     if (this.#ofGroup.size > 0) this.#concernedByGroup(commit, visit);

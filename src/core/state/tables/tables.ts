@@ -36,4 +36,15 @@ export const TABLES = new Tables([
   factsTable,
 ]);
 
-export type TableName = (typeof TABLES.all)[number]["name"];
+type Listed = (typeof TABLES.all)[number];
+export type TableName = Listed["name"];
+
+/** Tables whose changes watchers can ask for. */
+export type WatchedName = Extract<Listed, { readonly isWatched: true }>["name"];
+
+const isWatched = (table: Listed): table is Extract<Listed, { readonly isWatched: true }> =>
+  table.isWatched;
+
+export const WATCHED_NAMES: readonly WatchedName[] = TABLES.all
+  .filter(isWatched)
+  .map(({ name }) => name);
