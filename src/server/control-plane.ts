@@ -3,7 +3,6 @@ import { jobId, nodeId, revision } from "../core/model/ids.ts";
 import type { Job } from "../core/model/job/job.ts";
 import { createRowLoader } from "../core/state/row-loader.ts";
 import type { TickSettings } from "../core/state/command.ts";
-import { QUARANTINE_TERMS } from "../core/state/nodes/suspicions.ts";
 import type { PlanPolicy } from "../core/scheduler/plan.ts";
 import { createPolicy, drawSeed, type PolicyNames } from "../core/scheduler/policy.ts";
 import { State } from "../core/state/state.ts";
@@ -59,7 +58,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { store, clock, logger } = options;
   let rows = 0;
   const progress = (): string => `${rows.toLocaleString("en-US")} rows so far`;
-  const loading = loadState(store, (count) => (rows += count));
+  const empty = new State({ quarantine: options.settings.quarantine });
+  const loading = loadState(empty, store, (count) => (rows += count));
   const state = await startupStep(
     { what: "all rows to load", advice: "", progress },
     loading,
@@ -72,7 +72,6 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     source: { jobOf, clusterOf },
     soon: options.soon,
   });
-  state.fleet.suspicions.terms = options.settings.quarantine ?? QUARANTINE_TERMS;
   const policy = openPolicy(options);
   let nodeLog: NodeLog | undefined = undefined;
   const loop: ControlLoop = new ControlLoop({
@@ -139,8 +138,11 @@ function openPolicy({ policies, random, logger }: ControlPlaneOptions): PlanPoli
   return createPolicy({ ...policies, seed }, fraction);
 }
 
-async function loadState(store: Store, onRows: (count: number) => void): Promise<State> {
-  const state = new State();
+async function loadState(
+  state: State,
+  store: Store,
+  onRows: (count: number) => void,
+): Promise<State> {
   state.startLoading();
   const load = createRowLoader(state);
   let mistake: { readonly error: unknown } | undefined;

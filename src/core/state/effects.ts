@@ -90,9 +90,9 @@ function holdAgain({ holds, queue }: State, group: GroupRecord, record: JobRecor
   else if (record.job.closed === undefined) queue.add(group, record);
 }
 
-function countNew({ jobOrder, totals }: State, group: GroupRecord, id: JobId, pending: number) {
-  jobOrder.push(id);
-  for (const tally of [group, totals]) {
+function countNew(state: State, group: GroupRecord, id: JobId, pending: number): void {
+  state.addToJobOrder(id);
+  for (const tally of [group, state.totals]) {
     tally.jobs.pending++;
     tally.tasks.pending += pending;
   }

@@ -20,6 +20,7 @@ import { noCounts } from "./jobs/progress.ts";
 import { KnownAnswers } from "./known-answers.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
+import type { QuarantineTerms } from "./nodes/suspicions.ts";
 import { NodesByName } from "./nodes/nodes-by-name.ts";
 import type { AnyTable, Tables } from "./table.ts";
 import { clusterTable } from "./tables/clusters.ts";
@@ -31,6 +32,13 @@ import { jobTable } from "./tables/jobs.ts";
 import { leftoverTable } from "./tables/leftovers.ts";
 import { nodeTable } from "./tables/nodes.ts";
 import { TABLES } from "./tables/tables.ts";
+
+export interface StateOptions {
+  /** When nodes are quarantined; undefined: as limits say. */
+  readonly quarantine?: QuarantineTerms | undefined;
+  /** Other tables than those of the product are for tests. */
+  readonly tables?: Tables<AnyTable>;
+}
 
 /**
  * Everything the control plane knows: rows by table, and indexes that follow from them. Rows are
@@ -67,8 +75,8 @@ export class State {
   readonly possible = new KnownAnswers<boolean>();
   readonly whyNever = new KnownAnswers<readonly string[]>(); // by the same keys
   readonly nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
-  readonly fleet = new Fleet();
-  readonly queue = new Queue(this.fleet, this.jobs);
+  readonly fleet: Fleet;
+  readonly queue: Queue;
   /** Jobs that wait for others, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
@@ -80,9 +88,10 @@ export class State {
   #jobOrder: JobId[] = [];
   #isLoading = false;
 
-  /** Other tables than those of the product are for tests. */
-  constructor(tables: Tables<AnyTable> = TABLES) {
+  constructor({ quarantine, tables = TABLES }: StateOptions = {}) {
     this.tables = tables;
+    this.fleet = new Fleet(quarantine);
+    this.queue = new Queue(this.fleet, this.jobs);
   }
 
   apply(change: Change): void {
@@ -105,8 +114,13 @@ export class State {
   }
 
   /** Ids in rising order, for paging from the newest; ids of removed jobs may still stand there. */
-  get jobOrder(): JobId[] {
+  get jobOrder(): readonly JobId[] {
     return this.#jobOrder;
+  }
+
+  /** A job has come; its id is larger than those before. */
+  addToJobOrder(id: JobId): void {
+    this.#jobOrder.push(id);
   }
 
   /** Drops ids of removed jobs from `jobOrder` once they are most of it. */

@@ -131,8 +131,7 @@ export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWri
       writes.push({ key, value });
       if (value === undefined || !isJobRow(change)) return;
       jobTexts.set(change.row.id, value);
-      const record = state.jobs.getOpen(change.row.id);
-      if (record !== undefined) record.rowText = value;
+      state.jobs.stored(change.row.id, value);
     });
   }
   return writes;

@@ -6,7 +6,7 @@ import { isSchedulable } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { Suspicions } from "../../state/nodes/suspicions.ts";
+import { type QuarantineTerms, Suspicions } from "../../state/nodes/suspicions.ts";
 import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
 import { FetchedAhead } from "../fetched-ahead.ts";
 import { noWork, type PlannerWork } from "../planner-work.ts";
@@ -42,8 +42,12 @@ export class Fleet {
   /** How often a node was given a task, since the server started. */
   turn = 0;
   readonly work: PlannerWork = noWork();
-  readonly suspicions = new Suspicions();
+  readonly suspicions: Suspicions;
   readonly ahead = new FetchedAhead();
+
+  constructor(quarantine?: QuarantineTerms) {
+    this.suspicions = new Suspicions(quarantine);
+  }
 
   /** What all nodes that take tasks have together. */
   get capacity(): Resources {

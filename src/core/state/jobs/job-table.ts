@@ -135,6 +135,12 @@ export class JobTable {
     this.#folded.delete(id);
   }
 
+  /** The job's row is stored as this text: the record keeps it for when it is folded. */
+  stored(id: JobId, text: string): void {
+    const record = this.#open.get(id);
+    if (record !== undefined) record.rowText = text;
+  }
+
   /** `text` is the job's row as it is stored. Does nothing if more is known of it than its row. */
   fold(id: JobId, text: string): void {
     const record = this.#open.get(id);

@@ -56,9 +56,13 @@ export class Suspicions {
   readonly #toJudge = new Set<NodeId>();
   /** By cluster: nodes with enough failures that were judged before anything worked elsewhere. */
   readonly #unproven = new MultiMap<ClusterId, NodeId>();
-  terms: QuarantineTerms = QUARANTINE_TERMS;
+  readonly terms: QuarantineTerms;
   readonly #quarantined = new Set<NodeRecord>();
   #turn = 0;
+
+  constructor(terms = QUARANTINE_TERMS) {
+    this.terms = terms;
+  }
 
   #ended(node: Node, jobId: JobId, verdict: EndVerdict, atMs: number): void {
     if (node.clusterAgent !== undefined) return; // its scheduler chooses among many machines

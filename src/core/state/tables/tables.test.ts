@@ -139,7 +139,7 @@ const noteTable: Table<NoteChange, NoteRows> = {
 
 describe("a table that is added to the list", () => {
   const tables = new Tables([...TABLES.all, noteTable]);
-  const newState = (): State => new State(tables);
+  const newState = (): State => new State({ tables });
   const apply = (state: State, change: NoteChange): void =>
     state.apply(change as NoteChange & Change);
   const isNewest = (state: State, change: NoteChange): boolean =>

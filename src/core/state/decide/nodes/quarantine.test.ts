@@ -7,14 +7,19 @@ import { limits } from "../../../../limits.ts";
 import { nodeId } from "../../../model/ids.ts";
 import type { Node } from "../../../model/node/node.ts";
 import type { Failure } from "../../../model/job/task.ts";
+import type { QuarantineTerms } from "../../nodes/suspicions.ts";
+import { State } from "../../state.ts";
 import { nextTickMs } from "../tick.ts";
 
 const SETTINGS = { nodeLostAfterMs: 60_000, finishedTasksMax: 1e6, finishedAgeMsMax: 1e12 };
 const FAILED: Failure = { kind: "exited", exitCode: 1 };
 const { quarantineJobs, quarantineMs, quarantineMsMax, quickFailureMs } = limits;
 
-function aWorld(...nodes: string[]): World {
+const aWorld = (...nodes: string[]): World => aWorldWith(undefined, ...nodes);
+
+function aWorldWith(quarantine: QuarantineTerms | undefined, ...nodes: string[]): World {
   const world = new World();
+  world.state = new State({ quarantine });
   nodes.forEach((name, at) => {
     world.do({ kind: "connect-node", ...aHello(name, { session: at + 1, nowMs: world.nowMs }) });
   });
@@ -101,16 +106,14 @@ describe("what counts against a node", () => {
   });
 
   test("an operator chooses how many, how quick, and for how long at first", () => {
-    const world = aWorld("n1", "n2");
-    world.state.fleet.suspicions.terms = { jobs: 2, quickMs: 5_000, firstMs: 60_000 };
+    const world = aWorldWith({ jobs: 2, quickMs: 5_000, firstMs: 60_000 }, "n1", "n2");
     runMany(world, "n1", FAILED, 2, 4_999);
     run(world, "n2", { kind: "succeeded" });
     expect(nodeOf(world, "n1").quarantine).toMatchObject({
       reason: expect.stringContaining("2 jobs in a row failed here within 5000 ms"),
       phase: { kind: "closed", untilMs: world.nowMs + 60_000 },
     });
-    const never = aWorld("n1", "n2");
-    never.state.fleet.suspicions.terms = { jobs: 0, quickMs: 1_000, firstMs: 30_000 };
+    const never = aWorldWith({ jobs: 0, quickMs: 1_000, firstMs: 30_000 }, "n1", "n2");
     runMany(never, "n1", FAILED, 20);
     run(never, "n2", { kind: "succeeded" });
     expect(phaseOf(never, "n1")).toBeUndefined();
