@@ -3,7 +3,7 @@ import { NodeNames } from "./agent/executors/remote/node-names.ts";
 import type { RemoteAgentOptions } from "./agent/executors/remote/run-remote-agent.ts";
 import { runRemoteAgent } from "./agent/executors/remote/run-remote-agent.ts";
 import { readAgentKey } from "./agent/identity.ts";
-import type { Connect } from "./agent/link/link.ts";
+import type { ConnectLink } from "./agent/link/link.ts";
 import { SERVER } from "./core/access/principal.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Logger } from "./ports/logger.ts";
@@ -12,7 +12,7 @@ import type { RemoteShell } from "./ports/remote-shell.ts";
 import type { AgentPeer } from "./server/sessions/agent-session.ts";
 import type { AgentSessions } from "./server/sessions/agent-sessions.ts";
 
-export interface WorkersOptions {
+export interface GoScheduleWorkersOptions {
   /** The server's data directory. */
   readonly data: string;
   readonly sessions: AgentSessions;
@@ -28,7 +28,7 @@ const LABELS = { agent: "go-schedule" };
 const PROGRAM = "go-schedule worker";
 
 /** Makes a node of each worker of go-schedule that comes: an agent in this process speaks for it. */
-export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => void {
+export function createWorkers(options: GoScheduleWorkersOptions): (shell: RemoteShell) => void {
   const { data, sessions, ...rest } = options;
   const names = new NodeNames();
   const secret = readAgentKey(join(data, "go-schedule"), options.random);
@@ -40,7 +40,7 @@ export function createWorkers(options: WorkersOptions): (shell: RemoteShell) => 
 
 /** An agent's stream without a wire. Messages arrive in order, and none before this has returned. */
 const connectHere =
-  (sessions: AgentSessions, address: string): Connect =>
+  (sessions: AgentSessions, address: string): ConnectLink =>
   (events) => {
     let isOver = false;
     const soon = (tell: () => void): void =>

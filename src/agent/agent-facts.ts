@@ -1,6 +1,6 @@
 import type { LinkTimes } from "../core/model/node/heartbeat.ts";
 import type { LossPolicy, LossTerms } from "../core/model/node/node.ts";
-import type { Room } from "./cluster/room.ts";
+import type { TakeCapacity } from "../core/model/node/take-capacity.ts";
 
 /** Who the agent is and what it has: the same in every session. */
 export interface AgentFacts {
@@ -30,5 +30,5 @@ export interface ClusterAgentFacts {
   readonly leaseMs: number;
   readonly onLost: LossPolicy;
   /** What it would take now; the newest each time it is asked. */
-  readonly room: () => Room;
+  readonly room: () => TakeCapacity;
 }

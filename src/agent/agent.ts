@@ -7,15 +7,15 @@ import type { Random } from "../ports/random.ts";
 import { Health } from "./health.ts";
 import { HeldSpecs } from "./session/held-specs.ts";
 import { KnownRuns } from "./session/known-runs.ts";
-import type { Connect } from "./link/link.ts";
+import type { ConnectLink } from "./link/link.ts";
 import type { AgentFacts } from "./agent-facts.ts";
 import type { SessionEnd } from "./session/session-options.ts";
 import { ServerTime } from "./session/server-time.ts";
-import { Session } from "./session/session.ts";
+import { ServerSession } from "./session/session.ts";
 
 export interface AgentOptions extends AgentFacts {
   readonly executor: Executor;
-  readonly connect: Connect;
+  readonly connect: ConnectLink;
   /** How many addresses `connect` tries in turn; a round of failures counts as one. Absent: 1. */
   readonly addressTotal?: () => number;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface Agent {
 
 export function createAgent(options: AgentOptions): Agent {
   const { clock, random, logger, executor, connect, addressTotal = () => 1, ...facts } = options;
-  let session: Session | undefined;
+  let session: ServerSession | undefined;
   const health = new Health({
     clock,
     logger,
@@ -64,7 +64,7 @@ export function createAgent(options: AgentOptions): Agent {
         resolve(end);
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      session = new Session({ ...known, connect, executor, clock, logger, onEnd });
+      session = new ServerSession({ ...known, connect, executor, clock, logger, onEnd });
     });
   }
 

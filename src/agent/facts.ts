@@ -1,13 +1,17 @@
 import type { Hardware } from "./discovery/find-facts.ts";
 
 /** Amounts as people write them: cpus, bytes, devices. */
-export type Amounts = Readonly<Record<string, number>>;
+export type ResourceAmounts = Readonly<Record<string, number>>;
 
 /**
  * What an agent offers: what the system says there is, less what control groups withhold, the gpus
  * that were found; own words win over all of it.
  */
-export function offeredAmounts(system: Amounts, { cgroup, gpus }: Hardware, own: Amounts): Amounts {
+export function offeredAmounts(
+  system: ResourceAmounts,
+  { cgroup, gpus }: Hardware,
+  own: ResourceAmounts,
+): ResourceAmounts {
   const { cpu = 0, memory = 0 } = system;
   return {
     ...system,

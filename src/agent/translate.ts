@@ -78,7 +78,7 @@ function signalOf(end: RunEnd): string {
 }
 
 /** What the work learns about itself. The job's own environment cannot change these. */
-function runEnv(spec: RunSpec, id: RunId, place: Place): Record<string, string> {
+function runEnv(spec: RunSpec, id: RunId, place: AgentPlace): Record<string, string> {
   const isArray = spec.arraySize > 0;
   return {
     BUSBAR_JOB_ID: String(id.jobId),
@@ -93,12 +93,12 @@ function runEnv(spec: RunSpec, id: RunId, place: Place): Record<string, string> 
   };
 }
 
-export interface Place {
+export interface AgentPlace {
   readonly node: string;
   readonly cluster: string;
 }
 
-export function toRunRequest(spec: RunSpec, id: RunId, place: Place): RunRequest {
+export function toRunRequest(spec: RunSpec, id: RunId, place: AgentPlace): RunRequest {
   return {
     id,
     name: spec.jobName,

@@ -75,7 +75,7 @@ export interface GoScheduleFlags extends DoorFlags {
 export interface UpFlags extends ServerFlags {
   readonly name: string;
   readonly agent: boolean;
-  readonly launcher: LauncherKind;
+  readonly launcher: LauncherChoice;
   readonly enforce: EnforceFlag;
   /** Left out: the agent's own control group. */
   readonly cgroup?: string;
@@ -93,7 +93,7 @@ export interface AgentFlags {
   readonly labels: Readonly<Record<string, string>>;
   /** Whether the machine is looked at; if not, only cpus and memory are known. */
   readonly discovery: boolean;
-  readonly launcher: LauncherKind;
+  readonly launcher: LauncherChoice;
   readonly enforce: EnforceFlag;
   /** Left out: the agent's own control group. */
   readonly cgroup?: string;
@@ -153,7 +153,7 @@ export type EnforceFlag = "available" | readonly (typeof enforceable)[number][];
 
 /** How an agent starts processes. */
 export const launcherKinds = ["native", "perl", "spawn"] as const;
-export type LauncherKind = (typeof launcherKinds)[number];
+export type LauncherChoice = (typeof launcherKinds)[number];
 
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];

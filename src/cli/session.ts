@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import type { BusbarClient } from "../client/client.ts";
 import type { Context } from "./context.ts";
 import { type Format, resolveGlobals } from "./globals.ts";
-import { type Page, printable, printableJson } from "./render/page.ts";
+import { type TerminalPage, printable, printableJson } from "./render/page.ts";
 
 /** What a command found: one JSON value, or the same as text. Commands never print it themselves. */
 export interface Answer {
   readonly json: unknown;
-  text(page: Page): string;
+  text(page: TerminalPage): string;
   readonly exitCode?: number;
   /** A script or document made of the caller's own input: every character of it counts. */
   readonly isRaw?: true;
@@ -21,7 +21,7 @@ export interface Session {
   /** Loads the client on first use: commands without a server stay quick. */
   client(): Promise<BusbarClient>;
   /** Prints before the answer: one JSON value or a text, with a line end. */
-  print(json: unknown, text: (page: Page) => string): Promise<void>;
+  print(json: unknown, text: (page: TerminalPage) => string): Promise<void>;
   /** Says something to the person at the terminal that is not data. */
   note(message: string): Promise<void>;
 }
@@ -94,7 +94,7 @@ function show({ context, format }: Session, answer: Answer): string {
 }
 
 /** Tables are cut to a terminal's width; a file or a pipe gets all of it. */
-export function pageOf(context: Context): Page {
+export function pageOf(context: Context): TerminalPage {
   const { stdout, env } = context;
   const noColour = (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
   return {

@@ -19,7 +19,7 @@ export interface CallOptions {
 }
 
 /** One method of a service, as the generated descriptor tells it. */
-export interface Method<Input extends DescMessage, Output extends DescMessage> {
+export interface ClientMethod<Input extends DescMessage, Output extends DescMessage> {
   readonly name: string;
   readonly input: Input;
   readonly output: Output;
@@ -36,7 +36,7 @@ export interface Channel {
 /** Calls a method that answers once. */
 export function callUnary<Input extends DescMessage, Output extends DescMessage>(
   channel: Channel,
-  method: Method<Input, Output>,
+  method: ClientMethod<Input, Output>,
   request: MessageInitShape<Input>,
   options: CallOptions = {},
 ): Promise<MessageShape<Output>> {
@@ -66,7 +66,7 @@ export function callUnary<Input extends DescMessage, Output extends DescMessage>
 /** Calls a method that answers many times. Leaving the loop ends the call. */
 export async function* callServerStream<Input extends DescMessage, Output extends DescMessage>(
   channel: Channel,
-  method: Method<Input, Output>,
+  method: ClientMethod<Input, Output>,
   request: MessageInitShape<Input>,
   options: CallOptions = {},
 ): AsyncGenerator<MessageShape<Output>, void, undefined> {

@@ -9,7 +9,7 @@ import {
   callServerStream,
   callUnary,
   type Channel,
-  type Method,
+  type ClientMethod,
 } from "./call.ts";
 
 // Whoever has an answer can show it.
@@ -102,7 +102,7 @@ export function bindService<Service extends { readonly method: Record<string, An
 ): Calls<Service> {
   const calls: Record<string, unknown> = {};
   for (const [name, description] of Object.entries(service.method)) {
-    const method = description as AnyMethod & Method<DescMessage, DescMessage>;
+    const method = description as AnyMethod & ClientMethod<DescMessage, DescMessage>;
     const call = method.methodKind === "unary" ? callUnary : callServerStream;
     calls[name] = (request: MessageInitShape<DescMessage>, options?: CallOptions) =>
       call(channel, method, request, options);

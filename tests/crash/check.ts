@@ -30,7 +30,7 @@ const ENDED = new Set(["succeeded", "failed", "cancelled", "expired", "skipped"]
 export const taskKey = (task: { readonly jobId: string; readonly index: number }): string =>
   `${task.jobId}.${task.index}`;
 
-const runKey = (line: LedgerLine): string => `${taskKey(line)}#${line.attempt}`;
+const attemptKey = (line: LedgerLine): string => `${taskKey(line)}#${line.attempt}`;
 
 /** Everything that is wrong, in words. */
 export function check(evidence: Evidence): string[] {
@@ -65,19 +65,20 @@ function* checkLedger({ ledger, jobs }: Evidence): Generator<string> {
   const tasks = tasksByKey(jobs);
   const started = new Map<string, LedgerLine>();
   for (const line of ledger.started) {
-    const before = started.get(runKey(line));
+    const before = started.get(attemptKey(line));
     if (before !== undefined) {
-      yield `${runKey(line)} was executed twice: on ${before.node} and on ${line.node}`;
+      yield `${attemptKey(line)} was executed twice: on ${before.node} and on ${line.node}`;
     }
-    started.set(runKey(line), line);
+    started.set(attemptKey(line), line);
     const task = tasks.get(taskKey(line));
-    if (task === undefined) yield `${runKey(line)} was executed, but there is no such task`;
+    if (task === undefined) yield `${attemptKey(line)} was executed, but there is no such task`;
     else if (line.attempt > task.attempt) {
-      yield `${runKey(line)} was executed, but the server knows of ${task.attempt} attempts only`;
+      yield `${attemptKey(line)} was executed, but the server knows of ${task.attempt} attempts only`;
     }
   }
   for (const line of ledger.ended) {
-    if (!started.has(runKey(line))) yield `${runKey(line)} came to its end without a beginning`;
+    if (!started.has(attemptKey(line)))
+      yield `${attemptKey(line)} came to its end without a beginning`;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clause, Target } from "../../src/core/model/job/dependency.ts";
+import type { Clause, DependencyTarget } from "../../src/core/model/job/dependency.ts";
 import { WANTED } from "../../src/core/model/job/dependency.ts";
 import { jobId } from "../../src/core/model/ids.ts";
 import type { Job } from "../../src/core/model/job/job.ts";
@@ -45,14 +45,14 @@ function fateOf(ever: Durable["ever"], job: Job): Fate {
   const clauses = (job.spec.dependsOn ?? []).map((one): Clause => {
     if (one.kind === "singleton") return one;
     // By id and by name it is still one.
-    const targets = one.on.map((text): Target => toTarget(ever, text));
+    const targets = one.on.map((text): DependencyTarget => toTarget(ever, text));
     const of = [...new Map(targets.map((target) => [JSON.stringify(target), target])).values()];
     return { kind: "jobs", when: WANTED[one.kind], atLeast: one.atLeast ?? of.length, of };
   });
   return slowFate(ever, job, clauses);
 }
 
-function toTarget(ever: Durable["ever"], text: string): Target {
+function toTarget(ever: Durable["ever"], text: string): DependencyTarget {
   const [name = "", index] = text.split(".");
   const id = jobId(/^\d+$/.test(name) ? Number(name) : (ever.idByName.get(name) ?? 0));
   return index === undefined ? { jobId: id } : { jobId: id, index: Number(index) };

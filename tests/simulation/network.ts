@@ -1,4 +1,4 @@
-import type { Connect } from "../../src/agent/link/link.ts";
+import type { ConnectLink } from "../../src/agent/link/link.ts";
 import type { AgentMessage, RunEvent } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { AgentPeer } from "../../src/server/sessions/agent-session.ts";
 import type { AgentStream } from "../../src/server/sessions/agent-sessions.ts";
@@ -40,7 +40,7 @@ export class Network {
     this.#options = options;
   }
 
-  connectFor(node: string): Connect {
+  connectFor(node: string): ConnectLink {
     return (events) => {
       const { timeline, random } = this.#options;
       const bytesPerMs = isThin(node) ? THIN_BYTES_PER_MS : Infinity;

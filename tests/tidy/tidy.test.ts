@@ -232,6 +232,20 @@ describe("tidy", () => {
     expect(crowded).toEqual([]);
   });
 
+  test("two exported types never share a name", () => {
+    const filesOf = new Map<string, string[]>();
+    for (const file of productFiles.filter((path) => !path.includes("/gen/"))) {
+      const text = withoutComments(readFileSync(file, "utf8"));
+      for (const [, name = ""] of text.matchAll(
+        /^export (?:declare |abstract )*(?:type|interface|class) (\w+)/gm,
+      )) {
+        filesOf.set(name, [...(filesOf.get(name) ?? []), relative(root, file)]);
+      }
+    }
+    const shared = [...filesOf].filter(([, files]) => files.length > 1);
+    expect(shared.map(([name, files]) => `${name}: ${files.join(", ")}`)).toEqual([]);
+  });
+
   test("every dependency is justified in docs/dependencies.md", () => {
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       dependencies: Record<string, string>;

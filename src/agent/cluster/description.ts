@@ -13,7 +13,7 @@ import type { ClusterDescription } from "../../ports/cluster-source.ts";
  */
 const MARK = "busbar_agent";
 
-export interface Mark extends AgentIdentity {
+export interface DescriptionMark extends AgentIdentity {
   readonly subsystems: readonly string[];
 }
 
@@ -41,12 +41,16 @@ export function marked(
   { graph, subsystems }: ClusterDescription,
   { name, fingerprint }: AgentIdentity,
 ): JgfDocument {
-  const mark: Mark = { name, fingerprint, subsystems: subsystems.map((each) => each.name) };
+  const mark: DescriptionMark = {
+    name,
+    fingerprint,
+    subsystems: subsystems.map((each) => each.name),
+  };
   return withRoot(graph, (metadata) => ({ ...metadata, [MARK]: mark }));
 }
 
 /** Whose graph it is; undefined: not an agent's. */
-export function markOf(graph: JgfDocument): Mark | undefined {
+export function markOf(graph: JgfDocument): DescriptionMark | undefined {
   const [root] = rootsOf(graph);
   const mark = root === undefined ? undefined : graph.graph.nodes[root]?.metadata[MARK];
   if (typeof mark !== "object" || mark === null) return undefined;

@@ -3,7 +3,7 @@ import type { JgfDocument } from "../../core/graph/jgf.ts";
 import { AppError } from "../../lib/errors.ts";
 import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import type { ClusterDescription } from "../../ports/cluster-source.ts";
-import type { AgentIdentity, Mark } from "./description.ts";
+import type { AgentIdentity, DescriptionMark } from "./description.ts";
 import { isSameGraph, marked, markOf } from "./description.ts";
 
 /** As much of the API as an agent of a cluster needs. */
@@ -71,7 +71,10 @@ export async function findCluster(api: Pick<ClusterApi, "getCluster">, name: str
   }
 }
 
-function mayReplace(mark: Mark | undefined, { replaces, agent }: RegisterOptions): boolean {
+function mayReplace(
+  mark: DescriptionMark | undefined,
+  { replaces, agent }: RegisterOptions,
+): boolean {
   if (replaces === "all") return true;
   return replaces === "agents" ? mark !== undefined : mark?.fingerprint === agent.fingerprint;
 }

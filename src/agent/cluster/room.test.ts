@@ -2,8 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { limits } from "../../limits.ts";
-import type { Room, TakenRun, TakeRule } from "./room.ts";
-import { NO_ROOM, roomOf } from "./room.ts";
+import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
+import type { TakenRun, TakeRule } from "./room.ts";
+import { TAKES_NOTHING } from "../../core/model/node/take-capacity.ts";
+import { roomOf } from "./room.ts";
 
 const now: TakeRule = { kind: "now" };
 const cpus = (n: number): { readonly cpu: number } => ({ cpu: n * 1_000 });
@@ -19,11 +21,11 @@ interface Case {
   readonly rule?: TakeRule;
   readonly free: Record<string, number> | undefined;
   readonly runs: readonly TakenRun[];
-  readonly want: Room;
+  readonly want: TakeCapacity;
 }
 
 const cases: readonly Case[] = [
-  { name: "nothing is known", free: undefined, runs: [], want: NO_ROOM },
+  { name: "nothing is known", free: undefined, runs: [], want: TAKES_NOTHING },
   {
     name: "all that is free",
     free: { cpu: 4_000, memory: 100 },
@@ -115,7 +117,7 @@ const cases: readonly Case[] = [
     rule: { kind: "queue", tasksMax: 5 },
     free: undefined,
     runs: [],
-    want: NO_ROOM,
+    want: TAKES_NOTHING,
   },
 ];
 

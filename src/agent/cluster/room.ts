@@ -1,3 +1,4 @@
+import { TAKES_NOTHING, type TakeCapacity } from "../../core/model/node/take-capacity.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import { addInto } from "../../core/model/resources.ts";
 import { limits } from "../../limits.ts";
@@ -22,14 +23,6 @@ export interface Seen {
   readonly askedAt: number;
 }
 
-/** How many more tasks the agent takes, and what they may need together; no amounts: anything. */
-export interface Room {
-  readonly tasks: number;
-  readonly free: Resources;
-}
-
-export const NO_ROOM: Room = Object.freeze({ tasks: 0, free: Object.freeze({}) });
-
 const CPU = 1_000; // thousandths
 
 /**
@@ -40,8 +33,8 @@ export function roomOf(
   rule: TakeRule,
   seen: Seen | undefined, // undefined: the scheduler below does not answer
   runs: Iterable<TakenRun>,
-): Room {
-  if (seen === undefined) return NO_ROOM;
+): TakeCapacity {
+  if (seen === undefined) return TAKES_NOTHING;
   const all = [...runs];
   const active = all.filter(({ endedAt }) => endedAt === undefined);
   const most = limits.takenRunsMax - active.length;

@@ -2,14 +2,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { limits } from "../../limits.ts";
 import type { RunId } from "../../ports/executor.ts";
 import { settle } from "../../testing/fake-clock.ts";
-import type { Room } from "./room.ts";
+import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
 import { useAgentBed } from "../testing/agent-bed.ts";
 
 const id = (jobId: number): RunId => ({ jobId, index: 0, attempt: 1 });
 
 const bed = useAgentBed();
 let coalesceMs: number;
-let room: () => Room;
+let room: () => TakeCapacity;
 
 beforeEach(() => {
   coalesceMs = limits.reportCoalesceMs;

@@ -1,9 +1,10 @@
 import type { Resources } from "../../core/model/resources.ts";
 import { addInto } from "../../core/model/resources.ts";
 import type { Executor, QueuedRuns, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
-import { runKey } from "../session/known-runs.ts";
+import { runKey } from "../runs/run-key.ts";
 import type { NeedsJournal } from "./needs-journal.ts";
-import type { Room, Seen, TakenRun, TakeRule } from "./room.ts";
+import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
+import type { Seen, TakenRun, TakeRule } from "./room.ts";
 import { roomOf } from "./room.ts";
 import { takenBy } from "./taken-by.ts";
 
@@ -74,7 +75,7 @@ export class TakenRuns implements Executor {
     this.#seen = undefined;
   }
 
-  room(rule: TakeRule): Room {
+  room(rule: TakeRule): TakeCapacity {
     return roomOf(rule, this.#seen, this.#runs.values());
   }
 

@@ -1,4 +1,4 @@
-import type { KnownProgram, Version } from "./programs.ts";
+import type { KnownProgram, ProgramVersion } from "./programs.ts";
 import { versionBy } from "./programs.ts";
 
 const readers = [
@@ -8,7 +8,7 @@ const readers = [
   versionBy("mpich", /HYDRA build details:[\s\S]*?Version:\s+(\d[\w.]*)/),
 ];
 
-export function readMpi(output: string): Version | undefined {
+export function readMpi(output: string): ProgramVersion | undefined {
   for (const read of readers) {
     const found = read(output);
     if (found !== undefined) return found;

@@ -6,10 +6,10 @@ export interface KnownProgram {
   readonly program: string;
   readonly args: readonly string[];
   /** What it is, by what it printed; undefined: not what its name suggests. */
-  readonly read: (output: string) => Version | undefined;
+  readonly read: (output: string) => ProgramVersion | undefined;
 }
 
-export interface Version {
+export interface ProgramVersion {
   readonly name: string;
   readonly version: string;
 }
@@ -37,7 +37,7 @@ export async function findPrograms(
 /** By the first group of a pattern. */
 export const versionBy =
   (name: string, pattern: RegExp) =>
-  (output: string): Version | undefined => {
+  (output: string): ProgramVersion | undefined => {
     const version = pattern.exec(output)?.[1];
     return version === undefined ? undefined : { name, version };
   };

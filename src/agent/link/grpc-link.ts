@@ -6,7 +6,7 @@ import type { AgentMessage, ServerMessage } from "../../gen/busbar/v1/agent_pb.t
 import { AgentMessageSchema, Agents, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { describeChain } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import type { Connect, LinkEvents } from "./link.ts";
+import type { ConnectLink, LinkEvents } from "./link.ts";
 
 const PATH = `/${Agents.typeName}/${Agents.method.session.name}`;
 
@@ -20,7 +20,7 @@ export const deserializeServerMessage = (bytes: Buffer): ServerMessage =>
   fromBinary(ServerMessageSchema, bytes);
 
 /** Links to `server` ("host:port") over gRPC without TLS. Heartbeats find out when the link is dead. */
-export function createGrpcConnect(server: string): Connect {
+export function createGrpcConnect(server: string): ConnectLink {
   return (events) => {
     // A client of its own for each dial: when to try again is ours to say, not the channel's.
     let socket: { readonly bytesRead: number } | undefined;

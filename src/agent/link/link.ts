@@ -17,4 +17,4 @@ export interface LinkEvents {
 }
 
 /** Dials. Never throws, and no event comes before it returned: failure is a close. */
-export type Connect = (events: LinkEvents) => Link;
+export type ConnectLink = (events: LinkEvents) => Link;

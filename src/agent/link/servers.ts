@@ -1,7 +1,7 @@
 import type { AgentMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { formatAddress, parseAddress } from "../../lib/address.ts";
 import { limits } from "../../limits.ts";
-import type { Connect, Link, LinkEvents } from "./link.ts";
+import type { ConnectLink, Link, LinkEvents } from "./link.ts";
 
 /** All addresses of a host's name, in the order in which they should be tried. */
 export type LookUp = (host: string) => Promise<readonly string[]>;
@@ -14,7 +14,7 @@ export type LookUp = (host: string) => Promise<readonly string[]>;
 export class Servers {
   readonly #servers: readonly string[];
   readonly #lookUp: LookUp;
-  readonly #dial: (address: string) => Connect;
+  readonly #dial: (address: string) => ConnectLink;
   /** Of this round; empty: names are looked up again. */
   #left: string[] = [];
   #welcomedBy: string | undefined;
@@ -22,7 +22,7 @@ export class Servers {
 
   constructor(
     servers: readonly string[],
-    options: { readonly lookUp: LookUp; readonly dial: (address: string) => Connect },
+    options: { readonly lookUp: LookUp; readonly dial: (address: string) => ConnectLink },
   ) {
     this.#servers = servers;
     this.#lookUp = options.lookUp;
@@ -36,7 +36,7 @@ export class Servers {
   }
 
   /** A link to the next address. What is sent before that is known waits. */
-  readonly connect: Connect = (events) => {
+  readonly connect: ConnectLink = (events) => {
     const waiting: AgentMessage[] = [];
     let link: Link | undefined;
     let isClosed = false;

@@ -9,10 +9,10 @@ import type { PartFiles } from "./wrapper/part-files.ts";
 import type { LowerRun } from "./run.ts";
 import { startOf } from "./run.ts";
 import type { LowerScheduler } from "./scheduler.ts";
-import type { SubmitterOptions } from "./submitter.ts";
-import { Submitter } from "./submitter.ts";
+import type { LowerSubmitterOptions } from "./submitter.ts";
+import { LowerSubmitter } from "./submitter.ts";
 
-export interface SchedulerRoundsOptions extends SubmitterOptions {
+export interface SchedulerRoundsOptions extends LowerSubmitterOptions {
   readonly logger: Logger;
   /** Once a round, for what else is due; returns when it wants to be called again. */
   alsoAt(nowMs: number): number | undefined;
@@ -32,7 +32,7 @@ export class SchedulerRounds {
   readonly #alarm: Alarm;
   readonly #asking: Outage;
   readonly #submitting: Outage; // it may be asked, and take no jobs
-  readonly #submitter: Submitter;
+  readonly #submitter: LowerSubmitter;
   readonly #poller: Poller;
   #round: Promise<void> | undefined;
   #wokenAtMs = Number.POSITIVE_INFINITY;
@@ -47,7 +47,7 @@ export class SchedulerRounds {
     this.#scheduler = scheduler;
     this.#files = options.files;
     this.#alsoAt = (nowMs) => options.alsoAt(nowMs);
-    this.#submitter = new Submitter(options);
+    this.#submitter = new LowerSubmitter(options);
     this.#poller = new Poller(options);
     this.#asking = new Outage(`${scheduler.name} cannot be asked`, logger);
     this.#submitting = new Outage(`${scheduler.name} takes no jobs`, logger);

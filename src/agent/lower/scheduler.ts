@@ -1,6 +1,6 @@
 import type { StepShape } from "../../core/jobspec/write/to-steps.ts";
 import type { RunEnd } from "../../ports/executor.ts";
-import type { SubmitAnswer } from "./submit-each.ts";
+import type { LowerSubmitAnswer } from "./submit-each.ts";
 
 /** What the processes of a job get. */
 export type LowerShape = StepShape;
@@ -103,7 +103,7 @@ export interface LowerScheduler {
   writesIntoOutput(job: Pick<LowerJob, "launch" | "shape">): boolean;
   /** Before a command, inside a job: has it run once for each process of the shape. */
   launcher(shape: LowerShape): readonly string[];
-  submitAll(jobs: readonly LowerJob[]): Promise<readonly SubmitAnswer[]>;
+  submitAll(jobs: readonly LowerJob[]): Promise<readonly LowerSubmitAnswer[]>;
   find(
     queries: readonly LowerQuery[],
   ): Promise<ReadonlyMap<string, readonly (string | undefined)[]>>;

@@ -3,7 +3,7 @@ import { limits } from "../../limits.ts";
 import type { LowerIds, LowerJob } from "./scheduler.ts";
 
 /** What became of one of several submissions. */
-export type SubmitAnswer =
+export type LowerSubmitAnswer =
   | { readonly kind: "taken"; readonly ids: LowerIds }
   | { readonly kind: "failed"; readonly error: AppError };
 
@@ -14,10 +14,10 @@ export type SubmitAnswer =
 export async function submitEach(
   jobs: readonly LowerJob[],
   submit: (job: LowerJob) => Promise<LowerIds>,
-): Promise<readonly SubmitAnswer[]> {
-  const answers: SubmitAnswer[] = [];
+): Promise<readonly LowerSubmitAnswer[]> {
+  const answers: LowerSubmitAnswer[] = [];
   const left = jobs.entries();
-  let away: SubmitAnswer | undefined;
+  let away: LowerSubmitAnswer | undefined;
   const work = async (): Promise<void> => {
     for (const [at, job] of left) {
       const answer = away ?? (await answerOf(() => submit(job)));
@@ -29,10 +29,10 @@ export async function submitEach(
   return answers;
 }
 
-export const isUnavailable = (answer: SubmitAnswer | undefined): boolean =>
+export const isUnavailable = (answer: LowerSubmitAnswer | undefined): boolean =>
   answer?.kind === "failed" && answer.error.code === "unavailable";
 
-async function answerOf(submit: () => Promise<LowerIds>): Promise<SubmitAnswer> {
+async function answerOf(submit: () => Promise<LowerIds>): Promise<LowerSubmitAnswer> {
   try {
     return { kind: "taken", ids: await submit() };
   } catch (error) {

@@ -11,7 +11,7 @@ import type { LowerJob, LowerScheduler } from "./scheduler.ts";
 import type { Ready, LowerSubmission } from "./submission.ts";
 import { gather, prepare, readinessOf, toSubmission } from "./submission.ts";
 
-export interface SubmitterOptions {
+export interface LowerSubmitterOptions {
   readonly ledger: LowerLedger;
   readonly files: PartFiles;
   readonly scheduler: LowerScheduler;
@@ -31,8 +31,8 @@ interface Plan {
  * Hands parts to the scheduler, each once: the intention is on disk before it is asked, and when no
  * answer came it is asked what it has before it is asked again.
  */
-export class Submitter {
-  readonly #options: SubmitterOptions;
+export class LowerSubmitter {
+  readonly #options: LowerSubmitterOptions;
   /** Of runs that wait; read again from disk when they are not here. */
   readonly #plans = new Map<string, Plan>();
   /** Parts of arrays that were more than the scheduler takes at once. */
@@ -43,7 +43,7 @@ export class Submitter {
    */
   readonly #afterAll = new Set<string>();
 
-  constructor(options: SubmitterOptions) {
+  constructor(options: LowerSubmitterOptions) {
     this.#options = options;
   }
 

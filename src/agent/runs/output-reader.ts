@@ -14,18 +14,18 @@ export interface OutputSource {
   readonly hasEnded: boolean;
 }
 
-export interface OutputRange {
+export interface ByteRange {
   readonly offset: number;
   readonly maxBytes: number;
 }
 
 /** What there is now. Throws `not_found` for a run whose output is not there. */
-export type ReadNow = (key: string, stream: Stream, range: OutputRange) => Promise<OutputPart>;
+export type ReadNow = (key: string, stream: Stream, range: ByteRange) => Promise<OutputPart>;
 
 export const readFrom = (
   { directory, limitBytes, hasEnded }: OutputSource,
   stream: Stream,
-  { offset, maxBytes }: OutputRange,
+  { offset, maxBytes }: ByteRange,
 ): Promise<OutputPart> =>
   readPart({ path: join(directory, stream), offset, maxBytes, limitBytes, hasEnded });
 

@@ -1,6 +1,6 @@
 import type { RunEnd, RunId } from "../../ports/executor.ts";
 
-export interface HeldRun {
+export interface HeldStart {
   readonly id: RunId;
   /** As the server said. */
   readonly heldAtMs: number;
@@ -21,28 +21,28 @@ export const needsKey = (needs: Readonly<Record<string, number>>): string =>
  * one that needed the same and has ended, the one that came first at first.
  */
 export class HeldRuns {
-  readonly #byKey = new Map<string, { readonly run: HeldRun; readonly needs: string }>();
-  readonly #byNeeds = new Map<string, Map<string, HeldRun>>();
+  readonly #byKey = new Map<string, { readonly run: HeldStart; readonly needs: string }>();
+  readonly #byNeeds = new Map<string, Map<string, HeldStart>>();
 
   has(key: string): boolean {
     return this.#byKey.has(key);
   }
 
-  add(key: string, needs: string, run: HeldRun): void {
+  add(key: string, needs: string, run: HeldStart): void {
     this.#byKey.set(key, { run, needs });
-    const alike = this.#byNeeds.get(needs) ?? new Map<string, HeldRun>();
+    const alike = this.#byNeeds.get(needs) ?? new Map<string, HeldStart>();
     this.#byNeeds.set(needs, alike);
     alike.set(key, run);
   }
 
   /** Takes out the one that is to begin where these needs are met. */
-  next(needs: string): HeldRun | undefined {
+  next(needs: string): HeldStart | undefined {
     for (const key of this.#byNeeds.get(needs)?.keys() ?? []) return this.withdraw(key);
     return undefined;
   }
 
   /** Takes it out; undefined: it is not held, or has begun. */
-  withdraw(key: string): HeldRun | undefined {
+  withdraw(key: string): HeldStart | undefined {
     const held = this.#byKey.get(key);
     if (held === undefined) return undefined;
     this.#byKey.delete(key);

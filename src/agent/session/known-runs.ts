@@ -2,9 +2,8 @@ import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { Reported } from "./outbox.ts";
+import { runKey } from "../runs/run-key.ts";
 import { toSteadyTimes } from "../run-times.ts";
-
-export const runKey = (id: RunId): string => `${id.jobId}.${id.index}.${id.attempt}`;
 
 /** The runs an agent knows, with their latest reports, across sessions. Times are by its steady clock. */
 export class KnownRuns {

@@ -5,7 +5,7 @@ import type { Logger } from "../../ports/logger.ts";
 import type { AgentFacts } from "../agent-facts.ts";
 import type { HeldSpecs } from "./held-specs.ts";
 import type { KnownRuns } from "./known-runs.ts";
-import type { Connect } from "../link/link.ts";
+import type { ConnectLink } from "../link/link.ts";
 import type { ServerTime } from "./server-time.ts";
 
 /** Whether the agent can start anything. */
@@ -19,7 +19,7 @@ export type SessionEnd =
 
 export interface SessionOptions {
   readonly facts: AgentFacts;
-  readonly connect: Connect;
+  readonly connect: ConnectLink;
   readonly executor: Executor;
   readonly runs: KnownRuns;
   readonly health: SessionHealth;

@@ -11,10 +11,10 @@ import { ENCODINGS } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { RunId } from "../../ports/executor.ts";
-import { NO_ROOM, type Room } from "../cluster/room.ts";
-import { type HeldRun, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
+import { TAKES_NOTHING, type TakeCapacity } from "../../core/model/node/take-capacity.ts";
+import { type HeldStart, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
 import { toHello } from "./hello.ts";
-import { runKey } from "./known-runs.ts";
+import { runKey } from "../runs/run-key.ts";
 import type { Link } from "../link/link.ts";
 import { Liveness } from "./liveness.ts";
 import { Outbox, type Outgoing, type Reported } from "./outbox.ts";
@@ -35,7 +35,7 @@ import { WorkQueue } from "./work-queue.ts";
  * Nothing is reported and nothing started before Welcome. After the end nothing is sent, and work
  * that was still queued is dropped: the next Hello does not name it, so the server sends it again.
  */
-export class Session {
+export class ServerSession {
   readonly #options: SessionOptions;
   readonly #link: Link;
   readonly #outbox: Outbox;
@@ -58,7 +58,7 @@ export class Session {
   #sickness: string | undefined = undefined;
   #wantsHealth = false;
   /** What it was told would be taken; undefined: it has used some of that since. */
-  #room: Room | undefined = NO_ROOM;
+  #room: TakeCapacity | undefined = TAKES_NOTHING;
   #cancelRoom: (() => void) | undefined;
   /** Of this session: the server compares it with what it has sent. */
   #startsSeen = 0;
@@ -114,7 +114,7 @@ export class Session {
   }
 
   /** The held run that begins in the place of one that has ended. */
-  #nextAfter(key: string, { id, report }: Reported): HeldRun | undefined {
+  #nextAfter(key: string, { id, report }: Reported): HeldStart | undefined {
     if (report.kind !== "ended" || !this.#begun.delete(key) || !makesRoom(report.end)) {
       return undefined;
     }
@@ -367,7 +367,7 @@ export class Session {
     this.#outbox.push(runKey(id), { id, report });
   }
 
-  #sendTake(room: Room): void {
+  #sendTake(room: TakeCapacity): void {
     if (isDeepEqual(room, this.#room)) return;
     this.#room = room;
     const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };

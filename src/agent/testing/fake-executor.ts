@@ -1,6 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import type { Executor, OutputPart, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
-import { runKey } from "../session/known-runs.ts";
+import { runKey } from "../runs/run-key.ts";
 
 /** An executor in which runs go on until a test ends them. */
 export class FakeExecutor implements Executor {

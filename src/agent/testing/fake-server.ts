@@ -13,7 +13,7 @@ import type {
   Take,
 } from "../../gen/busbar/v1/agent_pb.ts";
 import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
-import type { Connect, LinkEvents } from "../link/link.ts";
+import type { ConnectLink, LinkEvents } from "../link/link.ts";
 
 type Init = NonNullable<
   NonNullable<Parameters<typeof create<typeof ServerMessageSchema>>[1]>["message"]
@@ -79,7 +79,7 @@ export class FakeLink {
 export class FakeServer {
   readonly links: FakeLink[] = [];
 
-  readonly connect: Connect = (events) => {
+  readonly connect: ConnectLink = (events) => {
     const link = new FakeLink(events);
     this.links.push(link);
     return {

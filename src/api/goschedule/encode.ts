@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import type { TaskState, WorkerState } from "./task-state.ts";
+import type { GoScheduleState, WorkerState } from "./task-state.ts";
 
 /** Numbers of fields in scheduler.proto. */
 const TASK = {
@@ -18,16 +18,22 @@ const ROWS = 1;
 /** What a row of this many bytes takes in a list. */
 export const bytesInList = (length: number): number => header(length).length + length;
 
-export interface TaskRow {
+export interface GoScheduleTask {
   readonly id: string;
   readonly command: readonly string[];
-  readonly state: TaskState;
+  readonly state: GoScheduleState;
   readonly workerId: string;
   readonly workerError: string;
 }
 
 /** A Task, to which its outputs may be added. Lists are long: each row is written once. */
-export function encodeTask({ id, command, state, workerId, workerError }: TaskRow): Uint8Array {
+export function encodeTask({
+  id,
+  command,
+  state,
+  workerId,
+  workerError,
+}: GoScheduleTask): Uint8Array {
   const writer = new BinaryWriter();
   const [cmd = "", ...parameters] = command;
   text(writer, TASK.id, id);

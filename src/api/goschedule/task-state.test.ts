@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Failure } from "../../core/model/job/task.ts";
+import type { TaskFailure } from "../../core/model/job/task.ts";
 import { TASK_STATES, type TaskStateName } from "../../core/state/jobs/progress.ts";
-import { type TaskState, taskStateOf, workerStateOf } from "./task-state.ts";
+import { type GoScheduleState, taskStateOf, workerStateOf } from "./task-state.ts";
 
 describe("a task is", () => {
-  const cases: readonly [TaskState, readonly TaskStateName[]][] = [
+  const cases: readonly [GoScheduleState, readonly TaskStateName[]][] = [
     ["pending", ["pending", "waiting", "offered", "held"]],
     ["scheduled", ["accepted", "assigned", "running", "stopping"]],
     ["done", ["succeeded"]],
@@ -23,7 +23,7 @@ describe("a task is", () => {
 });
 
 describe("a task that failed is", () => {
-  const cases: readonly [TaskState, readonly Failure["kind"][]][] = [
+  const cases: readonly [GoScheduleState, readonly TaskFailure["kind"][]][] = [
     ["done", ["exited", "signalled", "could-not-start"]],
     ["dead", ["time-limit", "vanished", "lost"]],
   ];

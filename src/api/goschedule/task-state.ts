@@ -1,13 +1,13 @@
 import type { NodeStateName } from "../../core/model/node/node.ts";
-import type { Failure } from "../../core/model/job/task.ts";
+import type { TaskFailure } from "../../core/model/job/task.ts";
 import type { TaskStateName } from "../../core/state/jobs/progress.ts";
 import type { NewestTaskView } from "../../server/views/views.ts";
 
 /** The four words go-schedule knows of a task. Its clients compare them as strings. */
-export type TaskState = "pending" | "scheduled" | "done" | "dead";
+export type GoScheduleState = "pending" | "scheduled" | "done" | "dead";
 
 /** Total by type: a new state of ours does not compile until go-schedule has a word for it. */
-const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, TaskState>> = {
+const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, GoScheduleState>> = {
   pending: "pending",
   waiting: "pending",
   offered: "pending",
@@ -27,7 +27,7 @@ const OF_TASK: Readonly<Record<Exclude<TaskStateName, "failed">, TaskState>> = {
  * and of programs that are not there. Dead is what was given up; that ran into its time limit, as
  * what outlived dead_timeout.
  */
-const OF_FAILURE: Readonly<Record<Failure["kind"], TaskState>> = {
+const OF_FAILURE: Readonly<Record<TaskFailure["kind"], GoScheduleState>> = {
   exited: "done",
   signalled: "done",
   "could-not-start": "done",
@@ -41,7 +41,7 @@ const OF_FAILURE: Readonly<Record<Failure["kind"], TaskState>> = {
 export const taskStateOf = ({
   state,
   failure,
-}: Pick<NewestTaskView, "state" | "failure">): TaskState =>
+}: Pick<NewestTaskView, "state" | "failure">): GoScheduleState =>
   state === "failed" ? OF_FAILURE[failure ?? "lost"] : OF_TASK[state];
 
 export type WorkerState = "connected" | "disconnected";

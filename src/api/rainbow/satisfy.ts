@@ -4,13 +4,13 @@ import type { ReadText } from "./jobspecs/jobspecs.ts";
 import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { refuse } from "./status.ts";
 
-export interface Satisfied {
+export interface SatisfyingClusters {
   readonly clusters: readonly string[];
   readonly total: number;
 }
 
 /** What comes beside a question: a token or secret, and which clusters it is of. */
-export interface Shown {
+export interface ShownClusters {
   readonly credential: string;
   /** Empty: not told. */
   readonly clusters: readonly string[];
@@ -26,8 +26,8 @@ const MATCHERS = new Set(["", "match", "equals", "range"]);
 export async function satisfy(
   access: RainbowAccess,
   { payload, matcher }: { readonly payload: string; readonly matcher: string },
-  { read, shown }: { readonly read: ReadText; readonly shown: Shown | undefined },
-): Promise<Satisfied> {
+  { read, shown }: { readonly read: ReadText; readonly shown: ShownClusters | undefined },
+): Promise<SatisfyingClusters> {
   if (!MATCHERS.has(matcher)) throw refuse.noAlgorithm(matcher);
   if (payload.trim() === "") throw refuse.noJobspec();
   const { parts, parameters } = await read(payload);
@@ -42,7 +42,7 @@ export async function satisfy(
 /** Each wrong guess costs time, by design: a caller that is good for few must say for which. */
 async function bearerOf(
   access: RainbowAccess,
-  { credential, clusters }: Shown,
+  { credential, clusters }: ShownClusters,
 ): Promise<Submitter> {
   const names = clusters.length > 0 ? clusters : await allThatPull(access);
   if (names.length > limits.guessedClustersMax) throw refuse.tooManyToGuess(names.length);

@@ -19,7 +19,7 @@ import { JobNumbers } from "./wire/job-numbers.ts";
 import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
 import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
-import { satisfy, type Shown } from "./satisfy.ts";
+import { satisfy, type ShownClusters } from "./satisfy.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
 import { TokenLists } from "./wire/token-lists.ts";
@@ -152,7 +152,7 @@ function memoryGraphService(options: RainbowOptions, read: ReadText): GrpcServic
 }
 
 /** `authorization: Bearer TEXT`, and `busbar-clusters: blue,green` where it is told what it is of. */
-function shownBy({ headers }: CallContext): Shown | undefined {
+function shownBy({ headers }: CallContext): ShownClusters | undefined {
   const [, credential] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
   if (credential === undefined) return undefined;
   const names = String(headers["busbar-clusters"] ?? "").split(",");

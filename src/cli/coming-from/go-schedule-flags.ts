@@ -8,7 +8,7 @@ import { address, duration } from "../flags.ts";
 import { addTlsFlags, checkAlone, tlsOf } from "../service/tls-flags.ts";
 
 /** As they are written. */
-export interface GoScheduleOptions {
+export interface GoScheduleCommandOptions {
   /** true: the flag without an address. */
   readonly goSchedule?: string | true;
   readonly goScheduleCert?: string;
@@ -59,7 +59,7 @@ const positive =
   };
 
 /** What the flags say together, and all others. Throws when they contradict each other. */
-export function takeGoSchedule<Flags extends GoScheduleOptions>(flags: Flags) {
+export function takeGoSchedule<Flags extends GoScheduleCommandOptions>(flags: Flags) {
   const {
     goSchedule,
     goScheduleCert,
@@ -86,8 +86,8 @@ export function takeGoSchedule<Flags extends GoScheduleOptions>(flags: Flags) {
 }
 
 type More = {
-  readonly [Name in Exclude<keyof GoScheduleOptions, "goSchedule">]:
-    | GoScheduleOptions[Name]
+  readonly [Name in Exclude<keyof GoScheduleCommandOptions, "goSchedule">]:
+    | GoScheduleCommandOptions[Name]
     | undefined;
 };
 

@@ -4,7 +4,7 @@ import { declareExport } from "./rainbow-export.ts";
 import { readRainbowConfig } from "./rainbow-config-file.ts";
 import { planImport, type RainbowPlan } from "./rainbow-import.ts";
 import { renderPlan } from "../render/import-plan.ts";
-import type { Page } from "../render/page.ts";
+import type { TerminalPage } from "../render/page.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 const HELP = `
@@ -54,7 +54,7 @@ const toJson = ({ steps, flags, selectOptions, warnings }: RainbowPlan, isDry: b
 });
 
 /** With the file that the flags need. */
-function toText(plan: RainbowPlan, isDry: boolean, page: Page): string {
+function toText(plan: RainbowPlan, isDry: boolean, page: TerminalPage): string {
   const text = renderPlan(plan, isDry ? "would be set" : "set", page);
   const options = Object.entries(plan.selectOptions);
   return options.length === 0 ? text : `${text}\n\nselect.yaml:\n${options.map(toYaml).join("\n")}`;

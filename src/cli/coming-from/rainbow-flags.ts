@@ -6,7 +6,7 @@ import { address } from "../flags.ts";
 import { addTlsFlags, checkAlone, tlsOf } from "../service/tls-flags.ts";
 
 /** As they are written. */
-export interface RainbowOptions {
+export interface RainbowCommandOptions {
   /** true: the flag without an address. */
   readonly rainbow?: string | true;
   readonly rainbowCert?: string;
@@ -37,7 +37,7 @@ export function rainbowOf({
   rainbow,
   ...others
 }: {
-  readonly [Name in keyof RainbowOptions]: RainbowOptions[Name] | undefined;
+  readonly [Name in keyof RainbowCommandOptions]: RainbowCommandOptions[Name] | undefined;
 }): DoorFlags | undefined {
   if (rainbow === undefined) {
     checkAlone("--rainbow", others);

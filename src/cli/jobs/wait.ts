@@ -5,7 +5,7 @@ import type { JobRow, SubmittedRow } from "../rows.ts";
 import type { Session } from "../session.ts";
 
 /** How far a wait is. */
-export interface Progress {
+export interface WaitProgress {
   readonly jobs: number;
   readonly jobsEnded: number;
   readonly jobsFailed: number;
@@ -13,7 +13,7 @@ export interface Progress {
 }
 
 /** "3 of 10 jobs ended, 1 not successfully"; for a single job its tasks. */
-export function progressText({ jobs, jobsEnded, jobsFailed, tasksEnded }: Progress): string {
+export function progressText({ jobs, jobsEnded, jobsFailed, tasksEnded }: WaitProgress): string {
   const failed = jobsFailed === 0 ? "" : `, ${jobsFailed} not successfully`;
   const tasks = tasksEnded === 0 ? "" : `, ${tasksEnded} tasks ended`;
   return `${jobsEnded} of ${jobs} ${jobs === 1 ? "job" : "jobs"} ended${failed}${tasks}`;

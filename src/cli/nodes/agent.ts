@@ -4,7 +4,7 @@ import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cl
 import {
   type AgentFlags,
   type EnforceFlag,
-  type LauncherKind,
+  type LauncherChoice,
   type logLevels,
   lostPolicies,
 } from "../context.ts";
@@ -41,7 +41,7 @@ interface AgentOptions extends ClusterOptions, LinkOptions {
   readonly resource?: Readonly<Record<string, number>>;
   readonly label?: Readonly<Record<string, string>>;
   readonly discovery: boolean;
-  readonly launcher: LauncherKind;
+  readonly launcher: LauncherChoice;
   readonly enforce: EnforceFlag;
   readonly cgroup?: string;
   readonly taskEnv: Readonly<Record<string, string>>;

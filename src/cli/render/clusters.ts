@@ -1,10 +1,10 @@
 import type { AgentRow, ClusterRow, IssuedRow, StateRow, SubsystemRow } from "../rows.ts";
 import { resourceColumns } from "./nodes.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, amount, moment, stateStyle } from "./values.ts";
 
-export function renderClusters(clusters: readonly ClusterRow[], page: Page): string {
+export function renderClusters(clusters: readonly ClusterRow[], page: TerminalPage): string {
   const columns: readonly Column<ClusterRow>[] = [
     { title: "NAME", value: (cluster) => cluster.name },
     { title: "KIND", value: (cluster) => cluster.kind },
@@ -35,7 +35,7 @@ export const renderVertices = (vertices: Readonly<Record<string, number>> = {}):
     .map(([type, count]) => `${count} ${type}`)
     .join(", ");
 
-export function renderCluster(cluster: ClusterRow, page: Page): string {
+export function renderCluster(cluster: ClusterRow, page: TerminalPage): string {
   const { createdAtMs, agents = [], subsystems, state } = cluster;
   const resources = Object.keys(cluster.capacity)
     .sort()
@@ -66,11 +66,11 @@ export function renderCluster(cluster: ClusterRow, page: Page): string {
   ].join("\n\n");
 }
 
-const since = (atMs: number | undefined, page: Page): string =>
+const since = (atMs: number | undefined, page: TerminalPage): string =>
   atMs === undefined ? "" : `since ${moment(atMs)} (${ago(atMs, page.nowMs)})`;
 
 /** Texts that nobody will ever be shown again. */
-export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: Page): string =>
+export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: TerminalPage): string =>
   renderFields(
     [
       ["Secret", secret],
@@ -79,7 +79,7 @@ export const renderIssued = ({ secret = "", token = "" }: IssuedRow, page: Page)
     page,
   );
 
-function renderAgents(agents: readonly AgentRow[], page: Page): string {
+function renderAgents(agents: readonly AgentRow[], page: TerminalPage): string {
   const columns: readonly Column<AgentRow>[] = [
     { title: "AGENT", value: ({ name }) => name },
     { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
@@ -95,13 +95,13 @@ const subsystemColumns: readonly Column<SubsystemRow>[] = [
   { title: "LINKS", align: "right", value: ({ links }) => String(links) },
 ];
 
-export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: Page): string =>
+export const renderSubsystems = (subsystems: readonly SubsystemRow[], page: TerminalPage): string =>
   renderTable(subsystemColumns, subsystems, page);
 
 type Told = Pick<ClusterRow, "state" | "counters">;
 
 /** Keys with their age; of a counter that was not told yet only that it counts. */
-export function renderState({ state, counters }: Told, page: Page): string {
+export function renderState({ state, counters }: Told, page: TerminalPage): string {
   const by = new Map(counters.map((counter) => [counter.key, counter.by]));
   const told = new Set(state.map(({ key }) => key));
   const rows: readonly (Pick<StateRow, "key"> & Partial<StateRow>)[] = [

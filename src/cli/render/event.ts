@@ -1,11 +1,11 @@
 import type { EventRow, JobRow, NodeRow, TaskRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
 import { nodeReason } from "./nodes.ts";
-import { clean, type Page, paint } from "./page.ts";
+import { clean, type TerminalPage, paint } from "./page.ts";
 import { stateStyle } from "./values.ts";
 
 /** One change in one line: "1042  task 17.3  running  on rack1-7". */
-export function renderEvent(row: EventRow, page: Page): string {
+export function renderEvent(row: EventRow, page: TerminalPage): string {
   const parts = (kind: string, id: string, state: string, rest: string) =>
     [row.revision, `${kind} ${clean(id)}`, paint(state, stateStyle(state), page), clean(rest)]
       .filter((part) => part !== "")

@@ -1,5 +1,5 @@
 import type { ExplanationRow, PlacesRow } from "../rows.ts";
-import { clean, type Page, paint, type Style } from "./page.ts";
+import { clean, type TerminalPage, paint, type Style } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 import { stateStyle } from "./values.ts";
 
@@ -7,7 +7,7 @@ type Reason = PlacesRow["reasons"][number];
 type Cluster = PlacesRow["clusters"][number];
 type Dependency = ExplanationRow["dependencies"][number];
 
-export function renderExplanation(row: ExplanationRow, page: Page): string {
+export function renderExplanation(row: ExplanationRow, page: TerminalPage): string {
   const state = paint(row.state, stateStyle(row.state), page);
   const lines = [`job ${row.jobId} is ${state}: ${clean(row.summary)}`];
   if (row.ahead > 0) lines.push(`${row.ahead} pending tasks go before it.`);
@@ -20,7 +20,7 @@ export function renderExplanation(row: ExplanationRow, page: Page): string {
 export function placesSections(
   { reasons, clusters, hints, cheapestChange }: PlacesRow,
   nodes: number | undefined,
-  page: Page,
+  page: TerminalPage,
 ): readonly string[] {
   const bold = (text: string): string => paint(text, "bold", page);
   return [

@@ -1,11 +1,11 @@
 import type { FactEntry, NodeFacts } from "../../core/model/node/node-facts.ts";
 import { formatBytes } from "../../lib/units.ts";
-import { clean, displayWidth, pad, type Page, paint } from "./page.ts";
+import { clean, displayWidth, pad, type TerminalPage, paint } from "./page.ts";
 import { renderFields } from "./table.ts";
 import { pairs } from "./values.ts";
 
 /** A machine by itself: what can be counted, then what holds for it. */
-export function renderMachine(name: string, facts: NodeFacts, page: Page): string {
+export function renderMachine(name: string, facts: NodeFacts, page: TerminalPage): string {
   const fields = renderFields(
     [
       ["Node", name],
@@ -34,7 +34,7 @@ const WIDTH_DEFAULT = 100;
 const WIDTH_MIN = 40;
 
 /** One block for each subsystem, its name at the left. */
-export function renderSoftware({ software }: NodeFacts, page: Page): string {
+export function renderSoftware({ software }: NodeFacts, page: TerminalPage): string {
   const names = Object.keys(software);
   const left = names.reduce((most, name) => Math.max(most, displayWidth(name)), 0) + 2;
   const width = Math.max(WIDTH_MIN, page.width ?? WIDTH_DEFAULT) - left;

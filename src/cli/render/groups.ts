@@ -1,9 +1,9 @@
 import type { GroupRow } from "../rows.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 import { cpuTime, resources } from "./values.ts";
 
-export function renderGroups(groups: readonly GroupRow[], page: Page): string {
+export function renderGroups(groups: readonly GroupRow[], page: TerminalPage): string {
   return renderTable(columns, groups, page);
 }
 

@@ -1,10 +1,14 @@
 import { joinShell } from "../../lib/shell.ts";
 import type { ImportPlan, ImportStep } from "../coming-from/import-plan.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 
 /** What becomes of each key, and what to type. `applied`: the word for what is sent to the server. */
-export function renderPlan({ steps, flags }: ImportPlan, applied: string, page: Page): string {
+export function renderPlan(
+  { steps, flags }: ImportPlan,
+  applied: string,
+  page: TerminalPage,
+): string {
   const how = (step: ImportStep): string => {
     switch (step.kind) {
       case "apply":

@@ -8,12 +8,12 @@ import type {
   SpecRow,
   TaskCountsRow,
 } from "../rows.ts";
-import { cut, type Page, paint } from "./page.ts";
+import { cut, type TerminalPage, paint } from "./page.ts";
 import { requestText } from "./request.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, moment, pairs, resources, stateStyle, took, usageFields } from "./values.ts";
 
-export function renderJobs(jobs: readonly JobRow[], page: Page): string {
+export function renderJobs(jobs: readonly JobRow[], page: TerminalPage): string {
   const columns: readonly Column<JobRow>[] = [
     { title: "ID", align: "right", value: (job) => job.id },
     { title: "NAME", value: (job) => job.spec.name },
@@ -47,7 +47,7 @@ export const countsText = (counts: Readonly<Record<string, number>>): string =>
     .map(([state, count]) => `${count} ${state}`)
     .join(", ");
 
-export function renderCounts(row: CountRow, page: Page): string {
+export function renderCounts(row: CountRow, page: TerminalPage): string {
   return renderFields(
     [
       ["Jobs", countsText(row.jobs) || "none"],
@@ -58,7 +58,7 @@ export function renderCounts(row: CountRow, page: Page): string {
 }
 
 /** Everything about one job, above its tasks. */
-export function renderJob(job: JobRow, page: Page): string {
+export function renderJob(job: JobRow, page: TerminalPage): string {
   const { spec } = job;
   const at = (ms: number | undefined) =>
     ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
@@ -142,4 +142,4 @@ function firstLine(script: string): string {
   return lines.length > 1 ? `${lines[0] ?? ""} … (${lines.length} lines)` : (lines[0] ?? "");
 }
 
-export const heading = (text: string, page: Page): string => paint(text, "bold", page);
+export const heading = (text: string, page: TerminalPage): string => paint(text, "bold", page);

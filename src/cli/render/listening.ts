@@ -1,11 +1,11 @@
 import type { Listening } from "../context.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
   { http, grpc, rainbow, goSchedule, data, node, rainbowSecretFile = "", isInsecure }: Listening,
-  page: Page,
+  page: TerminalPage,
 ): string {
   const fields = renderFields(
     [

@@ -1,7 +1,7 @@
 import { formatDuration } from "../../lib/units.ts";
 import type { NodeRow } from "../rows.ts";
 import { partFields, renderSoftware } from "./facts.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import { ago, amount, moment, pairs, stateStyle, usage } from "./values.ts";
 
@@ -25,7 +25,7 @@ export const resourceColumns: readonly Column<Place>[] = [
   },
 ];
 
-export function renderNodes(nodes: readonly NodeRow[], page: Page): string {
+export function renderNodes(nodes: readonly NodeRow[], page: TerminalPage): string {
   const columns: readonly Column<NodeRow>[] = [
     { title: "NAME", value: (node) => node.name },
     {
@@ -75,7 +75,7 @@ function heldText({ held, heldMax = 0, taskMsMean = 0 }: NodeRow): string {
   return `${held} of at most ${heldMax}: its last tasks took ${Math.round(taskMsMean)} ms each`;
 }
 
-export function renderNode(node: NodeRow, page: Page): string {
+export function renderNode(node: NodeRow, page: TerminalPage): string {
   const at = (ms: number | undefined) =>
     ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
   const resources = Object.keys(node.capacity)

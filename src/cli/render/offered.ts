@@ -1,9 +1,9 @@
 import type { OfferedRow } from "../rows.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 import { ago, amount } from "./values.ts";
 
-export function renderOffered(tasks: readonly OfferedRow[], page: Page): string {
+export function renderOffered(tasks: readonly OfferedRow[], page: TerminalPage): string {
   if (tasks.length === 0) return "no tasks";
   const columns: readonly Column<OfferedRow>[] = [
     { title: "ID", align: "right", value: ({ id }) => id },

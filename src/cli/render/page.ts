@@ -1,5 +1,5 @@
 /** What text is rendered for. Rendering is pure: the same rows on the same page look the same. */
-export interface Page {
+export interface TerminalPage {
   /** Columns of the terminal; undefined: as wide as it gets. */
   readonly width: number | undefined;
   readonly colour: boolean;
@@ -18,7 +18,7 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
   cyan: [36, 39],
 };
 
-export function paint(text: string, style: Style | undefined, page: Page): string {
+export function paint(text: string, style: Style | undefined, page: TerminalPage): string {
   if (!page.colour || style === undefined || text === "") return text;
   const [on, off] = CODES[style];
   return `${ESCAPE}[${on}m${text}${ESCAPE}[${off}m`;
@@ -39,7 +39,7 @@ const OWN_STYLES = new RegExp(
  * A whole text on its way to a terminal or pipe, wherever its parts came from: nothing but line ends
  * and our own colours is left of its control characters.
  */
-export function printable(text: string, { colour }: Pick<Page, "colour">): string {
+export function printable(text: string, { colour }: Pick<TerminalPage, "colour">): string {
   const cleanLines = (part: string): string => part.replace(/[^\n\t]+/g, (line) => clean(line));
   if (!colour) return cleanLines(text);
   const styles = text.match(OWN_STYLES) ?? [];

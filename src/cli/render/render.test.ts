@@ -6,12 +6,12 @@ import { renderExplanation } from "./explanation.ts";
 import { renderJob, renderJobs } from "./jobs.ts";
 import { renderListening } from "./listening.ts";
 import { renderNode, renderNodes } from "./nodes.ts";
-import { clean, cut, displayWidth, type Page } from "./page.ts";
+import { clean, cut, displayWidth, type TerminalPage } from "./page.ts";
 import { renderTable } from "./table.ts";
 import { renderTask, renderTasks } from "./tasks.ts";
 import { ago, elapsed, stateStyle, usage } from "./values.ts";
 
-const page: Page = { width: undefined, colour: false, nowMs: 100_000_000 };
+const page: TerminalPage = { width: undefined, colour: false, nowMs: 100_000_000 };
 
 const counts = (given: Partial<TaskCountsRow> = {}): TaskCountsRow => ({
   ...(Object.fromEntries(stateNames.map((name) => [name, 0])) as TaskCountsRow),

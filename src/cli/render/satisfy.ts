@@ -1,5 +1,5 @@
 import type { ClusterAnswerRow, SatisfyRow, SelectionRow } from "../rows.ts";
-import { clean, type Page, paint } from "./page.ts";
+import { clean, type TerminalPage, paint } from "./page.ts";
 import { type Column, renderTable } from "./table.ts";
 
 const columns: readonly Column<ClusterAnswerRow>[] = [
@@ -13,7 +13,7 @@ const columns: readonly Column<ClusterAnswerRow>[] = [
 const yes = (is: boolean): string => (is ? "yes" : "no");
 
 /** One table; of several tasks a section each, and at last what holds for all of them. */
-export function renderSatisfy(row: SatisfyRow, page: Page): string {
+export function renderSatisfy(row: SatisfyRow, page: TerminalPage): string {
   const { tasks, selection } = row;
   const [first] = tasks;
   if (first === undefined || first.clusters.length === 0) return "there are no clusters";

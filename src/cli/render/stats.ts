@@ -1,7 +1,7 @@
 import { formatBytes } from "../../lib/units.ts";
 import type { StatsRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { renderFields } from "./table.ts";
 import { cpuTime, elapsed, usage } from "./values.ts";
 
@@ -9,7 +9,7 @@ import { cpuTime, elapsed, usage } from "./values.ts";
 const aheadText = ({ heldBegun, heldReturned }: StatsRow): string =>
   heldBegun + heldReturned === 0 ? "" : `${heldBegun} begun by nodes, ${heldReturned} given back`;
 
-export function renderStats(stats: StatsRow, server: string, page: Page): string {
+export function renderStats(stats: StatsRow, server: string, page: TerminalPage): string {
   const resources = Object.keys(stats.capacity)
     .sort()
     .map((name): [string, string] => [name, `${usage(name, stats)} in use`]);

@@ -1,4 +1,4 @@
-import { clean, cut, displayWidth, pad, type Page, paint, type Style } from "./page.ts";
+import { clean, cut, displayWidth, pad, type TerminalPage, paint, type Style } from "./page.ts";
 
 export interface Column<Row> {
   readonly title: string;
@@ -15,7 +15,7 @@ const COLUMN_WIDTH_MIN = 4;
 export function renderTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  page: Page,
+  page: TerminalPage,
 ): string {
   const texts = columns.map((column) => rows.map((row) => clean(column.value(row))));
   const shown = columns
@@ -71,7 +71,7 @@ function fitWidths(natural: readonly number[], page: number | undefined): number
 /** "Name:  value" lines, aligned; empty values are left out. */
 export function renderFields(
   fields: readonly (readonly [string, string, (Style | undefined)?])[],
-  page: Page,
+  page: TerminalPage,
 ): string {
   const shown = fields.filter(([, value]) => value !== "");
   const width = shown.reduce((most, [name]) => Math.max(most, name.length + 1), 0);

@@ -1,5 +1,5 @@
 import type { PastRow, TaskRow } from "../rows.ts";
-import type { Page } from "./page.ts";
+import type { TerminalPage } from "./page.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
 import {
   ago,
@@ -12,7 +12,7 @@ import {
   usageFields,
 } from "./values.ts";
 
-export function renderTasks(tasks: readonly TaskRow[], page: Page): string {
+export function renderTasks(tasks: readonly TaskRow[], page: TerminalPage): string {
   // A node is of one cluster, which it need not tell; what is offered to a cluster has no node.
   const isOffered = tasks.some(({ node, cluster }) => node === undefined && cluster !== undefined);
   const columns: readonly Column<TaskRow>[] = [
@@ -40,7 +40,7 @@ const notBefore = (task: TaskRow, nowMs: number): string =>
     ? ""
     : `tried again in ${elapsed(task.notBeforeMs - nowMs)}`;
 
-export function renderTask(task: TaskRow, page: Page): string {
+export function renderTask(task: TaskRow, page: TerminalPage): string {
   const at = (ms: number | undefined) =>
     ms === undefined ? "" : `${moment(ms)} (${ago(ms, page.nowMs)})`;
   const fields = renderFields(
@@ -63,7 +63,7 @@ export function renderTask(task: TaskRow, page: Page): string {
   return task.past.length === 0 ? fields : `${fields}\n\n${renderPast(task.past, page)}`;
 }
 
-export function renderPast(past: readonly PastRow[], page: Page): string {
+export function renderPast(past: readonly PastRow[], page: TerminalPage): string {
   const columns: readonly Column<PastRow>[] = [
     { title: "EARLIER ATTEMPT", align: "right", value: (row) => String(row.attempt) },
     { title: "NODE", value: (row) => row.node ?? "" },

@@ -1,12 +1,12 @@
 import type { TrialRow } from "../rows.ts";
 import { placesSections } from "./explanation.ts";
-import { clean, type Page, paint } from "./page.ts";
+import { clean, type TerminalPage, paint } from "./page.ts";
 
 /**
  * One job that was tried: where its tasks would go, how many would wait, and why. `isAllowed`: it
  * would be taken though nothing there is could ever run it.
  */
-export function renderTrial(row: TrialRow, isAllowed: boolean, page: Page): string {
+export function renderTrial(row: TrialRow, isAllowed: boolean, page: TerminalPage): string {
   const lines = [
     `${paint(clean(row.name), "bold", page)}: ${count(row.tasks)}`,
     ...(row.possible || isAllowed ? outlook(row) : [refusal(page)]).map((line) => `  ${line}`),
@@ -16,7 +16,7 @@ export function renderTrial(row: TrialRow, isAllowed: boolean, page: Page): stri
   return [lines.join("\n"), ...placesSections(places, undefined, page)].join("\n\n");
 }
 
-const refusal = (page: Page): string =>
+const refusal = (page: TerminalPage): string =>
   `${paint("would be refused", "red", page)}: nothing there is could ever run it`;
 
 function outlook(row: TrialRow): readonly string[] {

@@ -16,7 +16,7 @@ import { cgroupFlag, enforceFlag } from "../nodes/enforce-flags.ts";
 import { address, duration, envVariable, notEmpty, oneOf, wholeNumber } from "../flags.ts";
 import {
   addGoScheduleFlags,
-  type GoScheduleOptions,
+  type GoScheduleCommandOptions,
   takeGoSchedule,
 } from "../coming-from/go-schedule-flags.ts";
 import { addQuarantineFlags, checkQuarantine } from "./quarantine-flags.ts";
@@ -26,7 +26,11 @@ import {
   type LinkOptions,
   toLinkTimes,
 } from "../nodes/link-flags.ts";
-import { addRainbowFlags, type RainbowOptions, rainbowOf } from "../coming-from/rainbow-flags.ts";
+import {
+  addRainbowFlags,
+  type RainbowCommandOptions,
+  rainbowOf,
+} from "../coming-from/rainbow-flags.ts";
 import { renderListening } from "../render/listening.ts";
 import { addStrategyFlags, type StrategyFlags, strategyOf } from "../submit/select-flags.ts";
 import type { Session, Shell } from "../session.ts";
@@ -83,9 +87,9 @@ type ServerOptions<Flags extends ServerFlags> = Omit<
   "select" | "rainbow" | "goSchedule" | "linkTimes"
 > &
   StrategyFlags &
-  RainbowOptions &
+  RainbowCommandOptions &
   LinkOptions &
-  GoScheduleOptions;
+  GoScheduleCommandOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
   context: Context,

@@ -77,13 +77,13 @@ export function ageOf(state: ClusterState, key: string, nowMs: number): number |
 }
 
 /** A key that goes down as jobs are assigned, until the cluster tells it again. */
-export interface Counter {
+export interface StateCounter {
   readonly key: string;
   /** By the job's nodes, by its slots, or by one. */
   readonly by: "nodes" | "slots" | "jobs";
 }
 
-export function parseCounters(value: unknown): readonly Counter[] {
+export function parseCounters(value: unknown): readonly StateCounter[] {
   if (!Array.isArray(value)) throw invalid("counters", mustBe("a list", value));
   if (value.length > limits.countersMax) {
     throw invalid("counters", `at most ${limits.countersMax}, not ${value.length}`);
@@ -107,7 +107,7 @@ export function parseCounters(value: unknown): readonly Counter[] {
  */
 export function countDown(
   state: ClusterState,
-  counters: readonly Counter[],
+  counters: readonly StateCounter[],
   job: { readonly nodes: number; readonly slots: number },
 ): ClusterState {
   const next = new Map(Object.entries(state));

@@ -7,7 +7,7 @@ import type { Scalars } from "./request/requirement.ts";
 import type { Subsystem, SubsystemVertex } from "./subsystems/subsystem.ts";
 
 /** Vertices with the same of everything that can be asked for, all that is inside included. */
-export interface Shape {
+export interface VertexShape {
   /** Its type's number; -1: the top, which contains all roots. */
   readonly type: number;
   readonly size: number;
@@ -36,7 +36,7 @@ export interface Layout {
   readonly graph: Graph;
   readonly subsystems: ReadonlyMap<string, Subsystem>;
   readonly types: ReadonlyMap<string, number>;
-  readonly shapes: readonly Shape[];
+  readonly shapes: readonly VertexShape[];
   readonly shapeOf: Int32Array;
   /** The number of the top's shape. */
   readonly top: number;
@@ -193,7 +193,7 @@ class Folder {
   readonly #types: ReadonlyMap<string, number>;
   readonly #linkSetOf: Int32Array;
   readonly #linkSets: number;
-  readonly #shapes: Shape[] = [];
+  readonly #shapes: VertexShape[] = [];
   readonly #leaves = new Map<number, number>();
   readonly #others = new Map<string, number>();
   readonly #nothingInside: Float64Array;
@@ -213,7 +213,7 @@ class Folder {
 
   *fold(): Generator<
     undefined,
-    { readonly shapes: readonly Shape[]; readonly shapeOf: Int32Array; readonly top: number }
+    { readonly shapes: readonly VertexShape[]; readonly shapeOf: Int32Array; readonly top: number }
   > {
     const { endOf, kindOf } = this.#graph;
     const shapeOf = new Int32Array(kindOf.length);
@@ -276,7 +276,7 @@ class Folder {
   #own(
     kind: number,
     linkSet: number,
-  ): Pick<Shape, "type" | "size" | "unit" | "linkSet" | "inside"> {
+  ): Pick<VertexShape, "type" | "size" | "unit" | "linkSet" | "inside"> {
     const { type = "", size = 1, unit = "" } = this.#graph.kinds[kind] ?? {};
     const number = this.#types.get(type) ?? TOP_TYPE;
     return { type: number, size, unit, linkSet, inside: this.#nothingInside };
@@ -284,7 +284,7 @@ class Folder {
 }
 
 function* keyOf(
-  shapes: readonly Shape[],
+  shapes: readonly VertexShape[],
   types: readonly string[],
   linkTexts: LinkSets["texts"],
 ): Generator<undefined, string | undefined> {

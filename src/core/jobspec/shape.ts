@@ -15,11 +15,11 @@ export interface Shape {
   /** One piece of work that spans nodes: they are wanted at the same time. */
   readonly isSpanning: boolean;
   readonly isExclusive: boolean;
-  readonly perSlot: Amounts;
+  readonly perSlot: ShapeAmounts;
 }
 
 /** 0: not spoken of. */
-export interface Amounts {
+export interface ShapeAmounts {
   readonly cores: number;
   readonly gpus: number;
   readonly memoryBytes: number;
@@ -28,7 +28,7 @@ export interface Amounts {
   readonly others: Readonly<Record<string, number>>;
 }
 
-const NOTHING: Amounts = {
+const NOTHING: ShapeAmounts = {
   cores: 0,
   gpus: 0,
   memoryBytes: 0,
@@ -131,7 +131,7 @@ function nodesIn(tree: ResourceRequest): number {
 }
 
 /** What one copy of this vertex holds. Vertices with something in them only say where it is. */
-function amountsIn(tree: ResourceRequest): Amounts {
+function amountsIn(tree: ResourceRequest): ShapeAmounts {
   if (tree.with.length > 0) {
     return tree.with.reduce((sum, each) => add(sum, scale(amountsIn(each), each.count)), NOTHING);
   }
@@ -154,7 +154,7 @@ function amountsIn(tree: ResourceRequest): Amounts {
   }
 }
 
-const scale = (amounts: Amounts, times: number): Amounts => ({
+const scale = (amounts: ShapeAmounts, times: number): ShapeAmounts => ({
   ...amounts,
   cores: amounts.cores * times,
   gpus: amounts.gpus * times,
@@ -164,13 +164,17 @@ const scale = (amounts: Amounts, times: number): Amounts => ({
   ),
 });
 
-const add = (a: Amounts, b: Amounts): Amounts => combine(a, b, (x, y) => x + y);
-const larger = (a: Amounts, b: Amounts): Amounts => combine(a, b, Math.max);
+const add = (a: ShapeAmounts, b: ShapeAmounts): ShapeAmounts => combine(a, b, (x, y) => x + y);
+const larger = (a: ShapeAmounts, b: ShapeAmounts): ShapeAmounts => combine(a, b, Math.max);
 
-function combine(a: Amounts, b: Amounts, both: (x: number, y: number) => number): Amounts {
+function combine(
+  a: ShapeAmounts,
+  b: ShapeAmounts,
+  both: (x: number, y: number) => number,
+): ShapeAmounts {
   const names = new Set([...Object.keys(a.others), ...Object.keys(b.others)]);
   // Types are free text: one may be called like what every object has.
-  const of = (amounts: Amounts, name: string): number =>
+  const of = (amounts: ShapeAmounts, name: string): number =>
     Object.hasOwn(amounts.others, name) ? (amounts.others[name] ?? 0) : 0;
   return {
     cores: both(a.cores, b.cores),

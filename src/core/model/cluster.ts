@@ -1,4 +1,4 @@
-import type { ClusterState, Counter } from "../graph/cluster-state.ts";
+import type { ClusterState, StateCounter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { ClusterId } from "./ids.ts";
@@ -32,5 +32,5 @@ export interface ClusterSubsystem {
 export interface ClusterStatus {
   readonly id: ClusterId;
   readonly state: ClusterState;
-  readonly counters: readonly Counter[];
+  readonly counters: readonly StateCounter[];
 }

@@ -1,4 +1,4 @@
-import type { Counter } from "../graph/cluster-state.ts";
+import type { StateCounter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Relinked } from "../graph/subsystems/link-subsystem.ts";
 import type { Subsystem } from "../graph/subsystems/subsystem.ts";
@@ -8,8 +8,9 @@ import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts
 import type { JobSpec, Texts } from "../model/job/job.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node/node.ts";
 import type { NodeFacts } from "../model/node/node-facts.ts";
+import type { TakeCapacity } from "../model/node/take-capacity.ts";
 import type { Resources } from "../model/resources.ts";
-import type { Failure, ToldOutput } from "../model/job/task.ts";
+import type { TaskFailure, ToldOutput } from "../model/job/task.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
 import type { QuarantineTerms } from "./nodes/suspicions.ts";
@@ -47,7 +48,7 @@ export type RunEvent =
       readonly run: RunRef;
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
-      readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | Failure;
+      readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | TaskFailure;
       /** Where the executor measured it. */
       readonly usage?: Usage | undefined;
       /** The held run that the agent has begun in its place. */
@@ -69,13 +70,6 @@ export type TaskEvent = {
   /** It will not run it. */
   | { readonly kind: "returned" }
 );
-
-/** What an agent of a cluster would take: at most so many tasks, as far as they fit. */
-export interface Room {
-  readonly tasks: number;
-  /** In base units, nodes too; what is not named is not looked at. */
-  readonly free: Resources;
-}
 
 /**
  * Everything that can happen. Time and ids from outside arrive inside commands; the core makes
@@ -171,7 +165,7 @@ export type Command =
       readonly kind: "take-tasks";
       readonly nodeId: NodeId;
       readonly session: number;
-      readonly room: Room;
+      readonly room: TakeCapacity;
       readonly nowMs: number;
     }
   /** A cluster takes tasks that were offered to it, to run them by itself. */
@@ -219,7 +213,7 @@ export type Command =
       /** Keys and values; null removes a key. Not checked yet. */
       readonly patch: Readonly<Record<string, unknown>>;
       /** undefined: as they were. */
-      readonly counters: readonly Counter[] | undefined;
+      readonly counters: readonly StateCounter[] | undefined;
       readonly nowMs: number;
     }
   | {
@@ -279,7 +273,7 @@ export interface Answers {
     readonly stops: readonly RunRef[];
   };
   /** What it got, and what room is left. */
-  "take-tasks": { readonly taken: readonly RunRef[]; readonly room: Room };
+  "take-tasks": { readonly taken: readonly RunRef[]; readonly room: TakeCapacity };
   "accept-tasks": {
     readonly accepted: readonly TaskRef[];
     readonly refused: readonly { readonly task: TaskRef; readonly reason: string }[];

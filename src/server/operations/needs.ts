@@ -8,7 +8,7 @@ export interface Look {
 }
 
 /** What an operation needs of whoever asks for it. */
-export interface Need<Name extends keyof Operations> {
+export interface PermissionNeed<Name extends keyof Operations> {
   readonly permission: Permission;
   /** What a request is about, for principals that may do it only with what is theirs. */
   readonly about: (look: Look, ...args: Parameters<Operations[Name]>) => Resource;
@@ -27,7 +27,7 @@ const job = (look: Look, id: string): Resource => ({
 });
 
 /** Total by type: an operation does not compile until it names the permission that it needs. */
-export const NEEDS: { readonly [Name in keyof Operations]: Permission | Need<Name> } = {
+export const NEEDS: { readonly [Name in keyof Operations]: Permission | PermissionNeed<Name> } = {
   submitJobs: { permission: "jobs.submit", about: (_, jobs) => inTheirClusters(jobs) },
   submitJobspec: "jobs.submit",
   tryJobs: "jobs.submit",

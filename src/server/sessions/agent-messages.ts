@@ -7,10 +7,10 @@ import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import { linkTimesProblem } from "../../core/model/node/heartbeat.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../../core/model/node/node.ts";
 import { LOSS_POLICIES } from "../../core/model/node/node.ts";
-import type { Failure } from "../../core/model/job/task.ts";
+import type { TaskFailure } from "../../core/model/job/task.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
 import { makeUsage } from "../../core/model/job/usage.ts";
-import type { NodeHello, Room, RunEvent, RunRef } from "../../core/state/command.ts";
+import type { NodeHello, RunEvent, RunRef } from "../../core/state/command.ts";
 import type {
   ClusterAgent,
   Ended,
@@ -24,6 +24,7 @@ import type {
 import { EndCause } from "../../gen/busbar/v1/agent_pb.ts";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import type { TakeOffer } from "./taking.ts";
 
 /** What an agent says, checked: a peer that sends nonsense gets an AppError and is let go. */
 export function readHello(
@@ -108,7 +109,7 @@ export function readAway(ms: number, field: string): number | undefined {
 }
 
 /** What an agent of a cluster would take; more than the most at once is asked for again. */
-export const readTake = ({ tasks, free, seen }: Take): { readonly seen: number; room: Room } => ({
+export const readTake = ({ tasks, free, seen }: Take): TakeOffer => ({
   seen,
   room: { tasks: Math.min(tasks, limits.tasksPerTakeMax), free: readAmounts(free, "take.free") },
 });
@@ -212,7 +213,7 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
   }
 }
 
-const outOfMemory = (limitBytes: number | undefined): Failure =>
+const outOfMemory = (limitBytes: number | undefined): TaskFailure =>
   limitBytes ? { kind: "out-of-memory", limitBytes } : { kind: "out-of-memory" };
 
 function time(ms: number): number {

@@ -1,9 +1,9 @@
-import type { Room } from "../../core/state/command.ts";
+import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
 
 /** What the agent of a cluster would take, when it had seen so many starts. */
 export interface TakeOffer {
   readonly seen: number;
-  readonly room: Room;
+  readonly room: TakeCapacity;
 }
 
 /**
@@ -45,7 +45,7 @@ export class Taking {
   }
 
   /** Of what it offered in this round, so many were taken and so much room is left. Whether there may be more. */
-  end(offer: TakeOffer, taken: number, left: Room): boolean {
+  end(offer: TakeOffer, taken: number, left: TakeCapacity): boolean {
     const wasAskedAgain = this.#round === "asked-again";
     this.#round = "idle";
     this.given(taken);

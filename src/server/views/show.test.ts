@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
 import type { Job } from "../../core/model/job/job.ts";
-import type { Failure, Task } from "../../core/model/job/task.ts";
+import type { TaskFailure, Task } from "../../core/model/job/task.ts";
 import { noCounts } from "../../core/state/jobs/progress.ts";
 import { showJob, showTask } from "./show.ts";
 
@@ -28,7 +28,7 @@ test.each([
   [{ kind: "node-fault", message: "" }, undefined, undefined],
   [{ kind: "vanished", message: "" }, undefined, undefined],
   [{ kind: "lost", message: "" }, undefined, undefined],
-] as const satisfies readonly [Failure, number | undefined, number | undefined][])(
+] as const satisfies readonly [TaskFailure, number | undefined, number | undefined][])(
   "the exit codes of a task that failed by %o, and of its job",
   (failure, ofTask, ofJob) => {
     const job = aJob();

@@ -7,7 +7,7 @@ import type { Node } from "../../core/model/node/node.ts";
 import { lossPolicyOf, lostAfterMsOf, mayHold, nodeStateName } from "../../core/model/node/node.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { fromResources } from "../../core/model/resources.ts";
-import type { Failure, PastAttempt, Task } from "../../core/model/job/task.ts";
+import type { TaskFailure, PastAttempt, Task } from "../../core/model/job/task.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
 import type { GroupRecord } from "../../core/state/group-record.ts";
@@ -174,7 +174,7 @@ function outcomeOf({ state }: Task): Outcome {
 }
 
 /** What did not exit by itself gets the code that a shell or timeout(1) would give. */
-function failureOutcome(failure: Failure): Outcome & { readonly reason: string } {
+function failureOutcome(failure: TaskFailure): Outcome & { readonly reason: string } {
   const reason = describeFailure(failure);
   switch (failure.kind) {
     case "exited":

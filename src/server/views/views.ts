@@ -1,11 +1,11 @@
-import type { Counter, StateValue, StateValues } from "../../core/graph/cluster-state.ts";
+import type { StateCounter, StateValue, StateValues } from "../../core/graph/cluster-state.ts";
 import type { ResourceChoice } from "../../core/graph/request/request.ts";
 import type { Cluster } from "../../core/model/cluster.ts";
 import type { NodeStateName } from "../../core/model/node/node.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import type { JobStateName, TaskCounts, TaskStateName } from "../../core/state/jobs/progress.ts";
 import type { Texts } from "../../core/model/job/job.ts";
-import type { Failure } from "../../core/model/job/task.ts";
+import type { TaskFailure } from "../../core/model/job/task.ts";
 
 /**
  * What callers see, whatever door they come through. Plain data in camelCase, in the units people
@@ -133,7 +133,7 @@ export interface NewestTaskView extends Pick<
   "id" | "jobId" | "index" | "state" | "attempt" | "node" | "cluster" | "reason"
 > {
   /** Why it failed. */
-  readonly failure?: Failure["kind"];
+  readonly failure?: TaskFailure["kind"];
   /** What it runs; of a script or a whole jobspec only the job's name. */
   readonly command: readonly string[];
   readonly isOver: boolean;
@@ -214,7 +214,7 @@ export interface ClusterView {
   /** What it says of itself, by key. */
   readonly state: readonly StateEntryView[];
   /** Keys that go down as jobs are assigned. */
-  readonly counters: readonly Counter[];
+  readonly counters: readonly StateCounter[];
   /** Which it has, by when they were made; their texts are not known any more. */
   readonly credentials: CredentialTimesView;
 }

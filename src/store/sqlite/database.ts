@@ -9,7 +9,7 @@ import {
   describeRevisions,
   refusal,
   type Found,
-  type Verdict,
+  type RecordVerdict,
 } from "./recovery/check-record.ts";
 import { APPLICATION_ID, prepareDirectory, removeBackups } from "./data-directory.ts";
 import {
@@ -155,7 +155,7 @@ function beginRecord(
   return new DurableRecord(directory, state);
 }
 
-function warn(verdict: Verdict, read: ReadRecord): string | undefined {
+function warn(verdict: RecordVerdict, read: ReadRecord): string | undefined {
   if (verdict.kind === "cut-short") {
     return (
       `the machine stopped while ${describeRevisions(verdict.from, verdict.to)} were written, which ` +

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { AppError, describeChain, type ErrorCode } from "../../lib/errors.ts";
 
 /** An AppError as it crosses between threads, where errors lose their class and their fields. */
-export interface Failure {
+export interface StoreFailure {
   readonly code: ErrorCode;
   readonly problem: string;
   readonly field: string | undefined;
@@ -70,10 +70,10 @@ function advice(error: unknown): string {
   return "check the disk, then restart";
 }
 
-export function toFailure(error: AppError): Failure {
+export function toFailure(error: AppError): StoreFailure {
   const cause = error.cause === undefined ? undefined : describeChain(error.cause);
   return { code: error.code, problem: error.problem, field: error.field, cause };
 }
 
-export const fromFailure = ({ code, problem, field, cause }: Failure): AppError =>
+export const fromFailure = ({ code, problem, field, cause }: StoreFailure): AppError =>
   new AppError(code, problem, { field, cause: cause === undefined ? cause : new Error(cause) });

@@ -1,7 +1,7 @@
 import { limits } from "../../limits.ts";
 import type { Batch, StoredRow } from "../../ports/store.ts";
 import { checkText } from "../keys.ts";
-import type { Failure } from "./failures.ts";
+import type { StoreFailure } from "./failures.ts";
 
 /**
  * What travels between the store and its thread. Rows travel as one joined string and an array of
@@ -39,13 +39,13 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: "opened"; readonly revision: number; readonly lastId: number }
-  | { readonly kind: "refused"; readonly failure: Failure } // and the thread ends
+  | { readonly kind: "refused"; readonly failure: StoreFailure } // and the thread ends
   | { readonly kind: "rows"; readonly rows: PackedRows }
   | { readonly kind: "loaded" }
   | { readonly kind: "committed"; readonly revision: number } // and every batch before it
-  | { readonly kind: "failed"; readonly failure: Failure } // and so does everything after
-  | { readonly kind: "backed-up"; readonly failure: Failure | undefined }
-  | { readonly kind: "warned"; readonly failure: Failure };
+  | { readonly kind: "failed"; readonly failure: StoreFailure } // and so does everything after
+  | { readonly kind: "backed-up"; readonly failure: StoreFailure | undefined }
+  | { readonly kind: "warned"; readonly failure: StoreFailure };
 
 export interface ThreadData {
   readonly directory: string;

@@ -81,6 +81,11 @@ export const SHELL_MUTANTS: readonly Mutant[] = [
     "held-begins-at-once",
     "no-overcommit",
     "an agent begins what it holds at once",
-    swap("agent/session/session.ts", "Session.#onHolds", "this.#held.add($_, $_, $_);", "begin();"),
+    swap(
+      "agent/session/session.ts",
+      "ServerSession.#onHolds",
+      "this.#held.add($_, $_, $_);",
+      "begin();",
+    ),
   ),
 ];

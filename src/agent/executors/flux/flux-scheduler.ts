@@ -10,7 +10,7 @@ import type {
   LowerScheduler,
   LowerState,
 } from "../../lower/scheduler.ts";
-import type { SubmitAnswer } from "../../lower/submit-each.ts";
+import type { LowerSubmitAnswer } from "../../lower/submit-each.ts";
 import { isUnavailable, submitEach } from "../../lower/submit-each.ts";
 import { bulkArguments, gatherBulks } from "./bulk-submit.ts";
 import type { FluxAnswer, FluxCommand } from "./flux-command.ts";
@@ -39,10 +39,10 @@ async function submitAll(
   flux: FluxCommand,
   jobs: readonly LowerJob[],
   site: FluxSite,
-): Promise<readonly SubmitAnswer[]> {
-  const answers = new Map<LowerJob, SubmitAnswer>();
+): Promise<readonly LowerSubmitAnswer[]> {
+  const answers = new Map<LowerJob, LowerSubmitAnswer>();
   const bulks = gatherBulks(jobs, site);
-  let away: SubmitAnswer | undefined;
+  let away: LowerSubmitAnswer | undefined;
   for (const bulk of bulks.filter(({ length }) => length > 1)) {
     const some = away === undefined ? await submitBulk(flux, bulk, site) : [];
     for (const [at, job] of bulk.entries()) {
@@ -66,7 +66,7 @@ async function submitBulk(
   flux: FluxCommand,
   jobs: readonly LowerJob[],
   site: FluxSite,
-): Promise<readonly (SubmitAnswer | undefined)[]> {
+): Promise<readonly (LowerSubmitAnswer | undefined)[]> {
   try {
     const scripted = jobs.map((job) => ({ job: withNet(job), path: writeScript(job) }));
     const answer = await flux(bulkArguments(scripted, site));

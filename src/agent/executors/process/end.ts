@@ -63,7 +63,7 @@ function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): strin
 }
 
 /** What is known of a run that has ended. */
-export interface Outcome {
+export interface ProcessOutcome {
   readonly terms: Pick<ProcessRunTerms, "program" | "ownDirectory" | "ownShell">;
   /** Of all runs. */
   readonly directory: string;
@@ -72,7 +72,7 @@ export interface Outcome {
 }
 
 export function endOfRun(
-  { terms, directory, outcome, vanished }: Outcome,
+  { terms, directory, outcome, vanished }: ProcessOutcome,
   stop: ProcessStop | undefined,
 ): RunEnd {
   const { program, ownShell } = terms;

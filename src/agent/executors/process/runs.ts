@@ -2,7 +2,7 @@ import type { Usage } from "../../../core/model/job/usage.ts";
 import { type AppError, describeChain } from "../../../lib/errors.ts";
 import { invariant } from "../../../lib/invariant.ts";
 import type { Executor, RunEnd, RunId, RunRequest } from "../../../ports/executor.ts";
-import type { Outcome } from "./end.ts";
+import type { ProcessOutcome } from "./end.ts";
 import { endOfRun, neverBegan, RESTARTED, SHELL_DIED } from "./end.ts";
 import type { ProcessEntry } from "./journal-entries.ts";
 import { ProcessReplay } from "./journal-entries.ts";
@@ -349,7 +349,11 @@ export class Runs {
     this.#end(run, end, endedAtMs, file.usage);
   }
 
-  #about({ terms }: ProcessRun, outcome: CommandOutcome | undefined, vanished = ""): Outcome {
+  #about(
+    { terms }: ProcessRun,
+    outcome: CommandOutcome | undefined,
+    vanished = "",
+  ): ProcessOutcome {
     return { terms, directory: this.#options.directory, outcome, vanished };
   }
 

@@ -12,7 +12,7 @@ import { send } from "./survivors.ts";
 import type { StateFile } from "./state-file.ts";
 import { lostStateFile } from "./state-file.ts";
 
-export interface WatchOptions {
+export interface ProcessWatchOptions {
   readonly clock: Clock;
   /** Runs that have not ended. */
   readonly active: ReadonlySet<ProcessRun>;
@@ -41,14 +41,14 @@ export interface WatchOptions {
  * told and that has no deadline costs nothing but the check of its output.
  */
 export class Watch {
-  readonly #options: WatchOptions;
+  readonly #options: ProcessWatchOptions;
   readonly #alarm: Alarm;
   readonly #alive = new Map<number, boolean>(); // of one look: thousands may share a wrapper
   #nextCutAtMs = 0;
   #rest: (() => void) | undefined; // after a look, as long as it took
   #isAskedMeanwhile = false;
 
-  constructor(options: WatchOptions) {
+  constructor(options: ProcessWatchOptions) {
     this.#options = options;
     this.#alarm = new Alarm(options.clock, () => this.look());
   }

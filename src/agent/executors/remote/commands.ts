@@ -9,7 +9,7 @@ import { formatTerms } from "./run-file.ts";
 import { INSTALL, RUN_START, START, STOP, WATCHDOG } from "./scripts.ts";
 
 /** Where runs are kept on a far machine, and what runs scripts there. */
-export interface Place {
+export interface RemotePlace {
   readonly shell: string;
   readonly directory: string;
 }
@@ -19,32 +19,36 @@ const NAP_MS = 100;
 export const naps = (ms: number): string => String(Math.ceil(ms / NAP_MS));
 
 export const script = (
-  { shell }: Place,
+  { shell }: RemotePlace,
   text: string,
   zero: string,
   ...args: readonly string[]
 ): readonly string[] => [shell, "-c", text, zero, ...args];
 
 /** What the names of a run's files begin with. */
-export const pathOf = ({ directory }: Place, key: string): string => join(directory, key);
+export const pathOf = ({ directory }: RemotePlace, key: string): string => join(directory, key);
 
 /** Servers of different versions may use one machine. */
 const START_FILE = `start-${createHash("sha256").update(START).digest("hex").slice(0, 8)}`;
 
 /** Without it nothing can be started there. */
-export const installCommand = (place: Place) =>
+export const installCommand = (place: RemotePlace) =>
   script(place, INSTALL, place.directory, START_FILE, START);
 
 /** Ends the run's session; one that has not begun never will. */
-export const stopCommand = (place: Place, key: string, terms: RemoteRunTerms, graceMs: number) =>
-  script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms));
+export const stopCommand = (
+  place: RemotePlace,
+  key: string,
+  terms: RemoteRunTerms,
+  graceMs: number,
+) => script(place, STOP, pathOf(place, key), naps(graceMs), formatTerms(terms));
 
 /**
  * What starts a run there: in a session of its own, so that nothing that is meant for the program
  * that we speak to reaches it. Throws an Error whose message is for people.
  */
 export function startCommand(
-  place: Place,
+  place: RemotePlace,
   key: string,
   terms: RemoteRunTerms,
   request: RunRequest,
@@ -82,7 +86,7 @@ export function startCommand(
 /** Where to work, and whether that is the run's own. */
 function directoryFor(
   { cwd }: RunRequest,
-  { directory }: Place,
+  { directory }: RemotePlace,
   { work }: RemoteRunTerms,
 ): readonly [path: string, isOwn: "0" | "1"] {
   if (work !== undefined) return [join(directory, work), "1"];

@@ -4,14 +4,14 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { KeptOutput } from "../../runs/ledger/kept-outputs.ts";
-import type { Place } from "./commands.ts";
+import type { RemotePlace } from "./commands.ts";
 import { script } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
 import { FORGET, LIST_KEPT, REMOVE, REMOVE_DIRECTORIES } from "./kept-scripts.ts";
 
 export interface KeptRunsOptions {
   readonly shell: RemoteShell;
-  readonly place: Place;
+  readonly place: RemotePlace;
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -1,9 +1,9 @@
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
-import type { Machine } from "./probe.ts";
+import type { ProbedMachine } from "./probe.ts";
 
-type Who = Pick<Machine, "hostname" | "identity" | "process">;
+type Who = Pick<ProbedMachine, "hostname" | "identity" | "process">;
 
 interface Holder extends Who {
   readonly shell: RemoteShell;

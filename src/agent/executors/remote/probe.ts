@@ -4,12 +4,12 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { parseProcessStat } from "../../proc.ts";
-import type { Place } from "./commands.ts";
+import type { RemotePlace } from "./commands.ts";
 import { linesOf } from "./run-file.ts";
 import { PROBE } from "./probe-script.ts";
 
 /** What a far machine is, as it tells itself. */
-export interface Machine {
+export interface ProbedMachine {
   readonly hostname: string;
   /** The same for every program on it, across restarts of both. */
   readonly identity: string;
@@ -20,20 +20,23 @@ export interface Machine {
   readonly system: string;
   /** As people write them: cpus, bytes. */
   readonly amounts: { readonly cpu: number; readonly memory: number };
-  readonly place: Place;
+  readonly place: RemotePlace;
 }
 
 /**
  * Asks what it is. `installation` keeps the runs of different servers apart. Throws `unavailable`
  * when it does not answer, and `conflict` when it lacks what is needed to run anything there.
  */
-export async function probeMachine(shell: RemoteShell, installation: string): Promise<Machine> {
+export async function probeMachine(
+  shell: RemoteShell,
+  installation: string,
+): Promise<ProbedMachine> {
   const options = { timeoutMs: limits.remoteCommandMsMax };
   const { stdout } = await shell.exec(["/bin/sh", "-c", PROBE, installation], options);
   return parseProbe(stdout);
 }
 
-export function parseProbe(text: string): Machine {
+export function parseProbe(text: string): ProbedMachine {
   const lines = linesOf(text);
   if (lines.at(-1) !== "all") {
     throw new AppError(

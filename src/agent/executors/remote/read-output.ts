@@ -2,7 +2,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { OutputPart } from "../../../ports/executor.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
-import type { Place } from "./commands.ts";
+import type { RemotePlace } from "./commands.ts";
 import { pathOf, naps, script } from "./commands.ts";
 import { parseTerms } from "./run-file.ts";
 import { READ } from "./scripts.ts";
@@ -18,7 +18,7 @@ export interface ReadQuery {
 
 /** A part of a run's output, from its machine's disk. Throws `not_found` where there is none. */
 export async function readRemoteOutput(
-  { shell, place }: { readonly shell: RemoteShell; readonly place: Place },
+  { shell, place }: { readonly shell: RemoteShell; readonly place: RemotePlace },
   key: string,
   { stream, offset, ...query }: ReadQuery,
 ): Promise<OutputPart> {

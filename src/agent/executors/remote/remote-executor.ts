@@ -4,14 +4,14 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
 import { runKey } from "../../runs/run-key.ts";
-import type { Place } from "./commands.ts";
+import type { RemotePlace } from "./commands.ts";
 import { readRemoteOutput } from "./read-output.ts";
 import { RemoteRuns } from "./remote-runs.ts";
 import type { RunFile } from "./run-file.ts";
 
 export interface RemoteExecutorOptions {
   readonly shell: RemoteShell;
-  readonly place: Place;
+  readonly place: RemotePlace;
   /** One word for this link, another one for each. */
   readonly link: string;
   readonly clock: Clock;

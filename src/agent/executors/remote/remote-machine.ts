@@ -1,7 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
-import type { Place } from "./commands.ts";
+import type { RemotePlace } from "./commands.ts";
 import { pathOf, installCommand, script, stopCommand } from "./commands.ts";
 import type { RunFile, RemoteRunTerms } from "./run-file.ts";
 import { linesOf, parseRunFile, parseSurvey } from "./run-file.ts";
@@ -10,9 +10,9 @@ import { BURY, SURVEY } from "./scripts.ts";
 /** The remote machine: runs on its disk, and the shell that reaches it. Calls may fail with `unavailable`. */
 export class RemoteMachine {
   readonly #shell: RemoteShell;
-  readonly #place: Place;
+  readonly #place: RemotePlace;
 
-  constructor({ shell, place }: { readonly shell: RemoteShell; readonly place: Place }) {
+  constructor({ shell, place }: { readonly shell: RemoteShell; readonly place: RemotePlace }) {
     this.#shell = shell;
     this.#place = place;
   }

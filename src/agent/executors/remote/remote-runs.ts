@@ -17,14 +17,14 @@ import { startCommand } from "./commands.ts";
 import { KeptRuns } from "./kept-runs.ts";
 import type { RemoteExecutorOptions } from "./remote-executor.ts";
 import { RemoteMachine } from "./remote-machine.ts";
-import type { Left, StartCommand } from "./run.ts";
+import type { RemoteRemains, StartCommand } from "./run.ts";
 import { RemoteRun } from "./run.ts";
 import type { RemoteRunTerms, RunFile } from "./run-file.ts";
 import { linesOf, NO_TERMS, parseRunFile } from "./run-file.ts";
 import { WorkDirectories } from "./work-directories.ts";
 
-const NOTHING_LEFT: Left = { kind: "nothing" };
-const UNKNOWN_LEFT: Left = { kind: "files", bytes: 0, isDirectoryClean: false };
+const NOTHING_LEFT: RemoteRemains = { kind: "nothing" };
+const UNKNOWN_LEFT: RemoteRemains = { kind: "files", bytes: 0, isDirectoryClean: false };
 const NOTHING_BEGAN = "its machine could not run it: nothing began there";
 
 /** The runs of one remote executor: their states, and the steps between them. */
@@ -346,7 +346,7 @@ export class RemoteRuns {
   }
 }
 
-const leftOf = ({ bytes, isClean }: RunFile): Left => ({
+const leftOf = ({ bytes, isClean }: RunFile): RemoteRemains => ({
   kind: "files",
   bytes,
   isDirectoryClean: isClean,

@@ -8,9 +8,9 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { Random } from "../../../ports/random.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import { createAgent } from "../../agent.ts";
-import type { Connect } from "../../link/link.ts";
+import type { ConnectLink } from "../../link/link.ts";
 import type { NodeNames } from "./node-names.ts";
-import type { Machine } from "./probe.ts";
+import type { ProbedMachine } from "./probe.ts";
 import { probeMachine } from "./probe.ts";
 import type { RemoteExecutorOptions } from "./remote-executor.ts";
 import { createRemoteExecutor } from "./remote-executor.ts";
@@ -23,7 +23,7 @@ export interface RemoteAgentOptions {
   readonly labels: Readonly<Record<string, string>>;
   /** What the program is that we speak to; nodes tell it. */
   readonly program: string;
-  readonly connect: (shell: RemoteShell) => Connect;
+  readonly connect: (shell: RemoteShell) => ConnectLink;
   readonly onHeads?: RemoteExecutorOptions["onHeads"];
   readonly clock: Clock;
   readonly random: Random;
@@ -55,7 +55,7 @@ export async function runRemoteAgent(
 
 async function serve(
   shell: RemoteShell,
-  machine: Machine,
+  machine: ProbedMachine,
   options: RemoteAgentOptions,
 ): Promise<void> {
   const { names, secret, clock, random, logger } = options;

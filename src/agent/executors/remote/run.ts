@@ -33,7 +33,7 @@ export type RemoteRunState =
   | {
       readonly kind: "ended";
       readonly report: EndedReport;
-      readonly left: Left;
+      readonly left: RemoteRemains;
     };
 
 export interface StartCommand {
@@ -43,7 +43,7 @@ export interface StartCommand {
 }
 
 /** What a run that has ended left on its machine. */
-export type Left =
+export type RemoteRemains =
   /** It was rejected before it was sent. */
   | { readonly kind: "nothing" }
   /** `isDirectoryClean`: its working directory is empty, and serves another run. */

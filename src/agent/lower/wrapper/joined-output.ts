@@ -2,7 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { OutputPart } from "../../../ports/executor.ts";
-import type { OutputRange } from "../../runs/output-reader.ts";
+import type { ByteRange } from "../../runs/output-reader.ts";
 import type { Stream } from "../../runs/output.ts";
 
 /** What one part of a run has written. */
@@ -21,7 +21,7 @@ export interface Piece {
 export async function readJoined(
   pieces: readonly Piece[],
   stream: Stream,
-  { offset, maxBytes }: OutputRange,
+  { offset, maxBytes }: ByteRange,
   limitBytes: number,
 ): Promise<OutputPart> {
   const { segments, isComplete } = await segmentsOf(pieces, stream);

@@ -1,7 +1,7 @@
 import { conversion, isAtLeast, timesIn } from "../request/amount.ts";
 import type { Alternative, CompiledRequirement, Need } from "./compile-request.ts";
 import { NO_PARENT } from "../graph.ts";
-import type { Layout, Shape } from "../layout.ts";
+import type { Layout, VertexShape } from "../layout.ts";
 import { matchWork } from "./match-work.ts";
 import { Memo } from "./memo.ts";
 import type { Use } from "./use.ts";
@@ -9,7 +9,7 @@ import type { Use } from "./use.ts";
 /** The machine: no slot spreads over two of them. */
 const MACHINE = "node";
 const UNKNOWN = -1;
-const NO_SHAPES: Shape = {
+const NO_SHAPES: VertexShape = {
   type: -1,
   size: 0,
   unit: "",
@@ -256,7 +256,7 @@ export class Capacity {
     return this.isOfType(place, need) && this.meetsAll(place, need);
   }
 
-  shapeAt(place: number): Shape {
+  shapeAt(place: number): VertexShape {
     const { shapes, shapeOf, top } = this.#layout;
     if (place < shapes.length) return shapes[place] ?? NO_SHAPES;
     return shapes[shapeOf[place - shapes.length] ?? top] ?? NO_SHAPES;

@@ -6,7 +6,7 @@ import { areApart, type Budget, Capacity, TooComplex } from "./capacity.ts";
 import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "../graph.ts";
 import type { Layout } from "../layout.ts";
-import { IN_ORDER, STRATEGIES, type Strategy, Taker } from "./take.ts";
+import { IN_ORDER, STRATEGIES, type MatchStrategy, Taker } from "./take.ts";
 import { Use } from "./use.ts";
 
 export interface Match {
@@ -225,7 +225,7 @@ export class Attempt {
   }
 
   /** Marks what is found in the record of use while it looks, and takes all marks back. */
-  #withTaker<Result>(strategy: Strategy, act: (taker: Taker) => Result): Result {
+  #withTaker<Result>(strategy: MatchStrategy, act: (taker: Taker) => Result): Result {
     const marks = this.#use ?? new Use(this.#layout.graph);
     const capacity = new Capacity(this.#layout, this.#alternative, marks, this.#searchBudget);
     const taker = new Taker(this.#layout, capacity, this.#alternative, marks, strategy);

@@ -7,14 +7,14 @@ import type { Layout } from "../layout.ts";
 import type { Use } from "./use.ts";
 
 /** In which order needs beside each other are met, and vertices are tried. */
-export interface Strategy {
+export interface MatchStrategy {
   readonly needs: "as-written" | "reversed" | "scarcest-first";
   readonly vertices: "in-order" | "smallest-first" | "largest-first";
 }
 
-export const IN_ORDER: Strategy = { needs: "as-written", vertices: "in-order" };
+export const IN_ORDER: MatchStrategy = { needs: "as-written", vertices: "in-order" };
 
-export const STRATEGIES: readonly Strategy[] = (
+export const STRATEGIES: readonly MatchStrategy[] = (
   ["scarcest-first", "as-written", "reversed"] as const
 ).flatMap((needs) =>
   (["smallest-first", "in-order", "largest-first"] as const).map((vertices) => ({
@@ -34,14 +34,14 @@ export class Taker {
   readonly #capacity: Capacity;
   readonly #alternative: Alternative;
   readonly #use: Use | undefined;
-  readonly #strategy: Strategy;
+  readonly #strategy: MatchStrategy;
 
   constructor(
     layout: Layout,
     capacity: Capacity,
     alternative: Alternative,
     marks: Use | undefined,
-    strategy: Strategy,
+    strategy: MatchStrategy,
   ) {
     this.#layout = layout;
     this.#capacity = capacity;

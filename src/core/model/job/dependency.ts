@@ -28,7 +28,7 @@ export interface DependencyInput {
 export type Wanted = "ok" | "any" | "not-ok" | "started";
 
 /** A job, or one task of an array. */
-export interface Target {
+export interface DependencyTarget {
   readonly jobId: JobId;
   readonly index?: number;
 }
@@ -43,7 +43,7 @@ export interface TargetClause {
   readonly kind: "jobs";
   readonly when: Wanted;
   readonly atLeast: number;
-  readonly of: readonly Target[];
+  readonly of: readonly DependencyTarget[];
 }
 
 export const WANTED: Readonly<Record<DependencyKind, Wanted>> = {

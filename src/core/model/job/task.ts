@@ -5,7 +5,7 @@ import type { Usage } from "./usage.ts";
 import { addUsage } from "./usage.ts";
 
 /** How an attempt ended that did not succeed. */
-export type Failure =
+export type TaskFailure =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "signalled"; readonly signal: string }
   | { readonly kind: "time-limit" }
@@ -124,7 +124,7 @@ export type TaskState =
       readonly kind: "failed";
       readonly startedAtMs: number | undefined;
       readonly endedAtMs: number;
-      readonly failure: Failure;
+      readonly failure: TaskFailure;
     } & Ran)
   | ({
       readonly kind: "cancelled";
@@ -149,7 +149,7 @@ export interface PastAttempt extends Ran {
   readonly attempt: number;
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
-  readonly failure: Failure;
+  readonly failure: TaskFailure;
   readonly usage?: Usage;
 }
 
@@ -195,7 +195,7 @@ export const usageOf = (task: Task | undefined): Usage | undefined =>
   addUsage(task?.earlierUsage, task?.usage);
 
 /** One clause that tells a person why an attempt failed. */
-export function describeFailure(failure: Failure): string {
+export function describeFailure(failure: TaskFailure): string {
   switch (failure.kind) {
     case "exited":
       return `exited with code ${failure.exitCode}`;

@@ -13,7 +13,7 @@ import { type NodeClass, NodeClasses } from "../nodes/node-classes.ts";
 import type { NodeGraph } from "../nodes/node-graphs.ts";
 import { pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "../request.ts";
-import { type Room, takesNow } from "../nodes/placement-cost.ts";
+import { type NodeCapacity, takesNow } from "../nodes/placement-cost.ts";
 
 /** One thing that, changed alone, would let a task start at once. */
 export interface SingleChange {
@@ -113,7 +113,7 @@ const couldTake = (request: Request, record: NodeRecord): boolean =>
   whereMatches.check(request, record).kind === "yes" && hasGraphFor(request, record);
 
 /** A node with more free than it has. Its graph is made only when a request asks for it. */
-class Emptier implements Room {
+class Emptier implements NodeCapacity {
   readonly node: Node;
   readonly free: Resources;
   readonly #record: NodeRecord;

@@ -5,19 +5,19 @@ import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { Request } from "../request.ts";
 
 /** A node with what is free on it, or would be. */
-export type Room = Pick<NodeRecord, "node" | "free" | "graph">;
+export type NodeCapacity = Pick<NodeRecord, "node" | "free" | "graph">;
 
 /** What a task of this request would take of the node if it were placed there now. */
-export function takesNow({ needs, request }: Request, record: Room): Resources | undefined {
+export function takesNow({ needs, request }: Request, record: NodeCapacity): Resources | undefined {
   if (request === undefined) return fits(needs, record.free) ? needs : undefined;
   const way = wayNow(request, record);
   return way === undefined ? undefined : (way.takes ?? record.node.capacity);
 }
 
 /** How far down in the order of preference it would be served there now; 0 is best. */
-export function preferenceNow({ request }: Request, record: Room): number {
+export function preferenceNow({ request }: Request, record: NodeCapacity): number {
   return request === undefined ? 0 : (wayNow(request, record)?.alternative ?? 0);
 }
 
-const wayNow = (request: NonNullable<Request["request"]>, { graph, node, free }: Room) =>
+const wayNow = (request: NonNullable<Request["request"]>, { graph, node, free }: NodeCapacity) =>
   graph.waysFor(graphRequest(request)).find(({ takes }) => fits(takes ?? node.capacity, free));

@@ -1,12 +1,12 @@
 import { unreachable } from "../../../lib/invariant.ts";
-import type { Value } from "./expression.ts";
-import { parsePriorities, type Priority, type Step } from "./priorities.ts";
-import type { Candidate, Context, Selection, Strategy } from "./strategy.ts";
+import type { ExpressionValue } from "./expression.ts";
+import { parsePriorities, type Priority, type PriorityStep } from "./priorities.ts";
+import type { Candidate, SelectContext, Selection, Strategy } from "./strategy.ts";
 
 /** A candidate with what was calculated for it. Lives for one choice: live state never changes. */
 interface Entry {
   readonly candidate: Candidate;
-  readonly calculated: ReadonlyMap<string, Value>;
+  readonly calculated: ReadonlyMap<string, ExpressionValue>;
 }
 
 type Dropped = Selection["dropped"][number];
@@ -34,12 +34,12 @@ export const constraint: Strategy = {
 function follow(
   { priority, steps }: Priority,
   candidates: readonly Candidate[],
-  context: Context,
+  context: SelectContext,
   dropped: Dropped[],
 ): readonly Candidate[] {
   let entries: readonly Entry[] = candidates.map((candidate) => ({
     candidate,
-    calculated: new Map<string, Value>(),
+    calculated: new Map<string, ExpressionValue>(),
   }));
   const drop = ({ candidate: { name } }: Entry, reason: string): void => {
     dropped.push({ name, reason: `priority ${priority}: ${reason}` });
@@ -49,9 +49,9 @@ function follow(
 }
 
 function take(
-  step: Step,
+  step: PriorityStep,
   entries: readonly Entry[],
-  context: Context,
+  context: SelectContext,
   drop: (entry: Entry, reason: string) => void,
 ): readonly Entry[] {
   switch (step.kind) {
@@ -80,8 +80,8 @@ function take(
   }
 }
 
-function lookupIn({ candidate, calculated }: Entry, { parameters }: Context) {
-  return (name: string): Value | undefined => {
+function lookupIn({ candidate, calculated }: Entry, { parameters }: SelectContext) {
+  return (name: string): ExpressionValue | undefined => {
     if (calculated.has(name)) return calculated.get(name);
     if (Object.hasOwn(candidate.state, name)) return candidate.state[name];
     return Object.hasOwn(parameters, name) ? parameters[name] : undefined;
@@ -92,9 +92,9 @@ function lookupIn({ candidate, calculated }: Entry, { parameters }: Context) {
 const KINDS = ["number", "string", "boolean", "undefined"];
 
 function sorted(
-  { expression, sign }: Step & { kind: "sort" },
+  { expression, sign }: PriorityStep & { kind: "sort" },
   entries: readonly Entry[],
-  context: Context,
+  context: SelectContext,
 ): readonly Entry[] {
   return entries
     .map((entry) => {
@@ -114,7 +114,7 @@ function sorted(
 function chosenFirst(
   which: "first" | "last" | "random",
   entries: readonly Entry[],
-  { random }: Context,
+  { random }: SelectContext,
 ): readonly Entry[] {
   if (which === "first" || entries.length === 0) return entries;
   const last = entries.length - 1;

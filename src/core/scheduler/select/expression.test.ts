@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AppError } from "../../../lib/errors.ts";
-import { parseAssignment, parseExpression, type Value } from "./expression.ts";
+import { parseAssignment, parseExpression, type ExpressionValue } from "./expression.ts";
 
-const variables: Readonly<Record<string, Value>> = {
+const variables: Readonly<Record<string, ExpressionValue>> = {
   nodes_free: 20,
   "nodes-free": 7,
   cost: 3,
@@ -17,7 +17,7 @@ const evaluate = (text: string) =>
   );
 
 describe("expressions", () => {
-  const values: readonly [string, Value][] = [
+  const values: readonly [string, ExpressionValue][] = [
     ["1 + 2 * 3", 7],
     ["(1 + 2) * 3", 9],
     ["10 - 4 - 3", 3],

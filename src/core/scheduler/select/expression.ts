@@ -3,11 +3,11 @@ import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import { type Operator, type Token, tokenize } from "./expression-tokens.ts";
 
-export type Value = number | string | boolean;
+export type ExpressionValue = number | string | boolean;
 /** The value of a variable; undefined: there is none of this name. */
-export type Lookup = (name: string) => Value | undefined;
-export type Outcome =
-  | { readonly ok: true; readonly value: Value }
+export type Lookup = (name: string) => ExpressionValue | undefined;
+export type ExpressionResult =
+  | { readonly ok: true; readonly value: ExpressionValue }
   | { readonly ok: false; readonly problem: string };
 
 /**
@@ -16,10 +16,10 @@ export type Outcome =
  */
 export interface Expression {
   readonly text: string;
-  evaluate(lookup: Lookup): Outcome;
+  evaluate(lookup: Lookup): ExpressionResult;
 }
 
-type Compiled = (lookup: Lookup) => Value;
+type Compiled = (lookup: Lookup) => ExpressionValue;
 
 /** What can go wrong with values only, when the expression itself is right. */
 class Problem extends Error {}
@@ -203,7 +203,7 @@ const SUMS: Readonly<Record<string, (a: number, b: number) => number>> = {
   "%": (a, b) => a % b,
 };
 
-const COMPARISONS: Readonly<Record<string, (a: Value, b: Value) => boolean>> = {
+const COMPARISONS: Readonly<Record<string, (a: ExpressionValue, b: ExpressionValue) => boolean>> = {
   "==": (a, b) => a === b,
   "!=": (a, b) => a !== b,
   "<": (a, b) => a < b,
@@ -237,14 +237,14 @@ function combine(operator: Operator, left: Compiled, right: Compiled): Compiled 
   };
 }
 
-function number(value: Value, user: string): number {
+function number(value: ExpressionValue, user: string): number {
   if (typeof value !== "number") throw new Problem(`${user} needs numbers, not ${show(value)}`);
   return value;
 }
 
-function truth(value: Value, user: string): boolean {
+function truth(value: ExpressionValue, user: string): boolean {
   if (typeof value === "boolean") return value;
   throw new Problem(`${user} needs true or false, not ${show(value)}`);
 }
 
-const show = (value: Value): string => JSON.stringify(value);
+const show = (value: ExpressionValue): string => JSON.stringify(value);

@@ -7,10 +7,10 @@ import { type Expression, parseAssignment, parseExpression, variable } from "./e
 /** Steps to try in turn; when none remains, those of the next priority. */
 export interface Priority {
   readonly priority: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PriorityStep[];
 }
 
-export type Step =
+export type PriorityStep =
   | { readonly kind: "filter"; readonly expression: Expression }
   | { readonly kind: "calc"; readonly name: string; readonly expression: Expression }
   | { readonly kind: "sort"; readonly sign: 1 | -1; readonly expression: Expression }
@@ -73,7 +73,7 @@ function parsePriority(value: unknown, field: string): Priority {
   return { priority, steps: parsed };
 }
 
-function parseStep(value: unknown, field: string): Step {
+function parseStep(value: unknown, field: string): PriorityStep {
   const entries = Object.entries(recordOf(value, field));
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) {

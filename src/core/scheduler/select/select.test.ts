@@ -6,7 +6,7 @@ import type { StateValues } from "../../graph/cluster-state.ts";
 import { toJobSpec } from "../../model/job/job-spec.ts";
 import { strategyByName, strategyNames } from "./all.ts";
 import { parsePriorities } from "./priorities.ts";
-import type { Candidate, Context, Selection } from "./strategy.ts";
+import type { Candidate, SelectContext, Selection } from "./strategy.ts";
 
 const candidate = (name: string, state: StateValues = {}, more: Partial<Candidate> = {}) => ({
   name,
@@ -16,7 +16,7 @@ const candidate = (name: string, state: StateValues = {}, more: Partial<Candidat
   slots: undefined,
   ...more,
 });
-const context = (more: Partial<Context> = {}): Context => ({
+const context = (more: Partial<SelectContext> = {}): SelectContext => ({
   parameters: {},
   random: () => 0,
   turn: 0,
@@ -26,7 +26,7 @@ const select = (
   strategy: string,
   candidates: readonly Candidate[],
   options: Readonly<Record<string, unknown>> = {},
-  more: Partial<Context> = {},
+  more: Partial<SelectContext> = {},
 ): Selection => strategyByName(strategy).prepare(options)(candidates, context(more));
 const ranked = (...args: Parameters<typeof select>) =>
   select(...args).ranked.map(({ name }) => name);

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 /** What a choice may depend on beside the candidates. */
-export interface Context {
+export interface SelectContext {
   /** The job's own parameters, for expressions. */
   readonly parameters: StateValues;
   /** From 0 up to, not including, 1. */
@@ -30,7 +30,7 @@ export interface Selection {
   readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }
 
-export type Select = (candidates: readonly Candidate[], context: Context) => Selection;
+export type Select = (candidates: readonly Candidate[], context: SelectContext) => Selection;
 
 /** A way to choose between clusters that all could take a job. Pure. */
 export interface Strategy {

@@ -1,5 +1,5 @@
 import { indexAt } from "../../model/job/array-range.ts";
-import type { Clause, Target, Wanted } from "../../model/job/dependency.ts";
+import type { Clause, DependencyTarget, Wanted } from "../../model/job/dependency.ts";
 import type { Job } from "../../model/job/job.ts";
 import { rangesOf } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
@@ -42,7 +42,11 @@ function indexesOf(job: Job): number[] {
 export const hasJobEnded = (rows: AllRows, job: Job): boolean =>
   indexesOf(job).every((index) => endOfTask(rows, job, index) !== undefined);
 
-export function slowVerdict(rows: AllRows, when: Wanted, { jobId, index }: Target): Verdict {
+export function slowVerdict(
+  rows: AllRows,
+  when: Wanted,
+  { jobId, index }: DependencyTarget,
+): Verdict {
   const job = rows.job(jobId);
   if (job === undefined) return "open"; // of the same submission, and not there yet
   const indexes = index === undefined ? indexesOf(job) : [index];

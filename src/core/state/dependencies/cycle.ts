@@ -1,11 +1,11 @@
 /** Nodes 0 to count - 1; `next` tells which others each depends on. */
-export interface Graph {
+export interface DependencyGraph {
   readonly count: number;
   readonly next: (node: number) => readonly number[];
 }
 
 /** The nodes of one circle in their order, the first again at the end; undefined: there is none. */
-export function findCycle({ count, next }: Graph): number[] | undefined {
+export function findCycle({ count, next }: DependencyGraph): number[] | undefined {
   const isDone = new Uint8Array(count);
   const isOnPath = new Uint8Array(count);
   // By hand, because a chain may be longer than the stack is deep.

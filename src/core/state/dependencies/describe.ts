@@ -1,11 +1,11 @@
 import { limits } from "../../../limits.ts";
-import type { Target, TargetClause, Wanted } from "../../model/job/dependency.ts";
+import type { DependencyTarget, TargetClause, Wanted } from "../../model/job/dependency.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { JobTable } from "../jobs/job-table.ts";
 import { isJobEnded, taskStateName } from "../jobs/progress.ts";
 import type { TaskStateName } from "../jobs/progress.ts";
 import type { Hold, HeldClause, Holds } from "./holds.ts";
-import type { Verdict } from "./verdict.ts";
+import type { DependencyVerdict } from "./verdict.ts";
 import { verdictOn } from "./verdict.ts";
 
 /** How many jobs a sentence names. */
@@ -60,7 +60,7 @@ function list(names: readonly string[], total: number): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-function someNames(jobs: JobTable, clause: TargetClause, verdict: Verdict): string[] {
+function someNames(jobs: JobTable, clause: TargetClause, verdict: DependencyVerdict): string[] {
   return clause.of
     .slice(0, limits.dependenciesShownMax)
     .filter((target) => verdictOn(jobs, clause.when, target) === verdict)
@@ -69,20 +69,23 @@ function someNames(jobs: JobTable, clause: TargetClause, verdict: Verdict): stri
 }
 
 /** "job 12 (build)", "task 12.3 (sweep)". */
-export function nameOf(jobs: JobTable, { jobId, index }: Target): string {
+export function nameOf(jobs: JobTable, { jobId, index }: DependencyTarget): string {
   const id = index === undefined ? `job ${jobId}` : `task ${jobId}.${index}`;
   const record = jobs.get(jobId);
   return record === undefined ? id : `${id} (${record.job.spec.name})`;
 }
 
 /** The state of a job or task; undefined when it is gone. */
-export function stateOfTarget(jobs: JobTable, { jobId, index }: Target): TaskStateName | undefined {
+export function stateOfTarget(
+  jobs: JobTable,
+  { jobId, index }: DependencyTarget,
+): TaskStateName | undefined {
   const record = jobs.get(jobId);
   if (record === undefined || index === undefined) return record?.progress.state;
   return taskStateName(record.job, record.task(index)?.state);
 }
 
-function fateOf(jobs: JobTable, target: Target, when: Wanted): string {
+function fateOf(jobs: JobTable, target: DependencyTarget, when: Wanted): string {
   const record = jobs.get(target.jobId);
   if (record === undefined) return "is gone";
   if (when === "started") return "ended without a start";

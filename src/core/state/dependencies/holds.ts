@@ -1,4 +1,4 @@
-import type { Clause, Target, TargetClause } from "../../model/job/dependency.ts";
+import type { Clause, DependencyTarget, TargetClause } from "../../model/job/dependency.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { JobTable } from "../jobs/job-table.ts";
@@ -32,7 +32,7 @@ interface Waiter {
   readonly hold: Hold;
   readonly held: HeldClause;
   readonly clause: TargetClause;
-  readonly target: Target;
+  readonly target: DependencyTarget;
   isDecided: boolean;
 }
 
@@ -92,7 +92,7 @@ export class Holds {
     if (clauses.length === 0) this.#settle(hold);
   }
 
-  #addWaiter(hold: Hold, held: HeldClause, clause: TargetClause, target: Target): void {
+  #addWaiter(hold: Hold, held: HeldClause, clause: TargetClause, target: DependencyTarget): void {
     const waiter: Waiter = { hold, held, clause, target, isDecided: false };
     hold.waiters.push(waiter);
     let dependents = this.#dependents.get(target.jobId);

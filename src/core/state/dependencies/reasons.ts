@@ -1,9 +1,9 @@
 import { limits } from "../../../limits.ts";
-import type { Target } from "../../model/job/dependency.ts";
+import type { DependencyTarget } from "../../model/job/dependency.ts";
 import type { Job } from "../../model/job/job.ts";
 import type { State } from "../state.ts";
 import { stateOfTarget, WANTS } from "./describe.ts";
-import type { Verdict } from "./verdict.ts";
+import type { DependencyVerdict } from "./verdict.ts";
 import { verdictOn } from "./verdict.ts";
 
 /** One thing that a job waits for, for those who ask why. */
@@ -17,12 +17,12 @@ export interface DependencyReason {
 }
 
 interface Awaited {
-  readonly target: Target;
+  readonly target: DependencyTarget;
   readonly wants: string;
-  readonly verdict: Verdict;
+  readonly verdict: DependencyVerdict;
 }
 
-const RANK: Readonly<Record<Verdict, number>> = { never: 0, open: 1, met: 2 };
+const RANK: Readonly<Record<DependencyVerdict, number>> = { never: 0, open: 1, met: 2 };
 
 /** What the job waits for, or waited for when it was closed: what is not met first, some of many. */
 export function reasonsOf(state: State, job: Job): DependencyReason[] {

@@ -1,7 +1,7 @@
 import { invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { hasIndex } from "../../model/job/array-range.ts";
-import type { Clause, Dependency, Target } from "../../model/job/dependency.ts";
+import type { Clause, Dependency, DependencyTarget } from "../../model/job/dependency.ts";
 import { WANTED } from "../../model/job/dependency.ts";
 import { parseTaskId } from "../../model/ids.ts";
 import type { JobId } from "../../model/ids.ts";
@@ -105,7 +105,7 @@ class Resolver {
 
   clause(dependency: Dependency, field: string): Clause {
     if (dependency.kind === "singleton") return dependency;
-    const targets = new Map<string, Target>();
+    const targets = new Map<string, DependencyTarget>();
     for (const [at, text] of dependency.on.entries()) {
       const target = this.#target(text, `${field}.on[${at}]`);
       targets.set(`${target.jobId}.${target.index ?? ""}`, target);
@@ -118,7 +118,7 @@ class Resolver {
     return { kind: "jobs", when: WANTED[kind], atLeast, of };
   }
 
-  #target(text: string, field: string): Target {
+  #target(text: string, field: string): DependencyTarget {
     if (ID.test(text)) {
       const { jobId, index } = parseTaskId(text, field);
       const spec = this.#state.jobs.get(jobId)?.job.spec;
@@ -138,7 +138,7 @@ class Resolver {
     return target ?? fail(field, this.#unknown(text, base, index));
   }
 
-  #named(job: Named | undefined, index: number | undefined): Target | undefined {
+  #named(job: Named | undefined, index: number | undefined): DependencyTarget | undefined {
     return job === undefined ? undefined : targetOf(job, index);
   }
 
@@ -165,7 +165,7 @@ class Resolver {
 }
 
 /** "17.0" of a job without array means the job itself. */
-function targetOf({ id, spec }: Named, index: number | undefined): Target | undefined {
+function targetOf({ id, spec }: Named, index: number | undefined): DependencyTarget | undefined {
   if (index === undefined) return { jobId: id };
   if (!hasIndex(rangesOf(spec), index)) return undefined;
   return spec.array === undefined ? { jobId: id } : { jobId: id, index };

@@ -1,5 +1,5 @@
 import { invariant } from "../../../lib/invariant.ts";
-import type { Clause, Target } from "../../model/job/dependency.ts";
+import type { Clause, DependencyTarget } from "../../model/job/dependency.ts";
 import type { Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
 import type { JobTable } from "../jobs/job-table.ts";
@@ -33,7 +33,8 @@ export function condense(state: State, hold: Hold, nowMs: number): Change {
 
 function openPart(jobs: JobTable, { clause, met }: HeldClause): Clause {
   if (clause.kind === "singleton") return clause;
-  const isOpen = (target: Target): boolean => verdictOn(jobs, clause.when, target) === "open";
+  const isOpen = (target: DependencyTarget): boolean =>
+    verdictOn(jobs, clause.when, target) === "open";
   return { ...clause, atLeast: clause.atLeast - met, of: clause.of.filter(isOpen) };
 }
 

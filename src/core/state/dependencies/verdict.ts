@@ -1,4 +1,4 @@
-import type { Target, Wanted } from "../../model/job/dependency.ts";
+import type { DependencyTarget, Wanted } from "../../model/job/dependency.ts";
 import type { Job } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
@@ -7,7 +7,7 @@ import type { Progress, TaskStateName } from "../jobs/progress.ts";
 import { isJobEnded, taskStateName } from "../jobs/progress.ts";
 
 /** Whether a target did what is wanted of it. Only "open" can still change. */
-export type Verdict = "met" | "never" | "open";
+export type DependencyVerdict = "met" | "never" | "open";
 
 /** How far a job or task is, as far as others may wait for it. All of it stays once it is true. */
 interface Course {
@@ -22,11 +22,15 @@ const SUCCEEDED: Course = { hasStarted: true, hasEnded: true, isDoomed: false };
 /** Jobs are removed only after everybody who waits for them was told; one that is gone is lost. */
 const GONE: Course = { hasStarted: false, hasEnded: true, isDoomed: true };
 
-export function verdictOn(jobs: JobTable, when: Wanted, target: Target): Verdict {
+export function verdictOn(
+  jobs: JobTable,
+  when: Wanted,
+  target: DependencyTarget,
+): DependencyVerdict {
   return judge(when, courseOf(jobs, target));
 }
 
-function courseOf(jobs: JobTable, { jobId, index }: Target): Course {
+function courseOf(jobs: JobTable, { jobId, index }: DependencyTarget): Course {
   // What most ask of a job that has ended is known without reading it.
   if (index === undefined && jobs.foldedEnd(jobId)?.state === "succeeded") return SUCCEEDED;
   const record = jobs.getBegun(jobId);
@@ -65,7 +69,10 @@ function hasStarted({ state, past }: Task): boolean {
   return past.some(({ startedAtMs }) => startedAtMs !== undefined);
 }
 
-function judge(when: Wanted, { hasStarted: started, hasEnded, isDoomed }: Course): Verdict {
+function judge(
+  when: Wanted,
+  { hasStarted: started, hasEnded, isDoomed }: Course,
+): DependencyVerdict {
   switch (when) {
     case "ok":
       return isDoomed ? "never" : hasEnded ? "met" : "open";

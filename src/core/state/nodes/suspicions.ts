@@ -1,7 +1,7 @@
 import { limits } from "../../../limits.ts";
 import type { ClusterId, JobId, NodeId } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
-import type { Failure, Task } from "../../model/job/task.ts";
+import type { TaskFailure, Task } from "../../model/job/task.ts";
 import { MultiMap } from "../../../lib/collections/multi-map.ts";
 import type { NodeRecord } from "./node-record.ts";
 
@@ -190,7 +190,7 @@ function putLast<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: 
 interface AttemptEnd {
   readonly startedAtMs: number | undefined;
   readonly endedAtMs: number;
-  readonly failure: Failure;
+  readonly failure: TaskFailure;
 }
 
 function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {

@@ -12,7 +12,7 @@ export interface Found {
 }
 
 /** What the record says of a database. */
-export type Verdict =
+export type RecordVerdict =
   | { readonly kind: "new" } // there is no record, and there never was
   | { readonly kind: "whole" }
   /** The machine stopped in the middle of a commit, which is not in the log: nobody had its answer. */
@@ -21,7 +21,7 @@ export type Verdict =
   | { readonly kind: "wrong"; readonly what: string }; // what of the record or the first page
 
 /** Compares the database with what the record says of it. */
-export function checkRecord(record: ReadRecord, found: Found, boot: string): Verdict {
+export function checkRecord(record: ReadRecord, found: Found, boot: string): RecordVerdict {
   if (record.kind === "damaged") return wrong("none of its slots is what was written");
   if (record.kind === "missing") {
     if (found.identity === undefined) return { kind: "new" };
@@ -36,7 +36,7 @@ export function checkRecord(record: ReadRecord, found: Found, boot: string): Ver
   return page ?? checkTotals(state, found.totals, boot);
 }
 
-function checkFirstPage(state: RecordState, found: Found): Verdict | undefined {
+function checkFirstPage(state: RecordState, found: Found): RecordVerdict | undefined {
   if (state.firstPage === undefined || state.schema !== found.schema) return undefined;
   if (state.firstPage === found.firstPage) return undefined;
   return { kind: "wrong", what: FIRST_PAGE };
@@ -46,7 +46,7 @@ export const FIRST_PAGE = "first page";
 
 function checkTotals({ durable, intended, atMs, boot }: RecordState, totals: Mark, now: string) {
   const { revision } = totals;
-  const older = (to: number): Verdict => ({ kind: "older", from: revision + 1, to, atMs });
+  const older = (to: number): RecordVerdict => ({ kind: "older", from: revision + 1, to, atMs });
   if (revision < durable.revision) return older(durable.revision);
   for (const mark of [durable, intended]) {
     if (mark.revision === revision && !isSame(mark, totals)) {
@@ -54,18 +54,22 @@ function checkTotals({ durable, intended, atMs, boot }: RecordState, totals: Mar
     }
   }
   const isCut = revision < intended.revision && (boot !== now || now === "");
-  const whole: Verdict = { kind: "whole" };
+  const whole: RecordVerdict = { kind: "whole" };
   if (!isCut) return whole;
-  return { kind: "cut-short", from: revision + 1, to: intended.revision } satisfies Verdict;
+  return { kind: "cut-short", from: revision + 1, to: intended.revision } satisfies RecordVerdict;
 }
 
 const isSame = (one: Mark, other: Mark): boolean =>
   one.rows === other.rows && one.digest === other.digest;
 
-const wrong = (what: string): Verdict => ({ kind: "wrong", what });
+const wrong = (what: string): RecordVerdict => ({ kind: "wrong", what });
 
 /** Why the database is refused, and what to do; undefined when it is not. */
-export function refusal(verdict: Verdict, directory: string, file: string): AppError | undefined {
+export function refusal(
+  verdict: RecordVerdict,
+  directory: string,
+  file: string,
+): AppError | undefined {
   switch (verdict.kind) {
     case "new":
     case "whole":

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, describeChain, type ErrorCode } from "../../../../lib/errors.ts";
 import { toHttpError } from "../../status.ts";
 import { createAllowedMethods } from "./allowed-methods.ts";
-import { type Failure, toFailure } from "./failure.ts";
+import { type HttpFailure, toFailure } from "./failure.ts";
 import type { HttpHost } from "./host.ts";
 import { endUnread } from "../memory.ts";
 import type { App } from "../schemas/typebox-provider.ts";
@@ -47,7 +47,7 @@ export function answerFailures(app: App, { logger }: HttpHost): void {
 
 const pathOf = ({ url }: FastifyRequest): string => url.split("?", 1)[0] ?? "";
 
-function noRoute(request: FastifyRequest, path: string, allowed: readonly string[]): Failure {
+function noRoute(request: FastifyRequest, path: string, allowed: readonly string[]): HttpFailure {
   const shown = path.slice(0, 200);
   if (allowed.length === 0) {
     const message = `there is nothing at ${shown}; /docs shows what there is`;
@@ -57,7 +57,7 @@ function noRoute(request: FastifyRequest, path: string, allowed: readonly string
   return { error: new AppError("invalid_argument", message), status: 405 };
 }
 
-function answer(reply: FastifyReply, { error, status }: Failure): FastifyReply {
+function answer(reply: FastifyReply, { error, status }: HttpFailure): FastifyReply {
   outcomes.set(reply.raw, error.code);
   if (status === 429 || status === 503) reply.header("retry-after", RETRY_AFTER_SECONDS);
   return reply.code(status).type("application/json; charset=utf-8").send(toHttpError(error));

@@ -5,7 +5,7 @@ import { toHttpStatus } from "../../status.ts";
 import { toInvalid } from "./invalid-request.ts";
 
 /** An error and the status it is answered with, which is not always the one of its code. */
-export interface Failure {
+export interface HttpFailure {
   readonly error: AppError;
   readonly status: number;
 }
@@ -19,7 +19,7 @@ interface Checked {
 }
 
 /** Whatever was thrown while a request was served, as what to answer. */
-export function toFailure(thrown: unknown, request: Checked): Failure {
+export function toFailure(thrown: unknown, request: Checked): HttpFailure {
   if (thrown instanceof AppError) return { error: thrown, status: toHttpStatus(thrown.code) };
   const known = thrown as Partial<FastifyError>;
   if (known.validation !== undefined) {

@@ -134,7 +134,7 @@ function reconcile(
 ): Answers["connect-node"] {
   const starts: RunRef[] = [];
   const stops: RunRef[] = [];
-  const theirs = new Set(hello.runs.map(runKey));
+  const theirs = new Set(hello.runs.map(keyOfRef));
   const known = state.nodes.get(hello.nodeId)?.node;
   const isOnceOnly = known !== undefined && lossPolicyOf(known) === "fail";
   const ours = new Set<string>();
@@ -150,8 +150,8 @@ function reconcile(
   for (const task of state.nodes.get(hello.nodeId)?.tasks ?? []) {
     if (!isActiveTask(task)) continue;
     const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
-    const isKnown = theirs.has(runKey(run));
-    if (isKnown) ours.add(runKey(run));
+    const isKnown = theirs.has(keyOfRef(run));
+    if (isKnown) ours.add(keyOfRef(run));
     if (isKnown && task.state.kind === "stopping") stops.push(run);
     else if (!isKnown && task.state.kind === "assigned" && !rebooted) starts.push(run);
     else if (!isKnown) lose(task);
@@ -161,18 +161,18 @@ function reconcile(
     if (!isHeldTask(task)) continue;
     const run: RunRef = { jobId: task.jobId, index: task.index, attempt: task.attempt };
     const { heldAtMs, takeBack } = task.state;
-    const isKnown = theirs.has(runKey(run));
-    if (isKnown) ours.add(runKey(run));
+    const isKnown = theirs.has(keyOfRef(run));
+    if (isKnown) ours.add(keyOfRef(run));
     if (isKnown && takeBack?.isCancel === true) stops.push(run);
     if (isKnown) changes.push({ table: "task", row: begun(task) });
     else if (rebooted || hello.canHold !== true) lose(begun(task));
     else holds.push({ run, heldAtMs, isWanted: takeBack === undefined });
   }
-  for (const run of hello.runs) if (!ours.has(runKey(run))) stops.push(run);
+  for (const run of hello.runs) if (!ours.has(keyOfRef(run))) stops.push(run);
   return { starts, holds, stops };
 }
 
-const runKey = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;
+const keyOfRef = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;
 
 export function disconnectNode(
   state: State,

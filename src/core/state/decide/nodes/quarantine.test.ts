@@ -6,13 +6,13 @@ import { World } from "../../../../testing/world.ts";
 import { limits } from "../../../../limits.ts";
 import { nodeId } from "../../../model/ids.ts";
 import type { Node } from "../../../model/node/node.ts";
-import type { Failure } from "../../../model/job/task.ts";
+import type { TaskFailure } from "../../../model/job/task.ts";
 import type { QuarantineTerms } from "../../nodes/suspicions.ts";
 import { State } from "../../state.ts";
 import { nextTickMs } from "../tick.ts";
 
 const SETTINGS = { nodeLostAfterMs: 60_000, finishedTasksMax: 1e6, finishedAgeMsMax: 1e12 };
-const FAILED: Failure = { kind: "exited", exitCode: 1 };
+const FAILED: TaskFailure = { kind: "exited", exitCode: 1 };
 const { quarantineJobs, quarantineMs, quarantineMsMax, quickFailureMs } = limits;
 
 const aWorld = (...nodes: string[]): World => aWorldWith(undefined, ...nodes);
@@ -34,7 +34,7 @@ const phaseOf = (world: World, name: string) => nodeOf(world, name).quarantine?.
 function run(
   world: World,
   node: string,
-  outcome: Failure | { readonly kind: "succeeded" },
+  outcome: TaskFailure | { readonly kind: "succeeded" },
   tookMs = 0,
 ): void {
   const submissions = [{ spec: aSpec({ placement: { node } }), idempotencyKey: undefined }];
@@ -51,7 +51,13 @@ function run(
   world.settle();
 }
 
-function runMany(world: World, node: string, outcome: Failure, count: number, tookMs = 0): void {
+function runMany(
+  world: World,
+  node: string,
+  outcome: TaskFailure,
+  count: number,
+  tookMs = 0,
+): void {
   for (let done = 0; done < count; done++) run(world, node, outcome, tookMs);
 }
 
@@ -69,7 +75,7 @@ function aQuarantine(): World {
 }
 
 describe("what counts against a node", () => {
-  const cases: readonly (readonly [Failure, tookMs: number, counts: boolean])[] = [
+  const cases: readonly (readonly [TaskFailure, tookMs: number, counts: boolean])[] = [
     [FAILED, 0, true],
     [FAILED, quickFailureMs - 1, true],
     [FAILED, quickFailureMs, false],

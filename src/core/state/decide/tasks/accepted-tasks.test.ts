@@ -10,7 +10,8 @@ import { clusterId, jobId, nodeId } from "../../../model/ids.ts";
 import type { JobSpecInput } from "../../../model/job/job-spec.ts";
 import type { ClusterAgentTerms } from "../../../model/node/node.ts";
 import type { Task } from "../../../model/job/task.ts";
-import type { Room, TaskEvent } from "../../command.ts";
+import type { TakeCapacity } from "../../../model/node/take-capacity.ts";
+import type { TaskEvent } from "../../command.ts";
 import { nextTickMs } from "../tick.ts";
 
 const BLUE = clusterId("blue");
@@ -223,7 +224,7 @@ describe("a cluster that runs by itself what it takes", () => {
 });
 
 describe("an agent that speaks for a cluster", () => {
-  const KEEN: Room = { tasks: 100, free: {} };
+  const KEEN: TakeCapacity = { tasks: 100, free: {} };
 
   function join(world: World, name = "agent", terms: Partial<ClusterAgentTerms> = {}): void {
     const clusterAgent = { leaseMs: undefined, onLost: "requeue", ...terms } as const;
@@ -231,7 +232,7 @@ describe("an agent that speaks for a cluster", () => {
     world.do({ kind: "connect-node", ...hello });
   }
 
-  const take = (world: World, room: Room, name = "agent") =>
+  const take = (world: World, room: TakeCapacity, name = "agent") =>
     world.do({ kind: "take-tasks", nodeId: nodeId(name), session: 1, room, nowMs: world.nowMs });
 
   const jobs = ({ taken }: { readonly taken: readonly { jobId: number }[] }) =>

@@ -4,7 +4,7 @@ import { backoffMs } from "../../../model/job/job.ts";
 import type {
   AcceptedState,
   ActiveState,
-  Failure,
+  TaskFailure,
   PastAttempt,
   Task,
 } from "../../../model/job/task.ts";
@@ -27,7 +27,7 @@ export const startOf = (state: ActiveState | AcceptedState): number | undefined 
 export function failAttempt(
   job: Job,
   task: ActiveTask | AcceptedTask,
-  failure: Failure,
+  failure: TaskFailure,
   at: {
     readonly startedAtMs: number | undefined;
     readonly endedAtMs: number;
@@ -63,7 +63,7 @@ export function failAttempt(
 
 type Counts = Pick<Task, "failures" | "losses" | "returns">;
 
-function counted({ failures, losses, returns = 0 }: Task, failure: Failure): Counts {
+function counted({ failures, losses, returns = 0 }: Task, failure: TaskFailure): Counts {
   switch (failure.kind) {
     case "lost":
     case "vanished":
@@ -79,14 +79,14 @@ function counted({ failures, losses, returns = 0 }: Task, failure: Failure): Cou
   }
 }
 
-function mayTryAgain(job: Job, { failures, losses, returns = 0 }: Counts, { kind }: Failure) {
+function mayTryAgain(job: Job, { failures, losses, returns = 0 }: Counts, { kind }: TaskFailure) {
   if (kind === "node-fault") return returns < limits.returnsMax;
   if (kind === "lost" || kind === "vanished") return losses < limits.lossesMax;
   return failures <= job.spec.retries.max;
 }
 
 /** A node that gave a task back takes no more for now; only a task that many gave back waits itself. */
-function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: Failure): number {
+function waitMs(job: Job, { failures, returns = 0 }: Counts, { kind }: TaskFailure): number {
   if (kind === "lost" || kind === "vanished") return 0;
   if (kind !== "node-fault") return backoffMs(job.spec.retries, failures);
   if (returns <= limits.returnsAtOnceMax) return 0;

@@ -1,7 +1,7 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { Job } from "../../../model/job/job.ts";
-import type { ActiveState, Failure, Task } from "../../../model/job/task.ts";
+import type { ActiveState, TaskFailure, Task } from "../../../model/job/task.ts";
 import { ranBy } from "../../../model/job/task.ts";
 import { visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
@@ -146,7 +146,7 @@ function endOfRun(
 }
 
 /** Agents are not trusted: what they write about an end is shown to people. */
-function readable<Outcome extends Failure>(outcome: Outcome): Outcome {
+function readable<Outcome extends TaskFailure>(outcome: Outcome): Outcome {
   if ("message" in outcome) {
     return { ...outcome, message: visible(outcome.message, limits.reasonLengthMax) };
   }
