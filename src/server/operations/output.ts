@@ -84,7 +84,7 @@ function findSource(state: State, query: OutputQuery, follow: boolean): Source |
   const { record, index } = requireTask(state, query.taskId);
   const { job } = record;
   const task = record.task(index);
-  const attempt = query.attempt ?? task?.attempt ?? 0;
+  const attempt = query.attempt || (task?.attempt ?? 0);
   const run: RunRef = { jobId: job.id, index, attempt };
   if (task !== undefined && attempt === task.attempt && "nodeId" in task.state) {
     const { nodeId } = task.state;

@@ -1748,7 +1748,7 @@ export type ReadOutputRequest = Message<"busbar.v1.ReadOutputRequest"> & {
   follow: boolean;
 
   /**
-   * which; default: the latest
+   * which; 0 or absent: the latest
    *
    * @generated from field: optional uint32 attempt = 5;
    */

@@ -392,7 +392,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.ReadOutputRequest.stream": "default: stdout",
   "busbar.v1.ReadOutputRequest.offset": "leave out this many bytes",
   "busbar.v1.ReadOutputRequest.follow": "go on until the task ends",
-  "busbar.v1.ReadOutputRequest.attempt": "which; default: the latest",
+  "busbar.v1.ReadOutputRequest.attempt": "which; 0 or absent: the latest",
   "busbar.v1.BackupData.data": "the next part of the copy",
   "busbar.v1.OutputData.data": "the next part of the output",
   "busbar.v1.OutputData.truncated": "the stream was longer than its limit",
