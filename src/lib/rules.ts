@@ -3,6 +3,8 @@
  * limit is written twice.
  */
 export interface Rule {
+  /** Of a list or map, which an empty one could stand for: a request must have it. */
+  readonly required?: true;
   /** Of a text that is JSON on the wire: what it is in JSON. */
   readonly type?: "object" | "array";
   readonly minimum?: number;

@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import type { MessageRules, Rule } from "../lib/rules.ts";
 import { fieldsOf, hasPresence, isRequired, wordsOf } from "./descriptors.ts";
-import { isAmounts, isJsonText, VALUE } from "./special-fields.ts";
+import { isAmounts, isJsonText, VALUE, WRITTEN } from "./special-fields.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -11,8 +11,8 @@ export interface SchemaOptions {
   readonly docs: Readonly<Record<string, string>>;
   /** By the full name of a message. */
   readonly rules: Readonly<Record<string, MessageRules>>;
-  /** What stands before the name of a message in a reference. */
-  readonly refPrefix: string;
+  /** How a message of this name is referred to. */
+  refOf(name: string): string;
   /** Whether a message is never part of a request: then all that is always sent is required. */
   isAnswer(typeName: string): boolean;
 }
@@ -37,7 +37,7 @@ export class SchemaBook {
       this.#definitions.set(desc.name, {}); // before its fields: a message may contain itself
       this.#definitions.set(desc.name, this.objectOf(desc));
     }
-    return { $ref: `${this.#options.refPrefix}${desc.name}` };
+    return { $ref: this.#options.refOf(desc.name) };
   }
 
   /** A closed object; `omit` are fields that a request has elsewhere, like in its path. */
@@ -45,7 +45,12 @@ export class SchemaBook {
     const fields = fieldsOf(desc).filter(({ jsonName }) => !omit.includes(jsonName));
     const isAnswer = this.#options.isAnswer(desc.typeName);
     const required = fields
-      .filter((field) => isRequired(field) || (isAnswer && isAlwaysSent(field)))
+      .filter(
+        (field) =>
+          isRequired(field) ||
+          this.#ruleOf(field).required === true ||
+          (isAnswer && isAlwaysSent(field)),
+      )
       .map(({ jsonName }) => jsonName);
     const description = this.#describe(desc.typeName);
     return {
@@ -61,13 +66,17 @@ export class SchemaBook {
   }
 
   propertyOf(field: DescField): JsonSchema {
-    const { parent, name, jsonName } = field;
+    const { parent, name } = field;
     const description = this.#describe(`${parent.typeName}.${name}`);
-    const rule = this.#options.rules[parent.typeName]?.fields[jsonName] ?? {};
+    const { required: _, ...rule } = this.#ruleOf(field);
     return {
       ...this.#typeOf(field, rule),
       ...(description === undefined ? {} : { description }),
     };
+  }
+
+  #ruleOf({ parent, jsonName }: DescField): Rule {
+    return this.#options.rules[parent.typeName]?.fields[jsonName] ?? {};
   }
 
   #describe(name: string): string | undefined {
@@ -77,7 +86,9 @@ export class SchemaBook {
 
   /** Fields that exclude each other, of a message or of one that is inlined in it. */
   #together(desc: DescMessage, isAnswer: boolean): JsonSchema {
-    const names = new Set(fieldsOf(desc).map(({ parent }) => parent.typeName));
+    // An answer may have what a request must not: resources beside the request they come from.
+    const isBoth = (WRITTEN as readonly string[]).includes(desc.typeName);
+    const names = new Set(isBoth ? [] : fieldsOf(desc).map(({ parent }) => parent.typeName));
     const rules = [...names].flatMap((name) => this.#options.rules[name] ?? []);
     const exactlyOne = rules.flatMap((rule) => (rule.exactlyOne ? [rule.exactlyOne] : []));
     const atMostOne = rules.flatMap((rule) => (rule.atMostOne ? [rule.atMostOne] : []));

@@ -1,4 +1,6 @@
 import { invalid } from "../../lib/errors.ts";
+import type { Rule } from "../../lib/rules.ts";
+import { limits } from "../../limits.ts";
 
 declare const brand: unique symbol;
 type Branded<Base, Name extends string> = Base & { readonly [brand]: Name };
@@ -44,7 +46,13 @@ export function parseTaskId(
   return { jobId: jobId(id), index: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
-const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+/** Of names of nodes, clusters and groups. */
+export const NAME_RULE = {
+  minLength: 1,
+  maxLength: limits.nameLengthMax,
+  pattern: "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+} as const satisfies Rule;
+const NAME = new RegExp(NAME_RULE.pattern);
 
 /** Names of nodes, clusters and groups: what is safe in a path, a label and a shell word. */
 export function checkName(text: string, field: string, lengthMax: number): string {

@@ -1,4 +1,5 @@
 import { invalid } from "../../lib/errors.ts";
+import type { Rule } from "../../lib/rules.ts";
 
 /**
  * Named quantities as whole numbers in base units: cpu in thousandths, memory in bytes, gpu in
@@ -11,12 +12,15 @@ export const NO_RESOURCES: Resources = Object.freeze({});
 /** How many base units one unit, as people write it, has. */
 const baseUnits = (name: string): number => (name === "cpu" ? 1_000 : 1);
 
-const NAME = /^[a-z][a-z0-9]*(?:[._/-][a-z0-9]+)*$/;
-const NAME_LENGTH_MAX = 63;
+export const RESOURCE_NAME_RULE = {
+  maxLength: 63,
+  pattern: "^[a-z][a-z0-9]*([._/-][a-z0-9]+)*$",
+} as const satisfies Rule;
+const NAME = new RegExp(RESOURCE_NAME_RULE.pattern);
 
 // What every object has by itself ("constructor") would be found on nodes that have none of it.
 export const isResourceName = (name: string): boolean =>
-  name.length <= NAME_LENGTH_MAX && NAME.test(name) && !(name in NO_RESOURCES);
+  name.length <= RESOURCE_NAME_RULE.maxLength && NAME.test(name) && !(name in NO_RESOURCES);
 
 /** Amounts as people write them (cpu in cpus) to base units; zero amounts are left out. */
 export function toResources(

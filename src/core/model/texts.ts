@@ -1,4 +1,5 @@
 import { invalid } from "../../lib/errors.ts";
+import type { Rule } from "../../lib/rules.ts";
 import { limits } from "../../limits.ts";
 import type { Texts } from "./job/job.ts";
 
@@ -6,7 +7,11 @@ import type { Texts } from "./job/job.ts";
  * Characters that move a cursor, end a line, or turn the direction of writing: a name with one of
  * them could hide what is beside it, on a terminal or in a log.
  */
-const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+const CONTROL_SET =
+  "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
+const CONTROLS = new RegExp(`[${CONTROL_SET}]`, "u");
+/** A text without them, as a pattern. */
+export const PRINTABLE = `^[^${CONTROL_SET}]*$`;
 const ALL_CONTROLS = new RegExp(CONTROLS, "gu");
 
 export const isPrintable = (text: string): boolean => text.isWellFormed() && !CONTROLS.test(text);
@@ -47,6 +52,17 @@ export function checkValue(text: string, field: string, lengthMax: number): stri
 /** `__proto__` cannot be the key of an ordinary object, as maps are once they are decoded. */
 export const isKey = (text: string): boolean =>
   text !== "" && text !== "__proto__" && isPrintable(text);
+
+/** Labels of jobs and nodes, and what jobs ask for of nodes. */
+export const LABELS_RULE = {
+  maxProperties: limits.labelsMax,
+  propertyNames: {
+    minLength: 1,
+    maxLength: limits.labelLengthMax,
+    pattern: `^[^\\s=,${CONTROL_SET}]+$`,
+  },
+  additionalProperties: { maxLength: limits.labelLengthMax, pattern: PRINTABLE },
+} as const satisfies Rule;
 
 const NO_TEXTS: Texts = Object.freeze({});
 

@@ -50,7 +50,7 @@ describe("graphs of nodes are made and matched a slice at a time", () => {
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
     "for a dry run": async () => {
       const tried = await plane.operations.tryJobs({ kind: "jobs", jobs: [job] });
-      expect(tried.jobs[0]).toMatchObject({ isPossible: false, waiting: 1 });
+      expect(tried.jobs[0]).toMatchObject({ possible: false, waiting: 1 });
       expect(tried.jobs[0]?.reasons.length).toBeGreaterThan(0);
     },
     "for a submission": async () => {

@@ -207,7 +207,7 @@ export interface TaskReportInput {
   readonly endedAtMs?: number | undefined;
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
-  readonly isTimeLimit?: boolean | undefined;
+  readonly timeLimit?: boolean | undefined;
   /** The end of its output is kept. */
   readonly stdout?: string | undefined;
   readonly stderr?: string | undefined;

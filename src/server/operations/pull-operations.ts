@@ -111,7 +111,7 @@ function toEvent(state: State, report: TaskReportInput, field: string, nowMs: nu
 }
 
 function toOutcome(
-  { state, exitCode = 1, signal, isTimeLimit }: TaskReportInput,
+  { state, exitCode = 1, signal, timeLimit }: TaskReportInput,
   field: string,
 ): (RunEvent & { kind: "ended" })["outcome"] {
   if (state === "succeeded") return { kind: "succeeded" };
@@ -119,7 +119,7 @@ function toOutcome(
     const shown = JSON.stringify(state.slice(0, 40));
     throw invalid(`${field}.state`, `${shown} is not running, succeeded, failed or returned`);
   }
-  if (isTimeLimit === true) return { kind: "time-limit" };
+  if (timeLimit === true) return { kind: "time-limit" };
   if (signal !== undefined) {
     if (/^SIG[A-Z0-9+]{1,12}$/.test(signal)) return { kind: "signalled", signal };
     throw invalid(`${field}.signal`, "must be the name of a signal, like SIGKILL");

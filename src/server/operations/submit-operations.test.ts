@@ -183,11 +183,11 @@ describe("trying", () => {
       tasks: 2,
       placements: [{ index: 0, node: "w1" }],
       waiting: 1,
-      isPossible: true,
+      possible: true,
     });
     const [never] = await tryJobs([{ spec: { command: ["a"], resources: { cpu: 5 } } }]);
     expect(never).toMatchObject({
-      isPossible: false,
+      possible: false,
       waiting: 1,
       reasons: [{ reason: "too small: has 4 cpu, 5 cpu asked" }],
       cheapestChange: "ask for 4 cpu instead of 5 cpu: node w1 has that free",

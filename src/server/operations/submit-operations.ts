@@ -274,8 +274,8 @@ async function tryInSlices(
 }
 
 const toExplain = (jobs: readonly TriedJobView[]): number[] =>
-  jobs.flatMap(({ isPossible, waiting, reason }, at) =>
-    isPossible && (waiting === 0 || reason !== undefined) ? [] : [at],
+  jobs.flatMap(({ possible, waiting, reason }, at) =>
+    possible && (waiting === 0 || reason !== undefined) ? [] : [at],
   );
 
 /** Refuses what would be refused, and places what would be placed, and changes nothing. */
@@ -314,7 +314,7 @@ function showTrial(
   }: { readonly trial: Trial | undefined; readonly isPossible: boolean },
 ): TriedJobView {
   const isPossible = isEver || isNothingKnown(state, spec);
-  const base = { name: spec.name, isPossible, reasons: [], clusters: [], hints: [] };
+  const base = { name: spec.name, possible: isPossible, reasons: [], clusters: [], hints: [] };
   if (trial === undefined) {
     const reason = "waits for the jobs it depends on";
     const tasks = taskTotalOf(spec);

@@ -21,7 +21,6 @@ import type {
   JobView,
   NodeView,
   PastAttemptView,
-  SelectView,
   TaskView,
   UsageView,
 } from "./views.ts";
@@ -69,7 +68,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
 }
 
 /** What is absent is left out, as it is when it is written. */
-const showSelect = ({ strategy, options, parameters }: SelectTerms): SelectView => ({
+const showSelect = ({ strategy, options, parameters }: SelectTerms): JobSpecView["select"] => ({
   ...(strategy === undefined ? {} : { strategy, options }),
   parameters,
 });
@@ -229,12 +228,15 @@ export function showTask(
   const id = formatTaskId(job.id, index, job.spec.array !== undefined);
   const state = taskStateName(job, task?.state);
   const base = { id, jobId, index, state, attempt: task?.attempt ?? 0 };
-  if (task === undefined) return { ...base, ...present({ reason: job.closed?.reason }) };
+  if (task === undefined) {
+    return { ...base, past: [], ...present({ reason: job.closed?.reason }) };
+  }
   const at = task.state;
   const last = at.kind === "waiting" ? task.past.at(-1)?.nodeId : undefined;
   const node = "nodeId" in at ? at.nodeId : last;
   return {
     ...base,
+    past: task.past.map(showPast),
     ...present({
       node,
       cluster: clusterOfState(at) ?? (node === undefined ? undefined : clusterOf(node)),
@@ -242,7 +244,6 @@ export function showTask(
       startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
       endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
       notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
-      past: task.past.map(showPast),
       usage: showUsage(task.usage),
     }),
     ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
@@ -263,6 +264,8 @@ export function showNode(
     used: fromResources(load.used),
     labels: node.labels,
     tasks: load.tasks,
+    held: load.held,
+    isClusterAgent: node.clusterAgent !== undefined,
     agentVersion: node.agentVersion,
     ...present({
       connectedAtMs: node.link.kind === "connected" ? node.link.sinceMs : undefined,
@@ -278,10 +281,8 @@ export function showNode(
       onLost: shownPolicy(node),
       lostAfterMs: lostAfterMsOf(node),
       clockOffsetMs: node.clockOffsetMs,
-      held: load.held === 0 ? undefined : load.held,
       ...showPace(node, load.pace),
       address: node.address,
-      isClusterAgent: node.clusterAgent === undefined ? undefined : (true as const),
       facts,
     }),
     revision,

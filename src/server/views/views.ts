@@ -1,4 +1,6 @@
-import type { StateCounter, StateValue, StateValues } from "../../core/graph/cluster-state.ts";
+import type { JobSpec } from "../../gen/busbar/v1/busbar_pb.ts";
+import type { JsonOf } from "../../wire/json-shape.ts";
+import type { StateCounter, StateValue } from "../../core/graph/cluster-state.ts";
 import type { ResourceChoice } from "../../core/graph/request/request.ts";
 import type { Cluster } from "../../core/model/cluster.ts";
 import type { NodeStateName } from "../../core/model/node/node.ts";
@@ -8,58 +10,19 @@ import type { Texts } from "../../core/model/job/job.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
 
 /**
- * What callers see, whatever door they come through. Plain data in camelCase, in the units people
- * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends
- * these as they are.
+ * What callers see, whatever door they come through: the JSON of the wire's messages, in the units people
+ * write (cpu in cpus, memory in bytes); a field that does not apply is absent. The REST API sends these
+ * as they are. A spec has the fields of the schema; the server fills in those that are named here.
  */
-/** How a cluster is chosen. */
-export interface SelectView {
-  /** Absent: as the server does it. */
-  readonly strategy?: string;
-  readonly options?: Readonly<Record<string, unknown>>;
-  readonly parameters: StateValues;
-}
-
-export interface JobSpecView {
+export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
   readonly name: string;
   readonly group: string;
-  readonly labels?: Texts;
-  readonly command?: readonly string[];
-  readonly script?: string;
-  /** A whole jobspec, for one cluster that pulls. */
-  readonly jobspec?: string;
-  readonly env?: Texts;
-  readonly cwd?: string;
   readonly resources: Readonly<Record<string, number>>;
-  readonly placement?: {
-    readonly kind?: Cluster["kind"];
-    readonly cluster?: string;
-    readonly node?: string;
-    readonly labels?: Texts;
-  };
-  readonly array?: string;
   readonly priority: number;
-  readonly retries?: {
-    readonly max: number;
-    readonly backoffMs: number;
-    readonly backoffMaxMs: number;
-  };
-  readonly timeLimitMs?: number;
   readonly killGraceMs: number;
-  readonly queueDeadlineMs?: number;
   readonly outputLimitBytes: number;
-  readonly dependsOn?: readonly DependencyView[];
   /** What each task asks of a graph; `resources` are about what that comes to. */
   readonly request?: ResourceChoice;
-  readonly select?: SelectView;
-}
-
-/** As it was written, with the kind filled in: `on` and `atLeast`, or a singleton's `name`. */
-export interface DependencyView {
-  readonly kind: "afterok" | "afterany" | "afternotok" | "after" | "singleton";
-  readonly on?: readonly string[];
-  readonly atLeast?: number;
-  readonly name?: string;
 }
 
 export interface JobView {
@@ -122,7 +85,7 @@ export interface TaskView {
   readonly signal?: string;
   readonly reason?: string;
   readonly notBeforeMs?: number;
-  readonly past?: readonly PastAttemptView[];
+  readonly past: readonly PastAttemptView[];
   /** Of the latest attempt, once it has ended. */
   readonly usage?: UsageView;
 }
@@ -162,8 +125,8 @@ export interface NodeView {
   readonly used: Readonly<Record<string, number>>;
   readonly labels: Texts;
   readonly tasks: number;
-  /** Tasks fetched ahead, which use nothing yet; absent: none. */
-  readonly held?: number;
+  /** Tasks fetched ahead, which use nothing yet. */
+  readonly held: number;
   /** How many it may hold, for how long its last tasks took; absent: none. */
   readonly heldMax?: number;
   readonly taskMsMean?: number;
@@ -190,7 +153,7 @@ export interface NodeView {
   /** Where its agent is, or was last; absent: not known. */
   readonly address?: string;
   /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
-  readonly isClusterAgent?: true;
+  readonly isClusterAgent: boolean;
   /** What its machine has; only where one node is asked for. */
   readonly facts?: NodeFacts;
   readonly revision: number;
@@ -357,7 +320,7 @@ export interface TriedJobView extends Pick<
   /** Beyond the number of tasks that are tried at once. */
   readonly untried: number;
   /** False: nothing there is could ever run it, and it would be refused. */
-  readonly isPossible: boolean;
+  readonly possible: boolean;
   /** Why it waits, where it is not for room. */
   readonly reason?: string;
 }

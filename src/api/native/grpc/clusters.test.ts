@@ -179,7 +179,7 @@ describe("over gRPC", () => {
       "local",
       [
         { id: "17", attempt: 2, state: "running", startedAtMs: 5, endedAtMs: undefined },
-        { id: "18.3", attempt: undefined, exitCode: 3, endedAtMs: 9, isTimeLimit: true },
+        { id: "18.3", attempt: undefined, exitCode: 3, endedAtMs: 9, timeLimit: true },
       ],
     ]);
   });
@@ -362,7 +362,7 @@ describe("over REST", () => {
     ["POST", "/v1/satisfy", {}, /^jobspec: give either a jobspec or a request/],
     ["POST", "/v1/satisfy", { jobspec: "a", request: [] }, /^jobspec: give either/],
     ["POST", "/v1/satisfy", { jobspec: 1 }, /^jobspec: must be a text/],
-    ["POST", "/v1/satisfy", { jobspec: "a", selection: {} }, /strategy/],
+    ["POST", "/v1/satisfy", { jobspec: "a", selection: { stratgy: "a" } }, /strategy/],
   ];
   for (const [verb, path, body, message] of wrong) {
     test(`${verb} ${path} refuses ${JSON.stringify(body)}`, async () => {

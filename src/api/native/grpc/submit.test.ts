@@ -139,7 +139,7 @@ describe("over REST", () => {
 
   test("one job or many are tried", async () => {
     const one = await http.send("POST", "/v1/jobs/try", { name: "x", command: ["a"] });
-    expect(one).toMatchObject({ status: 200, json: { jobs: [{ name: "x", isPossible: true }] } });
+    expect(one).toMatchObject({ status: 200, json: { jobs: [{ name: "x", possible: true }] } });
     const many = await http.send("POST", "/v1/jobs/try", { jobs: [{ name: "y", command: ["a"] }] });
     expect(many).toMatchObject({ status: 200, json: { jobs: [{ name: "y" }] } });
     expect(await http.send("POST", "/v1/jobs/try", { nme: "x" })).toMatchObject({ status: 400 });

@@ -49,7 +49,7 @@ export const fromReport = (report: wire.TaskReport): TaskReportInput => ({
   endedAtMs: toOptional(report.endedAtMs, "reports.endedAtMs"),
   exitCode: report.exitCode,
   signal: report.signal,
-  isTimeLimit: report.timeLimit,
+  timeLimit: report.timeLimit,
   stdout: report.stdout,
   stderr: report.stderr,
 });

@@ -32,7 +32,7 @@ export const toNode = (view: views.NodeView): wire.Node =>
     used: { ...view.used },
     labels: { ...view.labels },
     tasks: view.tasks,
-    held: view.held ?? 0,
+    held: view.held,
     heldMax: view.heldMax,
     taskMsMean: view.taskMsMean,
     connectedAtMs: wide(view.connectedAtMs),
@@ -51,7 +51,7 @@ export const toNode = (view: views.NodeView): wire.Node =>
     agentVersion: view.agentVersion,
     address: view.address,
     revision: wide(view.revision),
-    isClusterAgent: view.isClusterAgent === true,
+    isClusterAgent: view.isClusterAgent,
     facts: view.facts === undefined ? undefined : JSON.stringify(view.facts),
   });
 

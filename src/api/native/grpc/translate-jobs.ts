@@ -4,7 +4,6 @@ import {
   ClusterReasonSchema,
   CountJobsResponseSchema,
   DependencyReasonSchema,
-  DependencySchema,
   ExplanationSchema,
   JobSchema,
   JobSpecSchema,
@@ -12,8 +11,6 @@ import {
   ListTasksResponseSchema,
   NodeReasonSchema,
   PastAttemptSchema,
-  PlacementSchema,
-  RetriesSchema,
   SubmitJobsResponseSchema,
   SubmittedJobSchema,
   TaskCountsSchema,
@@ -26,7 +23,7 @@ import {
 import type { Operations } from "../../../server/operations/operations.ts";
 import type * as views from "../../../server/views/views.ts";
 import { stateOf } from "../state-names.ts";
-import { toSelect } from "./translate-values.ts";
+import { fromJson } from "../../../wire/read-json.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
 // What Operations answers about jobs and tasks, to messages of the wire. A field that does not apply
@@ -57,52 +54,8 @@ export const toJob = (view: views.JobView): wire.Job =>
     usage: toUsage(view.usage),
   });
 
-export const toJobSpec = (view: views.JobSpecView): wire.JobSpec =>
-  message(JobSpecSchema, {
-    name: view.name,
-    group: view.group,
-    labels: { ...view.labels },
-    command: [...(view.command ?? [])],
-    script: view.script,
-    jobspec: view.jobspec,
-    env: { ...view.env },
-    cwd: view.cwd,
-    resources: { ...view.resources },
-    placement: view.placement === undefined ? undefined : toPlacement(view.placement),
-    array: view.array,
-    priority: view.priority,
-    retries: view.retries === undefined ? undefined : toRetries(view.retries),
-    timeLimitMs: wide(view.timeLimitMs),
-    killGraceMs: wide(view.killGraceMs),
-    queueDeadlineMs: wide(view.queueDeadlineMs),
-    outputLimitBytes: wide(view.outputLimitBytes),
-    dependsOn: (view.dependsOn ?? []).map(toDependency),
-    request: view.request === undefined ? undefined : JSON.stringify(view.request),
-    select: view.select && toSelect(view.select),
-  });
-
-const toDependency = (view: views.DependencyView): wire.Dependency =>
-  message(DependencySchema, {
-    kind: view.kind,
-    on: [...(view.on ?? [])],
-    atLeast: view.atLeast,
-    name: view.name,
-  });
-
-const toPlacement = (view: NonNullable<views.JobSpecView["placement"]>): wire.Placement =>
-  message(PlacementSchema, {
-    kind: view.kind,
-    cluster: view.cluster,
-    node: view.node,
-    labels: { ...view.labels },
-  });
-
-const toRetries = (view: NonNullable<views.JobSpecView["retries"]>): wire.Retries =>
-  message(RetriesSchema, {
-    max: view.max,
-    backoffMs: wide(view.backoffMs),
-    backoffMaxMs: wide(view.backoffMaxMs),
-  });
+/** The view of a spec is the JSON of the message: names and types are the same. */
+export const toJobSpec = (view: views.JobSpecView): wire.JobSpec => fromJson(JobSpecSchema, view);
 
 export const toCounts = (view: TaskCounts): wire.TaskCounts =>
   message(TaskCountsSchema, {
@@ -137,7 +90,7 @@ export const toTask = (view: views.TaskView): wire.Task =>
     signal: view.signal,
     reason: view.reason,
     notBeforeMs: wide(view.notBeforeMs),
-    past: (view.past ?? []).map(toPastAttempt),
+    past: view.past.map(toPastAttempt),
     usage: toUsage(view.usage),
   });
 
@@ -229,7 +182,7 @@ const toTriedJob = (view: views.TriedJobView): wire.TriedJob =>
     ),
     waiting: wide(view.waiting),
     untried: wide(view.untried),
-    possible: view.isPossible,
+    possible: view.possible,
     reason: view.reason,
     reasons: view.reasons.map(toNodeReason),
     clusters: view.clusters.map(toClusterReason),

@@ -1,10 +1,9 @@
-import type { StateValue, StateValues } from "../../../core/graph/cluster-state.ts";
+import type { StateValue } from "../../../core/graph/cluster-state.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import type * as wire from "../../../gen/busbar/v1/cluster_pb.ts";
 import { SelectionSchema, ValueSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
 import { invalid } from "../../../lib/errors.ts";
 import { toJson } from "../../../wire/write-json.ts";
-import type { SelectView } from "../../../server/views/views.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
 
 // Values and JSON inside messages of the wire.
@@ -37,9 +36,6 @@ export function toValue(value: StateValue): wire.Value {
   return message(ValueSchema, { value: { case: "flag", value } });
 }
 
-const toValues = (values: StateValues): Record<string, wire.Value> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, toValue(value)]));
-
 export function fromSelect(
   selection: wire.Selection | undefined,
   field: string,
@@ -54,10 +50,3 @@ export function checkSelect({ options, parameters }: wire.Selection, field: stri
   if (options !== undefined) fromJson(options, `${field}.options`);
   fromValues(parameters, `${field}.parameters`);
 }
-
-export const toSelect = ({ strategy, options, parameters }: SelectView): wire.Selection =>
-  message(SelectionSchema, {
-    strategy,
-    options: options === undefined ? undefined : JSON.stringify(options),
-    parameters: toValues(parameters),
-  });

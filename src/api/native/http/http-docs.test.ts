@@ -172,7 +172,7 @@ test("submissions are described in both forms", () => {
   expect(body?.schema).toEqual({
     anyOf: [
       { $ref: "#/components/schemas/JobSubmission" },
-      { $ref: "#/components/schemas/ManySubmissions" },
+      { $ref: "#/components/schemas/SubmitJobsRequest" },
     ],
   });
 });

@@ -48,7 +48,7 @@ async function readUntil(response: IncomingMessage, wanted: RegExp): Promise<str
 interface Sent {
   readonly id: string | undefined;
   readonly event: string | undefined;
-  readonly data: { readonly revision: number; readonly kind: string };
+  readonly data: { readonly revision: number; readonly removed?: { readonly id: string } };
 }
 
 const parseEvents = (text: string): Sent[] =>
@@ -84,7 +84,7 @@ test("a watch is a stream of events with their kind, data, and from where to go 
     "10 group 11",
     "11 removed 12",
   ]);
-  expect(events[1]?.data).toMatchObject({ kind: "job", job: { id: "17" } });
+  expect(events[1]?.data).toMatchObject({ revision: 9, job: { id: "17" } });
 });
 
 /** Commits of several changes each, of which a watch gets those after its revision. */
@@ -99,7 +99,7 @@ const watchLog = fakeWatch(async function* ({ afterRevision = 0 }) {
 test("wherever a link is lost, going on after the last id misses nothing", async () => {
   const { http, operations } = await serve({ watch: watchLog });
   const idsOf = (text: string): string[] =>
-    parseEvents(text).flatMap(({ data }) => ("id" in data ? [String(data.id)] : []));
+    parseEvents(text).flatMap(({ data }) => (data.removed === undefined ? [] : [data.removed.id]));
   const whole = (await http.get("/v1/watch?after=0")).text.split("event: closed")[0] ?? "";
   const blocks = whole.split("\n\n");
   for (let lostAfter = 1; lostAfter < blocks.length; lostAfter += 1) {

@@ -4,14 +4,24 @@ import { gzipPiece, GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
 import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch/watch-format.ts";
+import type { WatchEventView } from "../../../server/views/views.ts";
 import { toHttpError } from "../status.ts";
 import { eventId } from "./translate.ts";
+
+/** The JSON of a WatchEvent: its kind is the name of what it has. */
+function dataOf(event: WatchEventView): object {
+  const { kind, revision, ...rest } = event;
+  if (event.kind === "removed") return { revision, removed: { kind: event.what, id: event.id } };
+  return { revision, ...(kind === "sync" || kind === "bookmark" ? { [kind]: {} } : rest) };
+}
 
 /** Events as a `text/event-stream`. */
 export const WATCH_SSE: WatchFormat = {
   name: "sse",
   render: (event) =>
-    Buffer.from(`id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`),
+    Buffer.from(
+      `id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(dataOf(event))}\n\n`,
+    ),
 };
 
 const pack = (events: Buffer): Buffer =>

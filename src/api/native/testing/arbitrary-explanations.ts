@@ -30,7 +30,7 @@ export const tried = record<TriedJobView>(
     ),
     waiting: wide,
     untried: wide,
-    isPossible: fc.boolean(),
+    possible: fc.boolean(),
     reason: text,
     reasons: fc.constant([]),
     clusters: fc.array(clusterReasons, { maxLength: 2 }),

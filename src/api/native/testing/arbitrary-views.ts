@@ -7,7 +7,6 @@ import type {
   ClusterView,
   CredentialTimesView,
   CountsView,
-  DependencyView,
   GroupView,
   JobSpecView,
   JobView,
@@ -15,7 +14,6 @@ import type {
   PastAttemptView,
   SatisfyView,
   SelectionView,
-  SelectView,
   StatsView,
   TaskView,
   UsageView,
@@ -58,13 +56,16 @@ const kind = fc.constantFrom("managed" as const, "pulling" as const);
 
 type Placement = NonNullable<JobSpecView["placement"]>;
 type Retries = NonNullable<JobSpecView["retries"]>;
+type Dependency = NonNullable<JobSpecView["dependsOn"]>[number];
+type Select = NonNullable<JobSpecView["select"]>;
 
-export const specs = record<JobSpecView>(
+/** Not total: messages of any fields go both ways in src/wire/json.test.ts. */
+export const specs: fc.Arbitrary<JobSpecView> = record<Omit<JobSpecView, "later">>(
   {
     name,
     group: name,
     labels: texts,
-    command: fc.array(text, { maxLength: 3 }),
+    command: fc.array(text, { minLength: 1, maxLength: 3 }),
     script: text,
     jobspec: text,
     env: texts,
@@ -84,7 +85,7 @@ export const specs = record<JobSpecView>(
     queueDeadlineMs: wide,
     outputLimitBytes: wide,
     dependsOn: fc.array(
-      record<DependencyView>(
+      record<Dependency>(
         {
           kind: fc.constantFrom("afterok", "afterany", "afternotok", "after", "singleton"),
           on: fc.array(name, { minLength: 1, maxLength: 3 }),
@@ -99,7 +100,7 @@ export const specs = record<JobSpecView>(
       [[want(1, "node", [want(2, "core")])]],
       [[want(1, "gpu")], [want(4, "core", [], { requires: [requireOne("os", "name", "debian")] })]],
     ),
-    select: record<SelectView>(
+    select: record<Select>(
       {
         strategy: fc.constant("constraint"),
         options: fc.constant({ priorities: [{ priority: 1, steps: [{ filter: "a > 1" }] }] }),
@@ -197,7 +198,6 @@ export const tasks = record<TaskView>(
     "signal",
     "reason",
     "notBeforeMs",
-    "past",
     "usage",
   ],
 );
@@ -233,7 +233,7 @@ export const nodes = record<NodeView>(
     clockOffsetMs: wide,
     agentVersion: text,
     address: text,
-    isClusterAgent: fc.constant(true as const),
+    isClusterAgent: fc.boolean(),
     facts: record<NodeFacts>(
       {
         cores: count,
@@ -249,7 +249,6 @@ export const nodes = record<NodeView>(
     revision: wide,
   },
   [
-    "held",
     "heldMax",
     "taskMsMean",
     "connectedAtMs",
@@ -266,7 +265,6 @@ export const nodes = record<NodeView>(
     "lostAfterMs",
     "clockOffsetMs",
     "address",
-    "isClusterAgent",
     "facts",
   ],
 );

@@ -96,7 +96,7 @@ function basics(by: () => string): Operations {
           ],
           waiting: 1,
           untried: 0,
-          isPossible: true,
+          possible: true,
           reasons: [],
           clusters: [],
           hints: [],

@@ -38,6 +38,7 @@ export const aTask = (fields: Partial<TaskView> = {}): TaskView => ({
   attempt: 1,
   node: "n1",
   cluster: "local",
+  past: [],
   ...fields,
 });
 
@@ -49,6 +50,8 @@ export const aNode = (fields: Partial<NodeView> = {}): NodeView => ({
   used: { cpu: 0.5 },
   labels: { zone: "a" },
   tasks: 1,
+  held: 0,
+  isClusterAgent: false,
   connectedAtMs: 1_700_000_000_000,
   agentVersion: "0.1.0",
   revision: 5,

@@ -55,6 +55,9 @@ export interface ArrayLimits {
 }
 
 const PART = /^(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?$/;
+const RANGE = " *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)? *";
+/** The form of an array; that its ranges rise and do not overlap no pattern can say. */
+export const ARRAY_PATTERN = `^${RANGE}(,${RANGE})*$`;
 const SHAPE = 'use a form like "0-99", "1-9:2" or "0-3,8,10-12"';
 const PARTS_MAX = 1_000;
 

@@ -1,5 +1,6 @@
 import { invalid } from "../../../lib/errors.ts";
 import { nearest } from "../../../lib/nearest.ts";
+import type { Rule } from "../../../lib/rules.ts";
 import { limits } from "../../../limits.ts";
 import type { JobId } from "../ids.ts";
 
@@ -53,10 +54,18 @@ export const WANTED: Readonly<Record<DependencyKind, Wanted>> = {
   after: "started",
 };
 
-const KINDS = [...(Object.keys(WANTED) as DependencyKind[]), "singleton"] as const;
+export const DEPENDENCY_KINDS = [
+  ...(Object.keys(WANTED) as DependencyKind[]),
+  "singleton",
+] as const;
 
 /** A name and the index of a task in it. */
 const REFERENCE_LENGTH_MAX = limits.nameLengthMax + ".999999999".length;
+export const REFERENCE_RULE = {
+  minLength: 1,
+  maxLength: REFERENCE_LENGTH_MAX,
+  pattern: "^[^\\u0000]+$",
+} as const satisfies Rule;
 
 /** Checks what can be checked without knowing any other job. An empty list says nothing. */
 export function toDependencies(
@@ -87,11 +96,12 @@ function toDependency(input: DependencyInput, field: string): Dependency {
   return kind === "singleton" ? toSingleton(input, field) : toAfter(kind, input, field);
 }
 
-function toKind(text: string, field: string): (typeof KINDS)[number] {
-  const kind = KINDS.find((known) => known === text);
+function toKind(text: string, field: string): (typeof DEPENDENCY_KINDS)[number] {
+  const kind = DEPENDENCY_KINDS.find((known) => known === text);
   if (kind !== undefined) return kind;
-  const meant = nearest(text, KINDS);
-  const hint = meant === undefined ? `use ${KINDS.join(", ")}` : `did you mean ${meant}?`;
+  const meant = nearest(text, DEPENDENCY_KINDS);
+  const hint =
+    meant === undefined ? `use ${DEPENDENCY_KINDS.join(", ")}` : `did you mean ${meant}?`;
   throw invalid(field, `${JSON.stringify(text.slice(0, 40))} is no kind of dependency; ${hint}`);
 }
 

@@ -14,6 +14,7 @@ import { type SelectInput, SelectReader } from "./select-reader.ts";
 import { checkLabels, isPrintable, visible } from "../texts.ts";
 import type { Resources } from "../resources.ts";
 import { toResources } from "../resources.ts";
+import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { isReservedVariable, isVariableName } from "./variable-names.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
@@ -137,17 +138,12 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     select: input.select && selects.read(input.select),
     where: toWhere(input.placement),
     array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
-    priority: whole(input.priority ?? 0, "priority", -limits.priorityMax, limits.priorityMax),
+    priority: checkWhole(input, "priority") ?? 0,
     retries: toRetries(input.retries),
-    timeLimitMs: toDuration(input.timeLimitMs, "timeLimitMs", 1),
-    killGraceMs: toDuration(input.killGraceMs, "killGraceMs", 0) ?? limits.killGraceMsDefault,
-    queueDeadlineMs: toDuration(input.queueDeadlineMs, "queueDeadlineMs", 1),
-    outputLimitBytes: whole(
-      input.outputLimitBytes ?? limits.outputBytesDefault,
-      "outputLimitBytes",
-      0,
-      limits.outputBytesMax,
-    ),
+    timeLimitMs: checkWhole(input, "timeLimitMs"),
+    killGraceMs: checkWhole(input, "killGraceMs") ?? limits.killGraceMsDefault,
+    queueDeadlineMs: checkWhole(input, "queueDeadlineMs"),
+    outputLimitBytes: checkWhole(input, "outputLimitBytes") ?? limits.outputBytesDefault,
   };
   return shareTerms(terms, like);
 }
@@ -159,22 +155,21 @@ export function shareTerms(terms: JobTerms, like: JobTerms | undefined): JobTerm
 
 const ARRAY_LIMITS = { tasksMax: limits.arrayTasksMax, indexMax: limits.arrayIndexMax } as const;
 
-const saysNothing = (input: JobSpecInput): boolean =>
-  input.group === undefined &&
-  input.labels === undefined &&
-  input.env === undefined &&
-  input.cwd === undefined &&
-  input.resources === undefined &&
-  input.request === undefined &&
-  input.select === undefined &&
-  input.placement === undefined &&
-  input.array === undefined &&
-  input.priority === undefined &&
-  input.retries === undefined &&
-  input.timeLimitMs === undefined &&
-  input.killGraceMs === undefined &&
-  input.queueDeadlineMs === undefined &&
-  input.outputLimitBytes === undefined;
+/** Fields that are not terms; any other makes terms of its own. */
+const NO_TERMS: ReadonlySet<string> = new Set<keyof JobSpecInput>([
+  "name",
+  "command",
+  "script",
+  "jobspec",
+  "dependsOn",
+]);
+
+function saysNothing(input: JobSpecInput): boolean {
+  for (const name in input) {
+    if (input[name as keyof JobSpecInput] !== undefined && !NO_TERMS.has(name)) return false;
+  }
+  return true;
+}
 
 function toWork(input: JobSpecInput): Work {
   const { command, script, jobspec } = input;
@@ -196,8 +191,9 @@ function toWork(input: JobSpecInput): Work {
   if (command === undefined || program === undefined || program === "") {
     throw invalid("command", 'must name a program to run, like ["sleep", "1"]');
   }
-  if (command.length > limits.argumentsMax) {
-    throw invalid("command", `at most ${limits.argumentsMax} arguments, not ${command.length}`);
+  const { maxItems } = SPEC_RULES.command;
+  if (command.length > maxItems) {
+    throw invalid("command", `at most ${maxItems} arguments, not ${command.length}`);
   }
   // Names of fields are made for errors only: this runs for every job submitted.
   for (let at = 0; at < command.length; at++) {
@@ -209,8 +205,9 @@ function toWork(input: JobSpecInput): Work {
 
 function toJobName(name: string | undefined, work: Work): string {
   if (name === undefined) return defaultNameOf(work);
-  if (name === "" || name.length > limits.nameLengthMax) {
-    throw invalid("name", `must have 1 to ${limits.nameLengthMax} characters`);
+  const { maxLength } = SPEC_RULES.name;
+  if (name === "" || name.length > maxLength) {
+    throw invalid("name", `must have 1 to ${maxLength} characters`);
   }
   if (!isPrintable(name)) throw invalid("name", "must not have control characters");
   return name;
@@ -228,8 +225,9 @@ function toEnv(env: Texts | undefined): Texts {
   if (env === undefined) return NO_TEXTS;
   const names = Object.keys(env);
   if (names.length === 0) return NO_TEXTS;
-  if (names.length > limits.envVariablesMax) {
-    throw invalid("env", `at most ${limits.envVariablesMax} variables, not ${names.length}`);
+  const { maxProperties } = SPEC_RULES.env;
+  if (names.length > maxProperties) {
+    throw invalid("env", `at most ${maxProperties} variables, not ${names.length}`);
   }
   for (const name of names) {
     if (!isVariableName(name)) {
@@ -244,7 +242,8 @@ function toEnv(env: Texts | undefined): Texts {
 function toCwd(cwd: string | undefined): string | undefined {
   if (cwd === undefined) return undefined;
   if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
-  if (cwd.length > 4_096) throw invalid("cwd", "at most 4096 characters");
+  const { maxLength } = SPEC_RULES.cwd;
+  if (cwd.length > maxLength) throw invalid("cwd", `at most ${maxLength} characters`);
   return text(cwd, "cwd");
 }
 
@@ -294,28 +293,32 @@ function toClusterKind(kind: string): NonNullable<Where["kind"]> {
 
 function toRetries(retries: JobSpecInput["retries"]): Retries {
   if (retries === undefined) return NO_RETRIES;
-  const max = whole(retries.max ?? 0, "retries.max", 0, limits.retriesMax);
-  const first = whole(
-    retries.backoffMs ?? limits.retryBackoffMsDefault,
-    "retries.backoffMs",
-    0,
-    limits.durationMsMax,
-  );
-  const most = whole(
-    retries.backoffMaxMs ?? Math.max(first, limits.retryBackoffMsMax),
-    "retries.backoffMaxMs",
-    first,
-    limits.durationMsMax,
-  );
-  return { max, backoffMs: first, backoffMaxMs: most };
+  const { backoffMs = limits.retryBackoffMsDefault, backoffMaxMs } = retries;
+  const max = whole(retries.max ?? 0, "retries.max", RETRIES_RULES.max);
+  const first = whole(backoffMs, "retries.backoffMs", RETRIES_RULES.backoffMs);
+  const most = backoffMaxMs ?? Math.max(first, limits.retryBackoffMsMax);
+  const rule = { ...RETRIES_RULES.backoffMaxMs, minimum: first };
+  return { max, backoffMs: first, backoffMaxMs: whole(most, "retries.backoffMaxMs", rule) };
 }
 
-const toDuration = (ms: number | undefined, field: string, min: number): number | undefined =>
-  ms === undefined ? undefined : whole(ms, field, min, limits.durationMsMax);
+interface WholeRule {
+  readonly minimum: number;
+  readonly maximum: number;
+}
 
-function whole(value: number, field: string, min: number, max: number): number {
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw invalid(field, `must be a whole number from ${min} to ${max}, not ${value}`);
+/** Fields with a rule that is a range. */
+type RangeName = {
+  [Name in keyof typeof SPEC_RULES]: (typeof SPEC_RULES)[Name] extends WholeRule ? Name : never;
+}[keyof typeof SPEC_RULES];
+
+const checkWhole = (input: JobSpecInput, field: RangeName): number | undefined => {
+  const value = input[field];
+  return value === undefined ? undefined : whole(value, field, SPEC_RULES[field]);
+};
+
+function whole(value: number, field: string, { minimum, maximum }: WholeRule): number {
+  if (!Number.isInteger(value) || value < minimum || value > maximum) {
+    throw invalid(field, `must be a whole number from ${minimum} to ${maximum}, not ${value}`);
   }
   return value;
 }

@@ -17,7 +17,6 @@ import {
 import { credentialRoutes } from "./credentials.ts";
 import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../guards/json-body.ts";
 import { NamePath } from "../schemas/request-schemas.ts";
-import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -26,7 +25,7 @@ import { handedRoutes } from "./accepted.ts";
 const tags = ["clusters"];
 const params = NamePath;
 const bodyLimit = limits.documentBytesMax;
-const cluster = { 200: named(Cluster), ...failures };
+const cluster = { 200: Cluster, ...failures };
 const removed = { 200: Removed, ...failures };
 const graphText = { 200: GraphText, ...failures };
 
@@ -52,12 +51,17 @@ export function clusterRoutes(app: App): void {
         operationId: "registerCluster",
         summary: "Register a cluster with a graph of what it has",
         body: RegisterBody,
-        response: { 200: named(Cluster), 201: named(Cluster), ...failures },
+        response: { 200: Cluster, 201: Cluster, ...failures },
       },
     },
     async ({ body, operations }, reply) => {
       const { name, graph, update = false, withCredentials = false } = body;
-      const input = { name, graph: wholeDocument(graph), isUpdate: update, withCredentials };
+      const input = {
+        name,
+        graph: wholeDocument(graph as Readonly<Record<string, unknown>>),
+        isUpdate: update,
+        withCredentials,
+      };
       const answer = await operations.registerCluster(input);
       reply.code(update ? 200 : 201).header("location", `/v1/clusters/${answer.cluster.name}`);
       if (answer.credentials === undefined) return answer.cluster;
@@ -214,7 +218,7 @@ function satisfyRoute(app: App): void {
         operationId: "satisfy",
         summary: "Say which clusters could run a jobspec, and why others could not",
         body: SatisfyBody,
-        response: { 200: named(Satisfied), ...failures },
+        response: { 200: Satisfied, ...failures },
       },
     },
     ({ body, operations }) => operations.satisfy({ ask: askOf(body), selection: body.selection }),

@@ -1,5 +1,4 @@
 import { GroupBody, NamePath } from "../schemas/request-schemas.ts";
-import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Group, Groups, Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -29,7 +28,7 @@ export function groupRoutes(app: App): void {
         summary: "Create a group, or change the fields that are given",
         params,
         body: GroupBody,
-        response: { 200: named(Group), ...failures },
+        response: { 200: Group, ...failures },
       },
     },
     (request) => request.operations.putGroup({ ...request.body, name: request.params.name }),

@@ -1,5 +1,4 @@
 import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../schemas/request-schemas.ts";
-import { named } from "../schemas/schema.ts";
 import { fromJobQuery } from "../translate.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-schemas.ts";
@@ -43,7 +42,7 @@ export function jobRoutes(app: App): void {
         operationId: "getJob",
         summary: "Show a job",
         params: IdPath,
-        response: { 200: named(Job), ...failures },
+        response: { 200: Job, ...failures },
       },
     },
     ({ params, operations }) => operations.getJob(params.id),
@@ -58,7 +57,7 @@ export function jobRoutes(app: App): void {
         summary: "Cancel a job, or one task of it. Cancelling what has ended changes nothing",
         params: IdPath,
         body: ReasonBody,
-        response: { 200: named(Job), ...failures },
+        response: { 200: Job, ...failures },
       },
     },
     ({ params, body, operations }) => operations.cancelJob(params.id, body?.reason ?? ""),
@@ -72,7 +71,7 @@ export function jobRoutes(app: App): void {
         operationId: "explainJob",
         summary: "Say why a job is pending, and what would help",
         params: IdPath,
-        response: { 200: named(Explanation), ...failures },
+        response: { 200: Explanation, ...failures },
       },
     },
     ({ params, operations }) => operations.explainJob(params.id),

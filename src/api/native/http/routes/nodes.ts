@@ -1,5 +1,4 @@
 import { NamePath, NodeBody, NodeQuery, ReasonBody } from "../schemas/request-schemas.ts";
-import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Node, NodePage, Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -23,7 +22,7 @@ export function nodeRoutes(app: App): void {
       operations.listNodes({ cluster: query.cluster, state: query.state }, query),
   );
 
-  const response = { 200: named(Node), ...failures };
+  const response = { 200: Node, ...failures };
   app.get(
     "/v1/nodes/:name",
     { schema: { tags, operationId: "getNode", summary: "Show a node", params, response } },

@@ -15,17 +15,13 @@ import {
   SubmitBody,
   SubmitQuery,
 } from "../schemas/request-schemas.ts";
-import { list, named, object, optional, text, whole } from "../schemas/schema.ts";
+import { optional, text } from "../schemas/schema.ts";
 import { fromSubmission, oneKey } from "../translate.ts";
 import type { App } from "../schemas/typebox-provider.ts";
-import { Submitted, SubmittedJobspec, Tried } from "../schemas/view-schemas.ts";
+import { ManySubmitted, OneSubmitted, Tried } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
 
-const revision = whole("Number of the change");
-/** What a submission answers: one job for one, a list for a list. */
-const OneAnswer = object({ ...Submitted.properties, revision });
-const ManyAnswer = object({ jobs: list(named(Submitted)), revision });
-const SubmitAnswer = Type.Union([OneAnswer, ManyAnswer]);
+const SubmitAnswer = Type.Union([OneSubmitted, ManySubmitted]);
 
 const SubmitHeaders = Type.Object({
   "idempotency-key": optional(text("For one job: the same as its field idempotencyKey")),
@@ -84,8 +80,8 @@ export function jobspecRoutes(app: App): void {
         operationId: "submitJobspec",
         summary: "Submit the tasks of a jobspec as jobs: all or none",
         querystring: SubmitQuery,
-        body: named(JobspecSubmission),
-        response: { 200: SubmittedJobspec, 201: SubmittedJobspec, ...failures },
+        body: JobspecSubmission,
+        response: { 200: ManySubmitted, 201: ManySubmitted, ...failures },
       },
     },
     async ({ body, query, operations }, reply) => {
@@ -101,7 +97,7 @@ export function jobspecRoutes(app: App): void {
         tags: ["jobs"],
         operationId: "tryJobspec",
         summary: "Say where the tasks of a jobspec would go now, or why they would wait",
-        body: named(JobspecSubmission),
+        body: JobspecSubmission,
         response: { 200: Tried, ...failures },
       },
     },
@@ -111,8 +107,9 @@ export function jobspecRoutes(app: App): void {
 }
 
 function fromJobspec(body: Static<typeof JobspecSubmission>, options: SubmitOptions): JobspecInput {
-  const { jobspec: text, idempotencyKey, ...common } = body;
-  return { jobspec: jobspecOf(body) ?? text, idempotencyKey, common, ...options };
+  const { jobspec: text, idempotencyKey, allowUnsatisfiable, ...common } = body;
+  const jobspec = jobspecOf(body) ?? text;
+  return { jobspec, idempotencyKey, common, allowUnsatisfiable, ...options };
 }
 
 interface Given {
@@ -125,12 +122,13 @@ async function submitMany(
   body: Static<typeof ManySubmissions>,
   { key, options }: Given,
   reply: FastifyReply,
-): Promise<Static<typeof ManyAnswer>> {
+): Promise<Static<typeof ManySubmitted>> {
   if (key !== undefined) {
     throw invalid("Idempotency-Key", "is for one job; give each its own idempotencyKey");
   }
   const jobs = body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`));
-  const answer = await operations.submitJobs(jobs, options);
+  const { allowUnsatisfiable } = body;
+  const answer = await operations.submitJobs(jobs, { allowUnsatisfiable, ...options });
   reply.code(answer.jobs.every(({ existed }) => existed) ? 200 : 201);
   return { jobs: [...answer.jobs], revision: answer.revision };
 }
@@ -140,7 +138,7 @@ async function submitOne(
   body: Static<typeof JobSubmission>,
   { key, options }: Given,
   reply: FastifyReply,
-): Promise<Static<typeof OneAnswer>> {
+): Promise<Static<typeof OneSubmitted>> {
   const job = fromSubmission(body, "");
   const one = { ...job, idempotencyKey: oneKey(key, job.idempotencyKey) };
   const { jobs, revision } = await operations.submitJobs([one], options).catch((error: unknown) => {

@@ -10,7 +10,7 @@ import {
 } from "../metrics.ts";
 import { openOutput } from "../output-stream.ts";
 import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
-import { flag, named, object } from "../schemas/schema.ts";
+import { flag, object } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Stats } from "../schemas/view-schemas.ts";
 import { bytesOf, failures } from "./answers.ts";
@@ -48,7 +48,7 @@ export function systemRoutes(app: App, host: HttpHost): void {
         tags,
         operationId: "getStats",
         summary: "Say how much there is of everything",
-        response: { 200: named(Stats), ...failures },
+        response: { 200: Stats, ...failures },
       },
     },
     ({ operations }) => operations.stats(),

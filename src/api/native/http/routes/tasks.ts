@@ -2,7 +2,6 @@ import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../guards/host.ts";
 import { openOutput } from "../output-stream.ts";
 import { IdPath, OutputQuery } from "../schemas/request-schemas.ts";
-import { named } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Task } from "../schemas/view-schemas.ts";
 import { bytesOf, failures } from "./answers.ts";
@@ -18,7 +17,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
         operationId: "getTask",
         summary: "Show a task",
         params: IdPath,
-        response: { 200: named(Task), ...failures },
+        response: { 200: Task, ...failures },
       },
     },
     ({ params, operations }) => operations.getTask(params.id),

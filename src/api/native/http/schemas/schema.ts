@@ -15,19 +15,6 @@ export const list = <Items extends TSchema>(
 export const flag = (description: string) => Type.Boolean({ description });
 export const text = (description: string, options: { readonly examples?: string[] } = {}) =>
   Type.String({ description, ...options });
-export const whole = (description: string) => Type.Integer({ description });
-export const number = (description: string) => Type.Number({ description });
-export const timeMs = (what: string) => whole(`${what}, in milliseconds since 1970`);
-
-export const texts = (description: string) =>
-  Type.Unsafe<Readonly<Record<string, string>>>(
-    Type.Object({}, { additionalProperties: Type.String(), description }),
-  );
-
-export const amounts = (description: string) =>
-  Type.Unsafe<Readonly<Record<string, number>>>(
-    Type.Object({}, { additionalProperties: Type.Number(), description }),
-  );
 
 /** One of some words. JSON Schema's `enum`, because a union of constants makes poor messages. */
 export const oneOf = <Word extends string>(words: readonly Word[], description: string) =>
