@@ -3,6 +3,11 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { isInlined } from "./special-fields.ts";
 
+export type { DescField } from "@bufbuild/protobuf";
+
+export const isText = (field: DescField): boolean =>
+  field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
+
 /** Whether a message can tell an absent field from one that is 0 or empty. */
 export const hasPresence = (field: DescField): boolean =>
   field.fieldKind !== "list" &&

@@ -109,8 +109,26 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Time limit", time(spec.timeLimitMs)],
     ["Queue deadline", time(spec.queueDeadlineMs)],
     ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
+    ...otherFields(spec),
   ];
 }
+
+/** Shown above, or not worth a line. */
+const SHOWN: ReadonlySet<string> = new Set<keyof SpecRow>([
+  ...(["name", "group", "command", "script", "jobspec", "array", "cwd", "env", "labels"] as const),
+  ...(["resources", "request", "select", "placement", "dependsOn", "priority", "retries"] as const),
+  ...(["timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
+]);
+
+/** A field that needs no words of its own is shown by its name: a new one needs no line here. */
+const otherFields = (spec: SpecRow): [string, string][] =>
+  Object.entries(spec)
+    .filter(([name]) => !SHOWN.has(name))
+    .map(([name, value]) => {
+      const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return [words.charAt(0).toUpperCase() + words.slice(1), text];
+    });
 
 /** Columns that parameters and options take at most. */
 const SELECT_WIDTH_MAX = 100;

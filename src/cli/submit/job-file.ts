@@ -1,47 +1,47 @@
 import type { JobSubmissionInit } from "../../client/messages.ts";
+import { JobSpecSchema } from "../../client/schemas.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
 import { invalid } from "../../lib/errors.ts";
-import { parseSizeBytes } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
 import { arraySpec, duration, parseAmount, wholeNumber } from "../flags.ts";
 import { readDependencies } from "./job-dependencies.ts";
 import { toWireSelection, type WireSelection } from "./select-flags.ts";
 import { toSelectOptions } from "./select-options.ts";
 import { toWireValue } from "../clusters/state-values.ts";
+import { type DescField, fileKey, valueReader } from "../yaml/yaml-message.ts";
 import { readYaml, type Value } from "../yaml/yaml-value.ts";
 
 type Spec = Exclude<NonNullable<JobSubmissionInit["spec"]>, { $typeName: string }>;
 type Retries = NonNullable<Spec["retries"]>;
 
-/** What one key of a job adds to it. Its name is JobSpec's, without the unit. */
-const FIELDS = {
-  name: (value: Value): Spec => ({ name: value.text() }),
-  group: (value: Value): Spec => ({ group: value.text() }),
-  labels: (value: Value): Spec => ({ labels: texts(value) }),
-  command: (value: Value): Spec => ({ command: readCommand(value) }),
-  script: (value: Value): Spec => ({ script: value.text() }),
-  env: (value: Value): Spec => ({ env: texts(value) }),
-  cwd: (value: Value): Spec => ({ cwd: value.text() }),
-  resources: (value: Value): Spec => ({ resources: readResources(value) }),
-  request: (value: Value): Spec => ({ request: readRequest(value) }),
-  select: (value: Value): Spec => ({ select: readSelect(value) }),
-  placement: (value: Value): Spec => ({ placement: readPlacement(value) }),
-  array: (value: Value): Spec => ({ array: arraySpec(value.at)(value.text()) }),
-  priority: (value: Value): Spec => ({
-    priority: whole(value, -limits.priorityMax, limits.priorityMax),
-  }),
-  retries: (value: Value): Spec => ({ retries: readRetries(value) }),
-  timeLimit: (value: Value): Spec => ({ timeLimitMs: milliseconds(value) }),
-  killGrace: (value: Value): Spec => ({ killGraceMs: milliseconds(value) }),
-  queueDeadline: (value: Value): Spec => ({ queueDeadlineMs: milliseconds(value) }),
-  outputLimit: (value: Value): Spec => ({
-    outputLimitBytes: BigInt(parseSizeBytes(value.text(), value.at)),
-  }),
-  dependsOn: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
-  depends_on: (value: Value): Spec => ({ dependsOn: readDependencies(value) }),
-} as const satisfies Record<string, (value: Value) => Spec>;
+/** Fields that people write in another form than the wire has. */
+const FORMS: Readonly<Record<string, (value: Value) => Spec>> = {
+  command: (value) => ({ command: readCommand(value) }),
+  resources: (value) => ({ resources: readResources(value) }),
+  request: (value) => ({ request: readRequest(value) }),
+  select: (value) => ({ select: readSelect(value) }),
+  array: (value) => ({ array: arraySpec(value.at)(value.text()) }),
+  retries: (value) => ({ retries: readRetries(value) }),
+  dependsOn: (value) => ({ dependsOn: readDependencies(value) }),
+};
 
-const KEYS = [...(Object.keys(FIELDS) as (keyof typeof FIELDS)[]), "idempotencyKey"] as const;
+/** What one key of a job adds to it: all fields of a JobSpec but a whole jobspec, in the order of the schema. */
+const FIELDS: ReadonlyMap<string, (value: Value) => Spec> = new Map<string, (value: Value) => Spec>(
+  [
+    ...JobSpecSchema.fields
+      .filter(({ localName }) => localName !== "jobspec")
+      .map((field) => [fileKey(field), FORMS[field.localName] ?? fieldReader(field)] as const),
+    ["depends_on", (value) => ({ dependsOn: readDependencies(value) })],
+  ],
+);
+
+/** Reads a field by its type alone. */
+function fieldReader(field: DescField): (value: Value) => Spec {
+  const read = valueReader(field);
+  return (value) => ({ [field.localName]: read(value) }) as Spec;
+}
+
+const KEYS = [...FIELDS.keys(), "idempotencyKey"];
 
 /**
  * Reads a file of jobs: one job, a list of jobs, or several documents of either. Errors name the
@@ -64,7 +64,7 @@ function readJob(value: Value): JobSubmissionInit {
   let idempotencyKey: string | undefined;
   for (const [key, field] of fields) {
     if (key === "idempotencyKey") idempotencyKey = field.text();
-    else spec = { ...spec, ...FIELDS[key](field) };
+    else spec = { ...spec, ...FIELDS.get(key)?.(field) };
   }
   if (fields.has("dependsOn") && fields.has("depends_on")) {
     throw value.fail("dependsOn and depends_on are the same; write one of them");
@@ -91,10 +91,6 @@ function readCommand(value: Value): string[] {
   if (words.length === 0) throw value.fail("is empty");
   return words;
 }
-
-/** Keys of their own choice with texts: labels and environment. */
-const texts = (value: Value): Record<string, string> =>
-  Object.fromEntries(value.entries().map(([key, each]) => [key, each.text()]));
 
 const readResources = (value: Value): Record<string, number> =>
   Object.fromEntries(
@@ -127,18 +123,6 @@ function readSelect(value: Value): WireSelection {
 
 const optionsOf = (value: Value | undefined) =>
   value === undefined ? {} : toSelectOptions(value.plain(), value.at);
-
-function readPlacement(value: Value): NonNullable<Spec["placement"]> {
-  const fields = value.fields(["kind", "cluster", "node", "labels"]);
-  const labels = fields.get("labels");
-  const kind = fields.get("kind")?.text();
-  return {
-    ...(kind === undefined ? {} : { kind }),
-    cluster: fields.get("cluster")?.text(),
-    node: fields.get("node")?.text(),
-    labels: labels === undefined ? {} : texts(labels),
-  };
-}
 
 function readRetries(value: Value): Retries {
   if (value.kind === "text") return { max: whole(value, 0, limits.retriesMax) };

@@ -1,0 +1,2 @@
+/** What the command line reads files by. */
+export { JobSpecSchema } from "../gen/busbar/v1/busbar_pb.ts";
