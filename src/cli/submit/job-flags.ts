@@ -25,6 +25,7 @@ type Labels = Readonly<Record<string, string>>;
 /** What `submit` and `run` take to describe a job. */
 export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
   readonly name?: string;
+  readonly comment?: string;
   readonly group?: string;
   readonly label?: Labels;
   readonly env?: Labels;
@@ -70,6 +71,7 @@ export function addJobFlags(command: Command, context: Context): void {
     )
     .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
     .option("--group <name>", "queue it in this group", notEmpty("--group"))
+    .option("--comment <text>", "say something about it, shown with the job")
     .option("--label <key=value>", "label the job (repeatable)", keyValue("--label"))
     .option(
       "--idempotency-key <key>",
@@ -222,8 +224,9 @@ export const placementOf = ({ cluster, node, nodeLabel }: JobFlags) =>
     ? undefined
     : { cluster, node, labels: { ...nodeLabel } };
 
-const namesOf = ({ name, group, label, array, priority }: JobFlags) => ({
+const namesOf = ({ name, comment, group, label, array, priority }: JobFlags) => ({
   name,
+  comment,
   group,
   labels: { ...label },
   array,

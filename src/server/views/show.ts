@@ -55,6 +55,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       labels: spec.labels,
       env: spec.env,
       cwd: spec.cwd,
+      comment: spec.comment,
       placement: where,
       array: array === undefined ? undefined : formatIndexRanges(array),
       retries: retries.max === 0 ? undefined : retries,

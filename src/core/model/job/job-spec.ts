@@ -11,7 +11,7 @@ import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
 import { SharedSpec } from "./job.ts";
 import { type SelectInput, SelectReader } from "./select-reader.ts";
-import { checkLabels, isPrintable, visible } from "../texts.ts";
+import { checkLabels, checkValue, isPrintable, visible } from "../texts.ts";
 import type { Resources } from "../resources.ts";
 import { toResources } from "../resources.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
@@ -28,6 +28,7 @@ export interface JobSpecInput {
   readonly jobspec?: string | undefined;
   readonly env?: Texts | undefined;
   readonly cwd?: string | undefined;
+  readonly comment?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
   /** What each task asks of the graph of a cluster or node, instead of `resources`. */
@@ -75,6 +76,7 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
   labels: NO_TEXTS,
   env: NO_TEXTS,
   cwd: undefined,
+  comment: undefined,
   needs: ONE_CPU,
   request: undefined,
   select: undefined,
@@ -134,6 +136,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     labels: checkLabels(input.labels, "labels"),
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
+    comment: toComment(input.comment),
     ...toDemand(input),
     select: input.select && selects.read(input.select),
     where: toWhere(input.placement),
@@ -246,6 +249,9 @@ function toCwd(cwd: string | undefined): string | undefined {
   if (cwd.length > maxLength) throw invalid("cwd", `at most ${maxLength} characters`);
   return text(cwd, "cwd");
 }
+
+const toComment = (comment: string | undefined): string | undefined =>
+  comment === undefined ? undefined : checkValue(comment, "comment", SPEC_RULES.comment.maxLength);
 
 function toNeeds(resources: JobSpecInput["resources"]): Resources {
   if (resources === undefined) return ONE_CPU;

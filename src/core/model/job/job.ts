@@ -46,6 +46,8 @@ export interface JobTerms {
   readonly labels: Texts;
   readonly env: Texts;
   readonly cwd: string | undefined;
+  /** For people. */
+  readonly comment: string | undefined;
   readonly needs: Resources;
   /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
   readonly request: ResourceChoice | undefined;
@@ -104,6 +106,9 @@ export class SharedSpec implements JobSpec {
   }
   get cwd(): string | undefined {
     return this.terms.cwd;
+  }
+  get comment(): string | undefined {
+    return this.terms.comment;
   }
   get needs(): Resources {
     return this.terms.needs;

@@ -41,6 +41,7 @@ export const SPEC_RULES = {
     additionalProperties: { minimum: 0, maximum: 2 ** 40 },
   },
   array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8"] },
+  comment: { maxLength: 1_024, pattern: PRINTABLE },
   priority: { minimum: -limits.priorityMax, maximum: limits.priorityMax },
   timeLimitMs: duration(1),
   killGraceMs: duration(0),

@@ -209,6 +209,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.JobSpec.request": "What each task requests of the graph of a cluster or node, as JSON: alternatives, each a list of trees like {\"type\": \"node\", \"with\": [{\"type\": \"core\", \"count\": 2}]}. Instead of resources.",
   "busbar.v1.JobSpec.select": "how one of several clusters is chosen; default: as the server does it",
   "busbar.v1.JobSpec.jobspec": "a whole jobspec instead of a command, for one pull cluster",
+  "busbar.v1.JobSpec.comment": "for people: shown with the job",
   "busbar.v1.Dependency": "What other jobs must have done first.",
   "busbar.v1.Dependency.kind": "afterok (the default), afterany, afternotok, after, singleton",
   "busbar.v1.Dependency.on": "Ids (17, 17.3) or names (build, sweep.3 for one task of an array): of this submission, or else the newest job with the name. Not for singleton.",
