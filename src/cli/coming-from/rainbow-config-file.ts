@@ -2,26 +2,26 @@ import { type Read, readDocument, Walk } from "./config-walk.ts";
 import type { Value } from "../yaml/yaml-value.ts";
 
 /** A text of the file, and where it stands. */
-export interface Written {
+export interface WrittenConfig {
   readonly key: string;
   readonly text: string;
 }
 
 export interface NamedOptions {
-  readonly name?: Written;
-  readonly options: readonly Written[];
+  readonly name?: WrittenConfig;
+  readonly options: readonly WrittenConfig[];
 }
 
 /** All that rainbow reads from its rainbow-config.yaml. */
 export interface RainbowConfig {
-  readonly registerSecret?: Written;
-  readonly schedulerName?: Written;
-  readonly user?: Written;
+  readonly registerSecret?: WrittenConfig;
+  readonly schedulerName?: WrittenConfig;
+  readonly user?: WrittenConfig;
   readonly selection: NamedOptions;
   readonly match: NamedOptions;
-  readonly cluster: { readonly name?: Written; readonly secret?: Written };
-  readonly database: NamedOptions & { readonly host?: Written };
-  readonly clusters: readonly { readonly name: Written; readonly token?: Written }[];
+  readonly cluster: { readonly name?: WrittenConfig; readonly secret?: WrittenConfig };
+  readonly database: NamedOptions & { readonly host?: WrittenConfig };
+  readonly clusters: readonly { readonly name: WrittenConfig; readonly token?: WrittenConfig }[];
   /** Keys that rainbow does not read, as they stand in the file. */
   readonly unknown: readonly string[];
 }
@@ -29,9 +29,9 @@ export interface RainbowConfig {
 /** What has the wrong form is refused by its place and key; what is not known is passed over. */
 export function readRainbowConfig(content: string, file: string): RainbowConfig {
   const root = readDocument(content, file, "rainbow");
-  const texts = new Map<string, Written>();
+  const texts = new Map<string, WrittenConfig>();
   const unknown: string[] = [];
-  const clusters: { name: Written; token?: Written }[] = [];
+  const clusters: { name: WrittenConfig; token?: WrittenConfig }[] = [];
   const walk = new Walk(unknown);
   const text: Read = (value, key) => {
     // rainbow itself writes keys without a value; they say nothing.
@@ -63,7 +63,7 @@ function readClusters(value: Value, path: string, walk: Walk) {
   const names = new Set<string>();
   return value.list().map((item, at) => {
     const key = `${path}[${at}]`;
-    const own = new Map<string, Written>();
+    const own = new Map<string, WrittenConfig>();
     const keep: Read = (inner, name) => {
       if (inner.kind !== "nothing") own.set(name, { key: name, text: inner.text() });
     };
@@ -77,7 +77,7 @@ function readClusters(value: Value, path: string, walk: Walk) {
   });
 }
 
-function fromTexts(texts: ReadonlyMap<string, Written>) {
+function fromTexts(texts: ReadonlyMap<string, WrittenConfig>) {
   const named = (path: string): NamedOptions => {
     const name = texts.get(`${path}.name`);
     const options = [...texts.values()].filter(({ key }) => key.startsWith(`${path}.options.`));
@@ -85,7 +85,7 @@ function fromTexts(texts: ReadonlyMap<string, Written>) {
   };
   const one = <Field extends string>(field: Field, key: string) => {
     const found = texts.get(key);
-    return (found === undefined ? {} : { [field]: found }) as { [Name in Field]?: Written };
+    return (found === undefined ? {} : { [field]: found }) as { [Name in Field]?: WrittenConfig };
   };
   return {
     ...one("registerSecret", "scheduler.secret"),

@@ -1,5 +1,5 @@
 import { type ImportPlan, type ImportStep, none } from "./import-plan.ts";
-import type { NamedOptions, RainbowConfig, Written } from "./rainbow-config-file.ts";
+import type { NamedOptions, RainbowConfig, WrittenConfig } from "./rainbow-config-file.ts";
 
 /** What the server is asked to keep. */
 export interface ImportRequest {
@@ -36,11 +36,11 @@ export function planImport(config: RainbowConfig, registered: ReadonlySet<string
   };
 }
 
-const isEmpty = ({ text }: Written): boolean => text === "";
-const isGiven = (written: Written | undefined): written is Written =>
+const isEmpty = ({ text }: WrittenConfig): boolean => text === "";
+const isGiven = (written: WrittenConfig | undefined): written is WrittenConfig =>
   written !== undefined && !isEmpty(written);
 /** The last word of "scheduler.algorithms.selection.options.priorities". */
-const optionOf = ({ key, text }: Written): [string, string] => [
+const optionOf = ({ key, text }: WrittenConfig): [string, string] => [
   key.slice(key.indexOf(".options.") + ".options.".length),
   text,
 ];
@@ -58,7 +58,7 @@ function secretSteps({ registerSecret, schedulerName, user }: RainbowConfig): Im
 }
 
 /** A registration that failed leaves empty texts behind in rainbow's file. */
-const credentialStep = (written: Written, becomes: string): ImportStep =>
+const credentialStep = (written: WrittenConfig, becomes: string): ImportStep =>
   isEmpty(written)
     ? none(written.key, "nothing: it is empty")
     : { key: written.key, becomes, kind: "apply" };
@@ -95,9 +95,9 @@ function clusterSteps(
 }
 
 function ofCluster(
-  written: Written,
+  written: WrittenConfig,
   what: "secret" | "token",
-  name: Written | undefined,
+  name: WrittenConfig | undefined,
   registered: ReadonlySet<string>,
 ): ImportStep {
   if (isEmpty(written)) return none(written.key, "nothing: it is empty");
@@ -144,7 +144,11 @@ function requestOf(
   registered: ReadonlySet<string>,
 ): ImportRequest {
   const own = new Map<string, { secret?: string; token?: string }>();
-  const put = (name: Written | undefined, field: "secret" | "token", text: Written | undefined) => {
+  const put = (
+    name: WrittenConfig | undefined,
+    field: "secret" | "token",
+    text: WrittenConfig | undefined,
+  ) => {
     if (!isGiven(name) || !isGiven(text) || !registered.has(name.text)) return;
     own.set(name.text, { ...own.get(name.text), [field]: text.text });
   };
@@ -157,7 +161,7 @@ function requestOf(
 }
 
 /** Where clients dial: Python's read it from the options. That of another database is none of ours. */
-function addressOf({ name, host, options }: RainbowConfig["database"]): Written | undefined {
+function addressOf({ name, host, options }: RainbowConfig["database"]): WrittenConfig | undefined {
   if (isGiven(name) && name.text !== OWN_DATABASE) return undefined;
   return [options.find(({ key }) => key === "graphdatabase.options.host"), host].find(isGiven);
 }
