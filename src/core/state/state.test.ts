@@ -196,6 +196,17 @@ function run(world: World, one: Step): void {
   }
 }
 
+/** Whether the step was taken; false: the core refused it. */
+function tried(world: World, one: Step): boolean {
+  try {
+    run(world, one);
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return false;
+  }
+}
+
 describe("state", () => {
   test("whatever happens, indexes agree with rows and nothing is overcommitted", () => {
     fc.assert(
@@ -203,12 +214,7 @@ describe("state", () => {
         const world = new World();
         for (const one of steps) {
           const before = world.changes.length;
-          try {
-            run(world, one);
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-            expect(world.changes.length).toBe(before); // a refusal changes nothing
-          }
+          if (!tried(world, one)) expect(world.changes.length).toBe(before); // a refusal changes nothing
           expect(checkState(world.state)).toEqual([]);
         }
       }),
@@ -221,11 +227,7 @@ describe("state", () => {
       fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
         const world = new World();
         for (const one of steps) {
-          try {
-            run(world, one);
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-          }
+          tried(world, one);
         }
         const back = readBack(world.changes);
         expect(digest(back)).toEqual(digest(world.state));
@@ -244,11 +246,7 @@ describe("state", () => {
           for (const one of steps) {
             if (world === worlds[1]) world.flush();
             else if (one.do === "flush") continue;
-            try {
-              run(world, one);
-            } catch (error) {
-              if (!(error instanceof AppError)) throw error;
-            }
+            tried(world, one);
           }
         }
         expect(worlds[1].changes).toEqual(worlds[0].changes);
@@ -264,11 +262,7 @@ describe("state", () => {
         const world = new World();
         for (const one of steps) {
           if (one.do === "flush") continue; // all is one batch
-          try {
-            run(world, one);
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-          }
+          tried(world, one);
         }
         const newest = world.changes.filter((change) => world.state.isNewest(change));
         expect(digest(readBack(newest))).toEqual(digest(readBack(world.changes)));
@@ -288,11 +282,7 @@ describe("state", () => {
       fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
         const world = new World();
         for (const one of steps) {
-          try {
-            run(world, one);
-          } catch (error) {
-            if (!(error instanceof AppError)) throw error;
-          }
+          tried(world, one);
         }
         finishAll(world);
         const stuck = [...allJobs(world.state)].filter(

@@ -32,21 +32,21 @@ test.each([
   "the exit codes of a task that failed by %o, and of its job",
   (failure, ofTask, ofJob) => {
     const job = aJob();
-    const at = { nodeId: undefined, startedAtMs: 1, endedAtMs: 2 };
-    const state = { kind: "failed", ...at, failure } as const;
-    const only: Task = {
-      jobId: job.id,
-      index: 0,
-      attempt: 1,
-      state,
-      failures: 1,
-      losses: 0,
-      past: [],
-    };
+    const only = aFailedTask(job, failure);
     expect(showTask(job, 0, only, () => undefined).exitCode).toBe(ofTask);
     expect(shown(job, "failed", only).exitCode).toBe(ofJob);
   },
 );
+
+const aFailedTask = (job: Job, failure: Failure): Task => ({
+  jobId: job.id,
+  index: 0,
+  attempt: 1,
+  state: { kind: "failed", nodeId: undefined, startedAtMs: 1, endedAtMs: 2, failure },
+  failures: 1,
+  losses: 0,
+  past: [],
+});
 
 const shown = (job: Job, state: "succeeded" | "failed" | "cancelled" | "expired", only?: Task) => {
   const times = { startedAtMs: 1, lastEndAtMs: 2, usage: undefined };
@@ -64,17 +64,7 @@ test("what no process has left has no exit code", () => {
 test("a memory limit says which, and what would help", () => {
   const failure = { kind: "out-of-memory", limitBytes: 32 * MIB } as const;
   const job = aJob();
-  const at = { nodeId: undefined, startedAtMs: 1, endedAtMs: 2 };
-  const state = { kind: "failed", ...at, failure } as const;
-  const only: Task = {
-    jobId: job.id,
-    index: 0,
-    attempt: 1,
-    state,
-    failures: 1,
-    losses: 0,
-    past: [],
-  };
+  const only = aFailedTask(job, failure);
   expect(showTask(job, 0, only, () => undefined)).toMatchObject({
     state: "failed",
     signal: "SIGKILL",

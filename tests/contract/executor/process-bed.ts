@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { describe } from "vitest";
+import { afterEach, beforeEach, describe } from "vitest";
 
 import type {
   LauncherKind,
@@ -197,4 +197,21 @@ export function kill(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   } catch {
     // gone by itself
   }
+}
+
+/** A bed with an executor for each test of the block in which it is called. */
+export function useProcessExecutor(launcher: LauncherKind): {
+  bed: ProcessBed;
+  executor: Executor;
+} {
+  const own = {} as { bed: ProcessBed; executor: Executor };
+  beforeEach(async () => {
+    own.bed = makeProcessBed(launcher);
+    own.executor = await own.bed.open();
+  });
+  afterEach(async () => {
+    await own.executor.close();
+    await own.bed.dispose();
+  });
+  return own;
 }
