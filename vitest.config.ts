@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 // Two projects: pure tests share one process (fast); tests with real processes get a file each
-// and more time. `npm test` runs both, `npm run test:quick` what needs neither long nor real processes.
+// and more time. `npm test` runs both, `npm run test:unit` what needs neither long nor real processes.
 export default defineConfig({
   test: {
     projects: [

@@ -38,7 +38,7 @@ test.each([
   },
 );
 
-const aFailedTask = (job: Job, failure: Failure): Task => ({
+const aFailedTask = (job: Job, failure: TaskFailure): Task => ({
   jobId: job.id,
   index: 0,
   attempt: 1,
