@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-
 import { eventually } from "../../testing/eventually.ts";
 import { Relay } from "../../testing/relay.ts";
 import { AgentMessageSchema, EndCause, ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
@@ -16,6 +14,7 @@ import { createGrpcConnect, deserializeServerMessage } from "./grpc-link.ts";
 import { runAgent } from "../run-agent.ts";
 import { toAgentMessage } from "../translate.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
+import { createSystemClock } from "../../system/clock.ts";
 
 type Peer = ServerDuplexStream<AgentMessage, Buffer>;
 
@@ -169,13 +168,7 @@ describe("runAgent", () => {
         capacity: { cpu: 1_000 },
         labels: {},
         directory,
-        clock: {
-          nowMs: () => Date.now(),
-          after(delayMs, wake) {
-            const timer = setTimeout(wake, delayMs);
-            return () => clearTimeout(timer);
-          },
-        },
+        clock: createSystemClock(),
         random: { fraction: () => 0, token: (bytes) => "ab".repeat(bytes) },
         logger: silentLogger,
       },

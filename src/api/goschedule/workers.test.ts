@@ -1,3 +1,4 @@
+import { eventually } from "../../testing/eventually.ts";
 import { type Client, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeClock } from "../../testing/fake-clock.ts";
@@ -7,7 +8,7 @@ import type { Executed, RemoteShell } from "../../ports/remote-shell.ts";
 import { createSystemRandom } from "../../system/random.ts";
 import { createGrpcServer, type GrpcServer } from "../grpc/server.ts";
 import { connect } from "../grpc/testing/grpc-client.ts";
-import { settle, until } from "../grpc/testing/until.ts";
+import { settle } from "../grpc/testing/settle.ts";
 import { silentLogger } from "../../testing/silent-logger.ts";
 import { createFakeOperations } from "../native/testing/fake-operations.ts";
 import { Previews } from "./lists/previews.ts";
@@ -56,7 +57,7 @@ async function aWorker(id = "w1"): Promise<{ worker: Worker; shell: RemoteShell 
   const worker = openWorker(client);
   const before = shells.length;
   worker.say("", id);
-  await until(() => shells.length > before, "the worker is attached");
+  await eventually(() => shells.length > before, { what: "the worker is attached" });
   const shell = shells[before];
   if (shell === undefined) throw new Error("no shell");
   return { worker, shell };
@@ -106,7 +107,7 @@ describe("registration", () => {
 
   test("a stream that says nothing ends as the old server ends it", async () => {
     const worker = openWorker(client);
-    await until(() => clock.timers > 0, "the stream is open");
+    await eventually(() => clock.timers > 0, { what: "the stream is open" });
     clock.advance(SILENCE_MS);
     expect(await worker.ended).toMatchObject({ code: status.UNKNOWN, details: SILENT });
     expect(shells).toEqual([]);
@@ -125,7 +126,7 @@ describe("registration", () => {
     const { worker, shell } = await aWorker("same");
     worker.leave();
     expect((await worker.ended).code).toBe(status.OK);
-    await until(() => shell.closed.aborted, "the link is over");
+    await eventually(() => shell.closed.aborted, { what: "the link is over" });
     await aWorker("same");
   });
 
@@ -231,7 +232,7 @@ describe("exec", () => {
     expect(request).toMatchObject({ method: "exec", params: ["sh", "-c", "echo ☃"] });
     worker.say(request.id, "banana"); // whatever the text, and once
     worker.say(request.id, "scheduled");
-    await until(() => accepted > 0, "it is accepted");
+    await eventually(() => accepted > 0, { what: "it is accepted" });
     await worker.tell({ id: request.id, workerId: "w1", stdout: "☃\n", stderr: "err" });
     expect(await executed).toEqual({ stdout: "☃\n", stderr: "err" });
     expect(accepted).toBe(1);
@@ -262,7 +263,7 @@ describe("exec", () => {
     await settle();
     expect(seen).toEqual({});
     await first.worker.tell({ id, workerId: "a", stdout: "truth" });
-    await until(() => seen.value !== undefined, "it has ended");
+    await eventually(() => seen.value !== undefined, { what: "it has ended" });
     expect(seen.value).toEqual(out("truth"));
   });
 

@@ -3,7 +3,7 @@ import { FakeClock } from "../../../testing/fake-clock.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { OutputQuery } from "../../../server/operations/operations.ts";
-import { settle } from "../../grpc/testing/until.ts";
+import { settle } from "../../grpc/testing/settle.ts";
 import { Previews, type ReadableAttempt } from "./previews.ts";
 
 const attempt = (job: number): ReadableAttempt => ({

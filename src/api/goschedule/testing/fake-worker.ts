@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { create } from "@bufbuild/protobuf";
 import type { Client, StatusObject } from "@grpc/grpc-js";
 import {
@@ -6,7 +7,6 @@ import {
   WorkerRspSchema,
 } from "../../../gen/goschedule/v1/scheduler_pb.ts";
 import { call, openBidi } from "../../grpc/testing/grpc-client.ts";
-import { until } from "../../grpc/testing/until.ts";
 
 /** A worker's end of the wire. It answers nothing by itself. */
 export function openWorker(client: Client) {
@@ -30,7 +30,7 @@ export function openWorker(client: Client) {
     say,
     /** What it was asked at last, once that many requests have come. */
     async request(count: number): Promise<MgmtReq> {
-      await until(() => asked.length >= count, `request ${count}`);
+      await eventually(() => asked.length >= count, { what: `request ${count}` });
       const request = asked[count - 1];
       if (request === undefined) throw new Error(`no request ${count}`);
       return request;

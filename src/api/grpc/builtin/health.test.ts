@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { type ClientReadableStream, status } from "@grpc/grpc-js";
 import { afterEach, expect, test } from "vitest";
 import {
@@ -11,7 +12,6 @@ import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { createGrpcServer } from "../server.ts";
 import { call, connect, failure, stream } from "../testing/grpc-client.ts";
-import { until } from "../testing/until.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -77,9 +77,11 @@ test("a watch sends each change once; that of an unknown service stays open and 
   const { server, client } = await serve();
   const known = read(stream(client, Health.method.watch, { service: "busbar.v1.Busbar" }));
   const unknown = read(stream(client, Health.method.watch, { service: "nothing" }));
-  await until(() => known.statuses.length === 1 && unknown.statuses.length === 1, "both began");
+  await eventually(() => known.statuses.length === 1 && unknown.statuses.length === 1, {
+    what: "both began",
+  });
   for (const isServing of [false, false, true]) server.setServing(isServing);
-  await until(() => known.statuses.length === 3, "each change");
+  await eventually(() => known.statuses.length === 3, { what: "each change" });
   expect(known.statuses).toEqual([Status.SERVING, Status.NOT_SERVING, Status.SERVING]);
   expect(unknown).toEqual({ statuses: [Status.SERVICE_UNKNOWN], code: undefined });
 });
@@ -87,11 +89,11 @@ test("a watch sends each change once; that of an unknown service stays open and 
 test("a watch does not keep the server from closing, and hears NOT_SERVING before it ends", async () => {
   const { server, client } = await serve();
   const watch = read(stream(client, Health.method.watch));
-  await until(() => watch.statuses.length === 1, "the first status");
+  await eventually(() => watch.statuses.length === 1, { what: "the first status" });
   const startedMs = Date.now();
   await server.close();
   expect(Date.now() - startedMs).toBeLessThan(9_000);
-  await until(() => watch.code !== undefined, "the end");
+  await eventually(() => watch.code !== undefined, { what: "the end" });
   expect(watch).toEqual({
     statuses: [Status.SERVING, Status.NOT_SERVING],
     code: status.UNAVAILABLE,
@@ -107,17 +109,19 @@ test("watches are bounded for a connection and for the port, and a closed one ma
       return { watch, seen: read(watch) };
     });
   const begun = (watches: ReturnType<typeof open>) =>
-    until(() => watches.every(({ seen }) => seen.statuses.length === 1), "all watches");
+    eventually(() => watches.every(({ seen }) => seen.statuses.length === 1), {
+      what: "all watches",
+    });
   const refused = async (to: typeof client) => {
     const [extra] = open(to, 1);
-    await until(() => extra?.seen.code !== undefined, "the refusal");
+    await eventually(() => extra?.seen.code !== undefined, { what: "the refusal" });
     expect(extra?.seen).toEqual({ statuses: [], code: status.RESOURCE_EXHAUSTED });
   };
   const first = open(client, perConnection);
   await begun(first);
   await refused(client);
   first[0]?.watch.cancel();
-  await until(() => first[0]?.seen.code === status.CANCELLED, "the cancellation");
+  await eventually(() => first[0]?.seen.code === status.CANCELLED, { what: "the cancellation" });
   await begun(open(client, 1));
   for (let count = perConnection; count < max; count += perConnection)
     await begun(open(dial(server.address), perConnection));

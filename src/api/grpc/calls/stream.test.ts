@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { constants } from "node:http2";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
@@ -20,7 +21,7 @@ import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createFakeOperations } from "../../native/testing/fake-operations.ts";
 import { endingWatch, fakeWatch } from "../../native/testing/fake-watch.ts";
 import { collect, connect, failure, openBidi, openUnread, stream } from "../testing/grpc-client.ts";
-import { settle, until, whenSettled } from "../testing/until.ts";
+import { settle, whenSettled } from "../testing/settle.ts";
 import { aJob } from "../../native/testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -125,9 +126,9 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     expect(pulledUnread).toBeGreaterThan(1);
     expect(pulledUnread).toBeLessThan(40);
     call.read();
-    await until(() => source.pulled > pulledUnread + 100, "reading lets it go on");
+    await eventually(() => source.pulled > pulledUnread + 100, { what: "reading lets it go on" });
     call.close();
-    await until(() => source.isClosed, "the source was closed");
+    await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
   test("a caller that goes away closes the source, also one that has nothing to say", async () => {
@@ -138,7 +139,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     await new Promise((resolve) => call.once("metadata", resolve));
     call.cancel();
     expect((await failed).code).toBe(status.CANCELLED);
-    await until(() => source.isClosed, "the source was closed");
+    await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
   test("a caller that never reads and goes away closes the source", async () => {
@@ -148,7 +149,7 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     await whenSettled(() => source.pulled);
     expect(source.isClosed).toBe(false);
     call.close();
-    await until(() => source.isClosed, "the source was closed");
+    await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
   test("a caller that never reads does not keep the server from closing", async () => {
@@ -156,9 +157,9 @@ describe.each(KINDS)("a stream that is $name", ({ method, overrides }) => {
     const { server } = await serve(serviceOf(pieces), 50);
     const call = openUnread(server.address, method);
     closers.push(() => call.close());
-    await until(() => source.pulled > 1, "the first events were sent");
+    await eventually(() => source.pulled > 1, { what: "the first events were sent" });
     await server.close();
-    await until(() => source.isClosed, "the source was closed");
+    await eventually(() => source.isClosed, { what: "the source was closed" });
   });
 
   test("closing the server ends streams with words, and calls nobody again", async () => {
@@ -266,14 +267,14 @@ test("a two-way stream carries messages both ways until one side closes it", asy
     ({ message }) => void heard.push(message.case),
   );
   call.write(hello);
-  await until(() => heard.length === 1, "the server heard");
+  await eventually(() => heard.length === 1, { what: "the server heard" });
   (await peer).send(welcome);
-  await until(() => said.length === 1, "the client heard");
+  await eventually(() => said.length === 1, { what: "the client heard" });
   (await peer).close();
   (await peer).send(welcome);
   expect((await over).code).toBe(status.OK);
   expect([heard, said]).toEqual([["hello"], ["welcome"]]);
-  await until(() => ends.length > 0, "the receiver was told");
+  await eventually(() => ends.length > 0, { what: "the receiver was told" });
   expect(ends).toEqual(["closed"]);
 });
 
@@ -282,7 +283,7 @@ test("a client that has no more to say ends a two-way stream", async () => {
   call.write(hello);
   call.end();
   expect((await over).code).toBe(status.OK);
-  await until(() => ends.length > 0, "the receiver was told");
+  await eventually(() => ends.length > 0, { what: "the receiver was told" });
 });
 
 test("while a message is being handled no more are read", async () => {
@@ -293,11 +294,11 @@ test("while a message is being handled no more are read", async () => {
     return gate.promise;
   });
   for (let each = 0; each < 5; each += 1) call.write(hello);
-  await until(() => heard === 1, "the first was heard");
+  await eventually(() => heard === 1, { what: "the first was heard" });
   await settle();
   expect(heard).toBe(1);
   gate.resolve();
-  await until(() => heard === 5, "the others were heard");
+  await eventually(() => heard === 5, { what: "the others were heard" });
 });
 
 test("what a receiver throws ends the stream with that refusal", async () => {

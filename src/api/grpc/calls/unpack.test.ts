@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { randomBytes } from "node:crypto";
 import { connect } from "node:http2";
 import { gzipSync } from "node:zlib";
@@ -14,7 +15,6 @@ import { frameMessage } from "./frames.ts";
 import { createGrpcServer } from "../server.ts";
 import { defineService, type GrpcService } from "../service.ts";
 import { pathOf } from "../testing/grpc-client.ts";
-import { until } from "../testing/until.ts";
 import { Unpacking } from "./unpack.ts";
 
 const MIB = 1024 ** 2;
@@ -120,7 +120,7 @@ test("a small call is answered while a large message is unpacked", async () => {
     call.end(frame);
     call.resume();
   }
-  await until(() => asked.length === 2, "both are asked");
+  await eventually(() => asked.length === 2, { what: "both are asked" });
   expect(asked).toEqual([1, 3 * MIB]);
 });
 
@@ -152,6 +152,6 @@ test("messages of a stream stay in order, however they are compressed", async ()
     stream.write(size === 16_384 ? frameMessage(bytes) : compressed(bytes));
   }
   stream.end();
-  await until(() => isOver, "the stream is over");
+  await eventually(() => isOver, { what: "the stream is over" });
   expect(heard).toEqual(sizes);
 });

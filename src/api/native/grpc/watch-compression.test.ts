@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { constants, createGunzip, gunzipSync } from "node:zlib";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -12,7 +13,6 @@ import { WatchHub } from "../../../server/watch/watch-hub.ts";
 import { revision } from "../../../core/model/ids.ts";
 import { createGrpcServer } from "../../grpc/server.ts";
 import { connect, stream } from "../../grpc/testing/grpc-client.ts";
-import { until } from "../../grpc/testing/until.ts";
 import { createHttpServer } from "../http/http-server.ts";
 import { busbarService } from "./service.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
@@ -106,14 +106,16 @@ describe("server-sent events", () => {
   test("each event can be decoded before the next one is made", async () => {
     const { hub, url } = await serve();
     const reader = await read(`${url}/v1/watch`, gzip);
-    await until(() => reader.plain.includes("event: sync"), "the first event");
+    await eventually(() => reader.plain.includes("event: sync"), { what: "the first event" });
     for (let at = 1; at <= 20; at++) {
       hub.publish(aCommit(at, [aJob(at)]));
-      await until(() => idsOf(reader.plain).length === at, `event ${at}`);
+      await eventually(() => idsOf(reader.plain).length === at, { what: `event ${at}` });
     }
     for (let at = 21; at <= 25; at++) {
       hub.publish(aCommit(at, manyJobs));
-      await until(() => idsOf(reader.plain).length === 20 + (at - 20) * JOBS, `commit ${at}`);
+      await eventually(() => idsOf(reader.plain).length === 20 + (at - 20) * JOBS, {
+        what: `commit ${at}`,
+      });
     }
   });
 
@@ -126,17 +128,18 @@ describe("server-sent events", () => {
     const packed = await open(gzip);
     const plain = await open({});
     const counts = [2 * JOBS, JOBS / 2, 2];
-    await until(() => packed.every(({ plain }) => plain.includes("event: sync")), "all are open");
+    await eventually(() => packed.every(({ plain }) => plain.includes("event: sync")), {
+      what: "all are open",
+    });
     hub.publish(aCommit(2, manyJobs));
     const late = await read(`${url}/v1/watch?after=1`, gzip);
     const all = [...packed, ...plain];
-    await until(
-      () => all.every((each, at) => idsOf(each.plain).length === counts[at % 3]),
-      "all have all",
-    );
-    await until(() => idsOf(late.plain).length === JOBS, "the late one too");
+    await eventually(() => all.every((each, at) => idsOf(each.plain).length === counts[at % 3]), {
+      what: "all have all",
+    });
+    await eventually(() => idsOf(late.plain).length === JOBS, { what: "the late one too" });
     hub.close();
-    await until(() => [...all, late].every(({ isOver }) => isOver), "all are over");
+    await eventually(() => [...all, late].every(({ isOver }) => isOver), { what: "all are over" });
     for (const [at, each] of packed.entries()) {
       expect(each.plain).toBe(plain[at]?.plain);
       expect(endOf(each.plain)).toContain('"revision":2');
@@ -152,11 +155,11 @@ describe("server-sent events", () => {
   test("signs of life are part of the stream", async () => {
     const { hub, url } = await serve(20);
     const reader = await read(`${url}/v1/watch`, gzip);
-    await until(() => reader.plain.split(":\n\n").length > 3, "three signs of life");
+    await eventually(() => reader.plain.split(":\n\n").length > 3, { what: "three signs of life" });
     hub.publish(aCommit(1));
-    await until(() => idsOf(reader.plain).length === 1, "the event");
+    await eventually(() => idsOf(reader.plain).length === 1, { what: "the event" });
     hub.close();
-    await until(() => reader.isOver, "it is over");
+    await eventually(() => reader.isOver, { what: "it is over" });
     expect(gunzipSync(Buffer.concat(reader.wire)).toString()).toBe(reader.plain);
   });
 
@@ -170,7 +173,7 @@ describe("server-sent events", () => {
     expect(script.length).toBeGreaterThan(limits.watchPackBytesMax);
     hub.publish({ ...commit, jobs: new Map([[job.id, { ...snapshot, job } as never]]) });
     hub.publish(aCommit(2, [aJob(2)]));
-    await until(() => idsOf(reader.plain).length === 2, "both events");
+    await eventually(() => idsOf(reader.plain).length === 2, { what: "both events" });
     expect(reader.plain).toContain(script);
     expect(Buffer.concat(reader.wire).length).toBeGreaterThan(script.length);
   });
@@ -186,7 +189,7 @@ describe("server-sent events", () => {
     })();
     for (let at = 1; at <= 3; at++) {
       hub.publish(aCommit(at, manyJobs));
-      await until(() => idsOf(text).length === at * JOBS, `commit ${at}`);
+      await eventually(() => idsOf(text).length === at * JOBS, { what: `commit ${at}` });
     }
     hub.close();
     await reading;
@@ -212,15 +215,16 @@ describe("gRPC", () => {
     const { hub, grpc } = await serve();
     const open = readers.map(({ batches, accepts }) => openFrames(grpc, { batches }, accepts));
     closers.push(() => open.forEach(({ close }) => close()));
-    await until(() => open.every(({ frames }) => frames.length === 1), "all are open");
+    await eventually(() => open.every(({ frames }) => frames.length === 1), {
+      what: "all are open",
+    });
     hub.publish(aCommit(1, manyJobs));
     hub.publish(aCommit(2, [aJob(2)]));
     const eventsOf = ({ frames }: (typeof open)[number]): WatchEvent[] =>
       frames.map(({ message }) => fromBinary(WatchEventSchema, message));
-    await until(
-      () => open.every((each) => singly(eventsOf(each)).length === JOBS + 2),
-      "all have all",
-    );
+    await eventually(() => open.every((each) => singly(eventsOf(each)).length === JOBS + 2), {
+      what: "all have all",
+    });
     const [plain, gzip, batches, both, unknown] = open;
     const events = open.map(eventsOf);
     for (const each of events) expect(singly(each)).toEqual(events[0]);
@@ -246,12 +250,12 @@ describe("gRPC", () => {
     const { hub, grpc } = await serve();
     const open = openFrames(grpc, { batches: false }, "gzip");
     closers.push(() => open.close());
-    await until(() => open.frames.length === 1, "it is open");
+    await eventually(() => open.frames.length === 1, { what: "it is open" });
     const reason = "long ".repeat(2_000);
     const [snapshot] = aCommit(1).jobs.values();
     const job = { ...aJob(1), closed: { kind: "cancelled", atMs: 5, by: "me", reason } };
     hub.publish({ ...aCommit(1), jobs: new Map([[job.id, { ...snapshot, job } as never]]) });
-    await until(() => open.frames.length === 2, "the event");
+    await eventually(() => open.frames.length === 2, { what: "the event" });
     expect(open.frames[1]).toMatchObject({ isPacked: true });
     expect(open.bytes()).toBeLessThan(reason.length / 4);
   });
@@ -264,9 +268,9 @@ describe("gRPC", () => {
     const events: WatchEvent[] = [];
     call.on("data", (event: WatchEvent) => events.push(event));
     const ended = new Promise<ServiceError>((resolve) => call.once("error", resolve));
-    await until(() => events.length === 1, "it is open");
+    await eventually(() => events.length === 1, { what: "it is open" });
     hub.publish(aCommit(1, manyJobs));
-    await until(() => singly(events).length === 1 + JOBS / 4, "all events");
+    await eventually(() => singly(events).length === 1 + JOBS / 4, { what: "all events" });
     expect(events.length).toBeLessThan(20);
     hub.close();
     expect((await ended).metadata.get("busbar-revision")).toEqual(["1"]);
@@ -284,6 +288,6 @@ describe("gRPC", () => {
     }
     expect(new Set(seen)).toEqual(new Set(["sync 0", "job 1"]));
     expect(formats).toEqual(["grpc batches gzip"]);
-    await until(() => hub.watchers === 0, "leaving the loop ended the watch");
+    await eventually(() => hub.watchers === 0, { what: "leaving the loop ended the watch" });
   });
 });

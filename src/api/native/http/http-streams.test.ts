@@ -1,3 +1,4 @@
+import { eventually } from "../../../testing/eventually.ts";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { AppError } from "../../../lib/errors.ts";
@@ -7,7 +8,7 @@ import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createFakeOperations } from "../testing/fake-operations.ts";
 import { endingWatch, fakeWatch } from "../testing/fake-watch.ts";
 import { type Http, httpClient } from "../testing/http-client.ts";
-import { settle, until, whenSettled } from "../../grpc/testing/until.ts";
+import { settle, whenSettled } from "../../grpc/testing/settle.ts";
 import { aJob } from "../testing/view-builders.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -41,7 +42,7 @@ const open = (url: string): Promise<IncomingMessage> =>
 async function readUntil(response: IncomingMessage, wanted: RegExp): Promise<string> {
   let text = "";
   response.on("data", (chunk) => (text += String(chunk)));
-  await until(() => wanted.test(text), `${wanted} was read`);
+  await eventually(() => wanted.test(text), { what: `${wanted} was read` });
   return text;
 }
 
@@ -200,7 +201,7 @@ test("a reader that goes away closes the source of its watch", async () => {
   const response = await open(`${http.url}/v1/watch`);
   await readUntil(response, /sync/);
   response.destroy();
-  await until(() => source.isClosed, "the source was closed");
+  await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
 test("a watch whose reader does not read is not pulled beyond a bound", async () => {
@@ -219,9 +220,9 @@ test("a watch whose reader does not read is not pulled beyond a bound", async ()
   const pulledUnread = await whenSettled(() => source.pulled);
   expect(pulledUnread).toBeLessThan(process.platform === "linux" ? 16 : 300);
   response.resume();
-  await until(() => source.pulled > pulledUnread + 500, "reading lets it go on");
+  await eventually(() => source.pulled > pulledUnread + 500, { what: "reading lets it go on" });
   response.destroy();
-  await until(() => source.isClosed, "the source was closed");
+  await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
 test("closing the server ends watches with words and does not wait for them", async () => {
@@ -231,7 +232,7 @@ test("closing the server ends watches with words and does not wait for them", as
   let text = "";
   response.on("data", (chunk) => (text += String(chunk)));
   const over = new Promise((resolve) => response.once("close", resolve));
-  await until(() => text.includes("sync"), "the watch began");
+  await eventually(() => text.includes("sync"), { what: "the watch began" });
   await server.close();
   await over;
   expect(text).toMatch(/event: closed\ndata: \{"error":\{"code":"unavailable".*"revision":77/);
@@ -299,7 +300,7 @@ test("the headers of an output do not wait for its first byte", async () => {
   const response = await open(`${http.url}/v1/tasks/1/output?follow=true`);
   expect(response.statusCode).toBe(200);
   response.destroy();
-  await until(() => source.isClosed, "the source was closed");
+  await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
 test("a reader that goes away before the first byte closes the source of its output", async () => {
@@ -307,10 +308,10 @@ test("a reader that goes away before the first byte closes the source of its out
   const { http } = await serve({ readOutput });
   const gone = new AbortController();
   const asked = fetch(`${http.url}/v1/tasks/1/output?follow=true`, { signal: gone.signal });
-  await until(() => source.isOpen, "the source was opened");
+  await eventually(() => source.isOpen, { what: "the source was opened" });
   gone.abort();
   await expect(asked).rejects.toThrow();
-  await until(() => source.isClosed, "the source was closed");
+  await eventually(() => source.isClosed, { what: "the source was closed" });
 });
 
 test("a stopping server lets requests finish and takes no more", async () => {
@@ -323,7 +324,7 @@ test("a stopping server lets requests finish and takes no more", async () => {
   };
   const { http, server } = await serve({ getNode });
   const answer = http.get("/v1/nodes/n1");
-  await until(() => isAsked, "the request arrived");
+  await eventually(() => isAsked, { what: "the request arrived" });
   const closed = server.close();
   gate.resolve();
   expect(await answer).toMatchObject({ status: 409, error: { message: "late but here" } });
