@@ -1,19 +1,27 @@
 import { defineConfig } from "vitest/config";
 
-// Two projects: pure tests share one process (fast); tests with real processes get a file each
-// and more time. `npm test` runs both, `npm run test:unit` what needs neither long nor real processes.
+// Three projects. Pure tests share one process for each processor (unit: `npm run test:unit`). So do tests
+// of real disks, shells and launchers (contract). Tests of whole servers and agents get a file each and
+// more time (e2e). `npm test` runs all three.
+const CONTRACT = [
+  "tests/contract/executor/**/*.test.ts",
+  "tests/contract/store/sqlite*.test.ts",
+  "tests/simulation/mutants/sample.test.ts",
+  "src/agent/lower/wrapper/wrapper*.test.ts",
+  "src/cli/process.test.ts",
+];
+const UNIT = ["src/**/*.test.ts", "tests/{tidy,scenarios,contract,simulation}/**/*.test.ts"];
+const shared = {
+  isolate: false,
+  maxWorkers: "100%", // the default leaves one processor idle: half of a machine with two
+  testTimeout: 30_000,
+};
+
 export default defineConfig({
   test: {
     projects: [
-      {
-        test: {
-          name: "unit",
-          include: ["src/**/*.test.ts", "tests/{tidy,scenarios,contract,simulation}/**/*.test.ts"],
-          isolate: false,
-          maxWorkers: "100%", // the default leaves one processor idle: half of a machine with two
-          testTimeout: 30_000,
-        },
-      },
+      { test: { name: "unit", include: UNIT, exclude: CONTRACT, ...shared } },
+      { test: { name: "contract", include: CONTRACT, ...shared } },
       {
         test: {
           name: "e2e",

@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { seedsFrom, simulateSeeds } from "./seeds.ts";
 import type { Outcome } from "./simulation.ts";
 import { simulate } from "./simulation.ts";
+import { runs } from "../../src/testing/runs.ts";
 
 /** By count, not by time: the same seeds on every machine. `npm run sim` runs as many as you like. */
-const SEEDS = 60;
+const SEEDS = runs(60);
 
 async function outcomes(from: number, count: number): Promise<Outcome[]> {
   const all: Outcome[] = [];

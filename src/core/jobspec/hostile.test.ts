@@ -12,6 +12,7 @@ import { toFluxV1 } from "./write/to-flux-v1.ts";
 import { toNextgen } from "./write/to-nextgen.ts";
 import { toSteps } from "./write/to-steps.ts";
 import { DIALECTS } from "./testing/documents.ts";
+import { runs } from "../../testing/runs.ts";
 
 /** What every conversion may do with a valid jobspec: work, or refuse with an AppError. */
 function convertAll(jobspec: Jobspec): void {
@@ -94,7 +95,7 @@ describe("whatever is sent", () => {
           }
         },
       ),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -126,7 +127,7 @@ describe("whatever is sent", () => {
           if (checked.kind === "valid") convertAll(checked.jobspec);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

@@ -10,6 +10,7 @@ import { jobId, nodeId } from "../model/ids.ts";
 import type { NodeFacts } from "../model/node/node-facts.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
 import { isActive } from "../model/job/task.ts";
+import { runs } from "../../testing/runs.ts";
 
 const NODES = ["n1", "n2", "n3"];
 
@@ -218,7 +219,7 @@ describe("state", () => {
           expect(checkState(world.state)).toEqual([]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -233,7 +234,7 @@ describe("state", () => {
         expect(digest(back)).toEqual(digest(world.state));
         expect(checkState(back)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -252,7 +253,7 @@ describe("state", () => {
         expect(worlds[1].changes).toEqual(worlds[0].changes);
         expect(digest(worlds[1].state)).toEqual(digest(worlds[0].state));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -273,7 +274,7 @@ describe("state", () => {
         const written = new Set(keys);
         expect(keys.length).toBe(written.size);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -293,7 +294,7 @@ describe("state", () => {
         );
         expect(stuck.map(({ job, progress }) => [job.id, progress.counts])).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { FLAGS } from "./count-steps.ts";
+import { runs } from "../../../src/testing/runs.ts";
 
-const RUNS = 150;
+const RUNS = runs(150);
 
 test(
   "hostile inputs are read or refused, in steps that their length bounds",

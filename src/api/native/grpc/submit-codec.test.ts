@@ -18,6 +18,7 @@ import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { fromSubmission } from "./translate.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
+import { runs } from "../../../testing/runs.ts";
 
 // What is written by hand against what is generated from the proto.
 
@@ -148,7 +149,7 @@ test("a request is read as the generated decoder reads it, with all that protobu
       if (typeof wanted !== "string")
         expect(decodeSubmissions(bytes).jobs.length).toBe(wanted.length);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 
@@ -161,7 +162,7 @@ test("damaged bytes are refused, or read as the generated decoder reads them", (
       const found = outcome(() => byHand(broken));
       if (typeof found !== "string") expect(found).toEqual(generated(broken));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

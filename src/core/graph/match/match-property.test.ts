@@ -14,6 +14,7 @@ import { slowFits, slowSlots, TooSlow, type World } from "../testing/slow-match.
 import { Use } from "./use.ts";
 import { verifyAllocation } from "./verify.ts";
 import { explainRefusal } from "./explain.ts";
+import { runs } from "../../../testing/runs.ts";
 
 const leaf = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Branch>({ type: "core" }) },
@@ -183,13 +184,13 @@ describe("the matcher against one that tries everything", () => {
           use.remove(allocation);
           expect(new Map(use.entries())).toEqual(new Map(before));
         }),
-        { numRuns: 4_000 },
+        { numRuns: runs(4_000) },
       );
       // Both answers must have been seen often, or the test shows nothing.
-      expect(counts.exactYes).toBeGreaterThan(300);
-      expect(counts.exact - counts.exactYes).toBeGreaterThan(300);
-      expect(counts.otherYes).toBeGreaterThan(100);
-      expect(counts.other - counts.otherYes).toBeGreaterThan(100);
+      expect(counts.exactYes).toBeGreaterThan(runs(300));
+      expect(counts.exact - counts.exactYes).toBeGreaterThan(runs(300));
+      expect(counts.otherYes).toBeGreaterThan(runs(100));
+      expect(counts.other - counts.otherYes).toBeGreaterThan(runs(100));
       expect(counts.otherMissed).toBeLessThan(counts.otherYes / 20);
     },
   );
@@ -228,6 +229,6 @@ test("the order of a request's parts and requirements does not matter where it i
       const other = compileRequest([trees.toReversed().map(reversed)]);
       expect(match(layout, other, useOf(world)).fits).toBe(match(layout, one, useOf(world)).fits);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

@@ -20,6 +20,7 @@ import { nextPlacement } from "../plan.ts";
 import { createPolicy } from "../policy.ts";
 import { spread } from "../scorers/spread.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
+import { runs } from "../../../testing/runs.ts";
 
 /** What each group was given, by the rule alone: docs/design/queue-order.md. */
 class Passes {
@@ -258,5 +259,5 @@ function checkOrder(poolsPerPlaceMax: number): void {
       expect(checkState(it.state)).toEqual([]);
     }
   });
-  fc.assert(property, { numRuns: 300 });
+  fc.assert(property, { numRuns: runs(300) });
 }
