@@ -63,7 +63,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "never-stops",
     "old-attempts-are-stopped",
     "what a node brings back unwanted is not stopped",
-    swap(NODES, "reconcile", "if (!ours.has(runKey(run))) stops.push(run);", ""),
+    swap(NODES, "reconcile", "if (!ours.has($_)) stops.push(run);", ""),
     swap(REPORTS, "reportRuns", 'if (event.kind === "started") stops.push(run);', ""),
   ),
   edited(
