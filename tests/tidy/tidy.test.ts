@@ -137,13 +137,14 @@ describe("tidy", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("the core is pure: no node: module, no package, no clock, no randomness, no waiting", () => {
+  test("the core is pure: no node: module, no package, no clock, no randomness, no waiting, no variable", () => {
     const banned: readonly [RegExp, string][] = [
       [/\bDate\.now\b|new Date\(\)|performance\.now/, "reads the clock; take the time as argument"],
       [/Math\.random|crypto\./, "is random; take the number as argument"],
       [/\basync\b|\bawait\b|\bPromise\b/, "waits; the core decides at once"],
       [/setTimeout|setInterval|setImmediate|queueMicrotask/, "sets a timer"],
       [/\bprocess\.|\bconsole\./, "touches the process"],
+      [/^(?:export )?let /m, "has a variable of the module; pass it in"],
     ];
     const wrong: string[] = [];
     for (const file of productFiles.filter((path) => path.startsWith(join(src, "core")))) {

@@ -1,6 +1,7 @@
 import { nodePolicyByName } from "./nodes/node-policy.ts";
 import type { PlanPolicy } from "./plan.ts";
 import { strategyByName } from "./select/all.ts";
+import { PreparedSelects } from "./select/prepared-selects.ts";
 
 /** How clusters are chosen when nobody says it. */
 export const SELECT_DEFAULT = "least-loaded";
@@ -28,6 +29,7 @@ export function createPolicy(
   return {
     nodes: nodePolicyByName(policy, () => seed ?? drawSeed(random)),
     select: strategyByName(select.strategy).prepare(select.options),
+    ofJobs: new PreparedSelects(),
     random,
   };
 }

@@ -3,8 +3,6 @@ import type { JobTerms, Where } from "../model/job/job.ts";
 import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
 import type { Lane } from "./queue/lane.ts";
-import { strategyByName } from "./select/all.ts";
-import type { Select } from "./select/strategy.ts";
 import type { Pool } from "./nodes/pool.ts";
 
 /** What a task asks for. Tasks that ask for the same thing are planned together. */
@@ -41,8 +39,6 @@ export interface RequestClass extends Request {
   triedAt: number;
   /** False: none could when it was last looked at, and no cluster has changed since. */
   clustersMayHelp: boolean;
-  /** Undefined: as the server does it. */
-  readonly chooseCluster: Select | undefined;
 }
 
 /** Whether neither a node nor a cluster can help it now, as far as is known. */
@@ -101,9 +97,3 @@ export const mayGoToClusters = ({ request, where }: Request): boolean =>
 /** Whether it must be looked at again when clusters change: also nodes are chosen by what theirs says. */
 export const looksAtClusters = (asked: Request): boolean =>
   asked.request !== undefined || mayGoToClusters(asked);
-
-/** The job's own way to choose a cluster; undefined: the server's. */
-export const selectOf = ({ select }: Request): Select | undefined =>
-  select?.strategy === undefined
-    ? undefined
-    : strategyByName(select.strategy).prepare(select.options);

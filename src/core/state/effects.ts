@@ -2,7 +2,6 @@ import { invariant } from "../../lib/invariant.ts";
 import type { Group } from "../model/group.ts";
 import type { ClusterId, JobId, NodeId } from "../model/ids.ts";
 import type { Job, JobTerms } from "../model/job/job.ts";
-import { deadlineOf } from "../model/job/job.ts";
 import { type Node, offersTheSame } from "../model/node/node.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/job/task.ts";
@@ -57,6 +56,7 @@ export function putJob(state: State, row: Job): void {
   if (known !== undefined) {
     known.job = row;
     known.rowText = undefined;
+    if (row.closed !== undefined) state.deadlines.remove(row.id);
     progressed(state, group, known, afterClosing(known.progress, row));
     if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
     if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
@@ -71,8 +71,7 @@ export function putJob(state: State, row: Job): void {
     progressed(state, group, record, afterClosing(record.progress, row));
     return;
   }
-  const deadline = deadlineOf(row);
-  if (deadline !== undefined) state.deadlines.push({ atMs: deadline, id: row.id });
+  state.deadlines.add(row);
   if (row.spec.dependsOn !== undefined && !state.isLoading) begin(state, record);
   if (row.waitsFor === undefined) queue.add(group, record);
 }
@@ -186,6 +185,7 @@ function progressed(state: State, group: GroupRecord, record: JobRecord, after: 
   holds.progressed(record, before);
   if (!isJobEnded(after) || isJobEnded(before)) return;
   state.ended.add(record.job.id, record.taskRowCount);
+  state.deadlines.remove(record.job.id);
   if (record.lane !== undefined) queue.jobEnded(record.lane);
   if (record.job.spec.dependsOn !== undefined) holds.ended(record);
 }
@@ -269,13 +269,14 @@ export function loadFolded(state: State, id: JobId, text: string, terms: JobTerm
  * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
  * and has ended, the job is not read. Returns whether that was so; otherwise nothing has changed.
  */
-export function endFolded({ jobs, totals, index, handed }: State, row: Task): boolean {
+export function endFolded({ jobs, totals, index, handed, deadlines }: State, row: Task): boolean {
   const group = jobs.foldedIn(row.jobId)?.group;
   if (group === undefined || !("endedAtMs" in row.state)) return false;
   const state = row.state.kind; // of its only task: the job's, too
   tallyEnd([group, totals], state, usageOf(row));
   index.moved(row.jobId, "pending", state);
   handed.moved(undefined, row);
+  deadlines.remove(row.jobId);
   jobs.endFolded(row.jobId, row, { group: group.group.id, state });
   return true;
 }
@@ -290,6 +291,7 @@ export function beginLoaded(state: State): void {
     const { job, progress, taskRowCount } = record;
     if (isJobEnded(progress)) {
       ended.add(job.id, taskRowCount);
+      state.deadlines.remove(job.id);
       over.push(job.id);
     } else if (job.spec.dependsOn !== undefined) dependent.push(record);
   }

@@ -1,7 +1,5 @@
-import { Heap } from "../../lib/collections/heap.ts";
 import type { JobId, TaskRef } from "../model/ids.ts";
 import { withDeclared } from "../model/declared-software.ts";
-import type { Deadline } from "../model/job/job.ts";
 import type { Node } from "../model/node/node.ts";
 import { factsOfCapacity, type NodeFacts } from "../model/node/node-facts.ts";
 import type { Task } from "../model/job/task.ts";
@@ -14,6 +12,7 @@ import { Holds } from "./dependencies/holds.ts";
 import { beginLoaded } from "./effects.ts";
 import { noJobCounts } from "./group-record.ts";
 import { HandedTasks } from "./jobs/accepted-tasks.ts";
+import { Deadlines } from "./deadlines.ts";
 import { EndedJobs } from "./jobs/ended-jobs.ts";
 import { JobIndex } from "./jobs/job-index.ts";
 import { noCounts } from "./jobs/progress.ts";
@@ -80,7 +79,7 @@ export class State {
   /** Jobs that wait for others, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
-  readonly deadlines = new Heap<Deadline>((a, b) => a.atMs < b.atMs);
+  readonly deadlines = new Deadlines();
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
   readonly ended = new EndedJobs(this.jobs);

@@ -9,12 +9,7 @@ import {
   pullingAnswer,
 } from "../../core/scheduler/explain/places.ts";
 import { judge, outlook } from "./explain.ts";
-import {
-  mayGoToClusters,
-  type Request,
-  requestOf,
-  selectOf,
-} from "../../core/scheduler/request.ts";
+import { mayGoToClusters, type Request } from "../../../src/core/scheduler/request.ts";
 
 /** What every cluster says to a request, in the order of their names. */
 export function clusterAnswers(
@@ -52,16 +47,12 @@ function dropUnwanted(
   answers: readonly ClusterVerdict[],
 ): readonly ClusterVerdict[] {
   if (request.request === undefined && !mayGoToClusters(request)) return answers;
-  const asked = {
-    ...requestOf(request),
-    chooseCluster: selectOf(request),
-  };
   const ready = new Map<ClusterId, NodeRecord>();
   for (const record of nodes.values()) {
     const { cluster } = record.node;
     if (!ready.has(cluster) && judge(request, record).kind === "yes") ready.set(cluster, record);
   }
-  const { selection } = chooseCluster(clusters, asked, ready, policy);
+  const { selection } = chooseCluster(clusters, request, ready, policy);
   const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
   for (const { name } of selection.ranked) reasons.delete(name); // by a later priority
   return answers.map((answer) => {

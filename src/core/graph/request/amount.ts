@@ -4,23 +4,17 @@
  */
 const PREFIXES = ["k", "m", "g", "t", "p", "e"];
 
-/** How many bytes one of `unit` is; undefined: not a unit of bytes. */
-function bytesPer(unit: string): number | undefined {
-  const match = /^(?:([kmgtpe])(ib|b)?|b|bytes?)$/.exec(unit.toLowerCase());
-  if (match === null) return undefined;
-  const [, prefix = "", suffix] = match;
-  return (suffix === "b" ? 1_000 : 1_024) ** (PREFIXES.indexOf(prefix) + 1);
-}
-
-const known = new Map<string, number | undefined>();
-const KNOWN_MAX = 1_000;
-
-function factorOf(unit: string): number | undefined {
-  if (known.has(unit)) return known.get(unit);
-  const factor = bytesPer(unit);
-  if (known.size < KNOWN_MAX) known.set(unit, factor);
-  return factor;
-}
+/** How many bytes one of each unit is, by its name in small letters. */
+const BYTES: ReadonlyMap<string, number> = new Map([
+  ["b", 1],
+  ["byte", 1],
+  ["bytes", 1],
+  ...PREFIXES.flatMap((prefix, at): [string, number][] => [
+    [prefix, 1_024 ** (at + 1)],
+    [`${prefix}ib`, 1_024 ** (at + 1)],
+    [`${prefix}b`, 1_000 ** (at + 1)],
+  ]),
+]);
 
 /**
  * How many of `to` one of `from` is. Where one side has no unit the numbers are taken as they stand;
@@ -28,7 +22,7 @@ function factorOf(unit: string): number | undefined {
  */
 export function conversion(from: string, to: string): number | undefined {
   if (from === to || from === "" || to === "") return 1;
-  const [source, target] = [factorOf(from), factorOf(to)];
+  const [source, target] = [BYTES.get(from.toLowerCase()), BYTES.get(to.toLowerCase())];
   return source === undefined || target === undefined ? undefined : source / target;
 }
 

@@ -5,8 +5,9 @@ import type { ClusterId } from "../../model/ids.ts";
 import { clusterId } from "../../model/ids.ts";
 import type { ClusterTable } from "../../state/cluster-table.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { askedOfClusters, type Request, type RequestClass } from "../request.ts";
+import { askedOfClusters, type Request } from "../request.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
+import type { PreparedSelects } from "../select/prepared-selects.ts";
 import type { Candidate, Select, Selection } from "../select/strategy.ts";
 
 /** Where a task could go now: a node, or a cluster that pulls. */
@@ -17,6 +18,8 @@ export type Target =
 /** How clusters are chosen when a job does not say it. */
 export interface ClusterPolicy {
   readonly select: Select;
+  /** How they are chosen when a job says it. */
+  readonly ofJobs: PreparedSelects;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
 }
@@ -26,8 +29,6 @@ export interface ClusterChoice {
   readonly selection: Selection;
 }
 
-type Asked = Request & Pick<RequestClass, "chooseCluster">;
-
 /**
  * Chooses between clusters with a node that has room (`nodes`: the best of each) and those that pull.
  * Those that can meet what is preferred go first; others are chosen from when none of these is good
@@ -35,7 +36,7 @@ type Asked = Request & Pick<RequestClass, "chooseCluster">;
  */
 export function chooseCluster(
   clusters: ClusterTable,
-  request: Asked,
+  request: Request,
   nodes: ReadonlyMap<ClusterId, NodeRecord>,
   policy: ClusterPolicy,
 ): ClusterChoice {
@@ -55,7 +56,7 @@ export function chooseCluster(
     const later = clusters.loads.isForsaken(id) ? limits.requestAlternativesMax : 0;
     add({ kind: "cluster", cluster: id }, id, alternative + later, slots);
   }
-  const select = request.chooseCluster ?? policy.select;
+  const select = selectOf(request, policy);
   const context = {
     parameters: request.select?.parameters ?? {},
     random: policy.random,
@@ -72,6 +73,9 @@ export function chooseCluster(
   }
   return { targets, selection: { ranked: [], dropped } };
 }
+
+const selectOf = ({ select }: Request, { select: usual, ofJobs }: ClusterPolicy): Select =>
+  select?.strategy === undefined ? usual : ofJobs.of(select.strategy, select.options);
 
 /** The clusters that pull and have what is asked for: whether it is free is theirs to know. */
 function pullingFor({ graphs }: ClusterTable, request: Request): readonly ClusterMatch[] {

@@ -7,7 +7,7 @@ import { chooseCluster, type ClusterPolicy } from "../clusters/choose-cluster.ts
 import { type Outlook, outlook } from "./explain.ts";
 import type { Verdict } from "../filters/filter.ts";
 import { judge, NodeClasses } from "../nodes/node-classes.ts";
-import { askedOfClusters, mayGoToClusters, type Request, requestOf, selectOf } from "../request.ts";
+import { askedOfClusters, mayGoToClusters, type Request } from "../request.ts";
 
 /** What explanations look at. */
 export interface PlacesView {
@@ -116,16 +116,12 @@ function dropUnwanted(
   { answers, nodes }: { readonly answers: readonly ClusterVerdict[]; readonly nodes: NodeClasses },
 ): readonly ClusterVerdict[] {
   if (request.request === undefined && !mayGoToClusters(request)) return answers;
-  const asked = {
-    ...requestOf(request),
-    chooseCluster: selectOf(request),
-  };
   const ready = new Map<ClusterId, NodeRecord>();
   const verdicts = nodes.verdicts(request);
   for (const [at, { cluster, record }] of nodes.all.entries()) {
     if (!ready.has(cluster) && verdicts[at]?.kind === "yes") ready.set(cluster, record);
   }
-  const { selection } = chooseCluster(clusters, asked, ready, policy);
+  const { selection } = chooseCluster(clusters, request, ready, policy);
   const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
   for (const { name } of selection.ranked) reasons.delete(name); // by a later priority
   return answers.map((answer) => {

@@ -14,7 +14,7 @@ import { Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
 import { ParkedLanes } from "./parked-lanes.ts";
 import type { Pool } from "../nodes/pool.ts";
 import type { Request, RequestClass } from "../request.ts";
-import { isWaiting, looksAtClusters, requestKey, requestOf, selectOf } from "../request.ts";
+import { isWaiting, looksAtClusters, requestKey, requestOf } from "../request.ts";
 
 interface WaitingTask {
   readonly atMs: number;
@@ -173,7 +173,6 @@ export class Queue {
       candidates: undefined,
       triedAt: -1,
       clustersMayHelp: looksAtClusters(asked),
-      chooseCluster: selectOf(asked),
     };
   }
 

@@ -32,17 +32,11 @@ const BOUNDS = {
   valuesMax: limits.plainValuesMax,
 } as const;
 
-// Thousands of jobs that are submitted together have the same text, and each is checked.
-let last: { readonly text: string; readonly priorities: readonly Priority[] } | undefined;
-
 function parseText(text: string, field: string): readonly Priority[] {
-  if (last?.text === text) return last.priorities;
   const parsed = parseYamlTree(text, BOUNDS);
   if (parsed.kind === "broken") throw invalid(field, `${placeOf(parsed.at)}: ${parsed.message}`);
   try {
-    const priorities = parseList(toPlain(parsed.tree), field);
-    last = { text, priorities };
-    return priorities;
+    return parseList(toPlain(parsed.tree), field);
   } catch (error) {
     if (!(error instanceof AppError) || error.field?.startsWith(field) !== true) throw error;
     const at = positionAt(parsed.tree, error.field.slice(field.length));

@@ -5,6 +5,7 @@ import { limits } from "../../../limits.ts";
 import type { StateValues } from "../../graph/cluster-state.ts";
 import { toJobSpec } from "../../model/job/job-spec.ts";
 import { strategyByName, strategyNames } from "./all.ts";
+import { PreparedSelects } from "./prepared-selects.ts";
 import { parsePriorities } from "./priorities.ts";
 import type { Candidate, SelectContext, Selection } from "./strategy.ts";
 
@@ -144,7 +145,11 @@ describe("constraint", () => {
   - filter: "nodes_free > 5"
 `;
     expect(ranked("constraint", three, { priorities: text })).toEqual(["c"]);
-    expect(parsePriorities(text)).toBe(parsePriorities(text)); // many jobs have the same
+    const options = { priorities: text };
+    const [jobs, others] = [new PreparedSelects(), new PreparedSelects()];
+    expect(jobs.of("constraint", options)).toBe(jobs.of("constraint", options)); // read once
+    expect(jobs.of("first", options)).not.toBe(jobs.of("constraint", options));
+    expect(others.of("constraint", options)).not.toBe(jobs.of("constraint", options));
     expect(parsePriorities(text).map(({ priority }) => priority)).toEqual([1, 2]);
   });
 

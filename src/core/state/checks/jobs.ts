@@ -1,4 +1,4 @@
-import { taskTotalOf } from "../../model/job/job.ts";
+import { deadlineOf, taskTotalOf } from "../../model/job/job.ts";
 import { usageOf } from "../../model/job/task.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import { requestKey } from "../../scheduler/request.ts";
@@ -86,4 +86,17 @@ export function checkJobLists(state: State, all: readonly SeenJob[]): string[] {
     );
   if (state.jobs.size !== all.length) wrong.push(`${state.jobs.size} jobs, ${all.length} in order`);
   return wrong;
+}
+
+/** Jobs that may still expire are known, by when they do, and no others. */
+export function checkDeadlines({ deadlines }: State, all: readonly SeenJob[]): string[] {
+  const want = all
+    .filter(({ job, progress }) => job.closed === undefined && !isJobEnded(progress))
+    .map(({ job }) => ({ atMs: deadlineOf(job) ?? Infinity, id: job.id }))
+    .filter(({ atMs }) => atMs !== Infinity)
+    .sort((a, b) => a.atMs - b.atMs || a.id - b.id);
+  const known = [...deadlines.due(Infinity)];
+  return isDeepEqual(known, want)
+    ? []
+    : [`the deadlines are ${JSON.stringify(known)}, not ${JSON.stringify(want)}`];
 }

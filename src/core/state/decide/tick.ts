@@ -1,10 +1,10 @@
+import { invariant } from "../../../lib/invariant.ts";
 import { limits } from "../../../limits.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
 import { condense } from "../dependencies/settle.ts";
-import { isJobEnded } from "../jobs/progress.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node/node.ts";
@@ -47,7 +47,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
 /** When `tick` has something to do next, as far as is known now. */
 export function nextTickMs(state: State, settings: TickSettings): number | undefined {
   if (state.leftovers.isAny) return 0;
-  let next = state.deadlines.peek()?.atMs ?? Number.POSITIVE_INFINITY;
+  let next = state.deadlines.next?.atMs ?? Number.POSITIVE_INFINITY;
   for (const { node } of state.disconnected) {
     next = Math.min(next, lostAtMs(node, settings.nodeLostAfterMs) ?? next);
   }
@@ -83,27 +83,23 @@ function takeBackOld(state: State, gone: ReadonlySet<NodeRecord>, nowMs: number)
 
 const takeBackAtMs = ({ state }: HeldTask): number => state.heldAtMs + limits.heldMsMax;
 
+/** Closes the jobs whose deadlines have passed; more than one batch holds are left to the next tick. */
 function expireJobs(state: State, nowMs: number): Map<JobId, Job> {
   const expired = new Map<JobId, Job>();
-  for (;;) {
-    const due = state.deadlines.peek();
-    if (due === undefined || due.atMs > nowMs) return expired;
-    // Taking it off is safe even if the tick came to nothing: it is added again when the row is
-    // read back, and a passed deadline stays passed.
-    state.deadlines.pop();
-    if (state.jobs.foldedEnd(due.id) !== undefined) continue;
-    const record = state.jobs.get(due.id);
-    if (record === undefined || record.job.closed !== undefined) continue;
+  const closed = {
+    kind: "expired",
+    atMs: nowMs,
+    by: "busbar",
+    reason: "its deadline in the queue passed",
+  } as const;
+  for (const { id } of state.deadlines.due(nowMs)) {
+    if (expired.size >= limits.changesPerBatchMax) break;
+    const record = state.jobs.get(id);
+    invariant(record !== undefined, `job ${id}, which has a deadline, exists`);
     // With every task on a node it is closed too: one that fails is not tried again.
-    if (isJobEnded(record.progress)) continue;
-    const closed = {
-      kind: "expired",
-      atMs: nowMs,
-      by: "busbar",
-      reason: "its deadline in the queue passed",
-    } as const;
-    expired.set(due.id, { ...record.job, closed });
+    expired.set(id, { ...record.job, closed });
   }
+  return expired;
 }
 
 /** When an ended job goes. Also when there are too many, whoever waits for it sees its end first. */

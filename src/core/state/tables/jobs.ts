@@ -2,7 +2,7 @@ import { limits } from "../../../limits.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { Job, JobTerms } from "../../model/job/job.ts";
 import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
-import { checkFolded, checkJobLists, checkJobs } from "../checks/jobs.ts";
+import { checkDeadlines, checkFolded, checkJobLists, checkJobs } from "../checks/jobs.ts";
 import { checkHolds } from "../checks/holds.ts";
 import { checkClasses, checkLanes } from "../checks/queue.ts";
 import { loadFolded, putJob, removeJob } from "../effects.ts";
@@ -44,6 +44,7 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
     ...checkJobs(jobs),
     ...checkFolded(state, jobs),
     ...checkJobLists(state, jobs),
+    ...checkDeadlines(state, jobs),
     ...checkHolds(state, jobs),
     ...checkLanes(state),
     ...checkClasses(state),
