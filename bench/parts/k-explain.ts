@@ -69,7 +69,7 @@ function measure(nodes: number, areAlike: boolean): readonly Measure[] {
     };
     const explain = (): unknown => explainPlaces(state, spec, policy);
     const askEvery = (): void => {
-      outlook(spec, state.nodes.values());
+      outlook(spec, { nodes: state.nodes.values(), filters: state.filters });
       clusterAnswers(state, spec, policy);
       cheapestChange(state, spec, policy);
     };

@@ -1,6 +1,7 @@
 import { groupId, nodeId } from "../../src/core/model/ids.ts";
 import type { JobSpec } from "../../src/core/model/job/job.ts";
 import type { Task } from "../../src/core/model/job/task.ts";
+import { describeRefusal } from "../../src/core/scheduler/explain/describe.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
@@ -70,7 +71,9 @@ export class Core {
     for (;;) {
       const next = nextPlacement(this.#state, policy, bounds);
       if (next === undefined) return placed;
-      for (const change of placeTask(next, this.#state.clusters, 0)) {
+      const outcome = placeTask(this.#state, next, 0);
+      if (outcome.kind === "refused") throw new Error(describeRefusal(outcome.refusal));
+      for (const change of outcome.changes) {
         if (change.table === "task") {
           checkMove(this.#state, change.row);
           placed.push(change.row);

@@ -7,6 +7,8 @@ export const loopLimits = {
   batchesInFlightMax: 2,
   changesPerBatchMax: 20_000,
   placementsPerRoundMax: 1_000,
+  placementRetryMs: 1_000, // after the judge refused one
+  refusalLogMs: 60_000, // refusals in between are counted
   settlementsPerRoundMax: 1_000, // jobs released or skipped, before others have their turn
   candidatesPerPlacementMax: 32,
   wakeChecksPerRoundMax: 2_000,

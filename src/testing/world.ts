@@ -12,18 +12,25 @@ import type { Task } from "../core/model/job/task.ts";
 import { nextPlacement } from "../core/scheduler/plan.ts";
 import { createPolicy } from "../core/scheduler/policy.ts";
 import { limits } from "../limits.ts";
+import { describeRefusal } from "../core/scheduler/explain/describe.ts";
+import type { FilterChain } from "../core/scheduler/filters/chain.ts";
 import { aUsage } from "./a-usage.ts";
 import { readBack } from "./check/check-state.ts";
 
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
 export class World {
-  state = new State();
+  state: State;
   readonly changes: Change[] = [];
   nowMs = 1_000;
   policy = "spread";
   /** Of the policy "random". */
   seed = 0;
   #flushed = 0;
+
+  /** With other filters than the server's. */
+  constructor(filters?: FilterChain) {
+    this.state = new State({ filters });
+  }
 
   do<K extends Command["kind"]>(command: CommandOf<K>): AnswerTo<K> {
     const { changes, answer } = decide(this.state, command);
@@ -76,7 +83,9 @@ export class World {
       const policy = createPolicy({ policy: this.policy, seed: this.seed }, () => 0);
       const next = nextPlacement(this.state, policy, bounds);
       if (next === undefined) return placed;
-      for (const change of placeTask(next, this.state.clusters, this.nowMs)) {
+      const outcome = placeTask(this.state, next, this.nowMs);
+      if (outcome.kind === "refused") throw new Error(describeRefusal(outcome.refusal));
+      for (const change of outcome.changes) {
         this.apply(change);
         if (change.table === "task") placed.push(change.row);
       }

@@ -143,8 +143,8 @@ function createLogger(trace: Trace, witness: Witness): Logger {
     debug: () => undefined,
     info: note,
     warn: note,
-    error: ({ err }, text) => {
-      const where = err instanceof Error ? err.stack : JSON.stringify(err);
+    error: ({ err, ...fields }, text) => {
+      const where = err instanceof Error ? err.stack : JSON.stringify({ err, ...fields });
       witness.judge("server-stays-sound", `${text}: ${where}`);
     },
   };

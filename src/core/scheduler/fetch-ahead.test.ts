@@ -7,6 +7,8 @@ import { groupId, jobId, nodeId } from "../model/ids.ts";
 import type { Task } from "../model/job/task.ts";
 import type { RunEvent, RunRef } from "../state/command.ts";
 import { AheadRound } from "./fetch-ahead.ts";
+import { fetchNext } from "../state/decide/tasks/held.ts";
+import { describeRefusal } from "./explain/describe.ts";
 import { createPolicy } from "./policy.ts";
 
 const POLICY = createPolicy({ policy: "spread", seed: 0 }, () => 0);
@@ -17,10 +19,12 @@ const refOf = ({ jobId: id, index, attempt }: Task): RunRef => ({ jobId: id, ind
 /** Fetches ahead, and back, all that there is to. */
 function fetchAhead(world: World): Task[] {
   const rows: Task[] = [];
-  const round = new AheadRound(world.state, POLICY, world.nowMs);
+  const round = new AheadRound(world.state, POLICY);
   for (;;) {
-    const row = round.next();
-    if (row === undefined) return rows;
+    const next = fetchNext(world.state, round, world.nowMs);
+    if (next === undefined) return rows;
+    if (next.kind === "refused") throw new Error(describeRefusal(next.refusal));
+    const { row } = next;
     world.apply({ table: "task", row });
     rows.push(row);
   }

@@ -1,12 +1,23 @@
 import { limits } from "../../limits.ts";
 import { mayHold } from "../model/node/node.ts";
-import type { Task } from "../model/job/task.ts";
-import { type HeldTask, holdTask, isHeldTask, takenBack } from "../state/decide/tasks/held.ts";
+import { type HeldTask, isHeldTask } from "../model/job/task.ts";
+import type { JobRecord } from "../state/jobs/job-record.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
 import { slotsOf } from "../state/nodes/task-pace.ts";
 import type { State } from "../state/state.ts";
 import type { Lane } from "./queue/lane.ts";
-import { chooseTarget, countTurn, isOfClusters, type PlanPolicy } from "./plan.ts";
+import { chooseTarget, isOfClusters, type PlanPolicy } from "./plan.ts";
+
+/** A task to fetch ahead, or to ask for back. */
+export type AheadProposal =
+  | {
+      readonly kind: "hold";
+      readonly lane: Lane;
+      readonly record: JobRecord;
+      readonly index: number;
+      readonly node: NodeRecord;
+    }
+  | { readonly kind: "take-back"; readonly task: HeldTask; readonly reason: string };
 
 /**
  * One look at the nodes where something ended: docs/design/fetch-ahead.md. Looks at the newest state,
@@ -16,65 +27,62 @@ import { chooseTarget, countTurn, isOfClusters, type PlanPolicy } from "./plan.t
 export class AheadRound {
   readonly #state: State;
   readonly #policy: PlanPolicy;
-  readonly #nowMs: number;
   /** Holds nothing that is wanted back, as long as this lane goes first there. */
   #judged: { readonly record: NodeRecord; readonly lane: Lane } | undefined = undefined;
 
-  constructor(state: State, policy: PlanPolicy, nowMs: number) {
+  constructor(state: State, policy: PlanPolicy) {
     this.#state = state;
     this.#policy = policy;
-    this.#nowMs = nowMs;
   }
 
-  /** A task that is fetched ahead to a node, or asked for back; undefined: all nodes were looked at. */
-  next(): Task | undefined {
+  /** A task to fetch ahead to a node, or to ask for back; undefined: all nodes were looked at. */
+  next(): AheadProposal | undefined {
     const { ahead } = this.#state.fleet;
     for (;;) {
       const record = ahead.toReview;
       if (record === undefined) return undefined;
-      const row = this.#lookAt(record);
-      if (row !== undefined) return row;
+      const proposal = this.#lookAt(record);
+      if (proposal !== undefined) return proposal;
       ahead.reviewed(record);
     }
   }
 
-  #lookAt(record: NodeRecord): Task | undefined {
+  #lookAt(record: NodeRecord): AheadProposal | undefined {
     const isRoom = mayHoldMore(record);
     if (!isRoom && record.held.size === 0) return undefined;
     const lane = firstLane(this.#state, record);
-    const row = this.#takeBack(record, lane);
-    if (row !== undefined || !isRoom || lane === undefined) return row;
-    return fetchOne(this.#state, record, lane, this.#nowMs);
+    const wanted = this.#takeBack(record, lane);
+    if (wanted !== undefined || !isRoom || lane === undefined) return wanted;
+    return fetchOne(this.#state, record, lane);
   }
 
   /**
    * All that is held is judged once, not again for each task that is fetched: those are of the lane
    * that goes first, whose group only gets more by them.
    */
-  #takeBack(record: NodeRecord, lane: Lane | undefined): Task | undefined {
+  #takeBack(record: NodeRecord, lane: Lane | undefined): AheadProposal | undefined {
     if (lane !== undefined && this.#judged?.record === record && this.#judged.lane === lane) {
       return undefined;
     }
-    const row = takeBackOne(this.#state, record, lane, this.#policy);
-    this.#judged = row === undefined && lane !== undefined ? { record, lane } : undefined;
-    return row;
+    const wanted = takeBackOne(this.#state, record, lane, this.#policy);
+    this.#judged = wanted === undefined && lane !== undefined ? { record, lane } : undefined;
+    return wanted;
   }
 }
 
 /** The lane that goes first on this node, also if more than one task must end there for it. */
 const firstLane = ({ queue }: State, record: NodeRecord): Lane | undefined =>
-  queue.firstFor(record, record.node.capacity);
+  queue.firstFor(record);
 
 const mayHoldMore = ({ node, held, pace }: NodeRecord): boolean =>
   mayHold(node) && held.size < pace.depth(node.capacity);
 
-function fetchOne(state: State, record: NodeRecord, lane: Lane, nowMs: number): Task | undefined {
+function fetchOne(state: State, record: NodeRecord, lane: Lane): AheadProposal | undefined {
   if (!isHeldFor(state, lane, record)) return undefined;
   const job = lane.peek();
   const index = job?.nextIndex();
   if (job === undefined || index === undefined) return undefined;
-  countTurn(state, lane);
-  return holdTask(job, index, record, nowMs);
+  return { kind: "hold", lane, record: job, index, node: record };
 }
 
 /** Only tasks of what just ran there, of groups that may run any number of them. */
@@ -88,13 +96,13 @@ function takeBackOne(
   record: NodeRecord,
   lane: Lane | undefined,
   policy: PlanPolicy,
-): Task | undefined {
+): AheadProposal | undefined {
   if (record.held.size === 0) return undefined;
   const judge = judgeOf(state, record, lane, policy);
   for (const task of record.held) {
     if (!isHeldTask(task) || task.state.takeBack !== undefined) continue;
     const reason = judge(task);
-    if (reason !== undefined) return takenBack(task, reason);
+    if (reason !== undefined) return { kind: "take-back", task, reason };
   }
   return undefined;
 }

@@ -1,7 +1,5 @@
-import type { HeldTask } from "../state/decide/tasks/held.ts";
-import { isHeldTask } from "../state/decide/tasks/held.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
-import type { Task } from "../model/job/task.ts";
+import { type HeldTask, isHeldTask, type Task } from "../model/job/task.ts";
 
 /** The tasks that agents hold, and the nodes to look at for it. Follows State.apply. */
 export class FetchedAhead {

@@ -16,10 +16,14 @@ import type { Request, RequestClass } from "./request.ts";
 
 /** A proposal: this task goes there. Only `verify` turns it into a decision. */
 export interface Placement {
+  readonly lane: Lane;
   readonly record: JobRecord;
   readonly index: number;
   readonly target: Target;
 }
+
+/** Proposes placements. What it proposes is judged before it is done. */
+export type Planner = typeof nextPlacement;
 
 /** What the planner looks at. */
 export interface PlanView {
@@ -71,12 +75,14 @@ export function nextPlacement(
       queue.park(lane);
       continue;
     }
-    countTurn(view, lane);
-    return { record, index, target };
+    return { lane, record, index, target };
   }
 }
 
-/** A group that fell behind, because it was idle or fitted nowhere, goes first once, not more often. */
+/**
+ * A task of the lane was given out. A group that fell behind, because it was idle or fitted nowhere, goes first once, not
+ * more often.
+ */
 export function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
   queue.passNow = Math.max(queue.passNow, group.pass);
   const share = dominantShare(request.needs, fleet.capacity);

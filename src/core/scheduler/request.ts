@@ -1,6 +1,5 @@
 import { choiceOf, graphRequest, type GraphRequest } from "../graph/request/graph-request.ts";
 import type { JobTerms, Where } from "../model/job/job.ts";
-import type { Resources } from "../model/resources.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
 import type { Lane } from "./queue/lane.ts";
 import type { Pool } from "./nodes/pool.ts";
@@ -39,6 +38,8 @@ export interface RequestClass extends Request {
   triedAt: number;
   /** False: none could when it was last looked at, and no cluster has changed since. */
   clustersMayHelp: boolean;
+  /** The judge refused one of its placements: when the planner tries again at the latest. */
+  retryAtMs: number | undefined;
 }
 
 /** Whether neither a node nor a cluster can help it now, as far as is known. */
@@ -57,20 +58,7 @@ export function requestKey({ needs, request, select, where }: Request): string {
   return key + whereKey(where);
 }
 
-/** Resources that not every node has. */
-export const rareNames = (needs: Resources): string[] =>
-  Object.keys(needs)
-    .filter((name) => name !== "cpu" && name !== "memory")
-    .sort();
-
-/** Requests with the same key look for their nodes in the same pool. */
-export const poolKey = ({ needs, request, where }: Request): string => {
-  if (request !== undefined) return `${graphRequest(request).key};${whereKey(where)}`;
-  const rare = rareNames(needs);
-  return rare.length === 0 ? whereKey(where) : `${rare.join(",")};${whereKey(where)}`;
-};
-
-export function whereKey(where: Where): string {
+function whereKey(where: Where): string {
   const { kind, cluster, node, labels } = where;
   const isAny = cluster === undefined && node === undefined && labels === undefined;
   if (isAny && kind === undefined) return "";

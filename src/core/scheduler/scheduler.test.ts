@@ -1,18 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
-import { jobId, nodeId } from "../model/ids.ts";
+import { nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
-import { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
+import { describeNodeReasons } from "./explain/describe.ts";
 import { hintsFor, outlook } from "./explain/explain.ts";
 import { NodeClasses } from "./nodes/node-classes.ts";
 import { isPossible } from "./explain/places.ts";
-import { nodeReady } from "./filters/node-ready.ts";
-import { resourcesFit } from "./filters/resources-fit.ts";
-import { whereMatches } from "./filters/where-matches.ts";
 import { binpack } from "./scorers/binpack.ts";
 import { spread } from "./scorers/spread.ts";
-import { verify } from "./verify.ts";
 
 /** A world with these nodes (name to cpus). */
 function worldWith(nodes: Readonly<Record<string, number>>): World {
@@ -38,64 +35,6 @@ const record = (world: World, name: string): NodeRecord => {
 
 const nodesOf = (world: World, max?: number): string[] =>
   world.plan(max).map(({ state }) => ("nodeId" in state ? String(state.nodeId) : "none"));
-
-describe("filters", () => {
-  const world = worldWith({ w1: 4 });
-  const node = record(world, "w1");
-  const cases = [
-    { name: "fits exactly", input: { resources: { cpu: 4 } }, want: "yes" },
-    {
-      name: "too large",
-      input: { resources: { cpu: 5 } },
-      want: "never: too small: has 4 cpu, 5 cpu asked",
-    },
-    {
-      name: "no such resource",
-      input: { resources: { gpu: 1 } },
-      want: "never: too small: has 0 gpu, 1 gpu asked",
-    },
-  ];
-  for (const { name, input, want } of cases) {
-    test(`resources-fit: ${name}`, () => {
-      const verdict = resourcesFit.check(aSpec(input), node);
-      expect(verdict.kind === "yes" ? "yes" : `${verdict.kind}: ${verdict.reason}`).toBe(want);
-    });
-  }
-
-  test("resources-fit: busy is not never", () => {
-    const busy = worldWith({ w1: 4 });
-    submit(busy, { resources: { cpu: 3 } });
-    busy.plan();
-    expect(resourcesFit.check(aSpec({ resources: { cpu: 2 } }), record(busy, "w1"))).toEqual({
-      kind: "not-now",
-      reason: "busy: 1 cpu free, 2 cpu asked",
-    });
-  });
-
-  test("node-ready: a draining or disconnected node takes nothing now", () => {
-    const away = worldWith({ w1: 1 });
-    away.do({ kind: "drain-node", nodeId: nodeId("w1"), drain: { by: "t", reason: "" } });
-    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({
-      kind: "not-now",
-      reason: "drained",
-    });
-    away.do({ kind: "disconnect-node", nodeId: nodeId("w1"), session: 1, nowMs: 5 });
-    expect(nodeReady.check(aSpec(), record(away, "w1"))).toEqual({
-      kind: "not-now",
-      reason: "disconnected",
-    });
-  });
-
-  test("where-matches: cluster, node and labels must be as asked", () => {
-    const labelled = new NodeRecord({ ...node.node, labels: { zone: "a" } });
-    const check = (placement: JobSpecInput["placement"]): string =>
-      whereMatches.check(aSpec({ placement }), labelled).kind;
-    expect(check({ cluster: "default", node: "w1", labels: { zone: "a" } })).toBe("yes");
-    expect(check({ cluster: "other" })).toBe("never");
-    expect(check({ node: "w2" })).toBe("never");
-    expect(check({ labels: { zone: "b" } })).toBe("never");
-  });
-});
 
 describe("placement", () => {
   test("spread takes the emptiest node, binpack the fullest that fits", () => {
@@ -165,33 +104,20 @@ describe("placement", () => {
   });
 });
 
-describe("verify", () => {
-  test("refuses overcommit, a second placement and nodes that are gone", () => {
-    const world = worldWith({ a: 1 });
-    submit(world, { array: "0-1" });
-    const job = world.state.jobs.get(jobId(1));
-    if (job === undefined) throw new Error("no job");
-    const target = { kind: "node", node: record(world, "a") } as const;
-    const judge = (index: number) => verify({ record: job, index, target }, world.state.clusters);
-    expect(judge(0)).toBeUndefined();
-    world.plan(1);
-    expect(judge(0)).toBe("task is assigned already");
-    expect(judge(1)).toBe("node a has no room");
-    world.do({ kind: "disconnect-node", nodeId: nodeId("a"), session: 1, nowMs: 0 });
-    expect(judge(1)).toBe("node a takes no tasks");
-  });
-});
-
 describe("explain", () => {
   test("says how many nodes refuse for which reason, and what would help", () => {
     const world = worldWith({ a: 2, b: 2, c: 4 });
     submit(world, { resources: { cpu: 4 } });
     world.plan();
     const spec = aSpec({ resources: { cpu: 3 } });
-    const seen = outlook(spec, new NodeClasses(world.state.nodes.values(), spec));
-    expect(seen.reasons.map(({ reason, nodes, never }) => [reason, nodes, never])).toEqual([
-      ["too small: has 2 cpu, 3 cpu asked", 2, true],
-      ["busy: 0 cpu free, 3 cpu asked", 1, false],
+    const seen = outlook(spec, new NodeClasses(world.state, spec));
+    expect(seen.reasons.map(({ reason, nodes, never }) => ({ ...reason, nodes, never }))).toEqual([
+      { kind: "too-small", resource: "cpu", has: 2_000, asked: 3_000, nodes: 2, never: true },
+      { kind: "busy", resource: "cpu", free: 0, asked: 3_000, nodes: 1, never: false },
+    ]);
+    expect(describeNodeReasons(seen.reasons)).toEqual([
+      { reason: "too small: has 2 cpu, 3 cpu asked", nodes: 2, never: true, examples: ["a", "b"] },
+      { reason: "busy: 0 cpu free, 3 cpu asked", nodes: 1, never: false, examples: ["c"] },
     ]);
     expect(hintsFor(spec, seen)).toEqual(["wait for running tasks to end, or add nodes"]);
     expect(isPossible(world.state, spec)).toBe(true);
@@ -201,8 +127,8 @@ describe("explain", () => {
     const world = worldWith({ a: 2 });
     const spec = aSpec({ resources: { cpu: 10_000 } });
     expect(isPossible(world.state, spec)).toBe(false);
-    expect(
-      hintsFor(spec, outlook(spec, new NodeClasses(world.state.nodes.values(), spec)))[0],
-    ).toContain("ask for less than 10000 cpu");
+    expect(hintsFor(spec, outlook(spec, new NodeClasses(world.state, spec)))[0]).toContain(
+      "ask for less than 10000 cpu",
+    );
   });
 });

@@ -1,12 +1,51 @@
-import { isSchedulable } from "../model/node/node.ts";
+import { hasIndex } from "../model/job/array-range.ts";
+import type { Closing } from "../model/job/job.ts";
+import type { TaskState } from "../model/job/task.ts";
+import { mayHold } from "../model/node/node.ts";
+import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { ClusterTable } from "../state/cluster-table.ts";
+import type { GroupRecord } from "../state/group-record.ts";
 import type { JobRecord } from "../state/jobs/job-record.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
-import { whereMatches } from "./filters/where-matches.ts";
+import type { ClusterReason } from "./clusters/cluster-reason.ts";
+import { pullingAnswer } from "./explain/places.ts";
+import type { FilterChain } from "./filters/chain.ts";
+import type { FilterNode } from "./filters/filter.ts";
+import type { Reason } from "./filters/reason.ts";
+import { type Ledger, viewOf } from "./ledger.ts";
 import type { Placement } from "./plan.ts";
-import { askedOfClusters } from "./request.ts";
-import type { Request } from "./request.ts";
-import { takesNow } from "./nodes/placement-cost.ts";
+import { askedOfClusters, type Request } from "./request.ts";
+
+/** Why a proposal of the planner is refused. `describeRefusal` turns it into text for people. */
+export type PlacementRefusal =
+  | { readonly kind: "job-unknown" }
+  | { readonly kind: "job-closed"; readonly state: Closing["kind"] }
+  | { readonly kind: "job-waits" }
+  | { readonly kind: "task-unknown" }
+  | { readonly kind: "task-placed"; readonly state: TaskState["kind"] }
+  | { readonly kind: "group-full"; readonly runningTasksMax: number }
+  | { readonly kind: "node-unknown"; readonly node: NodeId }
+  | { readonly kind: "node-refuses"; readonly node: NodeId; readonly reason: Reason }
+  | { readonly kind: "node-holds-none"; readonly node: NodeId }
+  | { readonly kind: "graph-not-held" }
+  | { readonly kind: "cluster-unknown"; readonly cluster: string }
+  | {
+      readonly kind: "cluster-refuses";
+      readonly cluster: string;
+      readonly reasons: readonly ClusterReason[];
+    };
+
+/** What the judge looks at: rows and sums of rows, and none of the planner's indexes. */
+export interface JudgeView {
+  readonly jobs: { getOpen(id: JobId): JobRecord | undefined };
+  readonly groups: ReadonlyMap<GroupId, GroupRecord>;
+  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+  readonly clusters: ClusterTable;
+  readonly filters: FilterChain;
+  readonly ledger: Ledger;
+}
+
+type Proposal = Pick<Placement, "record" | "index" | "target">;
 
 /**
  * The only judge of placements: rules out overcommit, double placement, nodes and clusters that are
@@ -14,40 +53,92 @@ import { takesNow } from "./nodes/placement-cost.ts";
  * was made. Returns the refusal.
  */
 export function verify(
-  { record, index, target }: Placement,
-  clusters: ClusterTable,
-): string | undefined {
-  const refusal = verifyTask(record, index);
+  view: JudgeView,
+  { record, index, target }: Proposal,
+): PlacementRefusal | undefined {
+  const refusal = verifyTask(view, record, index);
   if (refusal !== undefined) return refusal;
   const { spec } = record.job;
+  const group = view.groups.get(spec.group);
+  const most = group?.group.runningTasksMax ?? Number.POSITIVE_INFINITY;
+  if (group !== undefined && group.activeTasks >= most) {
+    return { kind: "group-full", runningTasksMax: most };
+  }
   return target.kind === "node"
-    ? verifyNode(spec, target.node)
-    : verifyCluster(spec, target.cluster, clusters);
+    ? verifyNode(view, spec, target.node)
+    : verifyCluster(view.clusters, spec, target.cluster);
+}
+
+/**
+ * Whether a task may be fetched ahead to a node. What the node has free does not matter: the task
+ * begins in the place of another that requested the same.
+ */
+export function verifyHold(
+  view: JudgeView,
+  { record, index, node }: Pick<Placement, "record" | "index"> & { readonly node: NodeRecord },
+): PlacementRefusal | undefined {
+  const refusal = verifyTask(view, record, index);
+  if (refusal !== undefined) return refusal;
+  const { spec } = record.job;
+  const { id, capacity } = node.node;
+  if (view.nodes.get(id) !== node) return { kind: "node-unknown", node: id };
+  if (!mayHold(node.node)) return { kind: "node-holds-none", node: id };
+  if (spec.request !== undefined) return { kind: "graph-not-held" };
+  return askFilters(view, spec, viewOf(node, capacity));
 }
 
 /** Whether the task is queued at all. */
-export function verifyTask(record: JobRecord, index: number): string | undefined {
+function verifyTask(
+  { jobs }: JudgeView,
+  record: JobRecord,
+  index: number,
+): PlacementRefusal | undefined {
   const { job } = record;
+  if (jobs.getOpen(job.id) !== record) return { kind: "job-unknown" };
+  if (job.closed !== undefined) return { kind: "job-closed", state: job.closed.kind };
+  if (job.waitsFor !== undefined) return { kind: "job-waits" };
   const state = record.task(index)?.state;
-  if (job.closed !== undefined) return `job ${job.id} is ${job.closed.kind}`;
-  if (job.waitsFor !== undefined) return `job ${job.id} waits for others`;
-  return state === undefined || state.kind === "waiting"
-    ? undefined
-    : `task is ${state.kind} already`;
+  if (state === undefined) return hasIndex(record.ranges, index) ? undefined : UNKNOWN_TASK;
+  return state.kind === "waiting" ? undefined : { kind: "task-placed", state: state.kind };
 }
 
-function verifyNode(request: Request, node: NodeRecord): string | undefined {
-  if (!isSchedulable(node.node)) return `node ${node.node.id} takes no tasks`;
-  if (takesNow(request, node) === undefined) return `node ${node.node.id} has no room`;
-  const allowed = whereMatches.check(request, node);
-  return allowed.kind === "yes" ? undefined : allowed.reason;
+const UNKNOWN_TASK: PlacementRefusal = { kind: "task-unknown" };
+
+function verifyNode(
+  view: JudgeView,
+  request: Request,
+  node: NodeRecord,
+): PlacementRefusal | undefined {
+  const { id } = node.node;
+  if (view.nodes.get(id) !== node) return { kind: "node-unknown", node: id };
+  return askFilters(view, request, view.ledger.view(node));
 }
 
-function verifyCluster(request: Request, id: string, { graphs }: ClusterTable): string | undefined {
+function askFilters(
+  { filters }: JudgeView,
+  request: Request,
+  judged: FilterNode,
+): PlacementRefusal | undefined {
+  if (filters.allows(request, judged)) return undefined;
+  const verdict = filters.judge(request, judged);
+  if (verdict.kind === "yes") return undefined;
+  return { kind: "node-refuses", node: judged.node.id, reason: verdict.reason };
+}
+
+function verifyCluster(
+  clusters: ClusterTable,
+  request: Request,
+  id: ClusterId,
+): PlacementRefusal | undefined {
   const asked = askedOfClusters(request);
-  if (!graphs.has(id)) return `there is no cluster ${id} that pulls`;
-  if (asked === undefined) return "asks for nodes, not for clusters";
-  const { cluster } = request.where;
-  if (cluster !== undefined && cluster !== id) return `not in cluster ${cluster}`;
-  return graphs.match(id, asked.compiled).fits ? undefined : `cluster ${id} cannot have it`;
+  if (!clusters.graphs.has(id)) return { kind: "cluster-unknown", cluster: id };
+  const { cluster = id } = request.where;
+  const fits =
+    asked !== undefined && cluster === id && clusters.graphs.match(id, asked.compiled).fits;
+  if (fits) return undefined;
+  return {
+    kind: "cluster-refuses",
+    cluster: id,
+    reasons: pullingAnswer(clusters, id, request).reasons,
+  };
 }

@@ -143,6 +143,7 @@ function bind(
   clusters.loads.moved(before, after);
   state.handed.moved(before, after);
   const { needs } = record.job.spec;
+  state.ledger.moved(before, after, needs);
   heldMoved(state, record, before, after);
   const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
   const to = isActive(after.state) ? after.state.nodeId : undefined;
@@ -249,9 +250,8 @@ export function clusterOffersChanged(state: State, cluster: ClusterId): void {
 }
 
 /** Nodes or clusters may have come to run what none could run, or the reverse. */
-export function forgetPossible({ possible, whyNever }: State): void {
+export function forgetPossible({ possible }: State): void {
   possible.clear();
-  whyNever.clear();
 }
 
 /**

@@ -27,3 +27,15 @@ export class KnownAnswers<Answer> {
     this.#chars = 0;
   }
 }
+
+/** Whether any node or cluster there is could ever run a request, and why not. */
+export class PossibleAnswers {
+  readonly isPossible = new KnownAnswers<boolean>();
+  readonly whyNever = new KnownAnswers<readonly string[]>();
+
+  /** A node or a cluster changed. */
+  clear(): void {
+    this.isPossible.clear();
+    this.whyNever.clear();
+  }
+}

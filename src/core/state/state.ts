@@ -4,6 +4,8 @@ import type { Node } from "../model/node/node.ts";
 import { factsOfCapacity, type NodeFacts } from "../model/node/node-facts.ts";
 import type { Task } from "../model/job/task.ts";
 import { noUsage } from "../model/job/usage.ts";
+import { type FilterChain, FILTERS } from "../scheduler/filters/chain.ts";
+import { Ledger } from "../scheduler/ledger.ts";
 import { Fleet } from "../scheduler/nodes/fleet.ts";
 import { NodeGraphs } from "../scheduler/nodes/node-graphs.ts";
 import { Queue } from "../scheduler/queue/queue.ts";
@@ -16,7 +18,7 @@ import { Deadlines } from "./deadlines.ts";
 import { EndedJobs } from "./jobs/ended-jobs.ts";
 import { JobIndex } from "./jobs/job-index.ts";
 import { noCounts } from "./jobs/progress.ts";
-import { KnownAnswers } from "./known-answers.ts";
+import { PossibleAnswers } from "./known-answers.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
 import type { QuarantineTerms } from "./nodes/suspicions.ts";
@@ -35,8 +37,9 @@ import { TABLES } from "./tables/tables.ts";
 export interface StateOptions {
   /** When nodes are quarantined; undefined: as limits say. */
   readonly quarantine?: QuarantineTerms | undefined;
-  /** Other tables than those of the product are for tests. */
+  /** Other tables and filters than those of the product are for tests. */
   readonly tables?: Tables<AnyTable>;
+  readonly filters?: FilterChain | undefined;
 }
 
 /**
@@ -71,11 +74,13 @@ export class State {
   /** Over all groups. */
   readonly totals = { jobs: noJobCounts(), tasks: noCounts(), usage: noUsage() };
   /** What nodes and clusters there are could ever run, by what is asked for. */
-  readonly possible = new KnownAnswers<boolean>();
-  readonly whyNever = new KnownAnswers<readonly string[]>(); // by the same keys
+  readonly possible = new PossibleAnswers();
   readonly nodeGraphs = new NodeGraphs((node) => this.factsOf(node));
+  readonly filters: FilterChain;
   readonly fleet: Fleet;
   readonly queue: Queue;
+  /** What tasks hold of nodes, for the judge. */
+  readonly ledger = new Ledger();
   /** Jobs that wait for others, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
@@ -87,9 +92,10 @@ export class State {
   #jobOrder: JobId[] = [];
   #isLoading = false;
 
-  constructor({ quarantine, tables = TABLES }: StateOptions = {}) {
+  constructor({ quarantine, tables = TABLES, filters = FILTERS }: StateOptions = {}) {
     this.tables = tables;
-    this.fleet = new Fleet(quarantine);
+    this.filters = filters;
+    this.fleet = new Fleet(filters, quarantine);
     this.queue = new Queue(this.fleet, this.jobs);
   }
 

@@ -3,6 +3,7 @@ import type { JobId, Revision } from "../../core/model/ids.ts";
 import type { Change } from "../../core/state/change.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "../../core/state/command.ts";
 import { decide } from "../../core/state/decide.ts";
+import { fetchNext } from "../../core/state/decide/tasks/held.ts";
 import { placeTask } from "../../core/state/decide/tasks/place-task.ts";
 import { nextQuarantine } from "../../core/state/decide/nodes/quarantine.ts";
 import { nextSettlement } from "../../core/state/dependencies/settle.ts";
@@ -11,17 +12,15 @@ import { isJobEnded } from "../../core/state/jobs/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { matchWork } from "../../core/graph/match/match-work.ts";
 import { AheadRound } from "../../core/scheduler/fetch-ahead.ts";
-import { nextPlacement, type PlanPolicy } from "../../core/scheduler/plan.ts";
+import { nextPlacement } from "../../core/scheduler/plan.ts";
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
-import { type Clock, steadyMs } from "../../ports/clock.ts";
-import type { Logger } from "../../ports/logger.ts";
-import type { Store } from "../../ports/store.ts";
+import { steadyMs } from "../../ports/clock.ts";
 import { Folder } from "./folder.ts";
-import { LoopMetrics } from "./loop-metrics.ts";
+import { LoopMetrics, Refusals } from "./loop-metrics.ts";
+import type { LoopOptions } from "./loop-options.ts";
 import {
-  type Commit,
   GRAPH_TABLES,
   noteJob,
   noteLoad,
@@ -37,20 +36,6 @@ interface Waiting {
   readonly command: Command;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
-}
-
-export interface LoopOptions {
-  readonly state: State;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly policy: PlanPolicy;
-  /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
-  readonly soon: (run: () => void) => void;
-  /** Called for each revision in order, when it is durable and before its answers go out. */
-  readonly onCommit: (commit: Commit) => void;
-  /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
-  readonly onBroken: (error: AppError) => void;
 }
 
 /**
@@ -79,12 +64,14 @@ export class ControlLoop {
   #isStopped = false;
   #durable: Revision;
   readonly metrics: LoopMetrics;
+  readonly #refusals: Refusals;
 
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#state = options.state;
     this.metrics = new LoopMetrics((node) => options.state.nodes.get(node)?.node.cluster);
     this.#folder = new Folder(options.state.jobs, options.clock);
+    this.#refusals = new Refusals(options.logger, this.metrics);
     this.#turns = new SliceTurns((run) => options.soon(run));
     this.#durable = toRevision(options.store.revision());
     this.#open = openBatch(toRevision(this.#durable + 1));
@@ -313,7 +300,8 @@ export class ControlLoop {
 
   /** Places what fits, up to a bound; returns whether there may be more. */
   #planRound(): boolean {
-    const { queue, fleet, clusters } = this.#state;
+    const { queue, fleet } = this.#state;
+    const { plan = nextPlacement } = this.#options;
     const nowMs = this.#options.clock.nowMs();
     queue.release(nowMs);
     const planLimits = {
@@ -324,10 +312,14 @@ export class ControlLoop {
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
       // Graphs that take long to compare with requests: others have their turn in between.
       if (matchWork.steps - firstStep >= limits.stepsPerSliceMax) return true;
-      const placement = nextPlacement(this.#state, this.#options.policy, planLimits);
+      const placement = plan(this.#state, this.#options.policy, planLimits);
       if (placement === undefined) return fleet.hasImproved;
-      for (const change of placeTask(placement, clusters, nowMs)) this.#apply(change);
-      this.metrics.placements++;
+      const outcome = placeTask(this.#state, placement, nowMs);
+      if (outcome.kind === "refused") this.#refusals.add(outcome, nowMs);
+      else {
+        for (const change of outcome.changes) this.#apply(change);
+        this.metrics.placements++;
+      }
     }
     return true;
   }
@@ -335,11 +327,12 @@ export class ControlLoop {
   /** Fetches tasks ahead, or back, up to a bound, once nothing more can be placed; whether that was all. */
   #aheadRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
-    const round = new AheadRound(this.#state, this.#options.policy, nowMs);
+    const round = new AheadRound(this.#state, this.#options.policy);
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
-      const row = round.next();
-      if (row === undefined) return true;
-      this.#apply({ table: "task", row });
+      const next = fetchNext(this.#state, round, nowMs);
+      if (next === undefined) return true;
+      if (next.kind === "refused") this.#refusals.add(next, nowMs);
+      else this.#apply({ table: "task", row: next.row });
     }
     return false;
   }

@@ -1,8 +1,13 @@
+import { formatTaskId } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import { noUsage, tallyUsage } from "../../core/model/job/usage.ts";
+import { describeRefusal } from "../../core/scheduler/explain/describe.ts";
+import type { Refused } from "../../core/state/decide/tasks/place-task.ts";
 import { newUsage } from "../../core/state/jobs/progress.ts";
 import { Histogram } from "../../lib/histogram.ts";
+import { limits } from "../../limits.ts";
+import type { Logger } from "../../ports/logger.ts";
 import { TaskTimes, type TaskTimesSeries } from "./task-times.ts";
 
 /** A commit is a write to a disk that may be good, busy or failing. */
@@ -22,6 +27,8 @@ export class LoopMetrics {
   commitMsSum = 0;
   commitMsMax = 0;
   placements = 0;
+  /** Proposals of the planner that the judge refused. */
+  placementsRefused = 0;
   tasksEnded = 0;
   heldBegun = 0;
   heldReturned = 0;
@@ -55,5 +62,34 @@ export class LoopMetrics {
       else this.heldBegun++;
     }
     tallyUsage(this.usage, newUsage(before, after));
+  }
+}
+
+/**
+ * Proposals of the planner that the judge refused. The planner tries again by itself; a refusal
+ * points to a mistake in its indexes, so that they are counted, and one a minute is logged.
+ */
+export class Refusals {
+  readonly #logger: Logger;
+  readonly #metrics: LoopMetrics;
+  #loggedAtMs = Number.NEGATIVE_INFINITY;
+  #unlogged = 0;
+
+  constructor(logger: Logger, metrics: LoopMetrics) {
+    this.#logger = logger;
+    this.#metrics = metrics;
+  }
+
+  add({ refusal, jobId, index }: Refused, nowMs: number): void {
+    this.#metrics.placementsRefused++;
+    if (nowMs - this.#loggedAtMs < limits.refusalLogMs) {
+      this.#unlogged++;
+      return;
+    }
+    const task = formatTaskId(jobId, index, true);
+    const reason = describeRefusal(refusal);
+    this.#logger.error({ task, reason, others: this.#unlogged }, "placement refused");
+    this.#loggedAtMs = nowMs;
+    this.#unlogged = 0;
   }
 }

@@ -6,7 +6,12 @@ import { Slicer } from "../../core/graph/match/match-work.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../../core/jobspec/asked-parts.ts";
 import { checkSelectSize } from "../../core/model/job/select-reader.ts";
-import { chooseForAll, type Choosing } from "../../core/scheduler/clusters/choose-for-all.ts";
+import {
+  chooseForAll,
+  type Choosing,
+  type Chosen,
+} from "../../core/scheduler/clusters/choose-for-all.ts";
+import { describeClusterReasons, describeDrop } from "../../core/scheduler/explain/describe.ts";
 import {
   type ClusterAnswer,
   pullingAnswers,
@@ -20,7 +25,7 @@ import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type { CallerOperations, SatisfyQuery } from "./operations.ts";
-import type { SatisfyView, SelectionView } from "../views/views.ts";
+import type { ClusterAnswerView, SatisfyView, SelectionView } from "../views/views.ts";
 
 /** What was asked, read and checked. */
 interface Asked {
@@ -54,10 +59,16 @@ export function createSatisfyOperation(
   };
 }
 
+/** An answer with its reasons as text. */
+type ShownAnswer = Omit<ClusterAnswer, "reasons"> & Pick<ClusterAnswerView, "reasons">;
+
 interface Answered {
   readonly name: string;
-  readonly clusters: readonly ClusterAnswer[];
+  readonly clusters: readonly ShownAnswer[];
 }
+
+const show = (answers: readonly ClusterAnswer[]): readonly ShownAnswer[] =>
+  answers.map((answer) => ({ ...answer, reasons: describeClusterReasons(answer.reasons) }));
 
 /**
  * What clusters that pull answer, remembered while the question is held and no cluster changes:
@@ -92,14 +103,14 @@ class PullingAnswers {
 }
 
 interface Known extends Answered {
-  readonly byName: ReadonlyMap<string, ClusterAnswer>;
+  readonly byName: ReadonlyMap<string, ShownAnswer>;
 }
 
-const byName = ({ clusters }: Answered): ReadonlyMap<string, ClusterAnswer> =>
+const byName = ({ clusters }: Answered): ReadonlyMap<string, ShownAnswer> =>
   new Map(clusters.map((answer) => [answer.cluster, answer]));
 
-function named({ byName: known }: Known, names: readonly string[]): readonly ClusterAnswer[] {
-  const found: ClusterAnswer[] = [];
+function named({ byName: known }: Known, names: readonly string[]): readonly ShownAnswer[] {
+  const found: ShownAnswer[] = [];
   for (const name of names) {
     const answer = known.get(name);
     if (answer !== undefined) found.push(answer);
@@ -180,7 +191,7 @@ function* answerAll(
   known: PullingAnswers,
 ): Generator<undefined, readonly Answered[]> {
   if (parts.length === 0) {
-    return [{ name: "anything", clusters: satisfyNothing(state, pulling?.names) }];
+    return [{ name: "anything", clusters: show(satisfyNothing(state, pulling?.names)) }];
   }
   if (pulling !== undefined) return yield* known.of(state, parts, pulling.names);
   return yield* answerEach(
@@ -198,7 +209,7 @@ function* answerEach(
 ): Generator<undefined, readonly Answered[]> {
   const total = new MatchTotal();
   const slicer = new Slicer();
-  const known = new Map<string, readonly ClusterAnswer[]>();
+  const known = new Map<string, readonly ShownAnswer[]>();
   const answers: Answered[] = [];
   for (const part of parts) {
     const key = JSON.stringify([part.resources, part.ofNodes]);
@@ -206,7 +217,7 @@ function* answerEach(
     if (clusters === undefined) {
       const { compiled } = graphRequest(part.resources, "resources");
       yield* state.clusters.graphs.learn(compiled, total, { reasons: true, slicer });
-      clusters = yield* slicer.next(() => total.count(() => answerPart(part)));
+      clusters = yield* slicer.next(() => total.count(() => show(answerPart(part))));
       known.set(key, clusters);
     }
     answers.push({ name: part.name, clusters });
@@ -215,8 +226,8 @@ function* answerEach(
 }
 
 function inAll(
-  parts: readonly (readonly ClusterAnswer[])[],
-  isSo: (answer: ClusterAnswer) => boolean,
+  parts: readonly (readonly ShownAnswer[])[],
+  isSo: (answer: ShownAnswer) => boolean,
 ): readonly string[] {
   const [first = [], ...others] = parts.map((answers) =>
     answers.filter(isSo).map(({ cluster }) => cluster as string),
@@ -225,11 +236,12 @@ function inAll(
   return sets.length === 0 ? first : first.filter((name) => sets.every((names) => names.has(name)));
 }
 
-function toSelectionView({
-  strategy,
-  ranked,
-  dropped,
-}: Omit<SelectionView, "chosen">): SelectionView {
+function toSelectionView({ strategy, ranked, dropped }: Chosen): SelectionView {
   const [chosen] = ranked;
-  return { strategy, ...(chosen === undefined ? {} : { chosen }), ranked, dropped };
+  return {
+    strategy,
+    ...(chosen === undefined ? {} : { chosen }),
+    ranked,
+    dropped: dropped.map(({ name, reason }) => ({ name, reason: describeDrop(reason) })),
+  };
 }

@@ -1,8 +1,13 @@
 import { type JobId, parseTaskId } from "../../core/model/ids.ts";
 import type { JobSpec } from "../../core/model/job/job.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
-import { cheapestChange } from "../../core/scheduler/explain/cheapest-change.ts";
+import { cheapestChange, type SingleChange } from "../../core/scheduler/explain/cheapest-change.ts";
 import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
+import {
+  describeChange,
+  describeClusterReasons,
+  describeNodeReasons,
+} from "../../core/scheduler/explain/describe.ts";
 import { hintsFor, type Outlook, outlook } from "../../core/scheduler/explain/explain.ts";
 import { NodeClasses } from "../../core/scheduler/nodes/node-classes.ts";
 import { type ClusterVerdict, clusterAnswers } from "../../core/scheduler/explain/places.ts";
@@ -100,14 +105,12 @@ function changeForHeld(
   if (first === undefined) return {};
   const { job } = first;
   const named = `job ${job.id} (${job.spec.name})`;
-  const text = isQueued(first)
-    ? explainPlaces(state, job.spec, policy).view.cheapestChange
-    : undefined;
+  const change = isQueued(first) ? explainPlaces(state, job.spec, policy).cheapest : undefined;
   return {
     cheapestChange:
-      text === undefined || text.startsWith("none")
+      change?.step === undefined || change.step.kind === "task-ends"
         ? `none: it goes on when ${named} does`
-        : `for ${named}, on which it depends: ${text}`,
+        : `for ${named}, on which it depends: ${describeChange(change)}`,
   };
 }
 
@@ -138,27 +141,28 @@ export function fullGroup(state: State, { group: id }: JobSpec): string | undefi
 interface Places {
   readonly seen: Outlook;
   readonly answers: readonly ClusterVerdict[];
+  readonly cheapest: SingleChange | undefined;
   readonly view: Pick<ExplanationView, "reasons" | "clusters" | "hints" | "cheapestChange">;
 }
 
 /** What nodes and clusters say to a job, and what would let a task of it start. */
 export function explainPlaces(state: State, spec: JobSpec, policy: ClusterPolicy): Places {
-  const nodes = new NodeClasses(state.nodes.values(), spec);
+  const nodes = new NodeClasses(state, spec);
   const seen = outlook(spec, nodes);
   const answers = clusterAnswers(state, spec, policy, nodes);
   const isReady = seen.now > 0 || answers.some(({ verdict }) => verdict === "yes");
-  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy, nodes)?.text;
+  const cheapest = isReady ? undefined : cheapestChange(state, spec, policy, nodes);
   const view = {
-    reasons: seen.reasons,
+    reasons: describeNodeReasons(seen.reasons),
     // Of clusters with agents the nodes have told already.
     clusters: answers
       .filter(({ kind, verdict }) => kind === "pulling" || verdict === "yes")
       .slice(0, limits.clustersExplainedMax)
       .map(toClusterReason),
     hints: hintsFor(spec, seen),
-    ...(cheapest === undefined ? {} : { cheapestChange: cheapest }),
+    ...(cheapest === undefined ? {} : { cheapestChange: describeChange(cheapest) }),
   };
-  return { seen, answers, view };
+  return { seen, answers, cheapest, view };
 }
 
 const toClusterReason = ({
@@ -170,7 +174,7 @@ const toClusterReason = ({
   cluster,
   kind,
   verdict: verdict === "yes" ? "now" : verdict === "not-now" ? "later" : "never",
-  reasons,
+  reasons: describeClusterReasons(reasons),
 });
 
 function summaryOf({ seen, answers }: Places, queued: number, waiting: number): string {

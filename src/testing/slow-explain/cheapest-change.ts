@@ -1,23 +1,22 @@
-import type { ResourceChoice, ResourceRequest } from "../../core/graph/request/request.ts";
-import { describeRequirement } from "../../core/graph/request/requirement.ts";
-import { formatTaskId } from "../../core/model/ids.ts";
-import { isSchedulable } from "../../core/model/node/node.ts";
-import { fits, formatAmount } from "../../core/model/resources.ts";
-import { addInto } from "../../core/model/resources.ts";
-import type { State } from "../../core/state/state.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
-import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
+import type { ResourceChoice, ResourceRequest } from "../../../src/core/graph/request/request.ts";
+import { describeRequirement } from "../../../src/core/graph/request/requirement.ts";
+import { formatTaskId } from "../../../src/core/model/ids.ts";
+import { isSchedulable } from "../../../src/core/model/node/node.ts";
+import type {
+  SingleChange,
+  ChangeStep,
+} from "../../../src/core/scheduler/explain/cheapest-change.ts";
+import { fits } from "../../../src/core/model/resources.ts";
+import { addInto } from "../../../src/core/model/resources.ts";
+import type { State } from "../../../src/core/state/state.ts";
+import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
+import type { ClusterPolicy } from "../../../src/core/scheduler/clusters/choose-cluster.ts";
 import { judge } from "./explain.ts";
-import { graphMatches } from "../../core/scheduler/filters/graph-matches.ts";
-import { whereMatches } from "../../core/scheduler/filters/where-matches.ts";
 import { clusterAnswers } from "./places.ts";
-import { requestOf, type Request } from "../../core/scheduler/request.ts";
-import { takesNow } from "../../core/scheduler/nodes/placement-cost.ts";
+import { requestOf, type Request } from "../../../src/core/scheduler/request.ts";
 
-/** One thing that, changed alone, would let a task start at once. */
-export interface SingleChange {
-  readonly text: string;
-  /** 0: nobody has to do anything. What is asked for is given up last. */
+interface Costed {
+  readonly step: ChangeStep;
   readonly cost: number;
 }
 
@@ -32,7 +31,7 @@ export function cheapestChange(
 ): SingleChange | undefined {
   const asked = requestOf(request);
   const startsNow = (other: Request): boolean =>
-    [...state.nodes.values()].some((record) => judge(other, record).kind === "yes") ||
+    [...state.nodes.values()].some((one) => judge(state.filters, other, one).kind === "yes") ||
     clusterAnswers(state, other, policy).some(({ verdict }) => verdict === "yes");
   const all = [
     ...taskEnds(state, asked),
@@ -42,63 +41,59 @@ export function cheapestChange(
     ...elsewhere(asked, startsNow),
     ...(asked.request === undefined ? [] : lessOfGraph(asked, asked.request, startsNow)),
   ];
-  return all.reduce<SingleChange | undefined>(
+  const best = all.reduce<Costed | undefined>(
     (best, each) => (best === undefined || each.cost < best.cost ? each : best),
     undefined,
   );
+  return best && { ...best, limits: [] };
 }
 
-/** Whether the node would do if it were connected, and empty. */
-const couldTake = (request: Request, record: NodeRecord): boolean =>
-  whereMatches.check(request, record).kind === "yes" &&
-  graphMatches.check(request, record).kind === "yes";
-
 /** A task whose end gives room. */
-function* taskEnds(state: State, request: Request): Iterable<SingleChange> {
+function* taskEnds(state: State, request: Request): Iterable<Costed> {
   for (const record of state.nodes.values()) {
-    if (!isSchedulable(record.node) || !couldTake(request, record)) continue;
     for (const task of record.tasks) {
       const job = state.jobs.get(task.jobId)?.job;
       if (job === undefined) continue;
       const free = { ...record.free };
       addInto(free, task.takes ?? job.spec.needs);
-      if (takesNow(request, { node: record.node, graph: record.graph, free }) === undefined)
-        continue;
+      const { node, tasks } = record;
+      const emptier = { node, tasks, free, graph: record.graph };
+      if (judge(state.filters, request, emptier).kind !== "yes") continue;
       const id = formatTaskId(task.jobId, task.index, job.spec.array !== undefined);
-      yield { text: `none: it starts when task ${id} on node ${record.node.id} ends`, cost: 0 };
+      yield { step: { kind: "task-ends", task: id, node: node.id }, cost: 0 };
       return;
     }
   }
 }
 
 /** A node that has room and takes no tasks. */
-function* nodesBack(state: State, request: Request): Iterable<SingleChange> {
+function* nodesBack(state: State, request: Request): Iterable<Costed> {
   for (const record of state.nodes.values()) {
     const { node } = record;
-    if (isSchedulable(node) || !couldTake(request, record)) continue;
-    if (takesNow(request, record) === undefined) continue;
+    if (isSchedulable(node)) continue;
+    const { sickness: _s, quarantine: _q, ...well } = node;
+    const link = { kind: "connected", session: 1, sinceMs: 0 } as const;
+    const { free, graph, tasks } = record;
+    const ready = { node: { ...well, link, drain: undefined }, free, graph, tasks };
+    if (judge(state.filters, request, ready).kind !== "yes") continue;
     if (node.link.kind === "connected") {
-      yield { text: `undrain node ${node.id}: busbar nodes undrain ${node.id}`, cost: 0.1 };
+      yield { step: { kind: "undrain", node: node.id }, cost: 0.1 };
     } else {
-      yield { text: `bring back node ${node.id}, which is ${node.link.kind}`, cost: 0.2 };
+      yield { step: { kind: "bring-back", node: node.id, link: node.link.kind }, cost: 0.2 };
     }
   }
 }
 
 /** A cluster that would do if it said something else of itself. */
-function* clustersSay(
-  state: State,
-  request: Request,
-  policy: ClusterPolicy,
-): Iterable<SingleChange> {
+function* clustersSay(state: State, request: Request, policy: ClusterPolicy): Iterable<Costed> {
   for (const { cluster, verdict, kind, reasons } of clusterAnswers(state, request, policy)) {
     if (verdict !== "not-now" || kind !== "pulling") continue;
-    yield { text: `the state of cluster ${cluster}: ${reasons.join("; ")}`, cost: 0.3 };
+    yield { step: { kind: "cluster-state", cluster, reasons }, cost: 0.3 };
   }
 }
 
 /** Less of one resource, as much as is free on some node. */
-function* lessOfAmounts(state: State, request: Request): Iterable<SingleChange> {
+function* lessOfAmounts(state: State, request: Request): Iterable<Costed> {
   if (request.request !== undefined) return;
   const { needs } = request;
   for (const name of Object.keys(needs)) {
@@ -106,41 +101,38 @@ function* lessOfAmounts(state: State, request: Request): Iterable<SingleChange> 
     let best: { readonly record: NodeRecord; readonly free: number } | undefined;
     for (const record of state.nodes.values()) {
       const free = record.free[name] ?? 0;
-      const isOther = !isSchedulable(record.node) || !couldTake(request, record);
-      if (isOther || free <= (best?.free ?? 0) || free >= asked) continue;
-      if (fits(others, record.free)) best = { record, free };
+      if (free <= (best?.free ?? 0) || free >= asked || !fits(others, record.free)) continue;
+      const less = { ...request, needs: { ...needs, [name]: free } };
+      if (judge(state.filters, less, record).kind === "yes") best = { record, free };
     }
     if (best === undefined) continue;
-    const text = `ask for ${formatAmount(name, best.free)} instead of ${formatAmount(name, asked)}`;
+    const { free, record } = best;
     yield {
-      text: `${text}: node ${best.record.node.id} has that free`,
-      cost: 0.4 + (1 - best.free / asked),
+      step: { kind: "less", resource: name, free, asked, node: record.node.id },
+      cost: 0.4 + (1 - free / asked),
     };
   }
 }
 
 /** Not where it was asked for. */
-function* elsewhere(
-  request: Request,
-  startsNow: (other: Request) => boolean,
-): Iterable<SingleChange> {
+function* elsewhere(request: Request, startsNow: (other: Request) => boolean): Iterable<Costed> {
   const { kind, cluster, node, labels } = request.where;
   if (node !== undefined && startsNow({ ...request, where: without(request.where, "node") })) {
-    yield { text: `do not ask for node ${node}`, cost: 0.7 };
+    yield { step: { kind: "any-node", asked: node }, cost: 0.7 };
   }
   if (
     cluster !== undefined &&
     startsNow({ ...request, where: without(request.where, "cluster") })
   ) {
-    yield { text: `do not ask for cluster ${cluster}`, cost: 0.7 };
+    yield { step: { kind: "any-cluster", asked: cluster }, cost: 0.7 };
   }
   if (kind !== undefined && startsNow({ ...request, where: without(request.where, "kind") })) {
-    yield { text: `do not ask for ${kind} clusters only`, cost: 0.7 };
+    yield { step: { kind: "any-kind", asked: kind }, cost: 0.7 };
   }
   for (const label of Object.keys(labels ?? {}).slice(0, PARTS_MAX)) {
     const where = { ...request.where, labels: without(labels ?? {}, label) };
     if (startsNow({ ...request, where })) {
-      yield { text: `do not ask for label ${label}=${labels?.[label]}`, cost: 0.7 };
+      yield { step: { kind: "any-label", name: label, asked: labels?.[label] ?? "" }, cost: 0.7 };
     }
   }
 }
@@ -155,7 +147,7 @@ function* lessOfGraph(
   request: Request,
   choice: ResourceChoice,
   startsNow: (other: Request) => boolean,
-): Iterable<SingleChange> {
+): Iterable<Costed> {
   const [trees = []] = choice;
   const helps = (changed: readonly ResourceRequest[]): boolean =>
     startsNow({ ...request, request: [changed] });
@@ -164,15 +156,16 @@ function* lessOfGraph(
       const less = { ...vertex, requires: vertex.requires.toSpliced(number, 1) };
       if (!helps(replaced(trees, at, less))) continue;
       const what = describeRequirement(requirement);
-      yield { text: `do not require ${what} of the ${vertex.type}`, cost: 1.2 };
+      const { type } = vertex;
+      yield { step: { kind: "without-requirement", requirement: what, type }, cost: 1.2 };
     }
     const count = largest(vertex.count, (fewer) =>
       helps(replaced(trees, at, { ...vertex, count: fewer })),
     );
     if (count === 0) continue;
-    const unit = vertex.unit === undefined ? "" : ` ${vertex.unit}`;
-    const text = `ask for ${count}${unit} instead of ${vertex.count}${unit} of ${vertex.type}`;
-    yield { text, cost: 0.4 + (1 - count / vertex.count) };
+    const { type, unit, count: asked } = vertex;
+    const cost = 0.4 + (1 - count / asked);
+    yield { step: { kind: "less-of-graph", type, count, asked, unit }, cost };
   }
 }
 

@@ -1,48 +1,51 @@
-import type { Outlook } from "../../core/scheduler/explain/explain.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
-import type { Verdict } from "../../core/scheduler/filters/filter.ts";
-import { filters } from "../../core/scheduler/filters/all.ts";
-import type { Request } from "../../core/scheduler/request.ts";
+import type { NodeReason, Outlook } from "../../../src/core/scheduler/explain/explain.ts";
+import type { FilterChain } from "../../../src/core/scheduler/filters/chain.ts";
+import type { FilterNode, Verdict } from "../../../src/core/scheduler/filters/filter.ts";
+import type { Request } from "../../../src/core/scheduler/request.ts";
+import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
 
 const EXAMPLES_MAX = 3;
 
+export interface SlowView {
+  readonly nodes: Iterable<NodeRecord>;
+  readonly filters: FilterChain;
+}
+
 /** By node, not by class: slow, and simple enough to be the reference. What every node says to a request: which filter refuses it, and whether waiting can help. */
-export function outlook(request: Request, nodes: Iterable<NodeRecord>): Outlook {
-  const byReason = new Map<string, { never: boolean; names: string[]; count: number }>();
+export function outlook(request: Request, { nodes, filters }: SlowView): Outlook {
+  const byReason = new Map<string, NodeReason>();
   let now = 0;
   let later = 0;
   let all = 0;
   for (const record of nodes) {
-    all++;
-    const verdict = judge(request, record);
+    const at = all++;
+    const verdict = judge(filters, request, record);
     if (verdict.kind === "yes") {
       now++;
       continue;
     }
     if (verdict.kind === "not-now") later++;
-    const key = `${verdict.kind}:${verdict.reason}`;
-    const known = byReason.get(key) ?? { never: verdict.kind === "never", names: [], count: 0 };
-    known.count++;
-    if (known.names.length < EXAMPLES_MAX) known.names.push(record.node.id);
-    byReason.set(key, known);
+    const key = JSON.stringify(verdict);
+    const known = byReason.get(key);
+    const examples = [...(known?.examples ?? []), { at, name: record.node.id }];
+    byReason.set(key, {
+      reason: verdict.reason,
+      never: verdict.kind === "never",
+      nodes: (known?.nodes ?? 0) + 1,
+      examples: examples.slice(0, EXAMPLES_MAX),
+    });
   }
-  const reasons = [...byReason].map(([key, { never, names, count }]) => ({
-    reason: key.slice(key.indexOf(":") + 1),
-    never,
-    nodes: count,
-    examples: names,
-  }));
-  reasons.sort((a, b) => b.nodes - a.nodes || (a.reason < b.reason ? -1 : 1));
-  return { now, later, nodes: all, reasons };
+  return { now, later, nodes: all, reasons: [...byReason.values()] };
 }
 
 /** The first refusal; one that can never change is worth more than one that can. */
-export function judge(request: Request, record: NodeRecord): Verdict {
+export function judge({ filters }: FilterChain, request: Request, node: FilterNode): Verdict {
   let notNow: Verdict | undefined;
-  for (const filter of filters) {
-    const verdict = filter.check(request, record);
-    if (verdict.kind === "never") return verdict;
-    if (verdict.kind === "not-now") notNow ??= verdict;
+  for (const { ever, now } of filters) {
+    if (ever?.allows(request, node) === false)
+      return { kind: "never", reason: ever.reason(request, node) };
+    if (now?.allows(request, node) === false)
+      notNow ??= { kind: "not-now", reason: now.reason(request, node) };
   }
   return notNow ?? { kind: "yes" };
 }

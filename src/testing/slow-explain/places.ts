@@ -4,10 +4,10 @@ import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
 import {
   type ClusterVerdict,
-  nodeReasons,
   type PlacesView,
   pullingAnswer,
-} from "../../core/scheduler/explain/places.ts";
+} from "../../../src/core/scheduler/explain/places.ts";
+import type { ClusterReason } from "../../../src/core/scheduler/clusters/cluster-reason.ts";
 import { judge, outlook } from "./explain.ts";
 import { mayGoToClusters, type Request } from "../../../src/core/scheduler/request.ts";
 
@@ -20,28 +20,29 @@ export function clusterAnswers(
   const byCluster = Map.groupBy(view.nodes.values(), ({ node }) => node.cluster);
   const answers = view.clusters.inOrder.map(({ id, kind }) =>
     kind === "managed"
-      ? managedAnswer(id, request, byCluster.get(id) ?? [])
+      ? managedAnswer(view, id, request, byCluster.get(id) ?? [])
       : pullingAnswer(view.clusters, id, request),
   );
   return dropUnwanted(view, request, policy, answers);
 }
 
 export function managedAnswer(
+  { filters }: PlacesView,
   cluster: ClusterId,
   request: Request,
   nodes: readonly NodeRecord[],
 ): ClusterVerdict {
   const base = { cluster, kind: "managed" } as const;
-  const seen = outlook(request, nodes);
+  const seen = outlook(request, { nodes, filters });
   if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
-  const reasons = nodeReasons(seen);
-  if (nodes.length === 0) reasons.push("has no nodes");
+  const reasons: readonly ClusterReason[] =
+    nodes.length === 0 ? [{ kind: "no-nodes" }] : [{ kind: "nodes", reasons: seen.reasons }];
   return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
 }
 
 /** Those that have room, but that the way of choosing between clusters drops. */
 function dropUnwanted(
-  { nodes, clusters }: PlacesView,
+  { nodes, clusters, filters }: PlacesView,
   request: Request,
   policy: ClusterPolicy,
   answers: readonly ClusterVerdict[],
@@ -50,7 +51,8 @@ function dropUnwanted(
   const ready = new Map<ClusterId, NodeRecord>();
   for (const record of nodes.values()) {
     const { cluster } = record.node;
-    if (!ready.has(cluster) && judge(request, record).kind === "yes") ready.set(cluster, record);
+    if (!ready.has(cluster) && judge(filters, request, record).kind === "yes")
+      ready.set(cluster, record);
   }
   const { selection } = chooseCluster(clusters, request, ready, policy);
   const reasons = new Map(selection.dropped.map(({ name, reason }) => [name, reason]));
@@ -59,14 +61,14 @@ function dropUnwanted(
     const reason = reasons.get(answer.cluster);
     if (reason === undefined) return answer;
     invariant(answer.verdict === "yes", "only clusters that could take it are chosen from");
-    return { ...answer, verdict: "not-now", reasons: [reason] };
+    return { ...answer, verdict: "not-now", reasons: [{ kind: "dropped", reason }] };
   });
 }
 
 /** Whether any node or cluster there is could ever take the request, whatever else is going on. */
-export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+export function isPossible({ nodes, clusters, filters }: PlacesView, request: Request): boolean {
   for (const record of nodes.values()) {
-    if (judge(request, record).kind !== "never") return true;
+    if (judge(filters, request, record).kind !== "never") return true;
   }
   return clusters.inOrder.some(
     ({ id, kind }) =>

@@ -199,7 +199,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "trials-at-will",
     "quarantines-are-due",
     "a node that is tried gets as much as it can take",
-    swap(PLACE, "placeTask", "node.quarantine === undefined", "true"),
+    swap(PLACE, "changesOf", "node.quarantine === undefined", "true"),
   ),
   edited(
     "one-job-is-enough",

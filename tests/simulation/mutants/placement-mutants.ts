@@ -5,6 +5,7 @@ const TASK_CODEC = "core/state/jobs/task-codec.ts";
 const PLACE = "core/state/decide/tasks/place-task.ts";
 const CLUSTERS = "core/state/decide/clusters.ts";
 const ACCEPTED = "core/state/decide/tasks/accepted-tasks.ts";
+const LEDGER = "core/scheduler/ledger.ts";
 const VERIFY = "core/scheduler/verify.ts";
 
 /** Faults of what a task is given: parts of nodes, and clusters that pull. */
@@ -13,7 +14,7 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "takes-forgotten",
     "placed-as-asked",
     "a row does not say what its task takes",
-    swap(PLACE, "placeTask", "isOwn ? row : { ...row, takes }", "row"),
+    swap(PLACE, "changesOf", "isOwn ? row : { ...row, takes }", "row"),
   ),
   edited(
     "exclusive-shares",
@@ -29,9 +30,11 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
   edited(
     "binds-needs",
     "whole-nodes-are-alone",
-    "of a node is counted what the job needs, not what the task takes",
+    "of a node is counted what the job needs, not what the task takes; the judge counts so, too",
     swap(EFFECTS, "bind", "after.takes ?? needs", "needs"),
     swap(EFFECTS, "bind", "before.takes ?? needs", "needs"),
+    swap(LEDGER, "Ledger.moved", "after.takes ?? needs", "needs"),
+    swap(LEDGER, "Ledger.moved", "before?.takes ?? needs", "needs"),
   ),
   edited(
     "releases-needs",
@@ -55,7 +58,7 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
       "if (fits) matches.push($_); else mismatches.push($_);",
       "matches.push({ cluster, fits, alternative, slots });",
     ),
-    swap(VERIFY, "verifyCluster", "graphs.match($_, $_).fits", "true"),
+    swap(VERIFY, "verifyCluster", "clusters.graphs.match($_, $_).fits", "true"),
   ),
   edited(
     "offers-stay",
@@ -102,7 +105,7 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "nothing-counts",
     "counters-go-down",
     "what a cluster counts is not written",
-    swap(PLACE, "placeTask", "status === undefined", "true"),
+    swap(PLACE, "changesOf", "status === undefined", "true"),
   ),
   edited(
     "requests-differ",

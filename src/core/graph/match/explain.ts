@@ -36,6 +36,11 @@ export interface Refusal {
   readonly text: string;
 }
 
+/** Those with different texts: alternatives often fail for the same reason. */
+export const distinctRefusals = (all: readonly Refusal[]): readonly Refusal[] => [
+  ...new Map(all.map((refusal) => [refusal.text, refusal])).values(),
+];
+
 /** One refusal for each alternative of a request that does not fit. */
 export function explainRefusal(
   layout: Layout,

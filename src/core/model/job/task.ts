@@ -155,9 +155,12 @@ export interface PastAttempt extends Ran {
 
 export type TaskStateKind = TaskState["kind"];
 export type HeldState = Extract<TaskState, { kind: "held" }>;
+export type HeldTask = Task & { readonly state: HeldState };
 export type AcceptedState = Extract<TaskState, { kind: "accepted" }>;
 /** A state that binds resources on a node. */
 export type ActiveState = Extract<TaskState, { kind: "assigned" | "running" | "stopping" }>;
+
+export const isHeldTask = (task: Task): task is HeldTask => task.state.kind === "held";
 
 const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   waiting: ["assigned", "held", "offered", "cancelled"],

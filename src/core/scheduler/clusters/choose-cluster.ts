@@ -8,7 +8,7 @@ import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { askedOfClusters, type Request } from "../request.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
 import type { PreparedSelects } from "../select/prepared-selects.ts";
-import type { Candidate, Select, Selection } from "../select/strategy.ts";
+import type { Candidate, Dropped, Select, Selection } from "../select/strategy.ts";
 
 /** Where a task could go now: a node, or a cluster that pulls. */
 export type Target =
@@ -62,7 +62,7 @@ export function chooseCluster(
     random: policy.random,
     turn: clusters.turn,
   };
-  const dropped: Selection["dropped"][number][] = [];
+  const dropped: Dropped[] = [];
   for (const [, candidates] of [...byPreference].sort(([a], [b]) => a - b)) {
     candidates.sort((a, b) => (a.name < b.name ? -1 : 1));
     const selection = select(candidates, context);

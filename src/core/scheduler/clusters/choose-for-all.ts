@@ -4,7 +4,7 @@ import type { State } from "../../state/state.ts";
 import { candidateOf } from "./choose-cluster.ts";
 import type { ClusterAnswer } from "../explain/satisfy.ts";
 import { strategyByName } from "../select/all.ts";
-import type { Candidate, Select } from "../select/strategy.ts";
+import type { Candidate, Dropped, Select } from "../select/strategy.ts";
 
 /** How one of several clusters is to be chosen. */
 export interface Choosing {
@@ -16,17 +16,19 @@ export interface Choosing {
   readonly parameters: StateValues;
 }
 
+type Answer = Pick<ClusterAnswer, "cluster" | "now" | "slots">;
+
 export interface Chosen {
   readonly strategy: string;
   /** The chosen one first; empty: none is good enough. */
   readonly ranked: readonly string[];
-  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+  readonly dropped: readonly Dropped[];
 }
 
 /** Which cluster would be chosen of those that could take all parts now. Nothing is counted. */
 export function chooseForAll(
   state: State,
-  parts: readonly (readonly ClusterAnswer[])[],
+  parts: readonly (readonly Answer[])[],
   { strategy, options, parameters, ...known }: Choosing,
   random: () => number,
 ): Chosen {
@@ -39,10 +41,7 @@ export function chooseForAll(
   return { strategy, ranked: ranked.map(({ name }) => name), dropped };
 }
 
-function candidatesOf(
-  state: State,
-  parts: readonly (readonly ClusterAnswer[])[],
-): readonly Candidate[] {
+function candidatesOf(state: State, parts: readonly (readonly Answer[])[]): readonly Candidate[] {
   const slots = new Map<ClusterId, number>();
   for (const answer of parts[0] ?? []) slots.set(answer.cluster, Infinity);
   for (const answer of parts.flat()) {

@@ -2,23 +2,61 @@ import { limits } from "../../../limits.ts";
 import type { ResourceChoice, ResourceRequest } from "../../graph/request/request.ts";
 import { describeRequirement } from "../../graph/request/requirement.ts";
 import { formatTaskId } from "../../model/ids.ts";
-import { isSchedulable, type Node } from "../../model/node/node.ts";
-import { addInto, fits, formatAmount, type Resources } from "../../model/resources.ts";
+import type { NodeLink } from "../../model/node/node.ts";
+import { addInto, fits, type Resources } from "../../model/resources.ts";
 import type { State } from "../../state/state.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { ClusterPolicy } from "../clusters/choose-cluster.ts";
-import { hasGraphFor } from "../filters/graph-matches.ts";
-import { whereMatches } from "../filters/where-matches.ts";
+import type { ClusterReason } from "../clusters/cluster-reason.ts";
+import { viewOf } from "../ledger.ts";
 import { type NodeClass, NodeClasses } from "../nodes/node-classes.ts";
-import type { NodeGraph } from "../nodes/node-graphs.ts";
 import { pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "../request.ts";
-import { type NodeCapacity, takesNow } from "../nodes/placement-cost.ts";
 
-/** One thing that, changed alone, would let a task start at once. */
+/** One thing that, changed alone, would let a task start at once. `describeChange` makes text of it. */
 export interface SingleChange {
-  readonly text: string;
+  /** Undefined: none was found, and not every change was tried. */
+  readonly step: ChangeStep | undefined;
   /** 0: nobody has to do anything. What is asked for is given up last. */
+  readonly cost: number;
+  /** Why a cheaper one may exist. */
+  readonly limits: readonly TrialLimit[];
+}
+
+export type ChangeStep =
+  | { readonly kind: "task-ends"; readonly task: string; readonly node: string }
+  | { readonly kind: "undrain"; readonly node: string }
+  | { readonly kind: "bring-back"; readonly node: string; readonly link: NodeLink["kind"] }
+  | {
+      readonly kind: "cluster-state";
+      readonly cluster: string;
+      readonly reasons: readonly ClusterReason[];
+    }
+  | {
+      readonly kind: "less";
+      readonly resource: string;
+      readonly free: number;
+      readonly asked: number;
+      readonly node: string;
+    }
+  | {
+      readonly kind: "less-of-graph";
+      readonly type: string;
+      readonly count: number;
+      readonly asked: number;
+      readonly unit: string | undefined;
+    }
+  | { readonly kind: "any-node" | "any-cluster" | "any-kind"; readonly asked: string }
+  | { readonly kind: "any-label"; readonly name: string; readonly asked: string }
+  | { readonly kind: "without-requirement"; readonly requirement: string; readonly type: string };
+
+type TrialLimit =
+  | { readonly kind: "node-kinds" }
+  | { readonly kind: "tasks"; readonly triedMax: number };
+
+/** A step and what it costs. */
+interface Costed {
+  readonly step: ChangeStep;
   readonly cost: number;
 }
 
@@ -30,7 +68,7 @@ export function cheapestChange(
   state: State,
   request: Request,
   policy: ClusterPolicy,
-  nodes = new NodeClasses(state.nodes.values(), request),
+  nodes = new NodeClasses(state, request),
 ): SingleChange | undefined {
   const asked = requestOf(request);
   const trials = new Trials(state, policy, nodes);
@@ -38,24 +76,24 @@ export function cheapestChange(
   const ends = taskEnd(state, asked, nodes);
   const all = [
     ...(ends.change === undefined ? [] : [ends.change]),
-    ...nodesBack(asked, nodes),
+    ...nodesBack(state, asked, nodes),
     ...clustersSay(state, request, policy, nodes),
-    ...lessOfAmounts(asked, nodes),
+    ...lessOfAmounts(state, asked, nodes),
     ...elsewhere(asked, startsNow),
     ...(asked.request === undefined ? [] : lessOfGraph(asked, asked.request, startsNow)),
   ];
-  const best = all.reduce<SingleChange | undefined>(
+  const best = all.reduce<Costed | undefined>(
     (best, each) => (best === undefined || each.cost < best.cost ? each : best),
     undefined,
   );
-  if (best?.cost === 0) return best;
-  const limited = [
-    ...(trials.isOver ? ["there are too many kinds of nodes to try every change"] : []),
-    ...(ends.isLimited ? [`of tasks under way the ends of ${TASKS_MAX} were tried`] : []),
+  const isFree = best?.cost === 0;
+  const limited: readonly TrialLimit[] = [
+    ...(trials.isOver && !isFree ? [{ kind: "node-kinds" } as const] : []),
+    ...(ends.isLimited && !isFree ? [{ kind: "tasks", triedMax: TASKS_MAX } as const] : []),
   ];
-  if (limited.length === 0) return best;
-  const text = best?.text ?? "none was found";
-  return { cost: Number.POSITIVE_INFINITY, ...best, text: `${text} (${limited.join("; ")})` };
+  if (best !== undefined) return { ...best, limits: limited };
+  if (limited.length === 0) return undefined;
+  return { step: undefined, cost: Number.POSITIVE_INFINITY, limits: limited };
 }
 
 const TASKS_MAX = limits.tasksExplainedMax;
@@ -65,6 +103,8 @@ class Trials {
   readonly #state: State;
   readonly #policy: ClusterPolicy;
   readonly #nodes: NodeClasses;
+  /** No node is ready when clusters are asked. */
+  readonly #noNodes: NodeClasses;
   #left: number = limits.changeChecksMax;
   #isOver = false;
 
@@ -72,6 +112,7 @@ class Trials {
     this.#state = state;
     this.#policy = policy;
     this.#nodes = nodes;
+    this.#noNodes = new NodeClasses({ nodes: new Map(), filters: state.filters }, NOTHING);
   }
 
   /** Whether a change was not tried. */
@@ -87,59 +128,28 @@ class Trials {
     }
     this.#left -= cost;
     this.#nodes.judged += this.#nodes.all.length;
-    if (this.#nodes.all.some(({ record }) => isReadyFor(request, record))) return true;
-    const answers = pullingAnswers(this.#state, request, this.#policy, NO_NODES);
+    const { filters } = this.#state;
+    if (this.#nodes.all.some(({ record }) => filters.allows(request, record))) return true;
+    const answers = pullingAnswers(this.#state, request, this.#policy, this.#noNodes);
     return answers.some(({ verdict }) => verdict === "yes");
   }
 }
 
 /** A match with a graph takes so many times as long as a comparison of amounts. */
 const GRAPH_CHECK_COST = 20;
-/** No node is ready when clusters are asked. */
-const NO_NODES = new NodeClasses([], {
-  needs: {},
-  request: undefined,
-  select: undefined,
-  where: {},
-});
-
-const isReadyFor = (request: Request, record: NodeRecord): boolean =>
-  isSchedulable(record.node) &&
-  couldTake(request, record) &&
-  takesNow(request, record) !== undefined;
-
-/** Whether the node would do if it were connected, and empty. */
-const couldTake = (request: Request, record: NodeRecord): boolean =>
-  whereMatches.check(request, record).kind === "yes" && hasGraphFor(request, record);
-
-/** A node with more free than it has. Its graph is made only when a request asks for it. */
-class Emptier implements NodeCapacity {
-  readonly node: Node;
-  readonly free: Resources;
-  readonly #record: NodeRecord;
-
-  constructor(record: NodeRecord, free: Resources) {
-    this.node = record.node;
-    this.free = free;
-    this.#record = record;
-  }
-
-  get graph(): NodeGraph {
-    return this.#record.graph;
-  }
-}
+const NOTHING: Request = { needs: {}, request: undefined, select: undefined, where: {} };
 
 /** A task whose end gives room; whether there are too many to try them all. */
 function taskEnd(
   state: State,
   request: Request,
   nodes: NodeClasses,
-): { readonly change?: SingleChange; readonly isLimited: boolean } {
+): { readonly change?: Costed; readonly isLimited: boolean } {
+  const { filters } = state;
   const hopeful = new Map<NodeClass, Set<Resources>>();
   for (const each of nodes.all) {
     const { record } = each;
-    if (!isSchedulable(record.node) || !couldTake(request, record)) continue;
-    if (request.request === undefined && !fits(request.needs, record.node.capacity)) continue;
+    if (!filters.takesTasks(record) || !filters.everAllows(request, record)) continue;
     hopeful.set(each, new Set()); // what tasks hold whose end does not help
   }
   let looked = 0;
@@ -155,29 +165,25 @@ function taskEnd(
       const free = { ...record.free };
       addInto(free, held);
       const { node } = record;
-      if (takesNow(request, new Emptier(record, free)) === undefined) {
+      if (!filters.allows(request, viewOf(record, free))) {
         useless.add(held);
         continue;
       }
       const id = formatTaskId(task.jobId, task.index, job.spec.array !== undefined);
-      const text = `none: it starts when task ${id} on node ${node.id} ends`;
-      return { change: { text, cost: 0 }, isLimited: false };
+      const step = { kind: "task-ends", task: id, node: node.id } as const;
+      return { change: { step, cost: 0 }, isLimited: false };
     }
   }
   return { isLimited: false };
 }
 
-/** A node that has room and takes no tasks. */
-function* nodesBack(request: Request, nodes: NodeClasses): Iterable<SingleChange> {
+/** A node that takes no tasks, for no other reason. */
+function* nodesBack({ filters }: State, request: Request, nodes: NodeClasses): Iterable<Costed> {
   for (const { record } of nodes.all) {
-    const { node } = record;
-    if (isSchedulable(node) || !couldTake(request, record)) continue;
-    if (takesNow(request, record) === undefined) continue;
-    if (node.link.kind === "connected") {
-      yield { text: `undrain node ${node.id}: busbar nodes undrain ${node.id}`, cost: 0.1 };
-    } else {
-      yield { text: `bring back node ${node.id}, which is ${node.link.kind}`, cost: 0.2 };
-    }
+    const { id, link } = record.node;
+    if (filters.onlyReason(request, record)?.kind !== "not-ready") continue;
+    if (link.kind === "connected") yield { step: { kind: "undrain", node: id }, cost: 0.1 };
+    else yield { step: { kind: "bring-back", node: id, link: link.kind }, cost: 0.2 };
   }
 }
 
@@ -187,59 +193,57 @@ function* clustersSay(
   request: Request,
   policy: ClusterPolicy,
   nodes: NodeClasses,
-): Iterable<SingleChange> {
+): Iterable<Costed> {
   for (const { cluster, verdict, reasons } of pullingAnswers(state, request, policy, nodes)) {
     if (verdict !== "not-now") continue;
-    yield { text: `the state of cluster ${cluster}: ${reasons.join("; ")}`, cost: 0.3 };
+    yield { step: { kind: "cluster-state", cluster, reasons }, cost: 0.3 };
   }
 }
 
 /** Less of one resource, as much as is free on some node. */
-function* lessOfAmounts(request: Request, nodes: NodeClasses): Iterable<SingleChange> {
+function* lessOfAmounts(
+  { filters }: State,
+  request: Request,
+  nodes: NodeClasses,
+): Iterable<Costed> {
   if (request.request !== undefined) return;
   const { needs } = request;
-  const records = nodes.all
-    .map(({ record }) => record)
-    .filter((record) => isSchedulable(record.node) && couldTake(request, record));
-  for (const name of Object.keys(needs)) {
-    const { [name]: asked = 0, ...others } = needs;
+  for (const resource of Object.keys(needs)) {
+    const { [resource]: asked = 0, ...others } = needs;
     let best: { readonly record: NodeRecord; readonly free: number } | undefined;
-    for (const record of records) {
-      const free = record.free[name] ?? 0;
-      if (free <= (best?.free ?? 0) || free >= asked) continue;
-      if (fits(others, record.free)) best = { record, free };
+    for (const { record } of nodes.all) {
+      const free = record.free[resource] ?? 0;
+      if (free <= (best?.free ?? 0) || free >= asked || !fits(others, record.free)) continue;
+      const less = { ...request, needs: { ...needs, [resource]: free } };
+      if (filters.allows(less, record)) best = { record, free };
     }
     if (best === undefined) continue;
-    const text = `ask for ${formatAmount(name, best.free)} instead of ${formatAmount(name, asked)}`;
-    yield {
-      text: `${text}: node ${best.record.node.id} has that free`,
-      cost: 0.4 + (1 - best.free / asked),
-    };
+    const { free, record } = best;
+    const step = { kind: "less", resource, free, asked, node: record.node.id } as const;
+    yield { step, cost: 0.4 + (1 - free / asked) };
   }
 }
 
 /** Not where it was asked for. */
-function* elsewhere(
-  request: Request,
-  startsNow: (other: Request) => boolean,
-): Iterable<SingleChange> {
+function* elsewhere(request: Request, startsNow: (other: Request) => boolean): Iterable<Costed> {
   const { kind, cluster, node, labels } = request.where;
   if (node !== undefined && startsNow({ ...request, where: without(request.where, "node") })) {
-    yield { text: `do not ask for node ${node}`, cost: 0.7 };
+    yield { step: { kind: "any-node", asked: node }, cost: 0.7 };
   }
   if (
     cluster !== undefined &&
     startsNow({ ...request, where: without(request.where, "cluster") })
   ) {
-    yield { text: `do not ask for cluster ${cluster}`, cost: 0.7 };
+    yield { step: { kind: "any-cluster", asked: cluster }, cost: 0.7 };
   }
   if (kind !== undefined && startsNow({ ...request, where: without(request.where, "kind") })) {
-    yield { text: `do not ask for ${kind} clusters only`, cost: 0.7 };
+    yield { step: { kind: "any-kind", asked: kind }, cost: 0.7 };
   }
   for (const label of Object.keys(labels ?? {}).slice(0, PARTS_MAX)) {
     const where = { ...request.where, labels: without(labels ?? {}, label) };
     if (startsNow({ ...request, where })) {
-      yield { text: `do not ask for label ${label}=${labels?.[label]}`, cost: 0.7 };
+      const asked = labels?.[label] ?? "";
+      yield { step: { kind: "any-label", name: label, asked }, cost: 0.7 };
     }
   }
 }
@@ -254,7 +258,7 @@ function* lessOfGraph(
   request: Request,
   choice: ResourceChoice,
   startsNow: (other: Request) => boolean,
-): Iterable<SingleChange> {
+): Iterable<Costed> {
   const [trees = []] = choice;
   const helps = (changed: readonly ResourceRequest[]): boolean =>
     startsNow({ ...request, request: [changed] });
@@ -263,15 +267,16 @@ function* lessOfGraph(
       const less = { ...vertex, requires: vertex.requires.toSpliced(number, 1) };
       if (!helps(replaced(trees, at, less))) continue;
       const what = describeRequirement(requirement);
-      yield { text: `do not require ${what} of the ${vertex.type}`, cost: 1.2 };
+      const { type } = vertex;
+      yield { step: { kind: "without-requirement", requirement: what, type }, cost: 1.2 };
     }
     const count = largest(vertex.count, (fewer) =>
       helps(replaced(trees, at, { ...vertex, count: fewer })),
     );
     if (count === 0) continue;
-    const unit = vertex.unit === undefined ? "" : ` ${vertex.unit}`;
-    const text = `ask for ${count}${unit} instead of ${vertex.count}${unit} of ${vertex.type}`;
-    yield { text, cost: 0.4 + (1 - count / vertex.count) };
+    const { type, unit, count: asked } = vertex;
+    const step = { kind: "less-of-graph", type, count, asked, unit } as const;
+    yield { step, cost: 0.4 + (1 - count / asked) };
   }
 }
 

@@ -1,14 +1,20 @@
 import { formatAmount } from "../../model/resources.ts";
-import { YES } from "../filters/filter.ts";
-import { EXAMPLES_MAX, type NodeClass, type NodeClasses } from "../nodes/node-classes.ts";
+import type { Reason } from "../filters/reason.ts";
+import {
+  type Example,
+  EXAMPLES_MAX,
+  type NodeClass,
+  type NodeClasses,
+} from "../nodes/node-classes.ts";
 import type { Request } from "../request.ts";
 
+/** Nodes that are refused for the same reason. */
 export interface NodeReason {
-  readonly reason: string;
+  readonly reason: Reason;
   readonly never: boolean;
   readonly nodes: number;
-  /** Names of some of them. */
-  readonly examples: readonly string[];
+  /** The first few of them, with their places in the order of all nodes. */
+  readonly examples: readonly Example[];
 }
 
 export interface Outlook {
@@ -26,42 +32,33 @@ export function outlook(
   /** Which classes to look at, by their numbers. */
   numbers: Iterable<number> = nodes.all.keys(),
 ): Outlook {
-  const byReason = new Map<string, { never: boolean; examples: Example[]; count: number }>();
+  const byReason = new Map<string, NodeReason>();
   let now = 0;
   let later = 0;
   let all = 0;
   const verdicts = nodes.verdicts(request);
   for (const at of numbers) {
     const { count, examples } = nodes.all[at] as NodeClass;
-    const verdict = verdicts[at] ?? YES;
+    const verdict = verdicts[at];
     all += count;
-    if (verdict.kind === "yes") {
+    if (verdict === undefined || verdict.kind === "yes") {
       now += count;
       continue;
     }
     if (verdict.kind === "not-now") later += count;
-    const key = `${verdict.kind}:${verdict.reason}`;
+    const key = JSON.stringify(verdict);
     const known = byReason.get(key);
-    if (known === undefined) {
-      byReason.set(key, { never: verdict.kind === "never", examples: [...examples], count });
-    } else {
-      known.count += count;
-      known.examples = firstOf(known.examples, examples);
-    }
+    byReason.set(key, {
+      reason: verdict.reason,
+      never: verdict.kind === "never",
+      nodes: (known?.nodes ?? 0) + count,
+      examples: known === undefined ? examples : firstOf(known.examples, examples),
+    });
   }
-  const reasons = [...byReason].map(([key, { never, examples, count }]) => ({
-    reason: key.slice(key.indexOf(":") + 1),
-    never,
-    nodes: count,
-    examples: examples.map(({ name }) => name),
-  }));
-  reasons.sort((a, b) => b.nodes - a.nodes || (a.reason < b.reason ? -1 : 1));
-  return { now, later, nodes: all, reasons };
+  return { now, later, nodes: all, reasons: [...byReason.values()] };
 }
 
-type Example = NodeClass["examples"][number];
-
-const firstOf = (some: readonly Example[], others: readonly Example[]): Example[] =>
+const firstOf = (some: readonly Example[], others: readonly Example[]): readonly Example[] =>
   [...some, ...others].sort((a, b) => a.at - b.at).slice(0, EXAMPLES_MAX);
 
 /** What a person could do about it. */
@@ -70,10 +67,12 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
     return ["start an agent: busbar agent --server ADDRESS --name NAME"];
   }
   const hints: string[] = [];
-  const refused = (text: string): boolean =>
-    seen.reasons.some(({ reason }) => reason.includes(text));
+  const kinds = new Set(seen.reasons.map(({ reason }) => reason.kind));
+  const states = new Set(
+    seen.reasons.map(({ reason }) => (reason.kind === "not-ready" ? reason.state : undefined)),
+  );
   if (seen.now === 0 && seen.later === 0) {
-    if (refused("too small")) {
+    if (kinds.has("too-small")) {
       const asked = Object.keys(needs).map((name) => formatAmount(name, needs[name] ?? 0));
       hints.push(`ask for less than ${asked.join(", ")}, or add a node that has as much`);
     }
@@ -86,17 +85,17 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
       hints.push("check the placement asked for: cluster, node and labels must match a node");
     }
   }
-  if (refused("busy")) hints.push("wait for running tasks to end, or add nodes");
-  if (refused("draining") || refused("drained")) {
+  if (kinds.has("busy")) hints.push("wait for running tasks to end, or add nodes");
+  if (states.has("draining") || states.has("drained")) {
     hints.push("undrain a node: busbar nodes undrain NAME");
   }
-  if (refused("unhealthy")) {
+  if (states.has("unhealthy")) {
     hints.push("mend the machines of unhealthy nodes; they take tasks again by themselves");
   }
-  if (refused("quarantined")) {
+  if (states.has("quarantined")) {
     hints.push("look why jobs fail on quarantined nodes; busbar nodes undrain NAME uses one again");
   }
-  if (refused("disconnected") || refused("lost")) {
+  if (states.has("disconnected") || states.has("lost")) {
     hints.push("bring back nodes that are disconnected or lost");
   }
   return hints;

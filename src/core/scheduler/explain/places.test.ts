@@ -7,6 +7,7 @@ import { requireOne, want } from "../../graph/testing/requests.ts";
 import { nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import { cheapestChange } from "./cheapest-change.ts";
+import { describeChange, describeClusterReasons } from "./describe.ts";
 import { clusterAnswers } from "./places.ts";
 import { createPolicy } from "../policy.ts";
 import { cores, join, register, submit, tell } from "../testing/worlds.ts";
@@ -17,11 +18,13 @@ const bounds = { candidatesMax: 8, placementsMax: 100, stepsMax: 1e6 };
 
 const answers = (world: World, input: Partial<JobSpecInput>): readonly string[] =>
   clusterAnswers(world.state, aSpec(input), policy).map(({ cluster, verdict, reasons }) =>
-    [cluster, verdict, ...reasons].join("; "),
+    [cluster, verdict, ...describeClusterReasons(reasons)].join("; "),
   );
 
-const change = (world: World, input: Partial<JobSpecInput>): string | undefined =>
-  cheapestChange(world.state, aSpec(input), policy)?.text;
+const change = (world: World, input: Partial<JobSpecInput>): string | undefined => {
+  const found = cheapestChange(world.state, aSpec(input), policy);
+  return found && describeChange(found);
+};
 
 function drain(world: World, name: string): void {
   world.do({ kind: "drain-node", nodeId: nodeId(name), drain: { by: "t", reason: "" } });

@@ -1,17 +1,18 @@
 import { invariant } from "../../../lib/invariant.ts";
-import type { ClusterId, NodeId } from "../../model/ids.ts";
+import { distinctRefusals } from "../../graph/match/explain.ts";
+import type { ClusterId } from "../../model/ids.ts";
 import type { Cluster } from "../../model/cluster.ts";
 import type { ClusterTable } from "../../state/cluster-table.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "../clusters/choose-cluster.ts";
+import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { type Outlook, outlook } from "./explain.ts";
 import type { Verdict } from "../filters/filter.ts";
-import { judge, NodeClasses } from "../nodes/node-classes.ts";
+import { NodeClasses, type NodesView } from "../nodes/node-classes.ts";
 import { askedOfClusters, mayGoToClusters, type Request } from "../request.ts";
 
 /** What explanations look at. */
-export interface PlacesView {
-  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+export interface PlacesView extends NodesView {
   readonly clusters: ClusterTable;
 }
 
@@ -22,7 +23,7 @@ export interface ClusterVerdict {
   /** yes: now; not-now: waiting, or something else the cluster says, can change it. */
   readonly verdict: Verdict["kind"];
   /** Why not, the most telling first. */
-  readonly reasons: readonly string[];
+  readonly reasons: readonly ClusterReason[];
 }
 
 /** What every cluster says to a request, in the order of their names. */
@@ -30,7 +31,7 @@ export function clusterAnswers(
   view: PlacesView,
   request: Request,
   policy: ClusterPolicy,
-  nodes = new NodeClasses(view.nodes.values(), request),
+  nodes = new NodeClasses(view, request),
 ): readonly ClusterVerdict[] {
   const outlooks = outlookByCluster(request, nodes);
   const answers = view.clusters.inOrder.map(({ id, kind }) =>
@@ -70,42 +71,35 @@ export function outlookByCluster(
 
 export function managedAnswer(cluster: ClusterId, seen: Outlook | undefined): ClusterVerdict {
   const base = { cluster, kind: "managed" } as const;
-  if (seen === undefined) return { ...base, verdict: "never", reasons: ["has no nodes"] };
+  if (seen === undefined) return { ...base, verdict: "never", reasons: [{ kind: "no-nodes" }] };
   if (seen.now > 0) return { ...base, verdict: "yes", reasons: [] };
-  const reasons = nodeReasons(seen);
+  const reasons = [{ kind: "nodes", reasons: seen.reasons }] as const;
   return { ...base, verdict: seen.later > 0 ? "not-now" : "never", reasons };
 }
-
-/** "3 nodes: busy", those that most nodes say first. */
-export const nodeReasons = ({ reasons }: Outlook): string[] =>
-  reasons.map(({ reason, nodes }) => `${nodes === 1 ? "1 node" : `${nodes} nodes`}: ${reason}`);
 
 export function pullingAnswer(
   { graphs }: ClusterTable,
   cluster: ClusterId,
   request: Request,
 ): ClusterVerdict {
-  const never = (...reasons: string[]): ClusterVerdict => {
-    return { cluster, kind: "pulling", verdict: "never", reasons };
+  const never = (reason: ClusterReason): ClusterVerdict => {
+    return { cluster, kind: "pulling", verdict: "never", reasons: [reason] };
   };
   const { where } = request;
   if (where.cluster !== undefined && where.cluster !== cluster) {
-    return never(`not the cluster asked for (${where.cluster})`);
+    return never({ kind: "other-cluster", asked: where.cluster });
   }
-  if (where.kind === "managed") return never("only nodes with agents are asked for");
+  if (where.kind === "managed") return never({ kind: "managed-only" });
   const asked = askedOfClusters(request);
   if (asked === undefined) {
-    return never(
-      where.node === undefined && where.labels === undefined
-        ? "takes jobs that ask for it, or that ask for parts of a graph"
-        : "a node or labels are asked for, and its nodes are its own business",
-    );
+    const isOfNodes = where.node !== undefined || where.labels !== undefined;
+    return never({ kind: isOfNodes ? "node-or-labels-asked" : "not-asked-for" });
   }
   if (graphs.match(cluster, asked.compiled).fits) {
     return { cluster, kind: "pulling", verdict: "yes", reasons: [] };
   }
-  const refusals = graphs.explain(cluster, asked.compiled, "ever").map(({ text }) => text);
-  return never(...new Set(refusals));
+  const refusals = distinctRefusals(graphs.explain(cluster, asked.compiled, "ever"));
+  return never({ kind: "graph", refusals });
 }
 
 /** Those that have room, but that the way of choosing between clusters drops. */
@@ -128,23 +122,24 @@ function dropUnwanted(
     const reason = reasons.get(answer.cluster);
     if (reason === undefined) return answer;
     invariant(answer.verdict === "yes", "only clusters that could take it are chosen from");
-    return { ...answer, verdict: "not-now", reasons: [reason] };
+    return { ...answer, verdict: "not-now", reasons: [{ kind: "dropped", reason }] };
   });
 }
 
 const FIRST_NODES = 16;
 
 /** Whether any node or cluster there is could ever take the request, whatever else is going on. */
-export function isPossible({ nodes, clusters }: PlacesView, request: Request): boolean {
+export function isPossible(view: PlacesView, request: Request): boolean {
+  const { nodes, clusters, filters } = view;
   // Most requests are possible on the first nodes that are looked at.
   let looked = 0;
   for (const record of nodes.values()) {
     if (++looked > FIRST_NODES) break;
-    if (judge(request, record).kind !== "never") return true;
+    if (filters.everAllows(request, record)) return true;
   }
   if (looked > FIRST_NODES) {
-    const classes = new NodeClasses(nodes.values(), request);
-    if (classes.verdicts(request).some(({ kind }) => kind !== "never")) return true;
+    const classes = new NodeClasses(view, request);
+    if (classes.all.some(({ record }) => filters.everAllows(request, record))) return true;
   }
   const { cluster: named } = request.where;
   const asked = clusters.graphs.isEmpty ? undefined : askedOfClusters(request);

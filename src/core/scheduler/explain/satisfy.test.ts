@@ -8,6 +8,7 @@ import { aDocument, documentOf, times } from "../../graph/testing/documents.ts";
 import { requireOne, slots, want } from "../../graph/testing/requests.ts";
 import { clusterId } from "../../model/ids.ts";
 import { chooseForAll } from "../clusters/choose-for-all.ts";
+import { describeClusterReasons } from "./describe.ts";
 import { satisfyChoice } from "./satisfy.ts";
 import { join, submit } from "../testing/worlds.ts";
 
@@ -28,8 +29,15 @@ function addIo(world: World, name: string): void {
 const say = (world: World, name: string, patch: Record<string, unknown>): void =>
   world.do({ kind: "set-status", id: clusterId(name), patch, counters: undefined, nowMs: 9 });
 
+/** With reasons as people read them. */
+const shown = (...asked: Parameters<typeof satisfyChoice>) =>
+  satisfyChoice(...asked).clusters.map((answer) => ({
+    ...answer,
+    reasons: describeClusterReasons(answer.reasons),
+  }));
+
 const brief = (world: World, ...choice: Parameters<typeof satisfyChoice>[1]) =>
-  satisfyChoice(world.state, choice).clusters.map(({ cluster, ever, now, slots, reasons }) => [
+  shown(world.state, choice).map(({ cluster, ever, now, slots, reasons }) => [
     cluster,
     ever && now,
     slots,
@@ -41,28 +49,30 @@ describe("satisfy", () => {
     const world = new World();
     register(world, "red", 2, 4);
     register(world, "blue", 3);
-    expect(satisfyChoice(world.state, [[slots(1, "node", [want(8, "core")])]])).toEqual({
-      clusters: [
-        {
-          cluster: "blue",
-          kind: "pulling",
-          ever: true,
-          now: true,
-          slots: 3,
-          alternative: 0,
-          reasons: [],
-        },
-        {
-          cluster: "red",
-          kind: "pulling",
-          ever: false,
-          now: false,
-          slots: 0,
-          alternative: 0,
-          reasons: ["2 nodes have 4 cores, 8 asked"],
-        },
-      ],
-    });
+    const asked = [[slots(1, "node", [want(8, "core")])]];
+    expect(shown(world.state, asked)).toEqual([
+      {
+        cluster: "blue",
+        kind: "pulling",
+        ever: true,
+        now: true,
+        slots: 3,
+        alternative: 0,
+        reasons: [],
+      },
+      {
+        cluster: "red",
+        kind: "pulling",
+        ever: false,
+        now: false,
+        slots: 0,
+        alternative: 0,
+        reasons: ["2 nodes have 4 cores, 8 asked"],
+      },
+    ]);
+    expect(satisfyChoice(world.state, asked).clusters[1]?.reasons).toMatchObject([
+      { kind: "graph", refusals: [{ kind: "too-small", type: "core", asked: 8, found: 4 }] },
+    ]);
   });
 
   test("clusters that are alike get the same reason, others their own", () => {
@@ -99,7 +109,7 @@ describe("satisfy", () => {
     join(world, "n2", { cpu: 5_000 }, "mine");
     register(world, "blue", 2);
     const asked = [[want(1, "node", [want(2, "core")])]];
-    const mine = () => satisfyChoice(world.state, asked).clusters[1];
+    const mine = () => shown(world.state, asked)[1];
     expect(mine()).toMatchObject({ cluster: "mine", kind: "managed", ever: true, slots: 4 });
     submit(world, { array: "0-7" });
     world.plan();
@@ -109,7 +119,7 @@ describe("satisfy", () => {
       reasons: ["1 node: busy: 0 cpu free, 2 cpu asked", "1 node: busy: 1 cpu free, 2 cpu asked"],
     });
     const two = [[want(2, "node", [want(2, "core")])]];
-    expect(satisfyChoice(world.state, two).clusters).toMatchObject([
+    expect(shown(world.state, two)).toMatchObject([
       { cluster: "blue", ever: true },
       { cluster: "mine", ever: false, reasons: ["2 nodes: 1 node, 2 asked"] },
     ]);
@@ -166,8 +176,18 @@ describe("choosing", () => {
       strategy: "constraint",
       ranked: ["free"],
       dropped: [
-        { name: "full", reason: "priority 1: nodes_free >= wanted: is false" },
-        { name: "silent", reason: expect.stringMatching(/nodes_free/) as string },
+        {
+          name: "full",
+          reason: { priority: 1, expression: "nodes_free >= wanted", problem: "is false" },
+        },
+        {
+          name: "silent",
+          reason: {
+            priority: 1,
+            expression: "nodes_free >= wanted",
+            problem: "nodes_free is not known",
+          },
+        },
       ],
     });
   });

@@ -1,4 +1,5 @@
 import type { CompiledRequest } from "../../graph/match/compile-request.ts";
+import { distinctRefusals } from "../../graph/match/explain.ts";
 import { graphRequest } from "../../graph/request/graph-request.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { Cluster } from "../../model/cluster.ts";
@@ -6,6 +7,7 @@ import { clusterId, type ClusterId } from "../../model/ids.ts";
 import { NO_RESOURCES } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { State } from "../../state/state.ts";
+import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { NodeClasses } from "../nodes/node-classes.ts";
 import { managedAnswer, outlookByCluster } from "./places.ts";
 
@@ -22,7 +24,7 @@ export interface ClusterAnswer {
   /** Which alternative fits; where none does, the first. */
   readonly alternative: number;
   /** Why not, for each alternative; empty when it can. */
-  readonly reasons: readonly string[];
+  readonly reasons: readonly ClusterReason[];
 }
 
 /**
@@ -77,14 +79,14 @@ export function pullingAnswers(state: State, choice: ResourceChoice): readonly C
 function explainerOf(
   { clusters: { graphs } }: State,
   request: CompiledRequest,
-): (cluster: ClusterId) => readonly string[] {
-  const known = new Map<unknown, readonly string[]>();
+): (cluster: ClusterId) => readonly ClusterReason[] {
+  const known = new Map<unknown, readonly ClusterReason[]>();
   return (cluster) => {
     const { shapes } = graphs.layout(cluster);
     let reasons = known.get(shapes);
     if (reasons === undefined) {
-      const refusals = graphs.explain(cluster, request, "ever");
-      reasons = [...new Set(refusals.map(({ text }) => text))];
+      const refusals = distinctRefusals(graphs.explain(cluster, request, "ever"));
+      reasons = [{ kind: "graph", refusals }];
       known.set(shapes, reasons);
     }
     return reasons;
@@ -93,7 +95,7 @@ function explainerOf(
 
 function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
   const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
-  const nodes = new NodeClasses(state.nodes.values(), request);
+  const nodes = new NodeClasses(state, request);
   const classesOf = Map.groupBy(nodes.all, ({ cluster }) => cluster);
   const outlooks = outlookByCluster(request, nodes);
   return state.clusters.inOrder
@@ -133,7 +135,7 @@ function fittingIn(
 const refused = (
   cluster: ClusterId,
   kind: Cluster["kind"],
-  reasons: readonly string[],
+  reasons: readonly ClusterReason[],
 ): ClusterAnswer => ({
   cluster,
   kind,

@@ -1,14 +1,24 @@
 import { isSchedulable, nodeStateName, stateReason } from "../../model/node/node.ts";
 import type { Filter } from "./filter.ts";
-import { YES } from "./filter.ts";
 
 /** Rejects nodes that take no tasks now: disconnected, lost, draining, unhealthy or quarantined. */
 export const nodeReady: Filter = {
   name: "node-ready",
-  check(_request, { node, tasks }) {
-    if (isSchedulable(node)) return YES;
-    const state = nodeStateName(node, tasks.size);
-    const why = stateReason(node, state);
-    return { kind: "not-now", reason: why === undefined ? state : `${state}: ${why}` };
+  now: {
+    allows: (_, { node }) => isSchedulable(node),
+    reason(_, { node, tasks }) {
+      const state = nodeStateName(node, tasks.size);
+      return { kind: "not-ready", state, why: stateReason(node, state) };
+    },
   },
+  nowFollowsRow: true,
+  nodeKey:
+    () =>
+    ({ node, tasks }) => {
+      const state = nodeStateName(node, tasks.size);
+      const why = stateReason(node, state);
+      // A quarantined node may take one task.
+      const takes = isSchedulable(node) ? "takes" : "";
+      return why === undefined ? `${state} ${takes}` : `${state} ${takes} ${why.length}:${why}`;
+    },
 };

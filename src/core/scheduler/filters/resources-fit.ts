@@ -1,38 +1,58 @@
 import { graphRequest } from "../../graph/request/graph-request.ts";
-import { formatAmount, shortage } from "../../model/resources.ts";
-import type { Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import type { Request } from "../request.ts";
+import { fits, NO_RESOURCES, shortage, type Resources } from "../../model/resources.ts";
 import { takesNow } from "../nodes/placement-cost.ts";
-import type { Filter } from "./filter.ts";
-import { YES } from "./filter.ts";
+import type { Request } from "../request.ts";
+import type { Filter, FilterNode } from "./filter.ts";
+import type { Reason } from "./reason.ts";
 
-/** Rejects nodes without room. Says `never` when even the empty node is too small. */
+/** Rejects nodes without free capacity. Never: even the empty node is too small. */
 export const resourcesFit: Filter = {
   name: "resources-fit",
-  check(request, record) {
-    const { node, free } = record;
-    if (takesNow(request, record) !== undefined) return YES;
-    const needs = leastOn(request, record);
-    if (needs === undefined) return YES; // what it can never have is for another filter to say
-    const small = shortage(needs, node.capacity);
-    if (small !== undefined) {
-      return { kind: "never", reason: `too small: ${compare(small, needs, node.capacity, "has")}` };
-    }
-    const busy = shortage(needs, free) ?? "";
-    return { kind: "not-now", reason: `busy: ${compare(busy, needs, free, "free")}` };
+  ever: {
+    allows(request, view) {
+      const least = leastOn(request, view);
+      return least === undefined || fits(least, view.node.capacity);
+    },
+    reason: tooSmall,
   },
+  now: {
+    allows: (request, view) => takesNow(request, view) !== undefined,
+    reason(request, view) {
+      const least = leastOn(request, view) ?? NO_RESOURCES;
+      const resource = shortage(least, view.free) ?? "";
+      const free = Math.max(0, view.free[resource] ?? 0);
+      return { kind: "busy", resource, free, asked: least[resource] ?? 0 };
+    },
+  },
+  nodeKey({ needs, request }) {
+    const names = Object.keys(needs);
+    return ({ node: { capacity }, free }) => {
+      let key = "";
+      if (request === undefined) {
+        for (const name of names) key += ` ${capacity[name]} ${free[name]}`;
+        return key;
+      }
+      // What an alternative takes of a node may be any of its resources.
+      for (const name in free) key += ` ${name} ${capacity[name]} ${free[name]}`;
+      return key;
+    };
+  },
+  // What is asked of graphs may take less of one node than of another.
+  leastFree: ({ needs, request }) => (request === undefined ? needs : NO_RESOURCES),
 };
 
-/** What must be free: of several ways the first that is preferred. */
-function leastOn({ needs, request }: Request, record: NodeRecord): Resources | undefined {
+/** What must be free: of several ways the first that the empty node has; undefined: there is none. */
+function leastOn({ needs, request }: Request, view: FilterNode): Resources | undefined {
   if (request === undefined) return needs;
-  const [way] = record.graph.waysFor(graphRequest(request));
-  return way === undefined ? undefined : (way.takes ?? record.node.capacity);
+  const { capacity } = view.node;
+  const ways = view.graph.waysFor(graphRequest(request)).map(({ takes }) => takes ?? capacity);
+  return ways.find((takes) => fits(takes, capacity)) ?? ways[0];
 }
 
-function compare(name: string, needs: Resources, there: Resources, word: "has" | "free"): string {
-  const asked = formatAmount(name, needs[name] ?? 0);
-  const amount = formatAmount(name, Math.max(0, there[name] ?? 0));
-  return word === "has" ? `has ${amount}, ${asked} asked` : `${amount} free, ${asked} asked`;
+export function tooSmall(request: Request, view: FilterNode): Reason {
+  const least = leastOn(request, view) ?? NO_RESOURCES;
+  const { capacity } = view.node;
+  const resource = shortage(least, capacity) ?? "";
+  const has = Math.max(0, capacity[resource] ?? 0);
+  return { kind: "too-small", resource, has, asked: least[resource] ?? 0 };
 }

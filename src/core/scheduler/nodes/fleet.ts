@@ -2,17 +2,16 @@ import { MultiMap } from "../../../lib/collections/multi-map.ts";
 import { SmallSet } from "../../../lib/collections/small-set.ts";
 import { limits } from "../../../limits.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import { isSchedulable } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { type QuarantineTerms, Suspicions } from "../../state/nodes/suspicions.ts";
-import { clusterKey, nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
+import { type FilterChain, FILTERS } from "../filters/chain.ts";
+import { clusterKey } from "../filters/in-cluster.ts";
 import { FetchedAhead } from "../fetched-ahead.ts";
 import { noWork, type PlannerWork } from "../planner-work.ts";
 import { Pool } from "./pool.ts";
 import type { Request } from "../request.ts";
-import { poolKey } from "../request.ts";
 
 /**
  * Large pools that no class uses any more are retained, because jobs often come one by one and
@@ -23,6 +22,7 @@ const IDLE_POOL_NODES_MIN = 64;
 
 /** The nodes as the planner sees them: in pools by what jobs ask of them. Follows State.apply. */
 export class Fleet {
+  readonly filters: FilterChain;
   readonly #pools = new Map<string, Pool>();
   readonly #poolsByKey = new MultiMap<string, Pool>();
   /** Retained pools without classes, the one that was left longest ago first. */
@@ -45,7 +45,8 @@ export class Fleet {
   readonly suspicions: Suspicions;
   readonly ahead = new FetchedAhead();
 
-  constructor(quarantine?: QuarantineTerms) {
+  constructor(filters = FILTERS, quarantine?: QuarantineTerms) {
+    this.filters = filters;
     this.suspicions = new Suspicions(quarantine);
   }
 
@@ -72,10 +73,10 @@ export class Fleet {
     this.nodeRemoved(record, before);
     this.suspicions.nodeChanged(record);
     this.ahead.nodeChanged(record);
-    const keys = nodePlaceKeys(record.node);
+    const keys = this.filters.placesOf(record.node);
     this.#keysByNode.set(record, keys);
     for (const key of keys) this.#nodesByKey.add(key, record);
-    if (!isSchedulable(record.node)) return;
+    if (!this.filters.takesTasks(record)) return;
     addInto(this.#capacity, record.node.capacity);
     this.capacityVersion++;
     const pools = new Set<Pool>();
@@ -151,7 +152,7 @@ export class Fleet {
   }
 
   poolFor(request: Request): Pool {
-    const pool = this.#pools.get(poolKey(request)) ?? this.#newPool(request);
+    const pool = this.#pools.get(this.filters.poolKey(request)) ?? this.#newPool(request);
     this.#idlePools.delete(pool);
     pool.classes++;
     return pool;
@@ -163,13 +164,14 @@ export class Fleet {
    * compare themselves with the nodes that they try.
    */
   #newPool(request: Request): Pool {
-    const place = poolPlaceKey(request);
+    const place = this.filters.placeOf(request);
     const shared = `all of ${place}`;
     const known = this.#pools.get(shared);
     const others = this.#poolsByKey.get(place).size - (known === undefined ? 0 : 1);
     const hasRoom = others < this.poolsPerPlaceMax || this.#dropIdle(place);
     if (!hasRoom && known !== undefined) return known;
-    const pool = new Pool(hasRoom ? poolKey(request) : shared, request, this.work, !hasRoom);
+    const key = hasRoom ? this.filters.poolKey(request) : shared;
+    const pool = new Pool({ key, request, isShared: !hasRoom }, this);
     this.#pools.set(pool.key, pool);
     this.#poolsByKey.add(place, pool);
     this.#fill(pool);
@@ -179,7 +181,7 @@ export class Fleet {
   /** Drops a pool of the place that no class uses. */
   #dropIdle(place: string): boolean {
     for (const pool of this.#idlePools) {
-      if (pool.isShared || poolPlaceKey(pool.asked) !== place) continue;
+      if (pool.isShared || this.filters.placeOf(pool.asked) !== place) continue;
       this.#dropPool(pool);
       return true;
     }
@@ -187,7 +189,7 @@ export class Fleet {
   }
 
   #fill(pool: Pool): void {
-    for (const record of this.#nodesByKey.get(poolPlaceKey(pool.asked))) {
+    for (const record of this.#nodesByKey.get(this.filters.placeOf(pool.asked))) {
       this.work.nodesLookedAt++;
       const pools = this.#poolsByNode.get(record);
       if (pools === undefined || !pool.allows(record)) continue;
@@ -212,7 +214,7 @@ export class Fleet {
   #dropPool(pool: Pool): void {
     this.#idlePools.delete(pool);
     this.#pools.delete(pool.key);
-    this.#poolsByKey.delete(poolPlaceKey(pool.asked), pool);
+    this.#poolsByKey.delete(this.filters.placeOf(pool.asked), pool);
     for (const record of pool.nodes.all()) this.#poolsByNode.get(record)?.delete(pool);
   }
 }

@@ -3,16 +3,24 @@ import { graphRequest } from "../../graph/request/graph-request.ts";
 import { matchWork } from "../../graph/match/match-work.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { ClusterId, NodeId } from "../../model/ids.ts";
-import { nodeStateName, stateReason } from "../../model/node/node.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { filters } from "../filters/all.ts";
+import type { FilterChain } from "../filters/chain.ts";
 import type { Verdict } from "../filters/filter.ts";
-import { hasGraphFor } from "../filters/graph-matches.ts";
-import { whereMatches } from "../filters/where-matches.ts";
 import type { NodeGraph } from "./node-graphs.ts";
 import type { Request } from "../request.ts";
 
 export const EXAMPLES_MAX = 3;
+
+/** Nodes, and who says what they answer. */
+export interface NodesView {
+  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+  readonly filters: FilterChain;
+}
+
+export interface Example {
+  readonly at: number;
+  readonly name: string;
+}
 
 /** Nodes that answer a request, and every request that asks for less of the same, alike. */
 export interface NodeClass {
@@ -21,7 +29,7 @@ export interface NodeClass {
   readonly cluster: ClusterId;
   count: number;
   /** The first few of them, with their places in the order of all nodes. */
-  readonly examples: { readonly at: number; readonly name: string }[];
+  readonly examples: Example[];
 }
 
 /**
@@ -37,15 +45,17 @@ export class NodeClasses {
   readonly classes: readonly NodeClass[];
   /** How often a class was judged: what an explanation costs. */
   judged = 0;
+  readonly #filters: FilterChain;
   readonly #verdicts = new Map<Request, readonly Verdict[]>();
 
-  constructor(nodes: Iterable<NodeRecord>, request: Request) {
-    const keyOf = keyFor(request);
+  constructor({ nodes, filters }: NodesView, request: Request) {
+    this.#filters = filters;
+    const keyOf = filters.nodeKey(request);
     const byKey = new Map<string, NodeClass>();
-    this.records = [...nodes];
+    this.records = [...nodes.values()];
     matchWork.steps += this.records.length * limits.nodeSteps;
     this.classes = this.records.map((record, at) => {
-      const key = keyOf(record);
+      const key = `${record.node.cluster} ${keyOf(record)}`;
       let own = byKey.get(key);
       if (own === undefined) {
         own = { record, cluster: record.node.cluster, count: 0, examples: [] };
@@ -63,7 +73,7 @@ export class NodeClasses {
     let verdicts = this.#verdicts.get(request);
     if (verdicts === undefined) {
       verdicts = this.all.map(({ record }, at) =>
-        at < limits.classesExplainedMax ? judge(request, record) : judgeBriefly(request, record),
+        this.#filters.judge(request, record, at >= limits.classesExplainedMax),
       );
       this.judged += verdicts.length;
       this.#verdicts.set(request, verdicts);
@@ -95,58 +105,4 @@ export function* matchGraphs(
     yield;
     firstStep = matchWork.steps;
   }
-}
-
-/** The first refusal; one that can never change is worth more than one that can. */
-export function judge(request: Request, record: NodeRecord): Verdict {
-  let notNow: Verdict | undefined;
-  for (const filter of filters) {
-    const verdict = filter.check(request, record);
-    if (verdict.kind === "never") return verdict;
-    if (verdict.kind === "not-now") notNow ??= verdict;
-  }
-  return notNow ?? { kind: "yes" };
-}
-
-/** The same verdict. Why a graph does not match takes long to find out, for thousands of graphs too long. */
-function judgeBriefly(request: Request, record: NodeRecord): Verdict {
-  if (request.request === undefined) return judge(request, record);
-  const where = whereMatches.check(request, record);
-  if (where.kind !== "yes") return where;
-  if (hasGraphFor(request, record)) return judge(request, record);
-  const reason = `does not have the graph asked for (${limits.classesExplainedMax} kinds of nodes are explained)`;
-  return { kind: "never", reason };
-}
-
-/** Says the same of nodes that no filter can tell apart by such a request. */
-function keyFor({ needs, request, where }: Request): (record: NodeRecord) => string {
-  const names = Object.keys(needs);
-  const labels = Object.keys(where.labels ?? {});
-  const graphs = new Map<NodeGraph, number>();
-  const graphNumber = (graph: NodeGraph): number => {
-    let number = graphs.get(graph);
-    if (number === undefined) graphs.set(graph, (number = graphs.size));
-    return number;
-  };
-  return (record) => {
-    const { node, free, tasks } = record;
-    const state = nodeStateName(node, tasks.size);
-    let key = `${node.cluster} ${state}`;
-    const why = stateReason(node, state);
-    if (why !== undefined) key += ` ${why.length}:${why}`;
-    if (node.clusterAgent !== undefined) key += " agent";
-    if (node.id === where.node) key += " named";
-    if (request !== undefined) {
-      key += ` ${graphNumber(record.graph)}`;
-      // What an alternative takes of a node may be any of its resources.
-      for (const name in free) key += ` ${name} ${node.capacity[name]} ${free[name]}`;
-    } else {
-      for (const name of names) key += ` ${node.capacity[name]} ${free[name]}`;
-    }
-    for (const name of labels) {
-      const value = node.labels[name];
-      key += value === undefined ? " -" : ` ${value.length}:${value}`;
-    }
-    return key;
-  };
 }

@@ -1,6 +1,6 @@
 import { limits } from "../../../limits.ts";
 import type { Allocation } from "../../graph/match/allocation.ts";
-import { explainRefusal } from "../../graph/match/explain.ts";
+import { distinctRefusals, explainRefusal, type Refusal } from "../../graph/match/explain.ts";
 import { clusterGraph } from "../../graph/facts.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { type GraphRequest, isResource, toTaken } from "../../graph/request/graph-request.ts";
@@ -30,7 +30,7 @@ export class NodeGraph {
   readonly #memory: MatchMemory;
   #generation: number;
   #ways = new WeakMap<GraphRequest, readonly Way[]>();
-  #refusals = new WeakMap<GraphRequest, readonly string[]>();
+  #refusals = new WeakMap<GraphRequest, readonly Refusal[]>();
 
   constructor(facts: NodeFacts, memory = new MatchMemory()) {
     this.#memory = memory;
@@ -58,13 +58,13 @@ export class NodeGraph {
   }
 
   /** Why no alternative can ever be met, in the order of preference. */
-  refusals(request: GraphRequest): readonly string[] {
+  refusals(request: GraphRequest): readonly Refusal[] {
     this.#forgetOld();
     let refusals = this.#refusals.get(request);
     if (refusals === undefined) {
       this.#memory.add();
-      const all = explainRefusal(this.#layout, request.compiled).map(({ text }) => text);
-      this.#refusals.set(request, (refusals = [...new Set(all)]));
+      refusals = distinctRefusals(explainRefusal(this.#layout, request.compiled));
+      this.#refusals.set(request, refusals);
     }
     return refusals;
   }

@@ -1,12 +1,11 @@
 import type { Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { Best } from "../choice.ts";
-import { whereMatches } from "../filters/where-matches.ts";
+import type { FilterChain } from "../filters/chain.ts";
 import { NodeOrder } from "./node-order.ts";
 import type { PlannerWork } from "../planner-work.ts";
 import type { Request } from "../request.ts";
 import type { Scorer } from "../scorers/scorer.ts";
-import { takesNow } from "./placement-cost.ts";
 
 const LEVELS = 54;
 
@@ -16,26 +15,24 @@ const levelOf = (amounts: Resources): number => {
   return cpu <= 0 ? 0 : Math.min(LEVELS - 1, 1 + Math.floor(Math.log2(cpu)));
 };
 
-/** Below it no node can have room. What is asked of graphs may take less of one node than of another. */
-export const lowestFor = ({ needs, request }: Request): number =>
-  request === undefined ? levelOf(needs) : 0;
-
 const NOBODY: ReadonlySet<NodeRecord> = new Set();
 
 /** Nodes by how much cpu they have free. */
 export class NodeLevels {
+  readonly #filters: FilterChain;
   readonly #work: PlannerWork;
-  readonly #isMixed: boolean;
+  readonly #allows: (request: Request, record: NodeRecord) => boolean;
   /** Made when a node first comes to the level: there are many small pools. */
   readonly #nodes: (Set<NodeRecord> | undefined)[] = [];
   readonly #levels = new Map<NodeRecord, number>();
   /** Made for the policy that asks for one. */
   readonly #orders: NodeOrder[] = [];
 
-  /** `isMixed`: it also holds nodes that the `where` of a request does not allow. */
-  constructor(work: PlannerWork, isMixed: boolean) {
+  /** `isMixed`: it also holds nodes that could never take a task of a request. */
+  constructor(filters: FilterChain, work: PlannerWork, isMixed: boolean) {
+    this.#filters = filters;
     this.#work = work;
-    this.#isMixed = isMixed;
+    this.#allows = isMixed ? filters.allowsReady : filters.allowsInPool;
   }
 
   get size(): number {
@@ -67,11 +64,15 @@ export class NodeLevels {
     return this.#levels.has(record);
   }
 
-  /** Whether the node has room; counted as a look at it. */
+  /** Whether the node can take a task now; counted as a look at it. */
   fits(request: Request, record: NodeRecord): boolean {
     this.#work.nodesLookedAt++;
-    if (this.#isMixed && whereMatches.check(request, record).kind !== "yes") return false;
-    return takesNow(request, record) !== undefined;
+    return this.#allows(request, record);
+  }
+
+  /** Below it no node can take a task now. */
+  lowestFor(request: Request): number {
+    return levelOf(this.#filters.leastFree(request));
   }
 
   all(): Iterable<NodeRecord> {
@@ -83,7 +84,7 @@ export class NodeLevels {
    * says where to look first: at nodes with much free cpu, or at those with just enough.
    */
   best(request: Request, scorer: Scorer, candidatesMax: number): NodeRecord | undefined {
-    const lowest = lowestFor(request);
+    const lowest = this.lowestFor(request);
     const upward = scorer.order === "least-free-first";
     const best = new Best(request, (record) => scorer.score(request, record));
     for (let step = 0; lowest + step < LEVELS; step++) {
@@ -111,7 +112,7 @@ export class NodeLevels {
   /** All nodes with room, or undefined when there are more than `max`. */
   allFitting(request: Request, max: number): Set<NodeRecord> | undefined {
     const found = new Set<NodeRecord>();
-    for (let level = lowestFor(request); level < LEVELS; level++) {
+    for (let level = this.lowestFor(request); level < LEVELS; level++) {
       for (const record of this.#nodes[level] ?? NOBODY) {
         if (!this.fits(request, record)) continue;
         found.add(record);

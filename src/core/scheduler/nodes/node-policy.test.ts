@@ -4,18 +4,17 @@ import { aSpec } from "../../../testing/builders.ts";
 import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { nodeId } from "../../model/ids.ts";
-import { isSchedulable } from "../../model/node/node.ts";
 import type { JobSpec } from "../../model/job/job.ts";
 import type { Resources } from "../../model/resources.ts";
 import type { Task } from "../../model/job/task.ts";
 import { isActive } from "../../model/job/task.ts";
 import { placeTask } from "../../state/decide/tasks/place-task.ts";
-import { graphMatches } from "../filters/graph-matches.ts";
-import { whereMatches } from "../filters/where-matches.ts";
+import { judge } from "../../../testing/slow-explain/explain.ts";
+import { describeRefusal } from "../explain/describe.ts";
 import { choiceFor } from "./node-policy.ts";
 import { nextPlacement } from "../plan.ts";
 import { createPolicy } from "../policy.ts";
-import { preferenceNow, takesNow } from "./placement-cost.ts";
+import { preferenceNow } from "./placement-cost.ts";
 import { cores, join, submit, whereTo } from "../testing/worlds.ts";
 import { tryOut } from "../explain/trial.ts";
 
@@ -262,11 +261,8 @@ function run(world: World, one: Step, running: Task[]): void {
 function fitting(world: World, spec: JobSpec, cluster: string | undefined): readonly string[] {
   const nodes = [...world.state.nodes.values()].filter(
     (record) =>
-      isSchedulable(record.node) &&
       (cluster === undefined || record.node.cluster === cluster) &&
-      whereMatches.check(spec, record).kind === "yes" &&
-      graphMatches.check(spec, record).kind === "yes" &&
-      takesNow(spec, record) !== undefined,
+      judge(world.state.filters, spec, record).kind === "yes",
   );
   const best = Math.min(...nodes.map((record) => preferenceNow(spec, record)));
   return nodes
@@ -295,7 +291,9 @@ test("round-robin is what a search through all nodes would find, whatever happen
           .sort((a, b) => a.last - b.last || (a.name < b.name ? -1 : 1));
         expect(id).toBe(want?.name);
         given.push(id);
-        for (const change of placeTask(next, world.state.clusters, world.nowMs)) {
+        const outcome = placeTask(world.state, next, world.nowMs);
+        if (outcome.kind === "refused") throw new Error(describeRefusal(outcome.refusal));
+        for (const change of outcome.changes) {
           world.apply(change);
           if (change.table === "task") running.push(change.row);
         }

@@ -2,7 +2,7 @@ import type { SeededNumbers } from "../../../lib/seeded-numbers.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { Best, Drawn } from "../choice.ts";
 import { goesBefore, type NodeEntry } from "./node-order.ts";
-import { lowestFor, type NodeLevels } from "./node-levels.ts";
+import type { NodeLevels } from "./node-levels.ts";
 import type { Request } from "../request.ts";
 import { preferenceNow } from "./placement-cost.ts";
 
@@ -17,7 +17,7 @@ export function longestAgo(
 ): NodeRecord | undefined {
   const best = new Best(request, ({ lastTurn }) => -lastTurn);
   let first: NodeEntry | undefined; // of those that serve it best of all
-  for (const entries of nodes.orderBy("turn").from(lowestFor(request))) {
+  for (const entries of nodes.orderBy("turn").from(nodes.lowestFor(request))) {
     const offersMax = best.offered + candidatesMax;
     for (const entry of entries) {
       if (best.offered >= offersMax || (first !== undefined && goesBefore(first, entry))) break;
@@ -53,7 +53,7 @@ function drawnOfAll(
   drawsMax: number,
 ): NodeRecord | undefined {
   const order = nodes.orderBy("name");
-  const lowest = lowestFor(request);
+  const lowest = nodes.lowestFor(request);
   const count = order.countFrom(lowest);
   let found: NodeRecord | undefined;
   let foundPreference = Infinity;

@@ -1,11 +1,11 @@
 import { graphRequest } from "../../graph/request/graph-request.ts";
 import type { Resources } from "../../model/resources.ts";
 import { fits } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { FilterNode } from "../filters/filter.ts";
 import type { Request } from "../request.ts";
 
 /** A node with what is free on it, or would be. */
-export type NodeCapacity = Pick<NodeRecord, "node" | "free" | "graph">;
+export type NodeCapacity = Pick<FilterNode, "node" | "free" | "graph">;
 
 /** What a task of this request would take of the node if it were placed there now. */
 export function takesNow({ needs, request }: Request, record: NodeCapacity): Resources | undefined {

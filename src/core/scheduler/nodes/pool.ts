@@ -1,19 +1,26 @@
 import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import type { Resources } from "../../model/resources.ts";
+import { NO_RESOURCES, type Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { hasGraphFor } from "../filters/graph-matches.ts";
-import { whereMatches } from "../filters/where-matches.ts";
+import type { FilterChain } from "../filters/chain.ts";
+import { rareNames } from "../filters/has-resources.ts";
+import type { Fleet } from "./fleet.ts";
 import { FreedNodes } from "./freed-nodes.ts";
 import { NodeLevels } from "./node-levels.ts";
-import { nodePlaceKeys, poolPlaceKey } from "./place-keys.ts";
 import type { PlannerWork } from "../planner-work.ts";
 import type { Request, RequestClass } from "../request.ts";
-import { rareNames } from "../request.ts";
 import { WaitingLanes } from "../queue/waiting-lanes.ts";
 
 /** With more freed nodes than this, a class of graphs is tried by the planner only. */
 const TRIED_NODES_MAX = 32;
+
+export interface PoolTerms {
+  readonly key: string;
+  /** Of one of its classes. */
+  readonly request: Request;
+  /** It holds all nodes of a place, for classes that ask for different ones of them. */
+  readonly isShared: boolean;
+}
 
 /** The nodes of a pool that are in one cluster. */
 interface ClusterNodes {
@@ -23,13 +30,12 @@ interface ClusterNodes {
 }
 
 /**
- * The nodes that one `where` allows, that have what is rare (a gpu, a licence) or asked of their
- * graph, and that take tasks now; and the lanes that wait for one of them.
+ * The nodes that could ever take tasks of requests that filters do not tell apart, and that take
+ * tasks now; and the lanes that wait for one of them.
  */
 export class Pool {
   readonly key: string;
   readonly asked: Request;
-  /** It holds all nodes of a place, for classes that ask for different ones of them. */
   readonly isShared: boolean;
   classes = 0;
   readonly nodes: NodeLevels;
@@ -43,37 +49,39 @@ export class Pool {
   #byCluster: Map<ClusterId, ClusterNodes> | undefined = undefined;
   readonly #clusterNodesOf = new Map<NodeRecord, ClusterNodes>();
 
+  readonly #filters: FilterChain;
   readonly #work: PlannerWork;
-  readonly #rare: readonly string[];
   /** The resources by which requests and free capacity are compared before anything else. */
   readonly #dimensions: readonly string[];
 
-  constructor(key: string, request: Request, work: PlannerWork, isShared: boolean) {
+  constructor(
+    { key, request, isShared }: PoolTerms,
+    { filters, work }: Pick<Fleet, "filters" | "work">,
+  ) {
     this.key = key;
     this.asked = request;
     this.isShared = isShared;
-    const isOfGraphs = request.request !== undefined && !isShared;
-    this.#rare = request.request !== undefined || isShared ? [] : rareNames(request.needs);
-    this.#dimensions = isOfGraphs ? [] : ["cpu", "memory", ...this.#rare];
+    this.#filters = filters;
     this.#work = work;
-    this.nodes = new NodeLevels(work, isShared);
+    const least = filters.leastFree(request);
+    const isOfAmounts = isShared || least !== NO_RESOURCES;
+    this.#dimensions = isOfAmounts ? ["cpu", "memory", ...(isShared ? [] : rareNames(least))] : [];
+    this.nodes = new NodeLevels(filters, work, isShared);
     const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
     this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
     this.freed = new FreedNodes(this.#dimensions, work);
     this.waiting = new WaitingLanes(({ amounts }) => amounts, work);
   }
 
+  /** Whether a node that takes tasks belongs here. */
   allows(record: NodeRecord): boolean {
-    const { capacity } = record.node;
-    if (this.isShared) return nodePlaceKeys(record.node).includes(poolPlaceKey(this.asked));
-    if (!this.#rare.every((name) => (capacity[name] ?? 0) > 0)) return false;
-    if (whereMatches.check(this.asked, record).kind !== "yes") return false;
-    return hasGraphFor(this.asked, record);
+    if (!this.isShared) return this.#filters.belongsToPool(this.asked, record);
+    return this.#filters.placesOf(record.node).includes(this.#filters.placeOf(this.asked));
   }
 
-  /** What a task takes at least. What is asked of a graph may come to less on one node than on another. */
-  leastOf({ needs, request }: Request): readonly number[] {
-    return request === undefined ? this.amountsOf(needs) : this.#dimensions.map(() => 0);
+  /** What a task takes at least. */
+  leastOf(request: Request): readonly number[] {
+    return this.amountsOf(this.#filters.leastFree(request));
   }
 
   amountsOf(resources: Resources): readonly number[] {
@@ -123,7 +131,7 @@ export class Pool {
     const { cluster } = record.node;
     let nodes = byCluster.get(cluster);
     if (nodes === undefined) {
-      nodes = { levels: new NodeLevels(this.#work, this.isShared), best: undefined };
+      nodes = { levels: new NodeLevels(this.#filters, this.#work, this.isShared), best: undefined };
       byCluster.set(cluster, nodes);
     }
     nodes.levels.put(record);

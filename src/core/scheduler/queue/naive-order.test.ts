@@ -15,7 +15,8 @@ import { placeTask } from "../../state/decide/tasks/place-task.ts";
 import type { JobRecord } from "../../state/jobs/job-record.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { State } from "../../state/state.ts";
-import { judge } from "../nodes/node-classes.ts";
+import { judge } from "../../../testing/slow-explain/explain.ts";
+import { describeRefusal } from "../explain/describe.ts";
 import { nextPlacement } from "../plan.ts";
 import { createPolicy } from "../policy.ts";
 import { spread } from "../scorers/spread.ts";
@@ -70,7 +71,8 @@ function naiveNext(state: State, passes: Passes): Expected | undefined {
       .sort((a, b) => b.job.spec.priority - a.job.spec.priority || a.job.id - b.job.id);
     for (const record of jobs) {
       const nodes = [...state.nodes.values()].filter(
-        (node) => isSchedulable(node.node) && judge(record.job.spec, node).kind === "yes",
+        (node) =>
+          isSchedulable(node.node) && judge(state.filters, record.job.spec, node).kind === "yes",
       );
       if (nodes.length > 0) return { record, nodes };
     }
@@ -254,7 +256,9 @@ function checkOrder(poolsPerPlaceMax: number): void {
         const nodes = want.nodes.filter((one) => !isOpen || one.node.cluster === node.cluster);
         expect(node.id).toBe(spreadOver(want.record, nodes));
         passes.served(want.record.job, it.state);
-        for (const change of placeTask(next, it.state.clusters, it.nowMs)) it.apply(change);
+        const outcome = placeTask(it.state, next, it.nowMs);
+        if (outcome.kind === "refused") throw new Error(describeRefusal(outcome.refusal));
+        for (const change of outcome.changes) it.apply(change);
       }
       expect(checkState(it.state)).toEqual([]);
     }

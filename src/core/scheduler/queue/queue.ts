@@ -5,9 +5,7 @@ import type { JobTerms } from "../../model/job/job.ts";
 import type { GroupRecord } from "../../state/group-record.ts";
 import type { JobRecord } from "../../state/jobs/job-record.ts";
 import type { JobTable } from "../../state/jobs/job-table.ts";
-import { fits, type Resources } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { whereMatches } from "../filters/where-matches.ts";
 import type { Fleet } from "../nodes/fleet.ts";
 import { goesBefore, GroupOrder } from "./group-order.ts";
 import { Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
@@ -21,6 +19,11 @@ interface WaitingTask {
   readonly group: GroupRecord;
   readonly record: JobRecord;
   readonly index: number;
+}
+
+interface RefusedClass {
+  readonly atMs: number;
+  readonly request: RequestClass;
 }
 
 function goesFirst(a: LaneEntry, b: LaneEntry): boolean {
@@ -50,6 +53,7 @@ export class Queue {
   /** Classes that clusters may help, by the one they name; under undefined those that name none. */
   readonly #lookingForClusters = new MultiMap<string | undefined, RequestClass>();
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
+  readonly #refused = new Heap<RefusedClass>((a, b) => a.atMs < b.atMs);
 
   constructor(fleet: Fleet, jobs: JobTable) {
     this.#fleet = fleet;
@@ -97,13 +101,16 @@ export class Queue {
     this.#waiting.push({ atMs, group, record, index });
   }
 
-  /** When the next waiting task may be placed again. */
+  /** When the next task that waits, or whose placement was refused, may be placed again. */
   nextReleaseMs(): number | undefined {
-    return this.#waiting.peek()?.atMs;
+    const [waiting, refused] = [this.#waiting.peek()?.atMs, this.#refused.peek()?.atMs];
+    if (waiting === undefined || refused === undefined) return waiting ?? refused;
+    return Math.min(waiting, refused);
   }
 
   /** Puts tasks whose backoff is over back into their lanes. */
   release(nowMs: number): void {
+    this.#retry(nowMs);
     for (;;) {
       const next = this.#waiting.peek();
       if (next === undefined || next.atMs > nowMs) return;
@@ -173,6 +180,7 @@ export class Queue {
       candidates: undefined,
       triedAt: -1,
       clustersMayHelp: looksAtClusters(asked),
+      retryAtMs: undefined,
     };
   }
 
@@ -188,15 +196,15 @@ export class Queue {
     return one !== undefined && other !== undefined && goesBefore(one, other) ? parked : ready;
   }
 
-  /** The lane that would be placed first if so much were free on the node: of those that are parked. */
-  firstFor(record: NodeRecord, room: Resources): Lane | undefined {
+  /** The lane that would be placed first if the node were empty: of those that are parked. */
+  firstFor(record: NodeRecord): Lane | undefined {
+    const { capacity } = record.node;
     const mayFit = (request: RequestClass): boolean =>
-      whereMatches.check(request, record).kind === "yes" &&
-      (request.request !== undefined || fits(request.needs, room));
+      this.#fleet.filters.everAllows(request, record);
     this.order.refresh();
     let best: LaneEntry | undefined;
     for (const pool of this.#fleet.poolsOf(record)) {
-      const entry = this.#parked.firstWithin(pool, pool.amountsOf(room), mayFit);
+      const entry = this.#parked.firstWithin(pool, pool.amountsOf(capacity), mayFit);
       if (entry !== undefined && (best === undefined || goesFirst(entry, best))) best = entry;
     }
     return best?.lane;
@@ -266,6 +274,32 @@ export class Queue {
     request.clustersMayHelp = false;
     request.pool.triedInVain(request);
     if (entry?.isParked === false) this.#put(lane, entry.jobId, true);
+  }
+
+  /**
+   * The judge refused a placement of the lane. Its class waits as if it fitted nowhere: until a node
+   * gets free capacity, a cluster changes, or this time has come.
+   */
+  refused(lane: Lane, retryAtMs: number): void {
+    const { request } = lane;
+    request.pool.narrow(request, new Set());
+    this.park(lane);
+    if (request.retryAtMs !== undefined) return;
+    request.retryAtMs = retryAtMs;
+    this.#refused.push({ atMs: retryAtMs, request });
+  }
+
+  #retry(nowMs: number): void {
+    for (;;) {
+      const next = this.#refused.peek();
+      if (next === undefined || next.atMs > nowMs) return;
+      this.#refused.pop();
+      const { request } = next;
+      request.retryAtMs = undefined;
+      if (this.#classes.get(request.key) !== request) continue;
+      request.clustersMayHelp = looksAtClusters(request);
+      this.#widen(request);
+    }
   }
 
   /** Nodes of the pool got room. */

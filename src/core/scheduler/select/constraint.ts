@@ -1,15 +1,13 @@
 import { unreachable } from "../../../lib/invariant.ts";
 import type { ExpressionValue } from "./expression.ts";
 import { parsePriorities, type Priority, type PriorityStep } from "./priorities.ts";
-import type { Candidate, SelectContext, Selection, Strategy } from "./strategy.ts";
+import type { Candidate, Dropped, SelectContext, Strategy } from "./strategy.ts";
 
 /** A candidate with what was calculated for it. Lives for one choice: live state never changes. */
 interface Entry {
   readonly candidate: Candidate;
   readonly calculated: ReadonlyMap<string, ExpressionValue>;
 }
-
-type Dropped = Selection["dropped"][number];
 
 /**
  * Chooses by rules: filters, sums and orders over what clusters say of themselves and what the job
@@ -41,8 +39,8 @@ function follow(
     candidate,
     calculated: new Map<string, ExpressionValue>(),
   }));
-  const drop = ({ candidate: { name } }: Entry, reason: string): void => {
-    dropped.push({ name, reason: `priority ${priority}: ${reason}` });
+  const drop = ({ candidate: { name } }: Entry, expression: string, problem: string): void => {
+    dropped.push({ name, reason: { priority, expression, problem } });
   };
   for (const step of steps) entries = take(step, entries, context, drop);
   return entries.map(({ candidate }) => candidate);
@@ -52,7 +50,7 @@ function take(
   step: PriorityStep,
   entries: readonly Entry[],
   context: SelectContext,
-  drop: (entry: Entry, reason: string) => void,
+  drop: (entry: Entry, expression: string, problem: string) => void,
 ): readonly Entry[] {
   switch (step.kind) {
     case "filter":
@@ -60,7 +58,7 @@ function take(
         const outcome = step.expression.evaluate(lookupIn(entry, context));
         if (outcome.ok && outcome.value === true) return true;
         const why = outcome.ok ? `is ${JSON.stringify(outcome.value)}` : outcome.problem;
-        drop(entry, `${step.expression.text}: ${why}`);
+        drop(entry, step.expression.text, why);
         return false;
       });
     case "calc":

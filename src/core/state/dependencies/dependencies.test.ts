@@ -6,7 +6,7 @@ import type { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { jobId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
-import { placeTask } from "../decide/tasks/place-task.ts";
+import { verify } from "../../scheduler/verify.ts";
 import { findCycle } from "./cycle.ts";
 import { aWorld, fateOf, submit, tick } from "./testing/dependent-jobs.ts";
 
@@ -67,9 +67,8 @@ test("the judge refuses to place what waits, however it was proposed", () => {
   submit(world, { name: "a" }, { name: "b", dependsOn: [{ on: ["a"] }] });
   const record = world.state.jobs.get(jobId(2)) ?? expect.fail("it is there");
   const node = world.state.nodes.get(nodeId("n")) ?? expect.fail("it is there");
-  expect(() =>
-    placeTask({ record, index: 0, target: { kind: "node", node } }, world.state.clusters, 1),
-  ).toThrow("job 2 waits for others");
+  const proposal = { record, index: 0, target: { kind: "node", node } } as const;
+  expect(verify(world.state, proposal)).toEqual({ kind: "job-waits" });
 });
 
 test("a task that was tried again has started, and one that never could has not", () => {

@@ -1,11 +1,12 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { JobSpec } from "../../../model/job/job.ts";
+import { describeClusterReasons } from "../../../scheduler/explain/describe.ts";
 import { outlook } from "../../../scheduler/explain/explain.ts";
 import { NodeClasses } from "../../../scheduler/nodes/node-classes.ts";
 import { MatchTotal } from "../../../graph/match/match-total.ts";
 import { Slicer } from "../../../graph/match/match-work.ts";
-import { isPossible, nodeReasons, pullingAnswer } from "../../../scheduler/explain/places.ts";
+import { isPossible, pullingAnswer } from "../../../scheduler/explain/places.ts";
 import {
   askedOfClusters,
   mayGoToClusters,
@@ -68,7 +69,7 @@ export function isEverPossible(state: State, request: Request): boolean {
   let possible = knownPossible(state, request);
   if (possible === undefined) {
     possible = isPossible(state, request);
-    state.possible.set(requestKey(request), possible);
+    state.possible.isPossible.set(requestKey(request), possible);
   }
   return possible;
 }
@@ -82,7 +83,7 @@ export const isSameRequest = (one: Request, other: Request): boolean =>
 
 /** Undefined: nobody has asked since a node or a cluster changed. */
 export const knownPossible = (state: State, request: Request): boolean | undefined =>
-  state.possible.get(requestKey(request));
+  state.possible.isPossible.get(requestKey(request));
 
 /** No node has joined yet, and it would not go to a cluster that pulls, or there is none. */
 export const isNothingKnown = ({ nodes, clusters }: State, request: Request): boolean =>
@@ -93,17 +94,19 @@ const REASONS_MAX = 5;
 /** Remembered as long as the request is known to be impossible: callers may try again and again. */
 function whyNever(state: State, request: Request): readonly string[] {
   const key = requestKey(request);
-  let why = state.whyNever.get(key);
-  if (why === undefined) state.whyNever.set(key, (why = findWhyNever(state, request)));
+  let why = state.possible.whyNever.get(key);
+  if (why === undefined) state.possible.whyNever.set(key, (why = findWhyNever(state, request)));
   return why;
 }
 
 function findWhyNever(state: State, request: Request): readonly string[] {
-  const { nodes, clusters } = state;
-  const reasons = nodeReasons(outlook(request, new NodeClasses(nodes.values(), request)));
+  const { clusters } = state;
+  const seen = outlook(request, new NodeClasses(state, request));
+  const reasons = [...describeClusterReasons([{ kind: "nodes", reasons: seen.reasons }])];
   for (const { id, kind } of clusters.inOrder) {
     if (kind !== "pulling") continue;
-    reasons.push(`cluster ${id}: ${pullingAnswer(clusters, id, request).reasons.join("; or ")}`);
+    const why = describeClusterReasons(pullingAnswer(clusters, id, request).reasons);
+    reasons.push(`cluster ${id}: ${why.join("; or ")}`);
   }
   if (reasons.length === 0) return ["there are no nodes"];
   const more = reasons.length - REASONS_MAX;

@@ -1,31 +1,45 @@
-import { AppError } from "../../../../lib/errors.ts";
-import type { ActiveState, HeldState, Task } from "../../../model/job/task.ts";
-import { mayHold } from "../../../model/node/node.ts";
-import { whereMatches } from "../../../scheduler/filters/where-matches.ts";
-import { verifyTask } from "../../../scheduler/verify.ts";
-import type { JobRecord } from "../../jobs/job-record.ts";
-import type { NodeRecord } from "../../nodes/node-record.ts";
-import { rowOfAttempt } from "./place-task.ts";
+import { type ActiveState, type HeldTask, isHeldTask, type Task } from "../../../model/job/task.ts";
+import type { AheadProposal, AheadRound } from "../../../scheduler/fetch-ahead.ts";
+import { countTurn } from "../../../scheduler/plan.ts";
+import { verifyHold } from "../../../scheduler/verify.ts";
+import type { State } from "../../state.ts";
+import { rowOfAttempt, type Refused } from "./place-task.ts";
 
-export type HeldTask = Task & { readonly state: HeldState };
+export { type HeldTask, isHeldTask };
 
-export const isHeldTask = (task: Task): task is HeldTask => task.state.kind === "held";
-
-/** Fetches a task ahead to a node, if the judge agrees. */
-export function holdTask(record: JobRecord, index: number, node: NodeRecord, nowMs: number): Task {
-  const refusal = verifyTask(record, index) ?? verifyHold(record, node);
-  if (refusal !== undefined) throw new AppError("conflict", refusal);
-  const state = { kind: "held", nodeId: node.node.id, heldAtMs: nowMs } as const;
-  return rowOfAttempt(record, index, state);
+/**
+ * The row of the next task that is fetched ahead to a node or asked for back, if the judge agrees;
+ * undefined: there is none for now.
+ */
+export function fetchNext(
+  state: State,
+  round: AheadRound,
+  nowMs: number,
+): { readonly kind: "row"; readonly row: Task } | Refused | undefined {
+  for (;;) {
+    const proposal = round.next();
+    if (proposal === undefined) return undefined;
+    if (proposal.kind === "hold") return holdTask(state, proposal, nowMs);
+    const row = takenBack(proposal.task, proposal.reason);
+    if (row !== undefined) return { kind: "row", row };
+  }
 }
 
-/** What the node has free does not matter: it begins in the place of another that requested the same. */
-function verifyHold({ job: { spec } }: JobRecord, record: NodeRecord): string | undefined {
-  const { node } = record;
-  if (!mayHold(node)) return `node ${node.id} holds no tasks`;
-  if (spec.request !== undefined) return "tasks that request parts of a graph are not held";
-  const allowed = whereMatches.check(spec, record);
-  return allowed.kind === "yes" ? undefined : allowed.reason;
+/** A node whose task is refused is looked at again when something ends there. */
+function holdTask(
+  state: State,
+  proposal: AheadProposal & { kind: "hold" },
+  nowMs: number,
+): { readonly kind: "row"; readonly row: Task } | Refused {
+  const { lane, record, index, node } = proposal;
+  const refusal = verifyHold(state, proposal);
+  if (refusal !== undefined) {
+    state.fleet.ahead.reviewed(node);
+    return { kind: "refused", refusal, jobId: record.job.id, index };
+  }
+  countTurn(state, lane);
+  const held = { kind: "held", nodeId: node.node.id, heldAtMs: nowMs } as const;
+  return { kind: "row", row: rowOfAttempt(record, index, held) };
 }
 
 /** The agent has begun it by itself: from now on it uses what it requests. */

@@ -1,28 +1,47 @@
-import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
 import { verticesOfType } from "../../../graph/match/allocation.ts";
 import { countDown } from "../../../graph/cluster-state.ts";
 import type { Alternative } from "../../../graph/match/compile-request.ts";
 import type { ClusterStatus } from "../../../model/cluster.ts";
-import type { ClusterId } from "../../../model/ids.ts";
+import type { ClusterId, JobId } from "../../../model/ids.ts";
 import type { Task } from "../../../model/job/task.ts";
 import type { Target } from "../../../scheduler/clusters/choose-cluster.ts";
-import type { Placement } from "../../../scheduler/plan.ts";
+import { countTurn, type Placement } from "../../../scheduler/plan.ts";
 import { askedOfClusters, type Request } from "../../../scheduler/request.ts";
 import { takesNow } from "../../../scheduler/nodes/placement-cost.ts";
-import { verify } from "../../../scheduler/verify.ts";
+import { type PlacementRefusal, verify } from "../../../scheduler/verify.ts";
 import type { Change } from "../../change.ts";
 import type { ClusterTable } from "../../cluster-table.ts";
 import type { JobRecord } from "../../jobs/job-record.ts";
+import type { State } from "../../state.ts";
 
-/** Turns a proposal of the planner into changes, if the judge agrees. */
-export function placeTask(
-  placement: Placement,
-  clusters: ClusterTable,
-  nowMs: number,
-): readonly Change[] {
-  const refusal = verify(placement, clusters);
-  if (refusal !== undefined) throw new AppError("conflict", refusal);
-  const { record, index, target } = placement;
+/** The judge refused a proposal. Nothing has happened; the planner tries again later. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly refusal: PlacementRefusal;
+  readonly jobId: JobId;
+  readonly index: number;
+}
+
+export type PlacementOutcome =
+  | { readonly kind: "placed"; readonly changes: readonly Change[] }
+  | Refused;
+
+/** Judges a proposal of the planner, and makes it changes or has the planner wait with it. */
+export function placeTask(state: State, placement: Placement, nowMs: number): PlacementOutcome {
+  const { lane, record, index } = placement;
+  const refusal = verify(state, placement);
+  if (refusal !== undefined) {
+    state.queue.refused(lane, nowMs + limits.placementRetryMs);
+    return { kind: "refused", refusal, jobId: record.job.id, index };
+  }
+  const changes = changesOf(state, placement, nowMs);
+  countTurn(state, lane);
+  return { kind: "placed", changes };
+}
+
+function changesOf(state: State, { record, index, target }: Placement, nowMs: number): Change[] {
+  const { clusters } = state;
   const { spec } = record.job;
   const row = rowOfAttempt(record, index, toState(target, nowMs));
   if (target.kind === "cluster") {
@@ -30,7 +49,8 @@ export function placeTask(
     const task = { table: "task", row } as const;
     return status === undefined ? [task] : [task, { table: "status", row: status }];
   }
-  const takes = takesNow(spec, target.node);
+  // Of an amount of resources a task takes just that; of a graph, what the judge found free.
+  const takes = spec.request && takesNow(spec, state.ledger.view(target.node));
   const isOwn = takes === undefined || takes === spec.needs;
   const task = { table: "task", row: isOwn ? row : { ...row, takes } } as const;
   const { node } = target.node;

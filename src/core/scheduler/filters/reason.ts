@@ -1,0 +1,29 @@
+import type { Refusal } from "../../graph/match/explain.ts";
+import type { NodeStateName } from "../../model/node/node.ts";
+
+/** Why a filter refuses a node. `describeReason` turns it into text for people. */
+export type Reason =
+  /** Its agent accepts tasks for a pull cluster; none are placed on it. */
+  | { readonly kind: "cluster-agent" }
+  | { readonly kind: "pull-clusters-only" }
+  | { readonly kind: "other-cluster"; readonly asked: string }
+  | { readonly kind: "other-node"; readonly asked: string }
+  | { readonly kind: "other-label"; readonly name: string; readonly asked: string }
+  /** One refusal for each alternative of the request, without repetitions. */
+  | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
+  /** The same, for nodes beyond the first kinds: finding out why takes long. */
+  | { readonly kind: "graph-unexplained"; readonly explainedMax: number }
+  /** Even the empty node has too little of the resource. */
+  | ({ readonly kind: "too-small"; readonly has: number } & Shortage)
+  | ({ readonly kind: "busy"; readonly free: number } & Shortage)
+  | {
+      readonly kind: "not-ready";
+      readonly state: NodeStateName;
+      readonly why: string | undefined;
+    };
+
+/** In base units. */
+interface Shortage {
+  readonly resource: string;
+  readonly asked: number;
+}

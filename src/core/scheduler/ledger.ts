@@ -1,0 +1,108 @@
+import type { NodeId } from "../model/ids.ts";
+import { isActive, type Task } from "../model/job/task.ts";
+import { NO_RESOURCES, type Resources } from "../model/resources.ts";
+import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { FilterNode } from "./filters/filter.ts";
+import type { NodeGraph } from "./nodes/node-graphs.ts";
+
+/**
+ * What tasks hold of nodes, added up from the rows of tasks alone. The judge looks here and not at
+ * the amounts that the planner works with, so that a mistake in those cannot overcommit a node.
+ * Follows State.apply.
+ */
+export class Ledger {
+  /** Of nodes with tasks. */
+  readonly #accounts = new Map<NodeId, Account>();
+
+  /** `needs` are those of the task's job: what it takes where its row does not say. */
+  moved(before: Task | undefined, after: Task, needs: Resources): void {
+    const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
+    const to = isActive(after.state) ? after.state.nodeId : undefined;
+    if (from === to) return;
+    if (from !== undefined) this.#release(from, before?.takes ?? needs);
+    if (to === undefined) return;
+    let account = this.#accounts.get(to);
+    if (account === undefined) this.#accounts.set(to, (account = new Account()));
+    account.tasks++;
+    account.add(after.takes ?? needs, 1);
+  }
+
+  heldOn(node: NodeId): Resources {
+    return this.#accounts.get(node)?.held ?? NO_RESOURCES;
+  }
+
+  /** The node with what is free by the rows of tasks. Valid until the next change. */
+  view(record: NodeRecord): FilterNode {
+    const account = this.#accounts.get(record.node.id);
+    return account === undefined
+      ? viewOf(record, record.node.capacity)
+      : viewOf(record, account.freeOf(record.node.capacity));
+  }
+
+  #release(node: NodeId, takes: Resources): void {
+    const account = this.#accounts.get(node);
+    if (account === undefined) return;
+    account.tasks--;
+    if (account.tasks === 0) this.#accounts.delete(node);
+    else account.add(takes, -1);
+  }
+}
+
+/** What tasks hold of one node, and what that leaves of its capacity. */
+class Account {
+  tasks = 0;
+  readonly held: Record<string, number> = {};
+  #capacity: Resources | undefined = undefined;
+  #free: Record<string, number> = {};
+
+  add(takes: Resources, sign: 1 | -1): void {
+    change(this.held, takes, sign);
+    if (this.#capacity !== undefined) change(this.#free, takes, -sign);
+  }
+
+  /** Below zero when the node came back smaller than it was. */
+  freeOf(capacity: Resources): Resources {
+    if (capacity !== this.#capacity) {
+      this.#capacity = capacity;
+      this.#free = { ...capacity };
+      change(this.#free, this.held, -1);
+    }
+    return this.#free;
+  }
+}
+
+/** Amounts stay when they reach zero: objects that lose names are slow. */
+function change(amounts: Record<string, number>, by: Resources, sign: number): void {
+  for (const name in by) {
+    const before = amounts[name];
+    // Nodes of earlier versions may have amounts of something called "constructor".
+    amounts[name] = (typeof before === "number" ? before : 0) + sign * (by[name] ?? 0);
+  }
+}
+
+/** The node as if so much were free. */
+export const viewOf = (record: NodeRecord, free: Resources): FilterNode =>
+  new JudgedNode(record, free);
+
+class JudgedNode implements FilterNode {
+  readonly free: Resources;
+  readonly #record: NodeRecord;
+
+  constructor(record: NodeRecord, free: Resources) {
+    this.#record = record;
+    this.free = free;
+  }
+
+  get node(): FilterNode["node"] {
+    return this.#record.node;
+  }
+
+  /** Made only when a request asks for it. */
+  get graph(): NodeGraph {
+    return this.#record.graph;
+  }
+
+  get tasks(): FilterNode["tasks"] {
+    return this.#record.tasks;
+  }
+}

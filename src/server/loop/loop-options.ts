@@ -1,0 +1,23 @@
+import type { Planner, PlanPolicy } from "../../core/scheduler/plan.ts";
+import type { State } from "../../core/state/state.ts";
+import type { AppError } from "../../lib/errors.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Store } from "../../ports/store.ts";
+import type { Commit } from "./open-batch.ts";
+
+export interface LoopOptions {
+  readonly state: State;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly policy: PlanPolicy;
+  /** Proposes placements; `nextPlacement` unless a test brings one that is wrong. */
+  readonly plan?: Planner;
+  /** Calls `run` soon, after I/O had its turn: setImmediate outside simulations. */
+  readonly soon: (run: () => void) => void;
+  /** Called for each revision in order, when it is durable and before its answers go out. */
+  readonly onCommit: (commit: Commit) => void;
+  /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
+  readonly onBroken: (error: AppError) => void;
+}
