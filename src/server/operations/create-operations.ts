@@ -99,7 +99,7 @@ function serverStats(
   startedAtMs: number,
 ): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
   const { commits, commitMsSum, commitMsMax, placements, tasksEnded, usage } = loop.metrics;
-  const { heldBegun, heldReturned } = loop.metrics;
+  const { heldBegun, heldReturned, placementsRefused } = loop.metrics;
   return {
     version,
     store,
@@ -112,6 +112,7 @@ function serverStats(
     commitMsMax,
     commitMsP99: loop.metrics.commitMsP99,
     placements,
+    placementsRefused,
     tasksEnded,
     heldBegun,
     heldReturned,

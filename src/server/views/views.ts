@@ -343,11 +343,10 @@ export interface StatsView {
   readonly commitMsMax: number;
   readonly commitMsP99: number;
   readonly placements: number;
+  readonly placementsRefused: number;
   readonly tasksEnded: number;
-  /** Tasks fetched ahead that nodes have begun by themselves, and that they gave back. */
   readonly heldBegun: number;
   readonly heldReturned: number;
-  /** Of attempts that have ended since the start. */
   readonly usage: UsageView;
 }
 

@@ -90,6 +90,7 @@ export const toStats = (view: views.StatsView): wire.Stats =>
     commitMsMax: view.commitMsMax,
     commitMsP99: view.commitMsP99,
     placements: wide(view.placements),
+    placementsRefused: wide(view.placementsRefused),
     tasksEnded: wide(view.tasksEnded),
     heldBegun: wide(view.heldBegun),
     heldReturned: wide(view.heldReturned),

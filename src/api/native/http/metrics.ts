@@ -28,6 +28,11 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
   gauge("busbar_commit_mean_seconds", "Mean time of a commit", stats.commitMsMean / 1_000),
   gauge("busbar_commit_max_seconds", "Longest time of a commit", stats.commitMsMax / 1_000),
   counter("busbar_placements_total", "Placements", stats.placements),
+  counter(
+    "busbar_placements_refused_total",
+    "Placements that the judge refused; they are tried again",
+    stats.placementsRefused,
+  ),
   counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
   counter("busbar_held_begun_total", "Tasks fetched ahead that nodes began", stats.heldBegun),
   counter(

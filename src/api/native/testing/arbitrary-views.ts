@@ -377,6 +377,7 @@ export const stats = record<StatsView>(
     commitMsMax: fc.double({ noNaN: true }),
     commitMsP99: fc.double({ noNaN: true }),
     placements: wide,
+    placementsRefused: wide,
     tasksEnded: wide,
     heldBegun: wide,
     heldReturned: wide,

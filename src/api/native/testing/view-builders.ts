@@ -142,6 +142,7 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   commitMsMax: 4,
   commitMsP99: 2,
   placements: 7,
+  placementsRefused: 0,
   tasksEnded: 3,
   heldBegun: 2,
   heldReturned: 1,

@@ -526,6 +526,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.Stats.held_begun": "tasks fetched ahead that their nodes have begun by themselves",
   "busbar.v1.Stats.held_returned": "tasks fetched ahead that nodes gave back",
   "busbar.v1.Stats.commit_ms_p99": "within how long 99 of 100 commits were done, about; 0: not known",
+  "busbar.v1.Stats.placements_refused": "proposals of the planner that were refused and are tried again",
   "busbar.v1.ListOfferedTasksRequest.cluster": "that they are offered to",
   "busbar.v1.ListOfferedTasksRequest.max": "how many at most; default 100",
   "busbar.v1.ListOfferedTasksResponse.tasks": "oldest first",
