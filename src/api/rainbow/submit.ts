@@ -1,5 +1,5 @@
 import { narrowTo, type Submitter } from "../../core/access/principal.ts";
-import { strategyNames } from "../../core/scheduler/select/all.ts";
+import { strategyNames } from "../../core/select/all.ts";
 import { limits } from "../../limits.ts";
 import type { SatisfyView } from "../../server/views/views.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";

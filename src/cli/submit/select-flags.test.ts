@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { strategyNames } from "../../core/scheduler/select/all.ts";
+import { strategyNames } from "../../core/select/all.ts";
 import { STRATEGIES } from "./select-flags.ts";
 
 test("the help names every strategy there is", () => {

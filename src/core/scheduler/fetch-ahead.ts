@@ -1,12 +1,20 @@
 import { limits } from "../../limits.ts";
 import { mayHold } from "../model/node/node.ts";
 import { type HeldTask, isHeldTask } from "../model/job/task.ts";
+import type { GroupId } from "../model/ids.ts";
+import type { GroupRecord } from "../state/group-record.ts";
+import type { JobTable } from "../state/jobs/job-table.ts";
 import type { JobRecord } from "../state/jobs/job-record.ts";
 import type { NodeRecord } from "../state/nodes/node-record.ts";
-import { slotsOf } from "../state/nodes/task-pace.ts";
-import type { State } from "../state/state.ts";
+import { slotsOf } from "./nodes/task-pace.ts";
 import type { Lane } from "./queue/lane.ts";
-import { chooseTarget, isOfClusters, type PlanPolicy } from "./plan.ts";
+import { chooseTarget, isOfClusters, type PlanPolicy, type PlanView } from "./plan.ts";
+
+/** What it looks at. */
+export interface AheadView extends PlanView {
+  readonly jobs: JobTable;
+  readonly groups: ReadonlyMap<GroupId, GroupRecord>;
+}
 
 /** A task to fetch ahead, or to ask for back. */
 export type AheadProposal =
@@ -25,12 +33,12 @@ export type AheadProposal =
  * and nothing more can be placed.
  */
 export class AheadRound {
-  readonly #state: State;
+  readonly #state: AheadView;
   readonly #policy: PlanPolicy;
   /** Holds nothing that is wanted back, as long as this lane goes first there. */
   #judged: { readonly record: NodeRecord; readonly lane: Lane } | undefined = undefined;
 
-  constructor(state: State, policy: PlanPolicy) {
+  constructor(state: AheadView, policy: PlanPolicy) {
     this.#state = state;
     this.#policy = policy;
   }
@@ -71,13 +79,13 @@ export class AheadRound {
 }
 
 /** The lane that goes first on this node, also if more than one task must end there for it. */
-const firstLane = ({ queue }: State, record: NodeRecord): Lane | undefined =>
+const firstLane = ({ queue }: AheadView, record: NodeRecord): Lane | undefined =>
   queue.firstFor(record);
 
 const mayHoldMore = ({ node, held, pace }: NodeRecord): boolean =>
   mayHold(node) && held.size < pace.depth(node.capacity);
 
-function fetchOne(state: State, record: NodeRecord, lane: Lane): AheadProposal | undefined {
+function fetchOne(state: AheadView, record: NodeRecord, lane: Lane): AheadProposal | undefined {
   if (!isHeldFor(state, lane, record)) return undefined;
   const job = lane.peek();
   const index = job?.nextIndex();
@@ -86,13 +94,17 @@ function fetchOne(state: State, record: NodeRecord, lane: Lane): AheadProposal |
 }
 
 /** Only tasks of what just ran there, of groups that may run any number of them. */
-const isHeldFor = ({ clusters }: State, { request, group }: Lane, { pace }: NodeRecord): boolean =>
+const isHeldFor = (
+  { clusters }: AheadView,
+  { request, group }: Lane,
+  { pace }: NodeRecord,
+): boolean =>
   pace.isOf(request.needs) &&
   !isOfClusters(request, clusters) &&
   group.group.runningTasksMax === undefined;
 
 function takeBackOne(
-  state: State,
+  state: AheadView,
   record: NodeRecord,
   lane: Lane | undefined,
   policy: PlanPolicy,
@@ -109,7 +121,7 @@ function takeBackOne(
 
 /** Says why a task that the node holds is wanted back; undefined: it is not. */
 function judgeOf(
-  state: State,
+  state: AheadView,
   record: NodeRecord,
   lane: Lane | undefined,
   policy: PlanPolicy,
@@ -137,7 +149,11 @@ function judgeOf(
 }
 
 /** Nothing else is queued: a node may have room for what this one holds. */
-function placeElsewhere(state: State, record: NodeRecord, policy: PlanPolicy): string | undefined {
+function placeElsewhere(
+  state: AheadView,
+  record: NodeRecord,
+  policy: PlanPolicy,
+): string | undefined {
   const [held] = record.held;
   const spec = held && state.jobs.get(held.jobId)?.job.spec;
   if (spec === undefined) return undefined;

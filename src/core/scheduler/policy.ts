@@ -1,7 +1,7 @@
 import { nodePolicyByName } from "./nodes/node-policy.ts";
 import type { PlanPolicy } from "./plan.ts";
-import { strategyByName } from "./select/all.ts";
-import { PreparedSelects } from "./select/prepared-selects.ts";
+import { strategyByName } from "../select/all.ts";
+import { PreparedSelects } from "../select/prepared-selects.ts";
 
 /** How clusters are chosen when nobody says it. */
 export const SELECT_DEFAULT = "least-loaded";

@@ -13,7 +13,7 @@ import type { Resources } from "../model/resources.ts";
 import type { TaskFailure, ToldOutput } from "../model/job/task.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
-import type { QuarantineTerms } from "./nodes/suspicions.ts";
+import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 
 /** One attempt at one task, as agents name it. */
 export interface RunRef {

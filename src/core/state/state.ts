@@ -21,7 +21,7 @@ import { noCounts } from "./jobs/progress.ts";
 import { PossibleAnswers } from "./known-answers.ts";
 import type { NodeRecord } from "./nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
-import type { QuarantineTerms } from "./nodes/suspicions.ts";
+import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 import { NodesByName } from "./nodes/nodes-by-name.ts";
 import type { AnyTable, Tables } from "./table.ts";
 import { clusterTable } from "./tables/clusters.ts";

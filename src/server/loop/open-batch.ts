@@ -4,7 +4,7 @@ import type { Resources } from "../../core/model/resources.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import type { Change } from "../../core/state/change.ts";
 import { TABLES } from "../../core/state/tables/tables.ts";
-import type { Pace } from "../../core/state/nodes/task-pace.ts";
+import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
 import type { Progress } from "../../core/state/jobs/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";

@@ -18,7 +18,7 @@ import {
   satisfyChoice,
   satisfyNothing,
 } from "../../core/scheduler/explain/satisfy.ts";
-import type { Select } from "../../core/scheduler/select/strategy.ts";
+import type { Select } from "../../core/select/strategy.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";

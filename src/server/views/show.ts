@@ -13,7 +13,7 @@ import type { Usage } from "../../core/model/job/usage.ts";
 import type { GroupRecord } from "../../core/state/group-record.ts";
 import type { Progress } from "../../core/state/jobs/progress.ts";
 import { endOf, isJobEnded, taskStateName } from "../../core/state/jobs/progress.ts";
-import type { Pace } from "../../core/state/nodes/task-pace.ts";
+import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
 import type {
   GroupView,

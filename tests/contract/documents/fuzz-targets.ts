@@ -7,8 +7,8 @@ import { readResourceChoice } from "../../../src/core/graph/request/read-request
 import { checkJobspec } from "../../../src/core/jobspec/read/parse.ts";
 import { toSubmissions } from "../../../src/core/jobspec/write/to-submissions.ts";
 import { toJobSpec } from "../../../src/core/model/job/job-spec.ts";
-import { parseExpression } from "../../../src/core/scheduler/select/expression.ts";
-import { parsePriorities } from "../../../src/core/scheduler/select/priorities.ts";
+import { parseExpression } from "../../../src/core/select/expression.ts";
+import { parsePriorities } from "../../../src/core/select/priorities.ts";
 import { parseYamlTree } from "../../../src/lib/yaml/yaml-tree.ts";
 
 const json = (text: string): unknown => {

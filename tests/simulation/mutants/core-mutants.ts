@@ -206,7 +206,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "quarantines-are-due",
     "one job that fails again and again quarantines a node",
     swap(
-      "core/state/nodes/suspicions.ts",
+      "core/scheduler/nodes/suspicions.ts",
       "Suspicions.#failed",
       "jobs === 0 || streak.jobs.size < jobs",
       "false",

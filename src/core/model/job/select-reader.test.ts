@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { limits } from "../../../limits.ts";
-import { constraint } from "../../scheduler/select/constraint.ts";
+import { constraint } from "../../select/constraint.ts";
 import { checkSelectSize, SelectReader } from "./select-reader.ts";
 
 const aText = (chars: number, mark = ""): string => {

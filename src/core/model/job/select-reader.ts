@@ -3,7 +3,7 @@ import { isDeeperJson, isLongerJson } from "../../../lib/bytes/json-size.ts";
 import { limits } from "../../../limits.ts";
 import { readValues } from "../../graph/cluster-state.ts";
 import { isRecord } from "../../graph/metadata.ts";
-import { strategyByName } from "../../scheduler/select/all.ts";
+import { strategyByName } from "../../select/all.ts";
 import type { SelectTerms } from "./job.ts";
 
 export interface SelectInput {

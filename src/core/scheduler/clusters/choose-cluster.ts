@@ -7,8 +7,8 @@ import type { ClusterTable } from "../../state/cluster-table.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import { askedOfClusters, type Request } from "../request.ts";
 import { preferenceNow } from "../nodes/placement-cost.ts";
-import type { PreparedSelects } from "../select/prepared-selects.ts";
-import type { Candidate, Dropped, Select, Selection } from "../select/strategy.ts";
+import type { PreparedSelects } from "../../select/prepared-selects.ts";
+import type { Candidate, Dropped, Select, Selection } from "../../select/strategy.ts";
 
 /** Where a task could go now: a node, or a cluster that pulls. */
 export type Target =

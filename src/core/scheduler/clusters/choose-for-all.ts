@@ -1,10 +1,14 @@
 import type { StateValues } from "../../graph/cluster-state.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import type { State } from "../../state/state.ts";
+import type { ClusterTable } from "../../state/cluster-table.ts";
 import { candidateOf } from "./choose-cluster.ts";
 import type { ClusterAnswer } from "../explain/satisfy.ts";
-import { strategyByName } from "../select/all.ts";
-import type { Candidate, Dropped, Select } from "../select/strategy.ts";
+import { strategyByName } from "../../select/all.ts";
+import type { Candidate, Dropped, Select } from "../../select/strategy.ts";
+
+interface ClustersView {
+  readonly clusters: ClusterTable;
+}
 
 /** How one of several clusters is to be chosen. */
 export interface Choosing {
@@ -27,7 +31,7 @@ export interface Chosen {
 
 /** Which cluster would be chosen of those that could take all parts now. Nothing is counted. */
 export function chooseForAll(
-  state: State,
+  state: ClustersView,
   parts: readonly (readonly Answer[])[],
   { strategy, options, parameters, ...known }: Choosing,
   random: () => number,
@@ -41,7 +45,10 @@ export function chooseForAll(
   return { strategy, ranked: ranked.map(({ name }) => name), dropped };
 }
 
-function candidatesOf(state: State, parts: readonly (readonly Answer[])[]): readonly Candidate[] {
+function candidatesOf(
+  state: ClustersView,
+  parts: readonly (readonly Answer[])[],
+): readonly Candidate[] {
   const slots = new Map<ClusterId, number>();
   for (const answer of parts[0] ?? []) slots.set(answer.cluster, Infinity);
   for (const answer of parts.flat()) {

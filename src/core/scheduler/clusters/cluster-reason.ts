@@ -1,6 +1,6 @@
 import type { Refusal } from "../../graph/match/explain.ts";
 import type { NodeReason } from "../explain/explain.ts";
-import type { DropReason } from "../select/strategy.ts";
+import type { DropReason } from "../../select/strategy.ts";
 
 /** Why a cluster does not take a task. `describeClusterReasons` turns it into text for people. */
 export type ClusterReason =

@@ -4,13 +4,13 @@ import { describeRequirement } from "../../graph/request/requirement.ts";
 import { formatTaskId } from "../../model/ids.ts";
 import type { NodeLink } from "../../model/node/node.ts";
 import { addInto, fits, type Resources } from "../../model/resources.ts";
-import type { State } from "../../state/state.ts";
+import type { JobTable } from "../../state/jobs/job-table.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
 import type { ClusterPolicy } from "../clusters/choose-cluster.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { viewOf } from "../ledger.ts";
 import { type NodeClass, NodeClasses } from "../nodes/node-classes.ts";
-import { pullingAnswers } from "./places.ts";
+import { type PlacesView, pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "../request.ts";
 
 /** One thing that, changed alone, would let a task start at once. `describeChange` makes text of it. */
@@ -54,6 +54,11 @@ type TrialLimit =
   | { readonly kind: "node-kinds" }
   | { readonly kind: "tasks"; readonly triedMax: number };
 
+/** What it looks at. */
+export interface ChangeView extends PlacesView {
+  readonly jobs: JobTable;
+}
+
 /** A step and what it costs. */
 interface Costed {
   readonly step: ChangeStep;
@@ -65,7 +70,7 @@ const PARTS_MAX = 32;
 
 /** The cheapest single change that would let a task of this request start now. */
 export function cheapestChange(
-  state: State,
+  state: ChangeView,
   request: Request,
   policy: ClusterPolicy,
   nodes = new NodeClasses(state, request),
@@ -100,7 +105,7 @@ const TASKS_MAX = limits.tasksExplainedMax;
 
 /** Whether other requests would start now. Bounded: no more is tried once enough was looked at. */
 class Trials {
-  readonly #state: State;
+  readonly #state: ChangeView;
   readonly #policy: ClusterPolicy;
   readonly #nodes: NodeClasses;
   /** No node is ready when clusters are asked. */
@@ -108,7 +113,7 @@ class Trials {
   #left: number = limits.changeChecksMax;
   #isOver = false;
 
-  constructor(state: State, policy: ClusterPolicy, nodes: NodeClasses) {
+  constructor(state: ChangeView, policy: ClusterPolicy, nodes: NodeClasses) {
     this.#state = state;
     this.#policy = policy;
     this.#nodes = nodes;
@@ -141,7 +146,7 @@ const NOTHING: Request = { needs: {}, request: undefined, select: undefined, whe
 
 /** A task whose end gives room; whether there are too many to try them all. */
 function taskEnd(
-  state: State,
+  state: ChangeView,
   request: Request,
   nodes: NodeClasses,
 ): { readonly change?: Costed; readonly isLimited: boolean } {
@@ -178,7 +183,11 @@ function taskEnd(
 }
 
 /** A node that takes no tasks, for no other reason. */
-function* nodesBack({ filters }: State, request: Request, nodes: NodeClasses): Iterable<Costed> {
+function* nodesBack(
+  { filters }: ChangeView,
+  request: Request,
+  nodes: NodeClasses,
+): Iterable<Costed> {
   for (const { record } of nodes.all) {
     const { id, link } = record.node;
     if (filters.onlyReason(request, record)?.kind !== "not-ready") continue;
@@ -189,7 +198,7 @@ function* nodesBack({ filters }: State, request: Request, nodes: NodeClasses): I
 
 /** A cluster that would do if it said something else of itself. */
 function* clustersSay(
-  state: State,
+  state: ChangeView,
   request: Request,
   policy: ClusterPolicy,
   nodes: NodeClasses,
@@ -202,7 +211,7 @@ function* clustersSay(
 
 /** Less of one resource, as much as is free on some node. */
 function* lessOfAmounts(
-  { filters }: State,
+  { filters }: ChangeView,
   request: Request,
   nodes: NodeClasses,
 ): Iterable<Costed> {

@@ -3,7 +3,7 @@ import { formatAmount } from "../../model/resources.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import type { Reason } from "../filters/reason.ts";
 import { EXAMPLES_MAX } from "../nodes/node-classes.ts";
-import type { DropReason } from "../select/strategy.ts";
+import type { DropReason } from "../../select/strategy.ts";
 import type { PlacementRefusal } from "../verify.ts";
 import type { ChangeStep, SingleChange } from "./cheapest-change.ts";
 import type { NodeReason } from "./explain.ts";

@@ -5,13 +5,19 @@ import type { Graph } from "../../graph/graph.ts";
 import { subsystemsOf } from "../../graph/subsystems/node-subsystems.ts";
 import type { Subsystem } from "../../graph/subsystems/subsystem.ts";
 import type { DeclaredSoftware } from "../../model/declared-software.ts";
-import type { ClusterId } from "../../model/ids.ts";
-import type { FactEntry } from "../../model/node/node-facts.ts";
-import type { State } from "../../state/state.ts";
+import type { ClusterId, NodeId } from "../../model/ids.ts";
+import type { Node } from "../../model/node/node.ts";
+import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { FactEntry, NodeFacts } from "../../model/node/node-facts.ts";
+
+interface NodeFactsView {
+  readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
+  factsOf(node: Node): NodeFacts;
+}
 
 /** What a cluster with agents has, put together from its nodes. Made anew each time: for people. */
 export function managedGraph(
-  state: State,
+  state: NodeFactsView,
   id: ClusterId,
 ): { readonly graph: Graph; readonly subsystems: ReadonlyMap<string, Subsystem> } {
   const nodes = [...state.nodes.values()]

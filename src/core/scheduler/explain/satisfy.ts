@@ -6,10 +6,9 @@ import type { Cluster } from "../../model/cluster.ts";
 import { clusterId, type ClusterId } from "../../model/ids.ts";
 import { NO_RESOURCES } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import type { State } from "../../state/state.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { NodeClasses } from "../nodes/node-classes.ts";
-import { managedAnswer, outlookByCluster } from "./places.ts";
+import { managedAnswer, outlookByCluster, type PlacesView } from "./places.ts";
 
 /** Whether one cluster could meet a request. */
 export interface ClusterAnswer {
@@ -32,7 +31,7 @@ export interface ClusterAnswer {
  * by one: processes that run by themselves are placed by themselves.
  */
 export function satisfyChoice(
-  state: State,
+  state: PlacesView,
   choice: ResourceChoice,
   ofNodes = choice,
 ): { readonly clusters: readonly ClusterAnswer[] } {
@@ -42,7 +41,7 @@ export function satisfyChoice(
 
 /** What clusters that pull say to who asks for nothing; undefined: all of them, by name. */
 export const satisfyNothing = (
-  state: State,
+  state: PlacesView,
   names: readonly string[] | undefined,
 ): readonly ClusterAnswer[] =>
   (names === undefined ? pullingOf(state) : pullingNamed(state, names)).map(({ id, kind }) => ({
@@ -51,16 +50,19 @@ export const satisfyNothing = (
     now: true,
   }));
 
-const pullingOf = ({ clusters }: State): readonly Cluster[] =>
+const pullingOf = ({ clusters }: PlacesView): readonly Cluster[] =>
   clusters.inOrder.filter(({ kind }) => kind === "pulling");
 
-const pullingNamed = ({ clusters }: State, names: readonly string[]): readonly Cluster[] =>
+const pullingNamed = ({ clusters }: PlacesView, names: readonly string[]): readonly Cluster[] =>
   names.flatMap((name) => {
     const cluster = clusters.get(clusterId(name));
     return cluster?.kind === "pulling" ? [cluster] : [];
   });
 
-export function pullingAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+export function pullingAnswers(
+  state: PlacesView,
+  choice: ResourceChoice,
+): readonly ClusterAnswer[] {
   const { graphs } = state.clusters;
   const request = graphRequest(choice, "resources").compiled;
   const fitting = new Map(
@@ -77,7 +79,7 @@ export function pullingAnswers(state: State, choice: ResourceChoice): readonly C
 
 /** Clusters that are laid out alike are refused alike: each kind of them is explained once. */
 function explainerOf(
-  { clusters: { graphs } }: State,
+  { clusters: { graphs } }: PlacesView,
   request: CompiledRequest,
 ): (cluster: ClusterId) => readonly ClusterReason[] {
   const known = new Map<unknown, readonly ClusterReason[]>();
@@ -93,7 +95,7 @@ function explainerOf(
   };
 }
 
-function managedAnswers(state: State, choice: ResourceChoice): readonly ClusterAnswer[] {
+function managedAnswers(state: PlacesView, choice: ResourceChoice): readonly ClusterAnswer[] {
   const request = { needs: NO_RESOURCES, request: choice, select: undefined, where: {} };
   const nodes = new NodeClasses(state, request);
   const classesOf = Map.groupBy(nodes.all, ({ cluster }) => cluster);

@@ -4,12 +4,18 @@ import type { JobSpec } from "../../model/job/job.ts";
 import { rangesOf, taskTotalOf } from "../../model/job/job.ts";
 import { jobId } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
-import { countedDown } from "../../state/decide/tasks/place-task.ts";
-import type { State } from "../../state/state.ts";
+import type { GroupId } from "../../model/ids.ts";
+import type { GroupRecord } from "../../state/group-record.ts";
+import { countedDown } from "../clusters/counted-down.ts";
 import type { Target } from "../clusters/choose-cluster.ts";
-import { chooseTarget, type PlanPolicy } from "../plan.ts";
+import { chooseTarget, type PlanPolicy, type PlanView } from "../plan.ts";
 import type { RequestClass } from "../request.ts";
 import { takesNow } from "../nodes/placement-cost.ts";
+
+/** What it looks at, and changes for as long as it lasts. */
+export interface TrialView extends PlanView {
+  readonly groups: ReadonlyMap<GroupId, GroupRecord>;
+}
 
 /** Where tasks of a job would go now. */
 export interface Trial {
@@ -35,7 +41,7 @@ export interface TrialLimits {
  * can be placed has been.
  */
 export function tryOut(
-  state: State,
+  state: TrialView,
   specs: readonly JobSpec[],
   policy: PlanPolicy,
   limits: TrialLimits,
@@ -69,7 +75,7 @@ const untried = (spec: JobSpec): Trial => ({
 });
 
 interface Attempt {
-  readonly state: State;
+  readonly state: TrialView;
   readonly spec: JobSpec;
   readonly request: RequestClass;
   readonly policy: PlanPolicy;

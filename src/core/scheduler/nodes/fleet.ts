@@ -5,7 +5,7 @@ import type { ClusterId } from "../../model/ids.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
 import type { NodeRecord } from "../../state/nodes/node-record.ts";
-import { type QuarantineTerms, Suspicions } from "../../state/nodes/suspicions.ts";
+import { type QuarantineTerms, Suspicions } from "./suspicions.ts";
 import { type FilterChain, FILTERS } from "../filters/chain.ts";
 import { clusterKey } from "../filters/in-cluster.ts";
 import { FetchedAhead } from "../fetched-ahead.ts";

@@ -3,7 +3,7 @@ import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
 import { type NodeGraph, NodeGraphs } from "../../scheduler/nodes/node-graphs.ts";
 import type { Task } from "../../model/job/task.ts";
-import { Pace } from "./task-pace.ts";
+import { Pace } from "../../scheduler/nodes/task-pace.ts";
 
 /** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
 export class NodeRecord {

@@ -7,7 +7,7 @@ import { limits } from "../../../../limits.ts";
 import { nodeId } from "../../../model/ids.ts";
 import type { Node } from "../../../model/node/node.ts";
 import type { TaskFailure } from "../../../model/job/task.ts";
-import type { QuarantineTerms } from "../../nodes/suspicions.ts";
+import type { QuarantineTerms } from "../../../scheduler/nodes/suspicions.ts";
 import { State } from "../../state.ts";
 import { nextTickMs } from "../tick.ts";
 

@@ -1,17 +1,12 @@
 import { limits } from "../../../../limits.ts";
-import { verticesOfType } from "../../../graph/match/allocation.ts";
-import { countDown } from "../../../graph/cluster-state.ts";
-import type { Alternative } from "../../../graph/match/compile-request.ts";
-import type { ClusterStatus } from "../../../model/cluster.ts";
-import type { ClusterId, JobId } from "../../../model/ids.ts";
+import type { JobId } from "../../../model/ids.ts";
 import type { Task } from "../../../model/job/task.ts";
+import { countedDown } from "../../../scheduler/clusters/counted-down.ts";
 import type { Target } from "../../../scheduler/clusters/choose-cluster.ts";
 import { countTurn, type Placement } from "../../../scheduler/plan.ts";
-import { askedOfClusters, type Request } from "../../../scheduler/request.ts";
 import { takesNow } from "../../../scheduler/nodes/placement-cost.ts";
 import { type PlacementRefusal, verify } from "../../../scheduler/verify.ts";
 import type { Change } from "../../change.ts";
-import type { ClusterTable } from "../../cluster-table.ts";
 import type { JobRecord } from "../../jobs/job-record.ts";
 import type { State } from "../../state.ts";
 
@@ -83,31 +78,3 @@ const toState = (target: Target, nowMs: number): Task["state"] =>
     : { kind: "offered", cluster: target.cluster, offeredAtMs: nowMs };
 
 const NO_PAST: Task["past"] = Object.freeze([]);
-
-/** What the cluster says of itself, less what it was given; undefined: it counts nothing. */
-export function countedDown(
-  clusters: ClusterTable,
-  id: ClusterId,
-  request: Request,
-): ClusterStatus | undefined {
-  const status = clusters.statusOf(id);
-  const asked = askedOfClusters(request);
-  if (status.counters.length === 0 || asked === undefined) return undefined;
-  const { graphs } = clusters;
-  const { allocation } = graphs.allocation(id, asked.compiled);
-  const alternative = asked.compiled.alternatives[allocation?.alternative ?? 0];
-  const given = {
-    nodes: allocation === undefined ? 0 : verticesOfType(graphs.graph(id), allocation, "node"),
-    slots: alternative === undefined ? 0 : slotsAsked(alternative),
-  };
-  const state = countDown(status.state, status.counters, given);
-  return { ...status, state };
-}
-
-function slotsAsked({ needs, slot }: Alternative): number {
-  if (slot === undefined) return 1;
-  let count = 1;
-  for (let at = slot.need.number; at >= 0; at = needs[at]?.above ?? -1)
-    count *= needs[at]?.count ?? 1;
-  return count;
-}

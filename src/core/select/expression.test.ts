@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError } from "../../lib/errors.ts";
 import { parseAssignment, parseExpression, type ExpressionValue } from "./expression.ts";
 
 const variables: Readonly<Record<string, ExpressionValue>> = {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { limits } from "../../../limits.ts";
-import type { StateValues } from "../../graph/cluster-state.ts";
-import { toJobSpec } from "../../model/job/job-spec.ts";
+import { limits } from "../../limits.ts";
+import type { StateValues } from "../graph/cluster-state.ts";
+import { toJobSpec } from "../model/job/job-spec.ts";
 import { strategyByName, strategyNames } from "./all.ts";
 import { PreparedSelects } from "./prepared-selects.ts";
 import { parsePriorities } from "./priorities.ts";

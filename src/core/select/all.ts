@@ -1,5 +1,5 @@
-import { invalid } from "../../../lib/errors.ts";
-import { nearest } from "../../../lib/nearest.ts";
+import { invalid } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
 import { binpack } from "./binpack.ts";
 import { cheapest } from "./cheapest.ts";
 import { constraint } from "./constraint.ts";

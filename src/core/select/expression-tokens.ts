@@ -1,5 +1,5 @@
-import { invalid } from "../../../lib/errors.ts";
-import { limits } from "../../../limits.ts";
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
 
 export type Operator =
   | ("or" | "and" | "not" | "!" | "==" | "!=" | "<" | "<=" | ">" | ">=")

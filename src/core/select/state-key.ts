@@ -1,4 +1,4 @@
-import { invalid } from "../../../lib/errors.ts";
+import { invalid } from "../../lib/errors.ts";
 import { sortedBy, type Strategy } from "./strategy.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { AppError, invalid } from "../../../lib/errors.ts";
-import { nearest } from "../../../lib/nearest.ts";
-import { parseYamlTree, type Position, positionAt, toPlain } from "../../../lib/yaml/yaml-tree.ts";
-import { limits } from "../../../limits.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { parseYamlTree, type Position, positionAt, toPlain } from "../../lib/yaml/yaml-tree.ts";
+import { limits } from "../../limits.ts";
 import { type Expression, parseAssignment, parseExpression, variable } from "./expression.ts";
 
 /** Steps to try in turn; when none remains, those of the next priority. */

@@ -1,6 +1,6 @@
-import { invalid } from "../../../lib/errors.ts";
-import { invariant } from "../../../lib/invariant.ts";
-import { limits } from "../../../limits.ts";
+import { invalid } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
+import { limits } from "../../limits.ts";
 import { type Operator, type Token, tokenize } from "./expression-tokens.ts";
 
 export type ExpressionValue = number | string | boolean;

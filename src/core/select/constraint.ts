@@ -1,4 +1,4 @@
-import { unreachable } from "../../../lib/invariant.ts";
+import { unreachable } from "../../lib/invariant.ts";
 import type { ExpressionValue } from "./expression.ts";
 import { parsePriorities, type Priority, type PriorityStep } from "./priorities.ts";
 import type { Candidate, Dropped, SelectContext, Strategy } from "./strategy.ts";

@@ -1,4 +1,4 @@
-import type { StateValues } from "../../graph/cluster-state.ts";
+import type { StateValues } from "../graph/cluster-state.ts";
 
 /** A cluster that could take a job. */
 export interface Candidate {
