@@ -3,6 +3,7 @@ import type { Group } from "../../core/model/group.ts";
 import { formatTaskId } from "../../core/model/ids.ts";
 import type { Job, JobSpec, SelectTerms } from "../../core/model/job/job.ts";
 import { taskTotalOf } from "../../core/model/job/job.ts";
+import { plainTermsOf } from "../../core/model/job/plain-fields.ts";
 import type { Node } from "../../core/model/node/node.ts";
 import { lossPolicyOf, lostAfterMsOf, mayHold, nodeStateName } from "../../core/model/node/node.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
@@ -55,7 +56,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       labels: spec.labels,
       env: spec.env,
       cwd: spec.cwd,
-      comment: spec.comment,
+      ...plainTermsOf(spec.terms),
       placement: where,
       array: array === undefined ? undefined : formatIndexRanges(array),
       retries: retries.max === 0 ? undefined : retries,

@@ -11,14 +11,16 @@ import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
 import { SharedSpec } from "./job.ts";
 import { type SelectInput, SelectReader } from "./select-reader.ts";
-import { checkLabels, checkValue, isPrintable, visible } from "../texts.ts";
+import { checkLabels, isPrintable, visible } from "../texts.ts";
 import type { Resources } from "../resources.ts";
 import { toResources } from "../resources.ts";
+import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from "./plain-fields.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
+import { whole, type WholeRule } from "./whole.ts";
 import { isReservedVariable, isVariableName } from "./variable-names.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
-export interface JobSpecInput {
+export interface JobSpecInput extends PlainInput {
   readonly name?: string | undefined;
   readonly group?: string | undefined;
   readonly labels?: Texts | undefined;
@@ -28,7 +30,6 @@ export interface JobSpecInput {
   readonly jobspec?: string | undefined;
   readonly env?: Texts | undefined;
   readonly cwd?: string | undefined;
-  readonly comment?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
   readonly resources?: Readonly<Record<string, number>> | undefined;
   /** What each task asks of the graph of a cluster or node, instead of `resources`. */
@@ -72,11 +73,11 @@ const NO_RETRIES: Retries = Object.freeze({
 
 /** What a job that says nothing about it gets. */
 export const DEFAULT_TERMS: JobTerms = Object.freeze({
+  ...NO_PLAIN_TERMS,
   group: DEFAULT_GROUP,
   labels: NO_TEXTS,
   env: NO_TEXTS,
   cwd: undefined,
-  comment: undefined,
   needs: ONE_CPU,
   request: undefined,
   select: undefined,
@@ -129,6 +130,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
   if (saysNothing(input)) return DEFAULT_TERMS;
   const { array, group } = input;
   const terms: JobTerms = {
+    ...toPlainTerms(input),
     group:
       group === undefined
         ? DEFAULT_GROUP
@@ -136,7 +138,6 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     labels: checkLabels(input.labels, "labels"),
     env: toEnv(input.env),
     cwd: toCwd(input.cwd),
-    comment: toComment(input.comment),
     ...toDemand(input),
     select: input.select && selects.read(input.select),
     where: toWhere(input.placement),
@@ -250,9 +251,6 @@ function toCwd(cwd: string | undefined): string | undefined {
   return text(cwd, "cwd");
 }
 
-const toComment = (comment: string | undefined): string | undefined =>
-  comment === undefined ? undefined : checkValue(comment, "comment", SPEC_RULES.comment.maxLength);
-
 function toNeeds(resources: JobSpecInput["resources"]): Resources {
   if (resources === undefined) return ONE_CPU;
   const amounts = resources["cpu"] === undefined ? { ...resources, cpu: 1 } : resources;
@@ -307,27 +305,18 @@ function toRetries(retries: JobSpecInput["retries"]): Retries {
   return { max, backoffMs: first, backoffMaxMs: whole(most, "retries.backoffMaxMs", rule) };
 }
 
-interface WholeRule {
-  readonly minimum: number;
-  readonly maximum: number;
-}
-
 /** Fields with a rule that is a range. */
 type RangeName = {
   [Name in keyof typeof SPEC_RULES]: (typeof SPEC_RULES)[Name] extends WholeRule ? Name : never;
 }[keyof typeof SPEC_RULES];
 
-const checkWhole = (input: JobSpecInput, field: RangeName): number | undefined => {
+const checkWhole = (
+  input: JobSpecInput,
+  field: Exclude<RangeName, PlainName>,
+): number | undefined => {
   const value = input[field];
   return value === undefined ? undefined : whole(value, field, SPEC_RULES[field]);
 };
-
-function whole(value: number, field: string, { minimum, maximum }: WholeRule): number {
-  if (!Number.isInteger(value) || value < minimum || value > maximum) {
-    throw invalid(field, `must be a whole number from ${minimum} to ${maximum}, not ${value}`);
-  }
-  return value;
-}
 
 /** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
 function text(value: string, field: string): string {

@@ -5,6 +5,7 @@ import { countIndexes, SINGLE } from "./array-range.ts";
 import type { Clause, Dependency } from "./dependency.ts";
 import type { GroupId, JobId } from "../ids.ts";
 import type { Resources } from "../resources.ts";
+import type { PlainTerms } from "./plain-fields.ts";
 
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
@@ -41,13 +42,14 @@ export interface SelectTerms {
 }
 
 /** How and where to run: what many jobs have in common. */
-export interface JobTerms {
+export interface JobTerms extends OwnTerms, PlainTerms {}
+
+/** Those that have a meaning of their own in the core. */
+export interface OwnTerms {
   readonly group: GroupId;
   readonly labels: Texts;
   readonly env: Texts;
   readonly cwd: string | undefined;
-  /** For people. */
-  readonly comment: string | undefined;
   readonly needs: Resources;
   /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
   readonly request: ResourceChoice | undefined;
@@ -65,7 +67,7 @@ export interface JobTerms {
 }
 
 /** What the user asked for, complete: defaults are filled in at submission. Never changes. */
-export interface JobSpec extends JobTerms {
+export interface JobSpec extends OwnTerms {
   readonly name: string;
   readonly work: Work;
   readonly terms: JobTerms;
@@ -106,9 +108,6 @@ export class SharedSpec implements JobSpec {
   }
   get cwd(): string | undefined {
     return this.terms.cwd;
-  }
-  get comment(): string | undefined {
-    return this.terms.comment;
   }
   get needs(): Resources {
     return this.terms.needs;

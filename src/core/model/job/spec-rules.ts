@@ -5,6 +5,7 @@ import { RESOURCE_NAME_RULE } from "../resources.ts";
 import { LABELS_RULE, PRINTABLE } from "../texts.ts";
 import { ARRAY_PATTERN } from "./array-range.ts";
 import { DEPENDENCY_KINDS, REFERENCE_RULE } from "./dependency.ts";
+import { PLAIN_RULES } from "./plain-fields.ts";
 import { VARIABLE_NAME_RULE } from "./variable-names.ts";
 
 /** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
@@ -41,7 +42,7 @@ export const SPEC_RULES = {
     additionalProperties: { minimum: 0, maximum: 2 ** 40 },
   },
   array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8"] },
-  comment: { maxLength: 1_024, pattern: PRINTABLE },
+  ...PLAIN_RULES,
   priority: { minimum: -limits.priorityMax, maximum: limits.priorityMax },
   timeLimitMs: duration(1),
   killGraceMs: duration(0),

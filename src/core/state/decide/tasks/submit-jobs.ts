@@ -3,7 +3,7 @@ import { limits } from "../../../../limits.ts";
 import { MatchTotal } from "../../../graph/match/match-total.ts";
 import type { GroupId, JobId } from "../../../model/ids.ts";
 import { JOB_ID_MAX, jobId } from "../../../model/ids.ts";
-import type { Job, JobSpec } from "../../../model/job/job.ts";
+import type { Job, JobSpec, JobTerms } from "../../../model/job/job.ts";
 import { taskTotalOf } from "../../../model/job/job.ts";
 import { TERM_NAMES } from "../../../model/job/job-spec.ts";
 import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
@@ -101,15 +101,15 @@ function findExisting(
 }
 
 /** As callers name it. */
-const FIELDS: Readonly<Partial<Record<keyof JobSpec, string>>> = {
+const FIELDS: Readonly<Partial<Record<keyof JobSpec | keyof JobTerms, string>>> = {
   work: "command or script",
   needs: "resources",
   where: "placement",
 };
 
 function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
-  const names: readonly (keyof JobSpec)[] = ["name", "work", "dependsOn", ...TERM_NAMES];
-  const found = names.find((name) => !isDeepEqual(a[name], b[name]));
+  const own = (["name", "work", "dependsOn"] as const).find((at) => !isDeepEqual(a[at], b[at]));
+  const found = own ?? TERM_NAMES.find((name) => !isDeepEqual(a.terms[name], b.terms[name]));
   return found === undefined ? undefined : (FIELDS[found] ?? found);
 }
 

@@ -1,0 +1,54 @@
+import { invalid } from "../../../lib/errors.ts";
+import type { Rule } from "../../../lib/rules.ts";
+import { checkValue, PRINTABLE } from "../texts.ts";
+import { whole, type WholeRule } from "./whole.ts";
+
+interface PrintableRule extends Rule {
+  readonly maxLength: number;
+  readonly pattern: typeof PRINTABLE;
+}
+
+/**
+ * Fields of a spec that are a value and nothing else: a text or a whole number, absent unless given. All
+ * that the core does with one follows from its rule: it is checked, stored and shown.
+ */
+export const PLAIN_RULES = {
+  comment: { maxLength: 1_024, pattern: PRINTABLE },
+} as const satisfies Readonly<Record<string, PrintableRule | WholeRule>>;
+
+type Rules = typeof PLAIN_RULES;
+export type PlainName = keyof Rules;
+export type PlainTerms = {
+  readonly [Name in PlainName]: (Rules[Name] extends WholeRule ? number : string) | undefined;
+};
+export type PlainInput = { readonly [Name in PlainName]?: PlainTerms[Name] };
+
+const NAMES = Object.keys(PLAIN_RULES) as readonly PlainName[];
+
+export const NO_PLAIN_TERMS = Object.freeze(
+  Object.fromEntries(NAMES.map((name) => [name, undefined])),
+) as unknown as PlainTerms;
+
+/** Checks each by its rule. Most jobs have none, and share that. */
+export function toPlainTerms(input: PlainInput): PlainTerms {
+  let terms = NO_PLAIN_TERMS;
+  for (const name of NAMES) {
+    const value = input[name];
+    if (value === undefined) continue;
+    terms = { ...terms, [name]: checked(value, name) } as PlainTerms;
+  }
+  return terms;
+}
+
+function checked(value: string | number, name: PlainName): string | number {
+  const rule: PrintableRule | WholeRule = PLAIN_RULES[name];
+  if ("maxLength" in rule) {
+    if (typeof value === "string") return checkValue(value, name, rule.maxLength);
+    throw invalid(name, "must be a text");
+  }
+  return whole(Number(value), name, rule);
+}
+
+/** Of terms that have others too. */
+export const plainTermsOf = (terms: PlainTerms): PlainTerms =>
+  Object.fromEntries(NAMES.map((name) => [name, terms[name]])) as unknown as PlainTerms;
