@@ -22,6 +22,8 @@ export interface RunRequest {
     | { readonly kind: "script"; readonly text: string }
     /** All tasks of a jobspec, each after those it depends on; only agents of clusters get these. */
     | { readonly kind: "jobspec"; readonly text: string };
+  /** Words to put before the work's command, like `nice -n 5`: they run it in their place. */
+  readonly before?: readonly string[];
   /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */
   readonly request: ResourceChoice | undefined;
   /** In base units: thousandths of a cpu, bytes. */

@@ -15,6 +15,8 @@ export type ToSteps = (jobspec: Jobspec) => readonly WorkloadStep[];
 export interface LowerStep {
   readonly terms: StepTerms;
   readonly work: Exclude<RunRequest["work"], { kind: "jobspec" }>;
+  /** Words to put before each of its processes. */
+  readonly before?: readonly string[];
   /** Each process of the shape runs it, or it is run once and starts the others by itself. */
   readonly launch: "each-process" | "once";
   readonly env: Readonly<Record<string, string>>;
@@ -26,7 +28,7 @@ export interface LowerStep {
 
 /** A run as jobs of the scheduler below, in an order in which each comes after those it waits for. */
 export function planRun(request: RunRequest, toSteps: ToSteps): readonly LowerStep[] {
-  const { work, env, cwd, timeLimitMs } = request;
+  const { work, before = [], env, cwd, timeLimitMs } = request;
   if (work.kind === "jobspec") return planJobspec(request, toSteps(parseJobspec(work.text)));
   if (work.kind === "command" && work.argv.length === 0) {
     throw invalid("command", "there is no program to run");
@@ -39,7 +41,7 @@ export function planRun(request: RunRequest, toSteps: ToSteps): readonly LowerSt
     copies: undefined,
   };
   const launch = "each-process";
-  return [{ terms, work, launch, env, cwd, timeLimitMs, shape: shapeOfRun(request) }];
+  return [{ terms, work, before, launch, env, cwd, timeLimitMs, shape: shapeOfRun(request) }];
 }
 
 const PROGRAM_LENGTH_MAX = 200; // in messages
@@ -61,6 +63,7 @@ function planJobspec(request: RunRequest, steps: readonly WorkloadStep[]): reado
     return {
       terms: { name, program: name, after, copies: copies > 1 ? copies : undefined },
       work: { kind: "script", text: script },
+      before: request.before ?? [],
       launch,
       // What the run is told of itself cannot be changed.
       env: { ...request.env, ...step.env, ...ownVariables(request.env) },

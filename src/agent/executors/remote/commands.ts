@@ -57,7 +57,8 @@ export function startCommand(
   const path = pathOf(place, key);
   const { pieces, argv } = workOf(request, `${path}.script`);
   const { exported, byEnv } = variablesOf(request.env);
-  const command = byEnv.length === 0 ? argv : ["/usr/bin/env", ...byEnv, ...argv];
+  const inner = [...(request.before ?? []), ...argv];
+  const command = byEnv.length === 0 ? inner : ["/usr/bin/env", ...byEnv, ...inner];
   const whole = [
     "setsid",
     ...script(

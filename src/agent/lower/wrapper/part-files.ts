@@ -127,16 +127,16 @@ export class PartFiles {
 
   #argvOf(
     directory: string,
-    { work, launch, shape }: LowerStep,
+    { work, before = [], launch, shape }: LowerStep,
     scheduler: LowerScheduler,
   ): string[] {
     const isMany = launch === "each-process" && shape.processes > 1;
-    const before = isMany ? scheduler.launcher(shape) : [];
-    if (work.kind === "command") return [...before, ...work.argv];
+    const first = [...(isMany ? scheduler.launcher(shape) : []), ...before];
+    if (work.kind === "command") return [...first, ...work.argv];
     const path = join(directory, "script");
     writeFileSync(path, work.text, { mode: 0o700 });
     chmodSync(path, 0o700);
-    return [...before, ...(work.text.startsWith("#!") ? [path] : ["/bin/sh", path])];
+    return [...first, ...(work.text.startsWith("#!") ? [path] : ["/bin/sh", path])];
   }
 
   /** `parts` by their indexes in an array of the scheduler. */

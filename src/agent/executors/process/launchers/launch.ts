@@ -38,13 +38,15 @@ export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
     ...(limits && { limits }),
   };
   const work = hereOf(request.work);
+  const { before = [] } = request;
   if (work.kind === "script") {
     const path = join(directory, "script");
     const argv = work.text.startsWith("#!") ? [path] : ["/bin/sh", path];
-    return { ...common, argv, script: work.text };
+    return { ...common, argv: [...before, ...argv], script: work.text };
   }
   if (work.argv.length === 0) throw new Error("there is no program to run");
-  return { ...common, argv: work.argv, script: undefined };
+  const argv = before.length === 0 ? work.argv : [...before, ...work.argv];
+  return { ...common, argv, script: undefined };
 }
 
 /** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
