@@ -104,6 +104,7 @@ export function toRunRequest(spec: RunSpec, id: RunId, place: AgentPlace): RunRe
     name: spec.jobName,
     arrayIndex: spec.arraySize > 0 ? id.index : undefined,
     work: toWork(spec),
+    ...(spec.nice === 0 ? {} : { before: toNice(spec.nice) }),
     request:
       spec.request === "" ? undefined : decodeChoice(JSON.parse(spec.request) as ResourceChoice),
     needs: spec.needs,
@@ -114,6 +115,15 @@ export function toRunRequest(spec: RunSpec, id: RunId, place: AgentPlace): RunRe
     outputLimitBytes: Math.max(0, Math.floor(spec.outputLimitBytes)),
   };
 }
+
+/** Says why it cannot be, rather than to run as if nothing was asked for. */
+const BELOW_ZERO =
+  '[ "$(nice -n "$0" nice 2>/dev/null)" -lt 0 ] || ' +
+  '{ echo "busbar: nice $0: only an agent that runs as root can go below 0" >&2; exit 126; }; ' +
+  'exec nice -n "$0" "$@"';
+
+const toNice = (nice: number): readonly string[] =>
+  nice > 0 ? ["nice", "-n", `${nice}`] : ["/bin/sh", "-c", BELOW_ZERO, `${nice}`];
 
 function toWork({ argv, script, jobspec }: RunSpec): RunRequest["work"] {
   if (jobspec !== "") return { kind: "jobspec", text: jobspec };

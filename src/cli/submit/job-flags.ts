@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
+import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
 import { isReservedVariable, isVariableName } from "../../core/model/job/variable-names.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
@@ -26,6 +27,7 @@ type Labels = Readonly<Record<string, string>>;
 export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
   readonly name?: string;
   readonly comment?: string;
+  readonly nice?: number;
   readonly group?: string;
   readonly label?: Labels;
   readonly env?: Labels;
@@ -104,6 +106,11 @@ export function addJobFlags(command: Command, context: Context): void {
       "--priority <n>",
       "higher goes first (default: 0)",
       wholeNumber("--priority", { min: -priorityMax, max: priorityMax }),
+    )
+    .option(
+      "--nice <n>",
+      "give way to other processes: 19 most; below 0 where agents run as root",
+      wholeNumber("--nice", { min: SPEC_RULES.nice.minimum, max: SPEC_RULES.nice.maximum }),
     )
     .option(
       "--retries <n>",
@@ -224,9 +231,10 @@ export const placementOf = ({ cluster, node, nodeLabel }: JobFlags) =>
     ? undefined
     : { cluster, node, labels: { ...nodeLabel } };
 
-const namesOf = ({ name, comment, group, label, array, priority }: JobFlags) => ({
+const namesOf = ({ name, comment, nice, group, label, array, priority }: JobFlags) => ({
   name,
   comment,
+  nice,
   group,
   labels: { ...label },
   array,

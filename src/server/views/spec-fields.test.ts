@@ -1,9 +1,39 @@
 import { describe, expect, test } from "vitest";
 import { type JobSpecInput, toJobSpec } from "../../core/model/job/job-spec.ts";
+import type { Job } from "../../core/model/job/job.ts";
+import { jobId } from "../../core/model/ids.ts";
+import { toRunSpec } from "../work/run-spec.ts";
 import { showSpec } from "./show.ts";
+
+const aJob: Omit<Job, "spec"> = {
+  id: jobId(7),
+  submittedAtMs: 1,
+  submittedBy: "local",
+  idempotencyKey: undefined,
+  closed: undefined,
+  waitsFor: undefined,
+};
 
 /** What the answer says of a spec that was submitted so. */
 const shown = (input: JobSpecInput) => showSpec(toJobSpec({ command: ["true"], ...input }));
+
+describe("nice", () => {
+  test("is a whole number from -20 to 19, and reaches the agent", () => {
+    const runSpec = (input: JobSpecInput) =>
+      toRunSpec({ ...aJob, spec: toJobSpec({ command: ["true"], ...input }) }, false);
+    for (const nice of [-20, 0, 19]) {
+      expect(shown({ nice }).nice).toBe(nice);
+      expect(runSpec({ nice }).nice).toBe(nice);
+    }
+    expect(shown({})).not.toHaveProperty("nice");
+    expect(runSpec({}).nice).toBe(0);
+    for (const nice of [-21, 20, 0.5]) {
+      expect(() => shown({ nice })).toThrow(
+        `nice: must be a whole number from -20 to 19, not ${nice}`,
+      );
+    }
+  });
+});
 
 describe("comment", () => {
   test("is shown as it was submitted, and absent where there is none", () => {

@@ -29,6 +29,7 @@ export function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
     timeLimitMs: spec.timeLimitMs ?? 0,
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
+    nice: spec.terms.nice ?? 0,
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
   });
 }

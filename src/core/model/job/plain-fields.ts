@@ -14,6 +14,7 @@ interface PrintableRule extends Rule {
  */
 export const PLAIN_RULES = {
   comment: { maxLength: 1_024, pattern: PRINTABLE },
+  nice: { minimum: -20, maximum: 19 },
 } as const satisfies Readonly<Record<string, PrintableRule | WholeRule>>;
 
 type Rules = typeof PLAIN_RULES;
