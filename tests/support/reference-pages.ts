@@ -1,0 +1,109 @@
+import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { FIELD_RULES } from "../../src/api/native/field-rules.ts";
+import { fileKey } from "../../src/cli/yaml/yaml-message.ts";
+import { Busbar, JobSpecSchema } from "../../src/gen/busbar/v1/busbar_pb.ts";
+import { docs } from "../../src/gen/busbar/v1/docs.ts";
+import { fieldsOf } from "../../src/wire/descriptors.ts";
+import { type JsonSchema, SchemaBook } from "../../src/wire/schema.ts";
+
+// The pages of docs/reference that follow from the schema.
+
+const GENERATED =
+  "<!-- Made from proto/busbar/v1 and the core's rules: UPDATE_REFERENCE=1 npx vitest run tests/tidy/reference.test.ts -->";
+
+const book = new SchemaBook({
+  docs,
+  rules: FIELD_RULES,
+  refOf: (name) => name,
+  isAnswer: () => false,
+});
+
+/** Every call of the API, and every message with its fields. */
+export function apiPage(): string {
+  const messages = new Map<string, DescMessage>();
+  for (const { input, output } of Busbar.methods) {
+    reach(input, messages);
+    reach(output, messages);
+  }
+  const calls = Busbar.methods.map(
+    ({ name, input, output }) =>
+      `| ${name} | [${input.name}](#${input.name.toLowerCase()}) | [${output.name}](#${output.name.toLowerCase()}) | ${cell(docs[`busbar.v1.Busbar.${name}`])} |`,
+  );
+  return [
+    "# API",
+    GENERATED,
+    "The calls and messages of the native API: gRPC as `proto/busbar/v1` has them, REST, server-sent events and `--output json` as JSON with these names.",
+    ["| call | takes | answers | |", "|---|---|---|---|", ...calls].join("\n"),
+    ...[...messages.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(section),
+    "",
+  ].join("\n\n");
+}
+
+/** The keys of a file of jobs. */
+export function jobFilePage(): string {
+  const rows = JobSpecSchema.fields
+    .filter(({ localName }) => localName !== "jobspec")
+    .map((field) =>
+      row(fileKey(field), field)
+        .replaceAll("](#", "](api.md#")
+        .replace("| integer |", `| ${unitOf(field)} |`),
+    );
+  return [
+    "# Files of jobs",
+    GENERATED,
+    "A file for `busbar submit --file` holds one job, a list of jobs, or several documents of either, as YAML or JSON. Its keys are the fields of a JobSpec; a duration is written with its unit (`timeLimit: 5m`), and so is a size (`outputLimit: 1MiB`). Beside them a job may have an `idempotencyKey`.",
+    table(rows),
+    "",
+  ].join("\n\n");
+}
+
+function unitOf({ jsonName }: DescField): string {
+  if (jsonName.endsWith("Ms")) return "duration";
+  return jsonName.endsWith("Bytes") ? "size" : "integer";
+}
+
+function reach(desc: DescMessage, found: Map<string, DescMessage>): void {
+  if (found.has(desc.typeName)) return;
+  found.set(desc.typeName, desc);
+  for (const { message } of desc.fields) if (message !== undefined) reach(message, found);
+}
+
+function section(desc: DescMessage): string {
+  const about = docs[desc.typeName];
+  const fields = fieldsOf(desc).map((field) => row(field.jsonName, field));
+  const parts = [`## ${desc.name}`, ...(about === undefined ? [] : [about])];
+  return [...parts, fields.length === 0 ? "It has no fields." : table(fields)].join("\n\n");
+}
+
+const table = (rows: readonly string[]): string =>
+  ["| field | type | meaning |", "|---|---|---|", ...rows].join("\n");
+
+function row(name: string, field: DescField): string {
+  const { description, ...schema } = book.propertyOf(field);
+  return `| ${name} | ${typeOf(schema)} | ${cell(String(description ?? ""))}${limitsOf(schema)} |`;
+}
+
+function typeOf({ type, $ref, items, additionalProperties }: JsonSchema): string {
+  if ($ref !== undefined) return `[${String($ref)}](#${String($ref).toLowerCase()})`;
+  if (type === "array" && items !== undefined) return `list of ${typeOf(items as JsonSchema)}`;
+  if (type === "object" && additionalProperties !== undefined) {
+    return `map of ${typeOf(additionalProperties as JsonSchema)}`;
+  }
+  return type === undefined ? "any" : [type].flat().join(" or ");
+}
+
+const LIMITS = ["enum", "minimum", "maximum", "exclusiveMinimum", "maxLength", "maxItems"];
+
+/** What a rule says beyond the type; numbers that only say how wide the type is are left out. */
+function limitsOf(schema: JsonSchema): string {
+  const wide = [2 ** 31 - 1, -(2 ** 31), 2 ** 32 - 1, Number.MAX_SAFE_INTEGER];
+  const said = LIMITS.flatMap((word) => {
+    const value = schema[word];
+    const isWide = typeof value === "number" && (wide.includes(value) || wide.includes(-value));
+    if (value === undefined || isWide) return [];
+    return [`${word} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
+  });
+  return said.length === 0 ? "" : ` (${said.join("; ")})`;
+}
+
+const cell = (text = ""): string => text.replaceAll("|", "\\|");

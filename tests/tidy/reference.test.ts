@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Busbar } from "../../src/gen/busbar/v1/busbar_pb.ts";
+import { docs } from "../../src/gen/busbar/v1/docs.ts";
+import { apiPage, jobFilePage } from "../support/reference-pages.ts";
+
+const root = new URL("../../", import.meta.url);
+
+for (const [name, page] of [
+  ["api.md", apiPage],
+  ["job-files.md", jobFilePage],
+] as const) {
+  test(`docs/reference/${name} says what the schema says`, () => {
+    const file = new URL(`docs/reference/${name}`, root);
+    if (process.env["UPDATE_REFERENCE"] === "1") writeFileSync(file, page());
+    expect(readFileSync(file, "utf8")).toBe(page());
+  });
+}
+
+test("every call and every field of the public schema is documented", () => {
+  const missing = new Set<string>();
+  for (const { name, input, output } of Busbar.methods) {
+    if (docs[`busbar.v1.Busbar.${name}`] === undefined) missing.add(`Busbar.${name}`);
+    for (const { typeName, fields } of [input, output]) {
+      for (const field of fields) {
+        const names = [field, ...(field.message?.fields ?? [])];
+        for (const one of names) {
+          const full = `${one.parent.typeName}.${one.name}`;
+          if (docs[full] === undefined) missing.add(`${typeName}: ${full}`);
+        }
+      }
+    }
+  }
+  expect([...missing]).toEqual([]);
+});
+
+test("the generated comments are those of the .proto files", () => {
+  const before = readFileSync(new URL("src/gen/busbar/v1/docs.ts", root), "utf8");
+  const made = execFileSync("node", ["proto/describe.ts", "--print"], {
+    cwd: root,
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      PATH: `${new URL("node_modules/.bin", root).pathname}:${process.env["PATH"] ?? ""}`,
+    },
+  });
+  expect(made).toBe(before);
+});
