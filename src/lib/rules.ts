@@ -18,6 +18,8 @@ export interface Rule {
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly examples?: readonly unknown[];
+  /** Of the first of what a list holds. */
+  readonly prefixItems?: readonly Rule[];
   /** Of what a list holds. */
   readonly items?: Rule;
   /** Of the keys of a map. */

@@ -104,7 +104,7 @@ export class SchemaBook {
   #typeOf(field: DescField, rule: Rule): JsonSchema {
     if (isJsonText(field.parent.typeName, field.localName)) return { ...rule };
     if (isAmounts(field.parent.typeName, field.localName)) return amounts(rule);
-    const { items, additionalProperties, ...own } = rule;
+    const { items, prefixItems, additionalProperties, ...own } = rule;
     switch (field.fieldKind) {
       case "scalar":
         return { ...scalarType(field.scalar), ...own };
@@ -113,7 +113,14 @@ export class SchemaBook {
       case "message":
         return { ...this.refTo(field.message) };
       case "list":
-        return { type: "array", items: { ...this.#itemOf(field), ...items }, ...own };
+        return {
+          type: "array",
+          ...(prefixItems && {
+            prefixItems: prefixItems.map((first) => ({ ...this.#itemOf(field), ...first })),
+          }),
+          items: { ...this.#itemOf(field), ...items },
+          ...own,
+        };
       case "map":
         return {
           type: "object",

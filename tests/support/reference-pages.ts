@@ -80,16 +80,16 @@ const table = (rows: readonly string[]): string =>
 
 function row(name: string, field: DescField): string {
   const { description, ...schema } = book.propertyOf(field);
-  return `| ${name} | ${typeOf(schema)} | ${cell(String(description ?? ""))}${limitsOf(schema)} |`;
+  return `| ${name} | ${typeOf(schema)} | ${cell(textOf(description))}${limitsOf(schema)} |`;
 }
 
 function typeOf({ type, $ref, items, additionalProperties }: JsonSchema): string {
-  if ($ref !== undefined) return `[${String($ref)}](#${String($ref).toLowerCase()})`;
+  if ($ref !== undefined) return `[${textOf($ref)}](#${textOf($ref).toLowerCase()})`;
   if (type === "array" && items !== undefined) return `list of ${typeOf(items as JsonSchema)}`;
   if (type === "object" && additionalProperties !== undefined) {
     return `map of ${typeOf(additionalProperties as JsonSchema)}`;
   }
-  return type === undefined ? "any" : [type].flat().join(" or ");
+  return type === undefined ? "any" : [type].flat().map(textOf).join(" or ");
 }
 
 const LIMITS = ["enum", "minimum", "maximum", "exclusiveMinimum", "maxLength", "maxItems"];
@@ -101,9 +101,12 @@ function limitsOf(schema: JsonSchema): string {
     const value = schema[word];
     const isWide = typeof value === "number" && (wide.includes(value) || wide.includes(-value));
     if (value === undefined || isWide) return [];
-    return [`${word} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
+    return [`${word} ${[value].flat().map(textOf).join(", ")}`];
   });
   return said.length === 0 ? "" : ` (${said.join("; ")})`;
 }
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value ?? "").replaceAll('"', "");
 
 const cell = (text = ""): string => text.replaceAll("|", "\\|");

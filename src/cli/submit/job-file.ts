@@ -38,7 +38,7 @@ const FIELDS: ReadonlyMap<string, (value: Value) => Spec> = new Map<string, (val
 /** Reads a field by its type alone. */
 function fieldReader(field: DescField): (value: Value) => Spec {
   const read = valueReader(field);
-  return (value) => ({ [field.localName]: read(value) }) as Spec;
+  return (value): Spec => ({ [field.localName]: read(value) });
 }
 
 const KEYS = [...FIELDS.keys(), "idempotencyKey"];

@@ -1,3 +1,4 @@
+import type { Rule } from "../../lib/rules.ts";
 import type { GroupId } from "./ids.ts";
 import { groupId } from "./ids.ts";
 
@@ -13,6 +14,9 @@ export interface Group {
   /** Who last changed it; absent: nobody, or it was not noted. */
   readonly changedBy?: string;
 }
+
+/** Of a group's weight. */
+export const WEIGHT_RULE = { exclusiveMinimum: 0, maximum: 1_000_000 } as const satisfies Rule;
 
 export const DEFAULT_GROUP = groupId("default");
 

@@ -32,6 +32,12 @@ export interface TaskRef {
 export const formatTaskId = (job: JobId, index: number, inArray: boolean): string =>
   inArray ? `${job}.${index}` : String(job);
 
+/** Of the id of a job, and of a job or task. */
+export const JOB_ID_RULE = { pattern: "^[1-9][0-9]{0,8}$" } as const satisfies Rule;
+export const TASK_ID_RULE = {
+  pattern: "^[1-9][0-9]{0,8}([.](0|[1-9][0-9]{0,8}))?$",
+} as const satisfies Rule;
+
 /** Parses "17" and "17.3"; `index` is undefined in the first case. */
 export function parseTaskId(
   text: string,

@@ -18,7 +18,7 @@ interface AppOptions {
 
 /** What the core checks by the same rules, for every door in the same words. */
 const VALUES: readonly string[] =
-  "minimum maximum exclusiveMinimum minLength maxLength pattern minItems maxProperties propertyNames oneOf allOf not".split(
+  "minimum maximum exclusiveMinimum minLength maxLength pattern minItems minProperties maxProperties propertyNames prefixItems oneOf allOf not".split(
     " ",
   );
 

@@ -36,7 +36,7 @@ export function toPlainTerms(input: PlainInput): PlainTerms {
   for (const name of NAMES) {
     const value = input[name];
     if (value === undefined) continue;
-    terms = { ...terms, [name]: checked(value, name) } as PlainTerms;
+    terms = { ...terms, [name]: checked(value, name) };
   }
   return terms;
 }

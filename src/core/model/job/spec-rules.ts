@@ -26,6 +26,7 @@ export const SPEC_RULES = {
     minItems: 1,
     maxItems: limits.argumentsMax,
     items: NO_NUL,
+    prefixItems: [{ ...NO_NUL, minLength: 1 }],
     examples: [["sleep", "1"]],
   },
   script: { ...NOT_BLANK, maxLength: limits.workBytesMax },

@@ -1,11 +1,9 @@
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import { DEFAULT_GROUP, freshGroup } from "../../model/group.ts";
+import { DEFAULT_GROUP, freshGroup, WEIGHT_RULE } from "../../model/group.ts";
 import { checkValue } from "../../model/texts.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
-
-const WEIGHT_MAX = 1_000_000;
 
 /** Creates the group, or changes what is given. A limit of 0 means none. */
 export function putGroup(state: State, command: CommandOf<"put-group">): Decision<undefined> {
@@ -14,8 +12,11 @@ export function putGroup(state: State, command: CommandOf<"put-group">): Decisio
   if (known === undefined && state.groups.size >= limits.groupsMax) {
     throw new AppError("exhausted", `there are ${limits.groupsMax} groups already`);
   }
-  if (weight !== undefined && !(weight > 0 && weight <= WEIGHT_MAX)) {
-    throw invalid("weight", `must be more than 0 and at most ${WEIGHT_MAX}, not ${weight}`);
+  if (weight !== undefined && !(weight > 0 && weight <= WEIGHT_RULE.maximum)) {
+    throw invalid(
+      "weight",
+      `must be more than 0 and at most ${WEIGHT_RULE.maximum}, not ${weight}`,
+    );
   }
   if (owner !== undefined) checkValue(owner, "owner", limits.nameLengthMax);
   const base = known?.group ?? freshGroup(id);

@@ -1,4 +1,11 @@
-import { CountQuery, IdPath, JobQuery, ReasonBody, TaskQuery } from "../schemas/request-schemas.ts";
+import {
+  CountQuery,
+  IdPath,
+  JobPath,
+  JobQuery,
+  ReasonBody,
+  TaskQuery,
+} from "../schemas/request-schemas.ts";
 import { fromJobQuery } from "../translate.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-schemas.ts";
@@ -41,7 +48,7 @@ export function jobRoutes(app: App): void {
         tags,
         operationId: "getJob",
         summary: "Show a job",
-        params: IdPath,
+        params: JobPath,
         response: { 200: Job, ...failures },
       },
     },
@@ -84,7 +91,7 @@ export function jobRoutes(app: App): void {
         tags,
         operationId: "listTasks",
         summary: "List the tasks of a job, by array index",
-        params: IdPath,
+        params: JobPath,
         querystring: TaskQuery,
         response: { 200: TaskPage, ...failures },
       },

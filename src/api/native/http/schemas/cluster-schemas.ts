@@ -1,8 +1,11 @@
 import { Type } from "typebox";
 import type { StateValue } from "../../../../core/graph/cluster-state.ts";
+import { PRINTABLE } from "../../../../core/model/texts.ts";
+import { limits } from "../../../../limits.ts";
 import { ClusterSchema, ListClustersResponseSchema } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import {
   AddSubsystemRequestSchema,
+  GetClusterRequestSchema,
   RegisterClusterRequestSchema,
   RotateClusterCredentialsRequestSchema,
   RotateClusterCredentialsResponseSchema,
@@ -38,11 +41,13 @@ export const DocumentBody = Type.Unsafe<Readonly<Record<string, unknown>>>({
   description: DOCUMENT,
 });
 export const SubsystemPath = object({
-  name: Type.String({ description: "Name of the cluster" }),
+  name: Type.Unsafe<string>(field(GetClusterRequestSchema, "name")),
   subsystem: Type.Unsafe<string>(field(AddSubsystemRequestSchema, "name")),
 });
 export const StateBody = Type.Unsafe<Readonly<Record<string, StateValue | null>>>({
   type: "object",
+  minProperties: 1,
+  propertyNames: { minLength: 1, maxLength: limits.nameLengthMax, pattern: PRINTABLE },
   additionalProperties: { type: ["number", "string", "boolean", "null"] },
   description: "Keys and values; null removes a key, other keys stay as they are",
   examples: [{ nodes_free: 20, zone: "north", spot: null }],

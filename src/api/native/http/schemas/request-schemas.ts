@@ -2,6 +2,8 @@ import { type Static, Type } from "typebox";
 import {
   CancelJobRequestSchema,
   CountJobsRequestSchema,
+  GetJobRequestSchema,
+  GetNodeRequestSchema,
   JobFilterSchema,
   JobSubmissionSchema,
   ListJobsRequestSchema,
@@ -18,7 +20,7 @@ import {
 import type { JobStateName, TaskStateName } from "../../../../core/state/jobs/progress.ts";
 import type { NodeStateName } from "../../../../core/model/node/node.ts";
 import { field, message, requestBody } from "./derived.ts";
-import { flag, list, object, oneOf, optional, text } from "./schema.ts";
+import { flag, list, object, oneOf, optional } from "./schema.ts";
 
 // What requests look like. Only shapes are checked here; whether a value makes sense is for the core to
 // say, by the rules that the document shows, so that every door says the same.
@@ -58,7 +60,9 @@ const filter = (name: string) => optional(Type.Unsafe<string>(field(JobFilterSch
 export const JobQuery = object({
   state: optional(Type.Unsafe<readonly JobStateName[]>(field(JobFilterSchema, "states"))),
   group: filter("group"),
-  label: optional(list(Type.String(), { description: "name=value; all of these" })),
+  label: optional(
+    list(Type.String({ pattern: "^[^=]+=" }), { description: "name=value; all of these" }),
+  ),
   cluster: filter("cluster"),
   node: filter("node"),
   name: filter("name"),
@@ -106,5 +110,7 @@ export const ReasonBody = requestBody(CancelJobRequestSchema, "id");
 export const NodeBody = requestBody(SetNodeRequestSchema, "name");
 export const GroupBody = requestBody(PutGroupRequestSchema, "name");
 
-export const IdPath = object({ id: text("Id of a job, like 17, or of a task, like 17.3") });
-export const NamePath = object({ name: text("Name") });
+export const JobPath = object({ id: Type.Unsafe<string>(field(GetJobRequestSchema, "id")) });
+/** Of a job or a task. */
+export const IdPath = object({ id: Type.Unsafe<string>(field(CancelJobRequestSchema, "id")) });
+export const NamePath = object({ name: Type.Unsafe<string>(field(GetNodeRequestSchema, "name")) });
