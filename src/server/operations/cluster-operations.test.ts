@@ -53,6 +53,7 @@ describe("registered clusters", () => {
       name: "blue",
       kind: "pulling",
       createdAtMs: registeredAtMs,
+      registeredBy: "local",
       nodes: 0,
       nodesConnected: 0,
       capacity: {},
