@@ -134,8 +134,9 @@ describeOnDisk("the agent's disk", () => {
     mountAt("agent-a1", 4 * MIB);
     await site.startServer();
     const agent = await site.startAgent("a1", "--cpu", "8");
-    const submit = async (command: string[], array = ""): Promise<string> => {
-      const { jobs } = await site.client.submitJobs({ jobs: [{ spec: { command, array } }] });
+    const submit = async (command: string[], array?: string): Promise<string> => {
+      const spec = { command, ...(array !== undefined && { array }) };
+      const { jobs } = await site.client.submitJobs({ jobs: [{ spec }] });
       return jobs[0]?.id ?? "";
     };
     const isFull = site.path("is-full");
