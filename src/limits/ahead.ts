@@ -9,6 +9,7 @@ export const aheadLimits = {
   aheadMs: 50, // as many are held as end in this time, at least as many as run
   reportOfReplacedMs: 20, // an end whose slot went to a held task waits for others: a message, and a commit
   heldMsMax: 1_000, // a task that its node has not begun by then is taken back
+  takeBackMsMax: 20_000, // a session whose agent has not answered by then is closed, to bring both in step
 } as const;
 
 invariant(

@@ -68,6 +68,8 @@ export class AgentSession {
   readonly #clock: Clock;
   /** When it became quiet, or at the last look since then. */
   #quietBytes: number | undefined;
+  /** Held runs that the agent was asked for, and when; oldest first. */
+  readonly #askedFor = new Map<string, number>();
   #isWelcomed = false;
   #isClosed = false;
   readonly #work: WorkLane;
@@ -173,6 +175,7 @@ export class AgentSession {
 
   /** A task that is, or was, the agent's has this state now. */
   taskChanged(run: RunRef, state: TaskState, job: Job | undefined): void {
+    if (state.kind !== "held") this.#askedFor.delete(keyOf(run));
     if (state.kind === "held") {
       if (state.takeBack !== undefined) this.takeBack(run);
       else if (job !== undefined) this.hold(run, job, state.heldAtMs);
@@ -193,7 +196,16 @@ export class AgentSession {
 
   /** The agent is to give back what it holds. */
   takeBack(run: RunRef): void {
+    this.#askedFor.set(keyOf(run), this.#clock.nowMs());
     this.#work.takeBack(run);
+  }
+
+  /** A run that the agent neither begins nor gives back, though its link works: only a new session helps. */
+  owesReturns(nowMs: number): boolean {
+    for (const askedAtMs of this.#askedFor.values()) {
+      return nowMs - askedAtMs > limits.takeBackMsMax;
+    }
+    return false;
   }
 
   stop(run: RunRef): void {
@@ -201,6 +213,7 @@ export class AgentSession {
   }
 
   runEnded(run: RunRef): void {
+    this.#askedFor.delete(keyOf(run));
     this.#work.runEnded(run);
   }
 
@@ -308,3 +321,5 @@ export const gone = (nodeId: NodeId): AppError =>
     "unavailable",
     `node ${nodeId} is not connected; its output is there when it returns`,
   );
+
+const keyOf = ({ jobId, index, attempt }: RunRef): string => `${jobId}.${index}.${attempt}`;

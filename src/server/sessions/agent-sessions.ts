@@ -232,6 +232,8 @@ export class AgentSessions {
   #report(session: AgentSession, reports: Reports): void {
     const events = readReports(reports);
     session.beginReport();
+    // Before the commit: it may hold the same run there again, and that must not be taken for the old one.
+    for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
     const { nodeId, number } = session;
     const nowMs = this.#clock.nowMs();
     this.#loop()
@@ -239,7 +241,6 @@ export class AgentSessions {
       .then(
         ({ stops }) => {
           for (const run of stops) session.stop(run);
-          for (const { kind, run } of events) if (kind === "returned") session.runEnded(run);
           session.endReport(reports.seq);
         },
         (error: unknown) => session.goodbye(describeChain(error), true),
@@ -363,6 +364,8 @@ export class AgentSessions {
       for (const session of this.#byNumber.values()) {
         session.excuse(nowMs - dueMs, nowMs);
         if (session.isSilent(nowMs)) session.goodbye("nothing was heard", true);
+        else if (session.owesReturns(nowMs))
+          session.goodbye("held tasks were not given back", true);
       }
       this.#closeSilent();
     });
