@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { ClosingLine } from "./tests/support/closing-line.ts";
 
 // Three projects. Pure tests share one process for each processor (unit: `npm run test:unit`). So do tests
 // of real disks, shells and launchers (contract). Tests of whole servers and agents get a file each and
@@ -7,6 +8,7 @@ const CONTRACT = [
   "tests/contract/executor/**/*.test.ts",
   "tests/contract/store/sqlite*.test.ts",
   "tests/simulation/mutants/sample.test.ts",
+  "tests/simulation/edges/edge-mutants.test.ts",
   "src/agent/lower/wrapper/wrapper*.test.ts",
   "src/cli/process.test.ts",
 ];
@@ -19,6 +21,7 @@ const shared = {
 
 export default defineConfig({
   test: {
+    reporters: ["default", new ClosingLine()],
     projects: [
       { test: { name: "unit", include: UNIT, exclude: CONTRACT, ...shared } },
       { test: { name: "contract", include: CONTRACT, ...shared } },

@@ -4,6 +4,7 @@ import { aheadLimits } from "./limits/ahead.ts";
 import { apiLimits } from "./limits/api.ts";
 import { documentLimits } from "./limits/document.ts";
 import { doorsLimits } from "./limits/doors.ts";
+import { graphqlLimits } from "./limits/graphql.ts";
 import { jobLimits } from "./limits/job.ts";
 import { launcherLimits } from "./limits/launcher.ts";
 import { linkLimits } from "./limits/link.ts";
@@ -11,6 +12,7 @@ import { loopLimits } from "./limits/loop.ts";
 import { lowerLimits } from "./limits/lower.ts";
 import { machineLimits } from "./limits/machine.ts";
 import { outputLimits } from "./limits/output.ts";
+import { progressLimits } from "./limits/progress.ts";
 import { remoteLimits } from "./limits/remote.ts";
 import { secretLimits } from "./limits/secret.ts";
 import { stateLimits } from "./limits/state.ts";
@@ -30,9 +32,11 @@ export const limits = {
   ...secretLimits,
   ...machineLimits,
   ...loopLimits,
+  ...progressLimits,
   ...aheadLimits,
   ...apiLimits,
   ...doorsLimits,
+  ...graphqlLimits,
   ...watchLimits,
   ...transportLimits,
   ...agentLimits,
@@ -55,6 +59,11 @@ invariant(limits.receivedBytesMax < limits.messageBytesMax, "received jobs must 
 invariant(
   2 * limits.goSchedulePingMs < limits.goScheduleSilenceMs,
   "a worker must miss several pings before it is given up",
+);
+invariant(
+  limits.graphqlDocumentCharsMax < limits.graphqlBodyBytesMax &&
+    limits.graphqlBodyBytesMax < limits.messageBytesMax,
+  "a document of GraphQL must fit its body, and that a message",
 );
 invariant(limits.listedBytesMax < limits.messageBytesMax, "listed tasks must fit a message");
 invariant(

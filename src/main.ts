@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type {
   AgentFlags,
   DoorFlags,
+  EdgeFlags,
   GoScheduleFlags,
   Listening,
   LogLevel,
@@ -113,7 +114,16 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
   const rainbow = flags.rainbow && (await readDoor(flags.rainbow, "--rainbow"));
   const goSchedule = flags.goSchedule && (await readGoSchedule(flags.goSchedule));
   const links = { linkTimes: flags.linkTimes, keepaliveMs: flags.keepalive };
-  const parts = { settings, ...links, policies, rainbowSecrets, rainbow, goSchedule, ...adapters };
+  const parts = {
+    settings,
+    ...links,
+    policies,
+    rainbowSecrets,
+    rainbow,
+    goSchedule,
+    nexus: flags.nexus,
+    ...adapters,
+  };
   if (flags.insecureListen === true) {
     adapters.logger.warn(
       { http, grpc, flag: "--insecure-listen" },
@@ -127,14 +137,20 @@ function doorsOf({
   rainbowSecretFile: file,
   rainbowAddress: rainbow,
   goScheduleAddress: goSchedule,
+  nexusAddress: nexus,
+  nexusRestAddress: nexusRest,
 }: {
   readonly rainbowSecretFile: string | undefined;
   readonly rainbowAddress: string | undefined;
   readonly goScheduleAddress: string | undefined;
+  readonly nexusAddress: string | undefined;
+  readonly nexusRestAddress: string | undefined;
 }) {
   return {
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
+    ...(nexus === undefined ? {} : { nexus }),
+    ...(nexusRest === undefined ? {} : { nexusRest }),
     ...(file === undefined ? {} : { rainbowSecretFile: file }),
   };
 }
@@ -188,6 +204,7 @@ async function checkPolicies({ policy, policySeed: seed, select }: ServerFlags) 
 }
 
 async function runAgentHere(flags: AgentFlags): Promise<void> {
+  if (flags.simulates !== undefined) return runEdgesHere(flags, flags.simulates);
   const adapters = await openAdapters("agent", flags.logLevel);
   // Files are read while the rest is loaded.
   const looking = lookAtMachine(flags, adapters.clock);
@@ -216,9 +233,22 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
   const how = { launcher, enforce, cgroup, taskEnv };
   const link = { loss, linkTimes, bandwidthBytes };
   const parts = { capacity, labels, ...link, ...how, directory, version, discovery, ...adapters };
-  if (speaksFor === undefined) return runAgent({ servers, name, cluster, ...parts }, signal);
+  if (speaksFor === undefined) {
+    return runAgent({ servers, name, cluster, powerSchedule: flags.power, ...parts }, signal);
+  }
   const { runClusterAgent } = await import("./agent/cluster/run-cluster-agent.ts");
   await runClusterAgent({ servers, name, cluster, ...parts, ...speaksFor }, signal);
+}
+
+async function runEdgesHere(flags: AgentFlags, simulates: EdgeFlags): Promise<void> {
+  const { clock, random, logger } = await openAdapters("agent", flags.logLevel);
+  const { runEdges } = await import("./agent/executors/edge/run-edges.ts");
+  const { version } = await import("./cli/service/version.ts");
+  const { labels, loss, linkTimes, servers, data } = flags;
+  const signals = [stopOnSignals(), ...(flags.exitWithParent ? [parentGone()] : [])];
+  const adapters = { clock, random, logger, directory: resolve(data), version };
+  const options = { ...simulates, ...adapters, labels, loss, linkTimes, server: servers[0] ?? "" };
+  await runEdges(options, AbortSignal.any(signals));
 }
 
 /** What is found before the agent says hello; nothing where it is told not to look. */

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import manifest from "../package.json" with { type: "json" };
+import { readAgentKey } from "./agent/identity.ts";
 import { agentService } from "./api/native/grpc/agent-service.ts";
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "./api/grpc/server.ts";
 import type { GrpcService } from "./api/grpc/service.ts";
@@ -9,6 +11,8 @@ import { createTraffic, type Traffic } from "./api/grpc/traffic.ts";
 import { Previews } from "./api/goschedule/lists/previews.ts";
 import { goScheduleService, type GoScheduleSettings } from "./api/goschedule/service.ts";
 import { rainbowServices } from "./api/rainbow/service.ts";
+import type { HttpListener } from "./api/web/http-listener.ts";
+import type { NexusServer } from "./api/nexus/server.ts";
 import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { LinkTimes } from "./core/model/node/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
@@ -49,8 +53,18 @@ export interface ServerOptions {
   readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
   /** A port for go-schedule's workers and clients; undefined: they are not served at all. */
   readonly goSchedule?: GoScheduleDoor | undefined;
+  /** A port for kubectl, and for edges and clients of nexus; undefined: they are not served at all. */
+  readonly nexus?: NexusDoor | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+interface NexusDoor {
+  readonly address: string;
+  /** Of its REST gateway, and of pages that may call it. */
+  readonly rest: string;
+  readonly origins: readonly string[];
+  readonly isInsecure: boolean;
 }
 
 interface GoScheduleDoor extends Pick<GrpcServerOptions, "address" | "tls"> {
@@ -64,6 +78,8 @@ export interface RunningServer {
   readonly grpcAddress: string;
   readonly rainbowAddress: string | undefined;
   readonly goScheduleAddress: string | undefined;
+  readonly nexusAddress: string | undefined;
+  readonly nexusRestAddress: string | undefined;
   /** Where the register secret for clients of rainbow is found, if it is in a file. */
   readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
@@ -202,20 +218,100 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const { version } = manifest;
     const { http: address, hostNames } = options;
+    const nexus = await openNexus(plane, options, { traffic, memory, open });
+    const gateway = await openGateway(plane, options, { nexus, traffic, open });
+    const shared = { operations, address, hostNames, logger, version, traffic, memory };
     const http = await open(
-      createHttpServer({ operations, address, hostNames, logger, version, traffic, memory }),
+      createHttpServer({ ...shared, graphqlExtensions: graphqlExtensionsOf(nexus) }),
     );
     return {
       httpAddress: http.address,
       grpcAddress: grpc.address,
       rainbowAddress: old?.address,
       goScheduleAddress: workers?.address,
+      nexusAddress: nexus?.address,
+      nexusRestAddress: gateway?.address,
       close,
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** The same tree by the routes of its data model. */
+async function openGateway(
+  { operations }: ControlPlane,
+  { nexus: door, hostNames, logger }: ServerOptions,
+  {
+    nexus,
+    traffic,
+    open,
+  }: {
+    readonly nexus: NexusServer | undefined;
+    readonly traffic: Traffic;
+    readonly open: (opening: Promise<HttpListener>) => Promise<HttpListener>;
+  },
+): Promise<HttpListener | undefined> {
+  if (nexus === undefined || door === undefined) return undefined;
+  const { createNexusGateway } = await import("./api/nexus/gateway/gateway.ts");
+  const { rest: address, origins } = door;
+  const { routes } = nexus;
+  return open(
+    createNexusGateway({ operations, address, hostNames, origins, routes, logger, traffic }),
+  );
+}
+
+/** What GraphQL shows beside Busbar's own model. */
+const graphqlExtensionsOf = (nexus: NexusServer | undefined) =>
+  nexus === undefined
+    ? []
+    : [
+        async () => {
+          const { nexusExtension } = await import("./api/nexus/graphql/extension.ts");
+          return nexusExtension(nexus.routes);
+        },
+      ];
+
+/** Its code is loaded where it is asked for. */
+async function openNexus(
+  { operations, sessions }: ControlPlane,
+  { nexus, data, hostNames, clock, logger }: ServerOptions,
+  shared: {
+    readonly traffic: Traffic;
+    readonly memory: CallMemory;
+    readonly open: (opening: Promise<NexusServer>) => Promise<NexusServer>;
+  },
+): Promise<NexusServer | undefined> {
+  if (nexus === undefined) return undefined;
+  const { address, isInsecure } = nexus;
+  if (isInsecure) {
+    logger.warn(
+      { address, flag: "--nexus-insecure" },
+      "whoever can reach this port may submit and delete jobs: its wire has no users",
+    );
+  }
+  const { createNexusServer } = await import("./api/nexus/server.ts");
+  const { renderMetrics } = await import("./api/native/http/render-metrics.ts");
+  const { traffic, memory } = shared;
+  const { version } = manifest;
+  const metrics = renderMetrics(traffic);
+  return shared.open(
+    createNexusServer({
+      operations,
+      sessions,
+      secret: readAgentKey(join(data, "nexus"), createSystemRandom()),
+      address,
+      hostNames,
+      clock,
+      logger,
+      version,
+      traffic,
+      memory,
+      metrics,
+      onClosed: () => metrics.close(),
+    }),
+  );
 }
 
 function goScheduleServices(

@@ -30,6 +30,8 @@ import { idleWatches, watchedCommit } from "./k-watches.ts";
 import { explanations } from "./k-explain.ts";
 import { idleCpu } from "./k-idle-agents.ts";
 import { thinJobs, thinOutputs, thinScript } from "./l-link.ts";
+import { nexusEdges } from "./m-nexus.ts";
+import { sharesCore } from "./m-shares.ts";
 import { fluxArray, fluxSingle, slurmArray, slurmSingle } from "./l-lower.ts";
 
 const cases: readonly Case[] = [
@@ -78,6 +80,8 @@ const cases: readonly Case[] = [
   slurmArray,
   fluxSingle,
   fluxArray,
+  sharesCore,
+  nexusEdges,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

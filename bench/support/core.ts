@@ -1,5 +1,6 @@
 import { groupId, nodeId } from "../../src/core/model/ids.ts";
 import type { JobSpec } from "../../src/core/model/job/job.ts";
+import type { Power } from "../../src/core/model/node/power.ts";
 import type { Task } from "../../src/core/model/job/task.ts";
 import { describeRefusal } from "../../src/core/scheduler/explain/describe.ts";
 import { nextPlacement } from "../../src/core/scheduler/plan.ts";
@@ -25,7 +26,11 @@ export class Core {
 
   connect(
     at: number,
-    { cluster, cpus }: { readonly cluster: string; readonly cpus: number },
+    {
+      cluster,
+      cpus,
+      power,
+    }: { readonly cluster: string; readonly cpus: number; readonly power?: Power },
   ): void {
     this.#do({
       kind: "connect-node",
@@ -36,6 +41,7 @@ export class Core {
       agentVersion: "bench",
       capacity: { cpu: cpus * 1_000, memory: 256 * GIB },
       labels: {},
+      power,
       runs: [],
       session: SESSION,
       nowMs: 0,
@@ -43,7 +49,7 @@ export class Core {
   }
 
   limitGroup(id: string, runningTasksMax: number): void {
-    this.#do({ kind: "put-group", id: groupId(id), runningTasksMax });
+    this.#do({ kind: "put-group", id: groupId(id), runningTasksMax, by: "bench" });
   }
 
   submit(specs: readonly JobSpec[]): void {
@@ -67,6 +73,7 @@ export class Core {
     const bounds = {
       candidatesMax: limits.candidatesPerPlacementMax,
       wakeChecksMax: limits.wakeChecksPerRoundMax,
+      nowMs: 0,
     };
     for (;;) {
       const next = nextPlacement(this.#state, policy, bounds);

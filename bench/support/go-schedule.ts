@@ -1,7 +1,8 @@
-import { Client, credentials } from "@grpc/grpc-js";
 import { join } from "node:path";
 import { goSchedulePrograms, keptBy } from "../../tests/conformance/support/go-schedule.ts";
 import { bindService, type Calls } from "../../src/client/client.ts";
+import { Channel } from "../../src/client/grpc/channel.ts";
+import { parseAddress } from "../../src/lib/address.ts";
 import { Scheduler } from "../../src/gen/goschedule/v1/scheduler_pb.ts";
 import type { Child } from "./child.ts";
 import { waitUntil } from "./numbers.ts";
@@ -27,13 +28,10 @@ export async function startGoSchedule(site: Site, workers: number): Promise<GoSc
   const areConnected = async (): Promise<boolean> =>
     (await server.client.listNodes({ state: "connected" })).nodes.length === workers;
   await waitUntil("connecting workers", areConnected, { everyMs: 20, timeoutMs: 60_000 });
-  const client = new Client(server.grpc, credentials.createInsecure(), {
-    "grpc.enable_http_proxy": 0,
-  });
-  const channel = { client, server: server.grpc, timeoutMs: 120_000 };
-  const scheduler = bindService(Scheduler, channel);
+  const channel = new Channel(parseAddress(server.grpc, "server"));
+  const scheduler = bindService(Scheduler, { channel, server: server.grpc, timeoutMs: 120_000 });
   const close = async (): Promise<void> => {
-    client.close();
+    channel.close();
     const removeKept = keptBy(site.path("data"));
     await site.close();
     removeKept();

@@ -1,5 +1,6 @@
 import type { LinkTimes } from "../core/model/node/heartbeat.ts";
 import type { LossPolicy, LossTerms } from "../core/model/node/node.ts";
+import type { Power } from "../core/model/node/power.ts";
 import type { TakeCapacity } from "../core/model/node/take-capacity.ts";
 
 /** Who the agent is and what it has: the same in every session. */
@@ -21,6 +22,8 @@ export interface AgentFacts {
   readonly bandwidthBytes?: number | undefined;
   /** What its executor knows of a run is final after a restart: unbegun runs may go elsewhere. */
   readonly canHold?: boolean;
+  /** What it has for shares of jobs with energy; the newest each time it is asked. */
+  readonly power?: () => Power;
   /** It speaks for a whole cluster that pulls. */
   readonly clusterAgent?: ClusterAgentFacts;
 }
@@ -29,6 +32,8 @@ export interface ClusterAgentFacts {
   /** How long it may be away before what it took is lost; 0: the server's own time. */
   readonly leaseMs: number;
   readonly onLost: LossPolicy;
+  /** Its executor hands jobs on to another Busbar. */
+  readonly wantsJobSpec?: boolean;
   /** What it would take now; the newest each time it is asked. */
   readonly room: () => TakeCapacity;
 }

@@ -32,6 +32,8 @@ export interface Agent {
   run(signal: AbortSignal): Promise<void>;
   /** The machine is no longer what it was: tells the server, now or in the next session. */
   factsChanged(): void;
+  /** What it has for shares is no longer what it was. */
+  powerChanged(): void;
   /** What it would take now is no longer what it was; only for agents of clusters. */
   roomChanged(): void;
 }
@@ -45,10 +47,15 @@ export function createAgent(options: AgentOptions): Agent {
     probe: executor.probe && (async () => executor.probe?.()),
     onChange: () => session?.tellHealth(),
   });
-  const runs = new KnownRuns(executor, clock, (key, reported) => {
-    health.heard(reported.report); // first: the server must not place it here again
-    session?.report(key, reported);
-  });
+  const runs = new KnownRuns(
+    executor,
+    clock,
+    (key, reported) => {
+      health.heard(reported.report); // first: the server must not place it here again
+      session?.report(key, reported);
+    },
+    (key, run) => session?.progressed(key, run),
+  );
 
   const serverTime = new ServerTime(clock);
   const known = { facts, runs, health, serverTime, heldSpecs: new HeldSpecs() };
@@ -70,6 +77,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   return {
     factsChanged: () => session?.tellFacts(),
+    powerChanged: () => session?.tellPower(),
     roomChanged: () => session?.tellRoom(),
 
     async run(signal) {

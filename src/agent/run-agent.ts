@@ -17,7 +17,9 @@ import { createGrpcConnect } from "./link/grpc-link.ts";
 import { readAgentKey, restoreAgentKey } from "./identity.ts";
 import { readBootId } from "./proc.ts";
 import { Servers } from "./link/servers.ts";
+import type { ScheduleSpec } from "../core/model/node/schedule-spec.ts";
 import type { AgentFacts } from "./agent-facts.ts";
+import { OwnPower } from "./power/own-power.ts";
 
 export interface RunAgentOptions {
   /** host:port; of several, and of names with several addresses, the next when one does not answer. */
@@ -40,6 +42,8 @@ export interface RunAgentOptions {
   readonly cgroup?: string | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
+  /** What the node has for shares of jobs with energy; left out: it takes none. */
+  readonly powerSchedule?: ScheduleSpec | undefined;
   /** Keeps the agent's key, and its runs and their output. */
   readonly directory: string;
   readonly version?: string;
@@ -65,11 +69,13 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     enforce = "available",
     cgroup,
     discovery,
+    powerSchedule,
     ...rest
   } = options;
   const { clock, random, logger } = rest;
   const how = { clock, logger, launcher, taskEnv, enforce, cgroup };
   const executor = await openExecutor(directory, how);
+  const power = powerSchedule && new OwnPower(powerSchedule, clock);
   try {
     const agentKey = readAgentKey(directory, random);
     const agent = createAgent({
@@ -85,14 +91,17 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
       agentKey,
       bootId: readBootId(),
       canHold: true,
+      ...(power && { power: () => power.now() }),
       ...dialling(servers),
       ...(discovery === undefined
         ? {}
         : { machineFacts: () => withLimits(discovery.json, executor.enforced) }),
     });
     discovery?.start(() => agent.factsChanged());
+    power?.follow(() => agent.powerChanged());
     await agent.run(signal);
   } finally {
+    power?.close();
     discovery?.close();
     await executor.close();
   }

@@ -2,21 +2,29 @@ import { create } from "@bufbuild/protobuf";
 
 import type {
   AgentMessage,
+  ProgressReports,
   RunEvent,
   RunId as WireRunId,
   RunSpec,
+  Work,
 } from "../gen/busbar/v1/agent_pb.ts";
 import {
   AgentMessageSchema,
+  AgentPowerSchema,
   EndCause,
+  ProgressReportsSchema,
   RunEventSchema,
   RunIdSchema,
 } from "../gen/busbar/v1/agent_pb.ts";
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import { decodeChoice } from "../core/graph/rows.ts";
+import type { Power } from "../core/model/node/power.ts";
 import { invalid } from "../lib/errors.ts";
 import type { RunEnd, RunId, RunRequest } from "../ports/executor.ts";
+import { runKey } from "./runs/run-key.ts";
+import { shifted } from "./run-times.ts";
 import type { Outgoing } from "./session/outbox.ts";
+import type { RunProgress } from "./session/tellers/progress-teller.ts";
 
 type MessageInit = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
 
@@ -62,15 +70,32 @@ export function toRunEvent(outgoing: Outgoing): RunEvent {
     cause: CAUSES[end.kind],
     exitCode: end.kind === "exited" ? end.exitCode : 0,
     signal: signalOf(end),
-    message: "message" in end ? end.message : "",
+    message: "message" in end ? (end.message ?? "") : "",
     isNodeFault: end.kind === "node-fault",
     isOutOfMemory: end.kind === "out-of-memory",
     memoryLimitBytes: end.kind === "out-of-memory" ? (end.limitBytes ?? 0) : 0,
     ...(report.usage && { usage: report.usage }),
+    ...(report.progress && { progress: report.progress }),
     ...("began" in outgoing && outgoing.began && { began: toWireId(outgoing.began) }),
   };
   return create(RunEventSchema, { id: wireId, event: { case: "ended", value } });
 }
+
+/** With times by another clock. */
+export const toRunEvents = (
+  events: readonly Outgoing[],
+  at: (momentMs: number) => number,
+): RunEvent[] =>
+  events.map((outgoing) =>
+    outgoing.report.kind === "returned"
+      ? toRunEvent(outgoing)
+      : toRunEvent({ ...outgoing, report: shifted(outgoing.report, at) }),
+  );
+
+export const toProgressReports = (runs: readonly RunProgress[]): ProgressReports =>
+  create(ProgressReportsSchema, {
+    runs: runs.map(({ id, progress }) => ({ id: toWireId(id), progress })),
+  });
 
 function signalOf(end: RunEnd): string {
   if (end.kind === "out-of-memory") return "SIGKILL";
@@ -88,7 +113,8 @@ function runEnv(spec: RunSpec, id: RunId, place: AgentPlace): Record<string, str
     BUSBAR_CLUSTER: place.cluster,
     ...(isArray && {
       BUSBAR_ARRAY_INDEX: String(id.index),
-      BUSBAR_ARRAY_SIZE: String(spec.arraySize),
+      // A task of another Busbar's array is the only one of its own here.
+      BUSBAR_ARRAY_SIZE: spec.env["BUSBAR_ORIGIN_ARRAY_SIZE"] ?? String(spec.arraySize),
     }),
   };
 }
@@ -98,8 +124,27 @@ export interface AgentPlace {
   readonly cluster: string;
 }
 
-export function toRunRequest(spec: RunSpec, id: RunId, place: AgentPlace): RunRequest {
+/** The energy of the starts that are shares of some. */
+export const sharesOf = ({ shares }: Work): ReadonlyMap<string, number> =>
+  new Map(shares.map(({ id, wattSeconds }) => [runKey(fromWireId(id)), wattSeconds]));
+
+export const toAgentPower = ({ watts, changes = [], greatestShare = 0, isBare }: Power) =>
+  create(AgentPowerSchema, {
+    watts,
+    changes: changes.map((change) => ({ ...change })),
+    greatestShare,
+    needsNoCommand: isBare === true,
+  });
+
+export function toRunRequest(
+  spec: RunSpec,
+  id: RunId,
+  place: AgentPlace,
+  shareWattSeconds?: number,
+): RunRequest {
+  const share = shareWattSeconds === undefined ? undefined : { shareWattSeconds };
   return {
+    ...share,
     id,
     name: spec.jobName,
     arrayIndex: spec.arraySize > 0 ? id.index : undefined,
@@ -108,11 +153,22 @@ export function toRunRequest(spec: RunSpec, id: RunId, place: AgentPlace): RunRe
     request:
       spec.request === "" ? undefined : decodeChoice(JSON.parse(spec.request) as ResourceChoice),
     needs: spec.needs,
-    env: { ...spec.env, ...runEnv(spec, id, place) },
+    env: {
+      ...spec.env,
+      ...runEnv(spec, id, place),
+      ...(share && { BUSBAR_SHARE_WATT_SECONDS: String(shareWattSeconds) }),
+    },
     cwd: spec.cwd === "" ? undefined : spec.cwd,
     timeLimitMs: spec.timeLimitMs > 0 ? spec.timeLimitMs : undefined,
     killGraceMs: Math.max(0, spec.killGraceMs),
     outputLimitBytes: Math.max(0, Math.floor(spec.outputLimitBytes)),
+    ...(spec.jobSpec.length > 0 && {
+      job: {
+        spec: spec.jobSpec,
+        submittedAtMs: spec.submittedAtMs,
+        arraySize: spec.arraySize > 0 ? spec.arraySize : undefined,
+      },
+    }),
   };
 }
 

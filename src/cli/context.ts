@@ -1,5 +1,6 @@
 import type { Recovery, Restored } from "../core/model/recovery.ts";
 import type { NodeFacts } from "../core/model/node/node-facts.ts";
+import type { ScheduleSpec } from "../core/model/node/schedule-spec.ts";
 
 /** Where text goes. `write` resolves once the reader took it, and fails when the reader is gone. */
 export interface Sink {
@@ -38,6 +39,8 @@ export interface ServerFlags {
   readonly rainbow?: DoorFlags;
   /** Left out: go-schedule's workers and clients are not served. */
   readonly goSchedule?: GoScheduleFlags;
+  /** Left out: kubectl, and edges and clients of nexus, are not served. */
+  readonly nexus?: NexusFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
   /** Of links to agents that do not say what they want. */
@@ -46,6 +49,16 @@ export interface ServerFlags {
   readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
+}
+
+/** Where the tree of nexus is served. */
+export interface NexusFlags {
+  readonly address: string;
+  /** Of its REST gateway. */
+  readonly rest: string;
+  /** Of pages that may call the gateway. */
+  readonly origins: readonly string[];
+  readonly isInsecure: boolean;
 }
 
 /** Where those who come through a door of their own are served, and with which files. */
@@ -109,6 +122,17 @@ export interface AgentFlags {
   readonly loss?: LossFlags;
   /** It speaks for a whole cluster that pulls; left out: for this machine, a node of its cluster. */
   readonly speaksFor?: ClusterFlags;
+  /** What its node has for shares of jobs with energy; left out: it takes none. */
+  readonly power?: ScheduleSpec;
+  /** It is many simulated edges; left out: an agent. */
+  readonly simulates?: EdgeFlags;
+}
+
+export interface EdgeFlags {
+  readonly edges: number;
+  readonly site: string;
+  readonly schedule: ScheduleSpec;
+  readonly speedup: number;
 }
 
 export interface LinkTimeFlags {
@@ -137,10 +161,12 @@ export interface ClusterFlags {
   readonly partition?: string;
   readonly account?: string;
   readonly schedulerArgs: readonly string[];
+  /** Where the Busbar below is. */
+  readonly to?: string;
 }
 
 /** What runs the tasks of a cluster that pulls. */
-export const executorKinds = ["process", "slurm", "flux"] as const;
+export const executorKinds = ["process", "slurm", "flux", "busbar"] as const;
 export type ExecutorKind = (typeof executorKinds)[number];
 
 /** What becomes of tasks whose agent does not come back. */
@@ -166,6 +192,10 @@ export interface Listening {
   readonly rainbow?: string;
   /** Where go-schedule's workers and clients are. */
   readonly goSchedule?: string;
+  /** Where kubectl, and edges and clients of nexus, are. */
+  readonly nexus?: string;
+  /** Where its REST gateway is. */
+  readonly nexusRest?: string;
   readonly data: string;
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */
@@ -226,6 +256,8 @@ export interface Context {
     folder: string,
     files: Readonly<Record<string, string>>,
   ): Promise<readonly string[]>;
+  /** Writes a text in the place of what a file has, or makes the file. */
+  replaceFile(path: string, text: string): Promise<void>;
   /** Calls back on every Ctrl-C, which then no longer ends the process. Returns how to undo it. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process now, whatever is under way. */

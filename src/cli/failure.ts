@@ -62,7 +62,7 @@ function describe(error: unknown): Description {
   return { code: error.code, message, field: error.field };
 }
 
-/** By its shape, which grpc-js gives its errors: loading that to ask would slow every command. */
+/** By its shape (CallError): loading the client to ask would slow every command. */
 const isOfTheWire = (cause: unknown): boolean => cause instanceof Error && "details" in cause;
 
 /**
@@ -71,7 +71,9 @@ const isOfTheWire = (cause: unknown): boolean => cause instanceof Error && "deta
  */
 const isUsage = (error: unknown): boolean =>
   error instanceof CommanderError ||
-  (error instanceof AppError && error.code === "invalid_argument" && error.cause === undefined);
+  (error instanceof AppError && USAGE.has(error.code) && error.cause === undefined);
+
+const USAGE: ReadonlySet<string> = new Set(["invalid_argument", "unprocessable"]);
 
 /** The reader of our output is gone, as with `| head`: nobody is left to tell. */
 export const isBrokenPipe = (error: unknown): boolean =>

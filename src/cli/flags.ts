@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { isReservedVariable, isVariableName } from "../core/model/job/variable-names.ts";
 import { parseAddress } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
@@ -96,8 +97,8 @@ export const keyValue = (flag: string) =>
 export const envVariable = (flag: string, env: Readonly<Record<string, string | undefined>>) =>
   collecting((text: string, sofar: Pairs<string> = {}): Pairs<string> => {
     const name = text.split("=", 1)[0] ?? "";
-    if (!isVariableName(name)) throw invalid(flag, `"${name}" is not a variable's name`);
     if (isReservedVariable(name)) throw invalid(flag, `${name}: Busbar sets BUSBAR_ names itself`);
+    if (!isVariableName(name)) throw invalid(flag, `"${name}" is not a variable's name`);
     if (text.includes("=")) return keyValue(flag)(text, sofar);
     const value = env[text];
     if (value !== undefined) return { ...sofar, [text]: value };
@@ -137,3 +138,17 @@ export const address =
     parseAddress(text, flag);
     return text;
   };
+
+const revisionOf = wholeNumber("--if-revision", { min: 0, max: Number.MAX_SAFE_INTEGER });
+
+/** A change that is refused when somebody else has changed it meanwhile. */
+export const addIfRevision = (command: Command): Command =>
+  command.option(
+    "--if-revision <n>",
+    "only if it has this revision, and refuse otherwise",
+    (text) => BigInt(revisionOf(text)),
+  );
+
+export interface ConditionFlags {
+  readonly ifRevision?: bigint;
+}

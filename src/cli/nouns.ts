@@ -59,6 +59,18 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./jobs/cancel.ts")).declareCancel,
   },
   {
+    name: "progress",
+    group: JOBS,
+    summary: "Say how far a task is, from inside of it.",
+    load: async () => (await import("./jobs/progress.ts")).declareProgress,
+  },
+  {
+    name: "generate",
+    group: JOBS,
+    summary: "Submit jobs that ask for energy at a rate, and print statistics.",
+    load: async () => (await import("./generate/generate.ts")).declareGenerate,
+  },
+  {
     name: "explain",
     group: JOBS,
     summary: "Explain why a job is pending and what would help.",
@@ -75,6 +87,12 @@ export const nouns: readonly Noun[] = [
     group: JOBS,
     summary: "Check, convert or plan a jobspec of any dialect.",
     load: async () => (await import("./submit/jobspec.ts")).declareJobspec,
+  },
+  {
+    name: "schema",
+    group: JOBS,
+    summary: "Print the JSON Schema of job files, for editors.",
+    load: async () => (await import("./submit/schema.ts")).declareSchema,
   },
   {
     name: "satisfy",

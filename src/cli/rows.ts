@@ -21,6 +21,7 @@ export type SelectRow = JsonOf<wire.Selection>;
 export type TaskCountsRow = JsonOf<wire.TaskCounts>;
 export type JobRow = Sure<Omit<JsonOf<wire.Job>, "spec">, "tasks"> & { readonly spec: SpecRow };
 export type TaskRow = JsonOf<wire.Task>;
+export type ProgressRow = JsonOf<wire.Progress>;
 export type PastRow = JsonOf<wire.PastAttempt>;
 export type SubmittedRow = JsonOf<wire.SubmittedJob>;
 export type CountRow = Sure<JsonOf<wire.CountJobsResponse>, "tasks">;
@@ -50,6 +51,7 @@ export type EventRow = Pick<JsonOf<wire.WatchEvent>, "revision" | "sync" | "remo
   readonly job?: JobRow;
   readonly task?: TaskRow;
   readonly node?: NodeRow;
+  readonly cluster?: ClusterRow;
   readonly group?: GroupRow;
 };
 

@@ -6,9 +6,12 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { AppError } from "../lib/errors.ts";
-import { fromServiceError, isServiceError } from "./status.ts";
+import { limits } from "../limits.ts";
+import type { CallError } from "./grpc/call-error.ts";
+import type { Channel } from "./grpc/channel.ts";
+import type { CallStart, OpenCall } from "./grpc/open-call.ts";
+import { fromCallError } from "./status.ts";
 
 /** What a caller may say about one call. */
 export interface CallOptions {
@@ -26,88 +29,124 @@ export interface ClientMethod<Input extends DescMessage, Output extends DescMess
   readonly parent: { readonly typeName: string };
 }
 
-/** A connection and what is said about it in errors. */
-export interface Channel {
-  readonly client: Client;
+/** A server to call, and what is said about it in errors. */
+export interface Peer {
+  readonly channel: Channel;
   readonly server: string;
   readonly timeoutMs: number;
 }
 
 /** Calls a method that answers once. */
 export function callUnary<Input extends DescMessage, Output extends DescMessage>(
-  channel: Channel,
+  peer: Peer,
   method: ClientMethod<Input, Output>,
   request: MessageInitShape<Input>,
   options: CallOptions = {},
 ): Promise<MessageShape<Output>> {
-  const { signal, timeoutMs = channel.timeoutMs } = options;
+  const { signal, timeoutMs = peer.timeoutMs } = options;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason as Error);
-    const onAbort = () => call.cancel();
-    const call = channel.client.makeUnaryRequest<MessageShape<Input>, MessageShape<Output>>(
-      pathOf(method),
-      serializer(method.input),
-      deserializer(method.output),
-      create(method.input, request),
-      new Metadata(),
-      { deadline: Date.now() + timeoutMs },
-      (error: ServiceError | null, answer?: MessageShape<Output>) => {
+    const bytes = toBinary(method.input, create(method.input, request));
+    let answer: Buffer | undefined;
+    const call = peer.channel.call(startOf(method, timeoutMs), {
+      onMessage: (message) => (answer = message),
+      onEnd: (error) => {
         signal?.removeEventListener("abort", onAbort);
         if (signal?.aborted === true) reject(signal.reason as Error);
-        else if (error !== null) reject(fromServiceError(error, channel.server));
+        else if (error !== undefined) reject(fromCallError(error, peer.server));
         else if (answer === undefined) reject(new AppError("internal", "the answer was empty"));
-        else resolve(answer);
+        else resolve(fromBinary(method.output, answer));
       },
-    );
+    });
+    const onAbort = (): void => call.cancel();
     signal?.addEventListener("abort", onAbort, { once: true });
+    call.send(bytes);
+    call.finish();
   });
 }
 
 /** Calls a method that answers many times. Leaving the loop ends the call. */
 export async function* callServerStream<Input extends DescMessage, Output extends DescMessage>(
-  channel: Channel,
+  peer: Peer,
   method: ClientMethod<Input, Output>,
   request: MessageInitShape<Input>,
   options: CallOptions = {},
 ): AsyncGenerator<MessageShape<Output>, void, undefined> {
   const { signal, timeoutMs } = options;
   signal?.throwIfAborted();
-  const call = channel.client.makeServerStreamRequest<MessageShape<Input>, MessageShape<Output>>(
-    pathOf(method),
-    serializer(method.input),
-    deserializer(method.output),
-    create(method.input, request),
-    new Metadata(),
-    timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
-  );
-  const onAbort = () => call.cancel();
+  const bytes = toBinary(method.input, create(method.input, request));
+  const answers = new Answers(peer.channel, startOf(method, timeoutMs));
+  answers.send(bytes);
+  const onAbort = (): void => answers.cancel();
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    for await (const message of call) yield message as MessageShape<Output>;
-    // A cancelled call may also end without an error; the caller must not take that for the end.
-    signal?.throwIfAborted();
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw isServiceError(error) ? fromServiceError(error, channel.server) : error;
+    for (;;) {
+      const message = await answers.next();
+      signal?.throwIfAborted();
+      if (message === undefined) break;
+      yield fromBinary(method.output, message);
+    }
+    if (answers.error !== undefined) throw fromCallError(answers.error, peer.server);
   } finally {
     signal?.removeEventListener("abort", onAbort);
-    // grpc-js reports the cancellation as an error event, after which nobody listens any more.
-    call.on("error", () => undefined);
-    call.cancel();
+    answers.cancel();
   }
 }
 
-const pathOf = (method: { name: string; parent: { typeName: string } }): string =>
-  `/${method.parent.typeName}/${method.name}`;
+/** The messages of one stream, taken one at a time; the server waits for a reader that is slow. */
+class Answers {
+  readonly #call: OpenCall;
+  readonly #waiting: Buffer[] = [];
+  #isPaused = false;
+  #isOver = false;
+  error: CallError | undefined;
+  #wake: (() => void) | undefined;
 
-const serializer =
-  <Schema extends DescMessage>(schema: Schema) =>
-  (message: MessageShape<Schema>): Buffer => {
-    const bytes = toBinary(schema, message);
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  };
+  constructor(channel: Channel, start: CallStart) {
+    this.#call = channel.call(start, {
+      onMessage: (message) => {
+        this.#waiting.push(message);
+        if (!this.#isPaused && this.#waiting.length >= limits.clientAnswersWaitingMax) {
+          this.#isPaused = true;
+          this.#call.pause();
+        }
+        this.#wake?.();
+      },
+      onEnd: (error) => {
+        this.#isOver = true;
+        this.error = error;
+        this.#wake?.();
+      },
+    });
+  }
 
-const deserializer =
-  <Schema extends DescMessage>(schema: Schema) =>
-  (bytes: Buffer): MessageShape<Schema> =>
-    fromBinary(schema, bytes);
+  send(bytes: Uint8Array): void {
+    this.#call.send(bytes);
+    this.#call.finish();
+  }
+
+  /** Undefined: there are no more. */
+  async next(): Promise<Buffer | undefined> {
+    while (this.#waiting.length === 0 && !this.#isOver) {
+      if (this.#isPaused) {
+        this.#isPaused = false;
+        this.#call.resume();
+      }
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    return this.#waiting.shift();
+  }
+
+  cancel(): void {
+    this.#call.cancel();
+  }
+}
+
+const startOf = (
+  method: { readonly name: string; readonly parent: { readonly typeName: string } },
+  timeoutMs: number | undefined,
+): CallStart => ({
+  path: `/${method.parent.typeName}/${method.name}`,
+  timeoutMs,
+  bytesMax: limits.documentBytesMax,
+});

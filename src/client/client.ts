@@ -1,16 +1,15 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { Client, credentials } from "@grpc/grpc-js";
 import { Busbar, type WatchEvent } from "../gen/busbar/v1/busbar_pb.ts";
-import { isLoopback, parseAddress } from "../lib/address.ts";
-import { limits } from "../limits.ts";
+import { parseAddress } from "../lib/address.ts";
 import { knowAnswers } from "../wire/write-json.ts";
 import {
   type CallOptions,
   callServerStream,
   callUnary,
-  type Channel,
   type ClientMethod,
+  type Peer,
 } from "./call.ts";
+import { Channel } from "./grpc/channel.ts";
 
 // Whoever has an answer can show it.
 knowAnswers(Busbar);
@@ -67,22 +66,12 @@ export interface BusbarClient extends Calls<typeof Busbar> {
  *     client.close();
  */
 export function createClient(options: ClientOptions): BusbarClient {
-  const { host } = parseAddress(options.server, "server");
-  const client = new Client(options.server, credentials.createInsecure(), {
-    // The server knows which requests may be this large, and refuses others in better words.
-    "grpc.max_receive_message_length": limits.documentBytesMax,
-    "grpc.max_send_message_length": limits.documentBytesMax,
-    "grpc.keepalive_time_ms": limits.clientKeepaliveMs,
-    "grpc.initial_reconnect_backoff_ms": limits.reconnectDelayMsMin,
-    "grpc.max_reconnect_backoff_ms": limits.reconnectDelayMsMax,
-    // grpc-js would send calls to this very machine through http_proxy.
-    ...(isLoopback(host) ? { "grpc.enable_http_proxy": 0 } : {}),
-  });
+  const channel = new Channel(parseAddress(options.server, "server"));
   const { server, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
-  const calls = bindService(Busbar, { client, server, timeoutMs });
+  const calls = bindService(Busbar, { channel, server, timeoutMs });
   const watch: BusbarClient["watch"] = (request, options) =>
     singly(calls.watch({ ...request, batches: true }, options));
-  return { ...calls, watch, server, close: () => client.close() };
+  return { ...calls, watch, server, close: () => channel.close() };
 }
 
 /** Batches cost the server less; readers of the loop see events as if each came alone. */
@@ -98,14 +87,14 @@ async function* singly(
 /** A function for each method of the descriptor. */
 export function bindService<Service extends { readonly method: Record<string, AnyMethod> }>(
   service: Service,
-  channel: Channel,
+  peer: Peer,
 ): Calls<Service> {
   const calls: Record<string, unknown> = {};
   for (const [name, description] of Object.entries(service.method)) {
     const method = description as AnyMethod & ClientMethod<DescMessage, DescMessage>;
     const call = method.methodKind === "unary" ? callUnary : callServerStream;
     calls[name] = (request: MessageInitShape<DescMessage>, options?: CallOptions) =>
-      call(channel, method, request, options);
+      call(peer, method, request, options);
   }
   // Built from the same descriptor the type is computed from.
   return calls as Calls<Service>;

@@ -11,6 +11,7 @@ export type {
   Node,
   OfferedTask,
   PastAttempt,
+  Progress,
   State,
   Stats,
   SubmitJobsResponse,

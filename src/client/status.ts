@@ -1,9 +1,11 @@
-import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import type { IncomingHttpHeaders } from "node:http2";
 import { AppError, type ErrorCode } from "../lib/errors.ts";
+import { GRPC } from "../lib/grpc/status-codes.ts";
+import type { CallError } from "./grpc/call-error.ts";
 
 /**
  * Trailing metadata in which the server repeats its own code and the field at fault. Their presence
- * also tells an answer of the server from one that grpc-js made up because nobody answered.
+ * also tells an answer of the server from one that this client made up because nobody answered.
  */
 export const CODE_KEY = "busbar-code";
 export const FIELD_KEY = "busbar-field";
@@ -11,25 +13,25 @@ export const FIELD_KEY = "busbar-field";
 const REVISION_KEY = "busbar-revision";
 
 /** Total over gRPC's codes: what is not here is a mistake of ours or of something in between. */
-const CODES: Readonly<Partial<Record<status, ErrorCode>>> = {
-  [status.INVALID_ARGUMENT]: "invalid_argument",
-  [status.NOT_FOUND]: "not_found",
-  [status.ALREADY_EXISTS]: "already_exists",
-  [status.PERMISSION_DENIED]: "permission_denied",
-  [status.UNAUTHENTICATED]: "permission_denied",
-  [status.FAILED_PRECONDITION]: "conflict",
-  [status.ABORTED]: "conflict",
-  [status.OUT_OF_RANGE]: "compacted",
-  [status.RESOURCE_EXHAUSTED]: "exhausted",
-  [status.UNAVAILABLE]: "unavailable",
-  [status.DEADLINE_EXCEEDED]: "unavailable",
+const CODES: Readonly<Partial<Record<number, ErrorCode>>> = {
+  [GRPC.INVALID_ARGUMENT]: "invalid_argument",
+  [GRPC.NOT_FOUND]: "not_found",
+  [GRPC.ALREADY_EXISTS]: "already_exists",
+  [GRPC.PERMISSION_DENIED]: "permission_denied",
+  [GRPC.UNAUTHENTICATED]: "permission_denied",
+  [GRPC.FAILED_PRECONDITION]: "conflict",
+  [GRPC.ABORTED]: "conflict",
+  [GRPC.OUT_OF_RANGE]: "compacted",
+  [GRPC.RESOURCE_EXHAUSTED]: "exhausted",
+  [GRPC.UNAVAILABLE]: "unavailable",
+  [GRPC.DEADLINE_EXCEEDED]: "unavailable",
 };
 
-/** gRPC has one word for this and for conflict. */
-const UNSCHEDULABLE: ErrorCode = "unschedulable";
+/** gRPC has one word for each of these and another. */
+const FINER: readonly ErrorCode[] = ["unschedulable", "unprocessable"];
 
 /** A failed call as an AppError. What the wire said stays its cause. */
-export function fromServiceError(error: ServiceError, server: string): AppError {
+export function fromCallError(error: CallError, server: string): AppError {
   const code = ownCode(error) ?? CODES[error.code] ?? "internal";
   const field = textOf(error.metadata, FIELD_KEY);
   const revision = textOf(error.metadata, REVISION_KEY);
@@ -41,29 +43,33 @@ export function fromServiceError(error: ServiceError, server: string): AppError 
 }
 
 /** The server's own word, which may tell more than gRPC's; one from the future is not used. */
-function ownCode(error: ServiceError): ErrorCode | undefined {
+function ownCode(error: CallError): ErrorCode | undefined {
   const own = textOf(error.metadata, CODE_KEY);
-  return [...Object.values(CODES), UNSCHEDULABLE].find((code) => code === own);
+  return [...Object.values(CODES), ...FINER].find((code) => code === own);
 }
 
-function messageOf(error: ServiceError, server: string): string {
+function messageOf(error: CallError, server: string): string {
   const answered = textOf(error.metadata, CODE_KEY) !== undefined;
-  if (error.code === status.DEADLINE_EXCEEDED) {
+  if (error.code === GRPC.DEADLINE_EXCEEDED) {
     return `no answer in time; is busbar running at ${server}? start it with \`busbar up\``;
   }
-  if (error.code === status.UNAVAILABLE && !answered) {
+  if (error.code === GRPC.UNAVAILABLE && !answered && isOtherProtocol(error.cause)) {
+    return `the program at ${server} does not speak gRPC; use the gRPC port that \`busbar up\` prints`;
+  }
+  if (error.code === GRPC.UNAVAILABLE && !answered) {
     return `no connection; is busbar running at ${server}? start it with \`busbar up\``;
   }
-  if (error.code === status.UNIMPLEMENTED && !answered) {
+  if (error.code === GRPC.UNIMPLEMENTED && !answered) {
     return `what listens at ${server} does not speak busbar's API of this version`;
   }
   return error.details === "" ? `the call failed with gRPC status ${error.code}` : error.details;
 }
 
-function textOf(metadata: Metadata | undefined, key: string): string | undefined {
-  const value = metadata?.get(key)[0];
-  return value === undefined || value === "" ? undefined : value.toString();
-}
+/** Bytes came that are not HTTP/2: it is the port of something else, like that of REST. */
+const isOtherProtocol = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP2_ERROR";
 
-export const isServiceError = (error: unknown): error is ServiceError =>
-  error instanceof Error && "code" in error && typeof error.code === "number" && "details" in error;
+function textOf(metadata: IncomingHttpHeaders, key: string): string | undefined {
+  const value = metadata[key]?.toString();
+  return value === "" ? undefined : value;
+}

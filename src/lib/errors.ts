@@ -1,6 +1,7 @@
 /** Every way a request can fail, as seen by any caller. Closed set: front doors map all of it. */
 export type ErrorCode =
-  | "invalid_argument"
+  | "invalid_argument" // a value is not what the schema of the request allows
+  | "unprocessable" // the schema allows it, but no request can mean it: a document cannot be read
   | "not_found"
   | "already_exists"
   | "permission_denied"
@@ -56,6 +57,12 @@ export class AppError extends Error {
       : new AppError(code, message, { ...details, saysWhere: true });
   }
 
+  /** The same under another code. */
+  as(code: ErrorCode): AppError {
+    const { problem, cause, field, revision } = this;
+    return new AppError(code, problem, { cause, field, revision, saysWhere: this.#saysWhere });
+  }
+
   /** The same at another path; undefined: of the input as a whole. */
   at(field: string | undefined): AppError {
     const { code, problem, cause, revision } = this;
@@ -69,6 +76,28 @@ const startOf = (field: string | undefined): string =>
 /** Shorthand for the commonest refusal: `field` is wrong, `message` says what would be right. */
 export const invalid = (field: string, problem: string): AppError =>
   new AppError("invalid_argument", problem, { field });
+
+/**
+ * The request has the form that its schema describes, and cannot be followed: values contradict each
+ * other, or name what is not there. No schema can say so.
+ */
+export const unprocessable = (field: string, problem: string): AppError =>
+  new AppError("unprocessable", problem, { field });
+
+/** The same refusal by a reader of a document in a request, which the request's schema does not describe. */
+export const ofDocument = (error: unknown): unknown =>
+  error instanceof AppError && error.code === "invalid_argument"
+    ? error.as("unprocessable")
+    : error;
+
+/** Runs a reader of a document that is part of a request. */
+export function readingDocument<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw ofDocument(error);
+  }
+}
 
 /** The whole chain of causes in one line, each link once: "read job 7: open store: EACCES". */
 export function describeChain(error: unknown): string {

@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatBytes, formatDuration, parseDurationMs, parseSizeBytes } from "./units.ts";
+import {
+  formatBytes,
+  formatDuration,
+  parseDurationMs,
+  parseSizeBytes,
+  parseWattSeconds,
+} from "./units.ts";
 
 describe("durations", () => {
   const good: readonly [string, number][] = [
@@ -76,5 +82,28 @@ describe("sizes", () => {
     expect(formatBytes(1_024 ** 3 - 1)).toBe("1GiB");
     expect(formatBytes(1.5 * 1_024 ** 3)).toBe("1.5GiB");
     expect(formatBytes(0)).toBe("0B");
+  });
+});
+
+describe("energy", () => {
+  test.each([
+    ["400Ws", 400],
+    ["400J", 400],
+    ["0", 0],
+    ["1.5kWh", 5_400_000],
+    ["0.5Wh", 1_800],
+    ["2kJ", 2_000],
+    ["9007199254740991Ws", Number.MAX_SAFE_INTEGER],
+  ])("%s is %d Ws", (text, want) => expect(parseWattSeconds(text, "--x")).toBe(want));
+
+  test.each([
+    ["400", /has no unit/],
+    ["", /is not an energy/],
+    ["-1Ws", /is not an energy/],
+    ["4W", /is not an energy/],
+    ["0.1Ws", /finer than/],
+    ["9007199254740993Ws", /too much/],
+  ])("%j is refused", (text, want) => {
+    expect(() => parseWattSeconds(text, "--x")).toThrow(want);
   });
 });

@@ -4,6 +4,9 @@ const DURATION_UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms
 type DurationUnit = keyof typeof DURATION_UNITS_MS;
 const DURATION_ORDER: readonly DurationUnit[] = ["d", "h", "m", "s", "ms"];
 
+/** The form of a duration; that its units go from large to small no pattern says. */
+export const DURATION_PATTERN = "^([0-9]+([.][0-9]+)?(ms|[dhms]))+$|^0$";
+
 /**
  * A duration as people write it: "90s", "5m", "1h30m", "250ms", "1.5h", "0". A number alone is
  * refused, because half of the world would read it as seconds and the other half as milliseconds.
@@ -44,6 +47,10 @@ export function formatDuration(ms: number): string {
 
 const PREFIXES = ["k", "M", "G", "T", "P"] as const;
 
+/** The form of a size; that it is too large no pattern can say. */
+export const SIZE_PATTERN = "^([0-9]+([.][0-9]+)?[kKmMgGtTpP](iB|B)?|[0-9]+B?)$";
+const SIZE = new RegExp(SIZE_PATTERN);
+
 /**
  * A size as people write it, read as GNU tools do: "4GiB" and "4G" are powers of 1,024, "4GB" is
  * powers of 1,000, a number alone is bytes.
@@ -51,14 +58,14 @@ const PREFIXES = ["k", "M", "G", "T", "P"] as const;
 export function parseSizeBytes(text: string, field: string): number {
   const wrong = (why: string) =>
     invalid(field, `"${shorten(text)}" ${why}; write it like 512M, 4GiB, 1.5G, 100kB or 4096`);
-  const match = /^(\d+(?:\.\d+)?)(?:([kKmMgGtTpP])(iB|B)?|B)?$/.exec(text);
-  if (match === null) throw wrong("is not a size");
+  const match = /^([\d.]+)(?:([kKmMgGtTpP])(iB|B)?|B)?$/.exec(text);
+  if (match !== null && /^\d+[.]\d+B?$/.test(text)) throw wrong("is not a whole number of bytes");
+  if (match === null || !SIZE.test(text)) throw wrong("is not a size");
   const [, amount = "", prefix = "", suffix] = match;
   const power = PREFIXES.findIndex((known) => known.toLowerCase() === prefix.toLowerCase()) + 1;
   const bytes = Number(amount) * (suffix === "B" ? 1_000 : 1_024) ** power;
-  if (power === 0 && !Number.isInteger(bytes)) throw wrong("is not a whole number of bytes");
   const rounded = Math.round(bytes);
-  if (!Number.isSafeInteger(rounded)) throw wrong("is too large");
+  if (!Number.isSafeInteger(rounded)) throw wrong("is too large").as("unprocessable");
   return rounded;
 }
 
@@ -76,3 +83,29 @@ export function formatBytes(bytes: number): string {
 }
 
 const shorten = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+
+const ENERGY_UNITS: Readonly<Record<string, number>> = {
+  Ws: 1,
+  J: 1,
+  kWs: 1_000,
+  kJ: 1_000,
+  MJ: 1_000_000,
+  Wh: 3_600,
+  kWh: 3_600_000,
+  MWh: 3_600_000_000,
+};
+
+/** Energy as people write it: "400Ws", "400J", "2Wh", "1.5kWh"; in whole watt-seconds. */
+export function parseWattSeconds(text: string, field: string): number {
+  const wrong = (why: string) =>
+    invalid(field, `"${shorten(text)}" ${why}; write it like 400Ws, 400J, 2Wh or 1.5kWh`);
+  if (/^\d+(\.\d+)?$/.test(text) && text !== "0") throw wrong("has no unit");
+  const [, amount = "", unit = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
+  const factor = text === "0" ? 1 : ENERGY_UNITS[unit];
+  if (amount === "" || factor === undefined) throw wrong("is not an energy");
+  const wattSeconds = Number(amount) * factor;
+  const rounded = Math.round(wattSeconds);
+  if (Math.abs(wattSeconds - rounded) > 1e-6) throw wrong("is finer than a watt-second");
+  if (!Number.isSafeInteger(rounded)) throw wrong("is too much");
+  return rounded;
+}

@@ -23,4 +23,21 @@ export const doorsLimits = {
   previewsMsMax: 2_000, // for all of one list
   newestTasksPageMax: 1_000, // in one page of those of all jobs
   newestTasksScanMax: 10_000, // looked at for one such page
+  nexusAsidesMax: 50_000, // events of the nexus tree that follow from others, kept for watches that resume
+  nexusBodyBytesMax: 1 * MIB, // of a request
+  nexusListMax: 500, // objects of a list that are made before others have their turn
+  notesMax: 200_000, // rows of labels and annotations of nexus clients
+  noteBytesMax: 256 * KIB, // of annotations of one of them
+  noteIdLengthMax: 512,
+  nexusPatchTries: 5, // of a patch that names no version, while others change the object
+  nexusGoneSharesMax: 10_000, // whose agents may still tell of them
+  nexusSweepMs: 10_000, // between removals of notes of jobs that are gone
+  nexusSweepMax: 500, // at once
+  nexusReportMsMax: 5_000, // until the answer to a report of an old agent
+  nexusEdgeBeatMs: 5_000, // between looks at edges of old agents
+  nexusEdgeTickMs: 60_000, // so often an old agent looks at what it is to do
+  nexusDesertedMs: 60_000, // without a watch of any old agent, until all of them are given up
+  nexusRemoveTries: 100, // of a node whose link is being closed
+  nexusInitialMax: 20_000, // objects that a watch may begin with
+  nexusStatsMs: 4_000, // between statistics that watches are told
 } as const;

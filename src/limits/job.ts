@@ -20,5 +20,9 @@ export const jobLimits = {
   retryBackoffMsMax: 3_600_000,
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
+  progressMessageLengthMax: 200,
   dependenciesPerJobMax: 10_000, // jobs and tasks that one job waits for
+  energyMax: Number.MAX_SAFE_INTEGER, // watt-seconds: sums of them are exact
+  sharesDefault: 16, // at most so many at once, of a job that does not say its least share
+  sharesPerJobMax: 100_000, // that the greatest share of a job must allow for
 } as const;

@@ -1,5 +1,6 @@
 /** The control loop, and the start of a server. */
 export const loopLimits = {
+  sharesPerSplitMax: 256, // of one job, made at once
   commandsQueuedMax: 100_000,
   timerMsMax: 2 ** 31 - 1,
   tickRetryMs: 1_000, // after the loop refused a tick

@@ -2,7 +2,7 @@ import { invariant } from "../lib/invariant.ts";
 
 const MIB = 1024 * 1024;
 
-/** Those of `limits` that are about executors over another scheduler (docs/slurm.md, docs/flux.md). */
+/** Those of `limits` that are about executors over another scheduler or another Busbar (docs/slurm.md, docs/flux.md, docs/sites.md). */
 export const lowerLimits = {
   lowerCommandMsMax: 30_000, // for one command of the scheduler
   lowerOutputBytesMax: 64 * MIB, // of one command
@@ -29,6 +29,21 @@ export const lowerLimits = {
   fluxIdsPerCommandMax: 500, // asked for or cancelled by one command
   fluxBulkJobsMax: 100, // submitted by one command
   fluxJobsListedMax: 100_000, // among which markers are looked for
+  siteHopsMax: 8, // sites that a job may have come through
+  siteJobsPerCallMax: 500, // submitted together
+  siteCallBytesMax: MIB, // of their specs
+  siteEarlyMax: 10_000, // tasks heard of before the answer to their submission
+  siteCallsAtOnceMax: 8, // of one kind: looks, cancellations, explanations
+  siteSpecInlineBytesMax: 4 * 1024, // longer ones are files, which runs of one job share
+  siteLookMs: 5_000, // between looks at runs that wait below
+  siteFirstLookMs: 1_000, // after something was submitted
+  siteLooksMax: 200, // runs in one look
+  siteSweepMs: 600_000, // between looks at a run of which nothing else is heard
+  siteExplainedMax: 20, // of different jobs, in one look
+  siteRefreshMs: 2_000, // until its state is told again: its own users come and go unheard
+  siteGatherMs: 200, // for nodes that come or go together
+  siteDescribeMsMin: 5_000, // between two descriptions, however often nodes come and go
+  siteNodesMax: 100_000, // of the Busbar below that are looked at
 } as const;
 
 invariant(
@@ -40,4 +55,8 @@ invariant(
   lowerLimits.lowerSilentMsMax >= 3 * lowerLimits.lowerAliveMs &&
     lowerLimits.lowerAliveMs % 1_000 === 0,
   "a run must miss several signs of life to be gone",
+);
+invariant(
+  lowerLimits.siteFirstLookMs < lowerLimits.siteLookMs,
+  "the first look must not be later than the second",
 );

@@ -9,6 +9,9 @@ export const machineLimits = {
   factFieldsMax: 32, // of one entry
   factTextLengthMax: 512,
   machinePartsMax: 1_024, // sockets, memory domains
+  wattsMax: 2 ** 32 - 1, // of one node
+  powerChangesMax: 1_000, // that an agent expects
+  scheduleBytesMax: 64 * KIB, // of a file that says a node's power over time
   sharedFactsCharsMax: 32 * MIB, // of entries that are remembered, so that equal ones are held once
   discoveryMsMax: 2_000, // what is not known of the machine by then comes after the hello
   softwareDelayMs: 1_000, // from the start of an agent to the first search for software

@@ -51,6 +51,8 @@ export const stateLimits = {
   possibleKnownMax: 50_000, // kinds of requests of which is known whether they could ever be met
   possibleKnownCharsMax: 16 * MIB, // of what they ask for
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
+  powerlessMsMax: 60_000, // a share whose node has no power for so long is taken back
+  sharesLostMax: 1_000, // of one job, with nothing done: then it fails, for it may be what kills their nodes
   returnsMax: 50, // a task that nodes could not start this often fails: it may be what breaks them
   returnsAtOnceMax: 8, // then it waits before it is placed again:
   returnBackoffMs: 250, // doubling

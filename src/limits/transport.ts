@@ -35,6 +35,7 @@ export const transportLimits = {
   grpcKeepaliveTimeoutMs: 10_000,
   tcpKeepaliveIdleMs: 10_000, // then Node lets the kernel try ten times, a second apart
   clientKeepaliveMs: 20_000, // until a client with a call under way pings
+  clientAnswersWaitingMax: 64, // messages of a stream that its reader has not taken yet
   firstByteMsMax: 10_000, // of a connection that may be encrypted or not
   streamQueueMessagesMax: 10_000, // for a peer of a two-way stream that does not read
   streamQueueBytesMax: 64 * MIB,

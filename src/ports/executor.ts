@@ -1,5 +1,6 @@
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import type { FactEntry } from "../core/model/node/node-facts.ts";
+import type { ToldProgress } from "../core/model/job/task-progress.ts";
 import type { Usage } from "../core/model/job/usage.ts";
 
 /** One attempt at one task: what an agent starts, reports and stops. */
@@ -26,6 +27,8 @@ export interface RunRequest {
   readonly before?: readonly string[];
   /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */
   readonly request: ResourceChoice | undefined;
+  /** The energy that it is to use, of a job that is split by energy; undefined: it is no share. */
+  readonly shareWattSeconds?: number;
   /** In base units: thousandths of a cpu, bytes. */
   readonly needs: Readonly<Record<string, number>>;
   /** Complete, BUSBAR_* included; added to the agent's own environment. */
@@ -36,11 +39,22 @@ export interface RunRequest {
   readonly killGraceMs: number;
   /** For stdout and stderr each; what comes after is dropped, and said so. */
   readonly outputLimitBytes: number;
+  /** The job itself, for executors that hand it on to another Busbar. */
+  readonly job?: JobOfRun;
+}
+
+export interface JobOfRun {
+  /** A busbar.v1.JobSpec without what the request has in `work` and `env`. */
+  readonly spec: Uint8Array;
+  readonly submittedAtMs: number;
+  /** How many tasks its array has; undefined: it is none. */
+  readonly arraySize: number | undefined;
 }
 
 export type RunEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
-  | { readonly kind: "signalled"; readonly signal: string }
+  /** `message`: who sent it, where that is known. */
+  | { readonly kind: "signalled"; readonly signal: string; readonly message?: string }
   | { readonly kind: "time-limit"; readonly signal: string | undefined }
   /** Killed by the kernel for using more than its memory limit, if that is known. */
   | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
@@ -59,6 +73,8 @@ export type RunReport =
       readonly end: RunEnd;
       /** undefined: the executor could not measure anything. */
       readonly usage?: Usage | undefined;
+      /** The last that the run said of how far it is; undefined: nothing. */
+      readonly progress?: ToldProgress | undefined;
     };
 
 export type EndedReport = Extract<RunReport, { kind: "ended" }>;
@@ -96,6 +112,8 @@ export interface OutputPart {
  * - `forget` drops what is remembered of an ended run; its output may be kept for a while.
  * - `readOutput` waits up to `waitMs` when there is nothing past `offset` yet and the run goes on.
  *   Throws AppError not_found for a run it does not know or whose output was removed.
+ * - `onProgress`, where there is one, is called when a run that goes on has said how far it is, not for
+ *   everything it said; after a restart, with the last that it said. `ended` has its last word.
  * - `probe`, where there is one, resolves when work can be started (again), and restores what it can
  *   for that; it throws an Error whose message says why not. After a "node-fault" nothing is started
  *   until it has resolved.
@@ -117,6 +135,7 @@ export interface Executor {
     options: { readonly offset: number; readonly maxBytes: number; readonly waitMs: number },
   ): Promise<OutputPart>;
   onReport(listener: (id: RunId, report: RunReport) => void): void;
+  onProgress?(listener: (id: RunId, progress: ToldProgress) => void): void;
   probe?(): Promise<void>;
   close(): Promise<void>;
 }

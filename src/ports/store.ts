@@ -2,17 +2,20 @@
 export interface RowWrite {
   readonly key: string;
   readonly value: string | undefined;
+  /** Of the change that wrote it; undefined: that of the batch. */
+  readonly revision?: number | undefined;
 }
 
-/** All changes of one revision: durable together or not at all. */
+/** Changes that are durable together or not at all. */
 export interface Batch {
+  /** Of its last change. */
   readonly revision: number;
   readonly writes: readonly RowWrite[];
   /** The largest number given out so far that must never be given out again; 0: none. */
   readonly lastId?: number;
 }
 
-/** A stored row, with the revision of the batch that wrote it last. */
+/** A stored row, with the revision of the change that wrote it last. */
 export interface StoredRow {
   readonly key: string;
   readonly value: string;
@@ -26,7 +29,8 @@ export interface StoredRow {
  *   never seen in part. Batches commit in the order of the calls; one may be called before the
  *   last has resolved.
  * - Revisions grow: a batch whose revision is not larger than the last one's is refused with
- *   `conflict` and changes nothing. Gaps are allowed.
+ *   `conflict` and changes nothing. Gaps are allowed. Those of its rows are larger than that of the
+ *   batch before, and at most its own.
  * - Within one batch a key stands at most once. Deleting a key that is not there is fine.
  * - After a failed commit the store is broken: every later call fails with `unavailable`,
  *   because it cannot know what reached the disk.

@@ -19,9 +19,11 @@ import { ControlLoop } from "./loop/control-loop.ts";
 import { createOperations } from "./operations/create-operations.ts";
 import { type Authenticator, createAuthenticator } from "./credentials/authenticator.ts";
 import { Credentials } from "./credentials/credentials.ts";
+import { ProgressBoard } from "./progress/progress-board.ts";
 import { NodeLog } from "./sessions/node-log.ts";
 import type { OperationsAccess } from "./operations/operations.ts";
 import { startupStep } from "./loop/startup-step.ts";
+import { logRemovals } from "./removal-log.ts";
 import { Ticker } from "./loop/ticker.ts";
 import { WatchHub } from "./watch/watch-hub.ts";
 
@@ -68,8 +70,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const jobOf = (id: JobId): Job | undefined => state.jobs.get(id)?.job;
   const clusterOf = (node: string): string | undefined =>
     state.nodes.get(nodeId(node))?.node.cluster;
-  const hub = new WatchHub(revision(store.revision()), {
-    source: { jobOf, clusterOf },
+  const hub = new WatchHub(state.revision, {
+    source: { jobOf, revisionOf: (id) => state.jobs.revisionOf(id), clusterOf },
     soon: options.soon,
   });
   const policy = openPolicy(options);
@@ -84,16 +86,20 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     onCommit: (commit) => {
       sessions.committed(commit);
       nodeLog?.committed(commit);
+      logRemovals(commit, logger);
       hub.publish(commit);
       ticker.arrange();
     },
+    along: () => progressBoard.along(),
     onBroken: options.onBroken,
   });
+  const progressBoard = new ProgressBoard({ loop: () => loop, clock });
   const sessions = new AgentSessions({
     loop: () => loop,
     jobOf,
     clock,
     logger,
+    progressBoard,
     times: options.linkTimes,
   });
   const ticker = new Ticker({ state, loop, clock, logger, settings: options.settings });
@@ -106,6 +112,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     ticker.close();
     await options.reader.close();
     sessions.close();
+    progressBoard.close();
     nodeLog?.close();
     hub.close();
     await loop.stop();
@@ -116,6 +123,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
     loop,
     hub,
     sessions,
+    progressBoard,
     clock,
     policy,
     random: options.random,
@@ -149,7 +157,9 @@ async function loadState(
   for await (const rows of store.load()) {
     onRows(rows.length);
     try {
-      if (mistake === undefined) for (const { key, value } of rows) load(key, value);
+      if (mistake === undefined) {
+        for (const row of rows) load(row.key, row.value, revision(row.revision));
+      }
     } catch (error) {
       // Rows that do not fit together are most likely not all there: the store knows when it has
       // read the rest, and says what to do about it.
@@ -158,6 +168,7 @@ async function loadState(
   }
   if (mistake !== undefined) throw mistake.error;
   state.finishLoading();
+  state.goOnAfter(revision(store.revision()));
   state.clusters.graphs.layOutAll();
   return state;
 }

@@ -45,6 +45,10 @@ export class StoreGate {
         `revision ${batch.revision} is not larger than the last one, ${this.#admitted}`,
       );
     }
+    for (const { revision = batch.revision } of batch.writes) {
+      const isWithin = revision > this.#admitted && revision <= batch.revision;
+      invariant(isWithin, "a row's revision is beyond the last batch, and not beyond its own");
+    }
     if (this.#pending >= limits.storeBatchesPendingMax) {
       throw new AppError("exhausted", `${this.#pending} batches are waiting to be stored`);
     }

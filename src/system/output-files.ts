@@ -21,6 +21,15 @@ export async function writeNewFiles(
   return paths;
 }
 
+/** Writes a text in the place of what a file has, or makes the file. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text);
+  } catch (cause) {
+    throw new AppError("unavailable", `cannot write ${path}`, { cause });
+  }
+}
+
 const isThere = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,

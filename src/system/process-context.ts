@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink } from "../cli/context.ts";
 import { readInput } from "./input.ts";
-import { writeNewFiles } from "./output-files.ts";
+import { replaceFile, writeNewFiles } from "./output-files.ts";
 
 /** The command line's view of the process it runs in. */
 export function createProcessContext(services: Services): Context {
@@ -17,6 +17,7 @@ export function createProcessContext(services: Services): Context {
     sleep,
     readInput,
     writeNewFiles,
+    replaceFile,
     onInterrupt(handler) {
       process.on("SIGINT", handler);
       return () => process.off("SIGINT", handler);

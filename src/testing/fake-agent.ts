@@ -1,12 +1,17 @@
 import { create } from "@bufbuild/protobuf";
 import { LOCAL } from "../core/access/principal.ts";
 import type { OutputRequest, RunId, ServerMessage } from "../gen/busbar/v1/agent_pb.ts";
-import { AgentMessageSchema, EndCause } from "../gen/busbar/v1/agent_pb.ts";
+import { AgentMessageSchema, EndCause, RunEventSchema } from "../gen/busbar/v1/agent_pb.ts";
 import type { AgentStream } from "../server/sessions/agent-sessions.ts";
 import type { ControlPlane } from "../server/control-plane.ts";
 import { eventually } from "./eventually.ts";
 
 export type Said = NonNullable<Parameters<typeof create<typeof AgentMessageSchema>>[1]>["message"];
+
+type RunEventInit = NonNullable<
+  NonNullable<Parameters<typeof create<typeof RunEventSchema>>[1]>["event"]
+>;
+type Run = readonly [job: number, index: number, attempt: number];
 
 /** An agent's end of the stream: what it was told, and a way to speak. */
 export class FakeAgent {
@@ -47,6 +52,22 @@ export class FakeAgent {
       case: "hello",
       value: { node, agentKey, bootId: "b", capacity: { cpu: 4_000 }, ...more },
     });
+  }
+
+  /** How a run ended, in a batch of its own. */
+  ended(seq: number, run: Run, value: Record<string, unknown>): void {
+    const event = { case: "ended" as const, value };
+    this.#report(seq, run, event);
+  }
+
+  started(seq: number, run: Run, startedAtMs: number): void {
+    this.#report(seq, run, { case: "started" as const, value: { startedAtMs } });
+  }
+
+  #report(seq: number, run: Run, event: RunEventInit): void {
+    const [job, index, attempt] = run;
+    const events = [create(RunEventSchema, { id: { job, index, attempt }, event })];
+    this.say({ case: "reports", value: { seq, events } });
   }
 
   hangUp(): void {

@@ -1,6 +1,14 @@
 import { jobId, nodeId } from "../core/model/ids.ts";
 import type { Change } from "../core/state/change.ts";
-import type { Answers, AnswerTo, Command, CommandOf, RunEvent } from "../core/state/command.ts";
+import type {
+  Answers,
+  AnswerTo,
+  Command,
+  CommandOf,
+  ProgressOutcome,
+  RunEvent,
+} from "../core/state/command.ts";
+import type { ToldProgress } from "../core/model/job/task-progress.ts";
 import { TABLES } from "../core/state/tables/tables.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/tasks/place-task.ts";
@@ -17,6 +25,8 @@ import type { FilterChain } from "../core/scheduler/filters/chain.ts";
 import { aUsage } from "./a-usage.ts";
 import { readBack } from "./check/check-state.ts";
 
+type ByAnyone<C> = C extends { readonly by: string } ? Omit<C, "by"> & { readonly by?: string } : C;
+
 /** The core without any shell around it: commands in, changes out, a clock turned by hand. */
 export class World {
   state: State;
@@ -32,8 +42,9 @@ export class World {
     this.state = new State({ filters });
   }
 
-  do<K extends Command["kind"]>(command: CommandOf<K>): AnswerTo<K> {
-    const { changes, answer } = decide(this.state, command);
+  /** By "tester", unless the command says who. */
+  do<K extends Command["kind"]>(command: ByAnyone<CommandOf<K>>): AnswerTo<K> {
+    const { changes, answer } = decide(this.state, { by: "tester", ...command } as CommandOf<K>);
     for (const change of changes) this.apply(change);
     return answer;
   }
@@ -78,6 +89,7 @@ export class World {
     const bounds = {
       candidatesMax: limits.candidatesPerPlacementMax,
       wakeChecksMax: limits.wakeChecksPerRoundMax,
+      nowMs: this.nowMs,
     };
     while (placed.length < max) {
       const policy = createPolicy({ policy: this.policy, seed: this.seed }, () => 0);
@@ -91,6 +103,19 @@ export class World {
       }
     }
     return placed;
+  }
+
+  /** The node's agent, or a caller, says how far a run is. */
+  progress(
+    node: string | undefined,
+    [job, index, attempt]: readonly [job: number, index: number, attempt: number],
+    progress: ToldProgress,
+  ): ProgressOutcome {
+    const run = { jobId: jobId(job), index, attempt };
+    const report = { run, nodeId: node === undefined ? undefined : nodeId(node), progress };
+    const { nowMs } = this;
+    const { outcomes } = this.do({ kind: "report-progress", reports: [report], nowMs });
+    return outcomes[0] ?? "late";
   }
 
   /** The node's agent reports; `how` undefined means started, a number is an exit code. */

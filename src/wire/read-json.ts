@@ -130,6 +130,10 @@ const readMap =
     return out;
   };
 
+/** What `resources` hold. */
+export const readAmounts = (value: unknown, path: string): Readonly<Record<string, number>> =>
+  readMap(readAmount)(value, path) as Readonly<Record<string, number>>;
+
 /** Memory can be written as people write it; that an amount makes sense is checked where it is used. */
 function readAmount(value: unknown, path: string): number {
   if (typeof value === "string" && path.endsWith(".memory")) return parseSizeBytes(value, path);

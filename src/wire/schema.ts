@@ -1,8 +1,9 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import type { MessageRules, Rule } from "../lib/rules.ts";
+import type { Form, MessageRules, Rule } from "../lib/rules/rules.ts";
+import { SIZE_PATTERN } from "../lib/units.ts";
 import { fieldsOf, hasPresence, isRequired, wordsOf } from "./descriptors.ts";
-import { isAmounts, isJsonText, VALUE, WRITTEN } from "./special-fields.ts";
+import { isAmounts, isJsonText, VALUE } from "./special-fields.ts";
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
@@ -68,7 +69,7 @@ export class SchemaBook {
   propertyOf(field: DescField): JsonSchema {
     const { parent, name } = field;
     const description = this.#describe(`${parent.typeName}.${name}`);
-    const { required: _, ...rule } = this.#ruleOf(field);
+    const { required: _, ...rule } = withoutHints(this.#ruleOf(field));
     return {
       ...this.#typeOf(field, rule),
       ...(description === undefined ? {} : { description }),
@@ -86,16 +87,19 @@ export class SchemaBook {
 
   /** Fields that exclude each other, of a message or of one that is inlined in it. */
   #together(desc: DescMessage, isAnswer: boolean): JsonSchema {
-    // An answer may have what a request must not: resources beside the request they come from.
-    const isBoth = (WRITTEN as readonly string[]).includes(desc.typeName);
-    const names = new Set(isBoth ? [] : fieldsOf(desc).map(({ parent }) => parent.typeName));
-    const rules = [...names].flatMap((name) => this.#options.rules[name] ?? []);
-    const exactlyOne = rules.flatMap((rule) => (rule.exactlyOne ? [rule.exactlyOne] : []));
-    const atMostOne = rules.flatMap((rule) => (rule.atMostOne ? [rule.atMostOne] : []));
+    const names = new Set(fieldsOf(desc).map(({ parent }) => parent.typeName));
+    const rules = [...names]
+      .flatMap((name) => this.#options.rules[name] ?? [])
+      // An answer may have what a request must not: resources beside the request they come from.
+      .filter((rule) => rule !== this.#options.rules[desc.typeName] || !rule.onlyInRequests);
+    const exactlyOne = rules.flatMap((rule) => (rule.exactlyOne ? [alternatives(rule)] : []));
     const oneofs = isAnswer ? [] : desc.oneofs.map((one) => one.fields.map((f) => f.jsonName));
     const groups = [
-      ...[...exactlyOne, ...oneofs].map((list) => ({ oneOf: list.map((name) => given(name)) })),
-      ...atMostOne.map((list) => ({ not: given(...list) })),
+      ...exactlyOne,
+      ...oneofs.map((list) => ({ oneOf: list.map((name) => given(name)) })),
+      ...rules.flatMap(({ atMostOne = [] }) => atMostOne.map((list) => ({ not: given(...list) }))),
+      ...rules.flatMap(({ together }) => (together ? [{ dependentRequired: together }] : [])),
+      ...rules.flatMap(({ forms }) => (forms ? [{ anyOf: forms.map(formOf) }] : [])),
     ];
     if (groups.length === 0) return {};
     return groups.length === 1 ? (groups[0] ?? {}) : { allOf: groups };
@@ -137,17 +141,42 @@ export class SchemaBook {
   }
 }
 
+/** Words for refusals, at any depth, are nothing that JSON Schema knows. */
+const withoutHints = (rule: Rule): Rule =>
+  JSON.parse(
+    JSON.stringify(rule, (key, value: unknown) => (key === "hint" ? undefined : value)),
+  ) as Rule;
+
+const formOf = ({ field, words, isDefault, required, forbidden }: Form): JsonSchema => ({
+  properties: { [field]: { enum: words } },
+  required: isDefault ? required : [field, ...required],
+  not: anyOf(forbidden.map((name) => given(name))),
+});
+
+const anyOf = (schemas: readonly JsonSchema[]): JsonSchema =>
+  schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas };
+
 const given = (...names: readonly string[]): JsonSchema => ({ required: names });
+
+/** Exactly one of them is given, or none where that is allowed. */
+function alternatives({ exactlyOne = [], orNoneWith }: MessageRules): JsonSchema {
+  const one = exactlyOne.map((name) => given(name));
+  if (orNoneWith === undefined) return { oneOf: one };
+  return { oneOf: [...one, { ...given(orNoneWith), not: { anyOf: one } }] };
+}
 
 const isAlwaysSent = (field: DescField): boolean => !hasPresence(field) && !field.oneof;
 
-const amounts = ({ additionalProperties, ...own }: Rule): JsonSchema => ({
+const amounts = ({ properties = {}, additionalProperties, ...own }: Rule): JsonSchema => ({
   type: "object",
   properties: {
+    ...Object.fromEntries(
+      Object.entries(properties).map(([name, rule]) => [name, { type: "number", ...rule }]),
+    ),
     memory: {
       type: ["number", "string"],
       description: "Bytes, or a text like 4GiB",
-      pattern: "^[0-9]{1,9}(B|KiB|MiB|GiB)$",
+      pattern: SIZE_PATTERN,
       ...additionalProperties,
     },
   },

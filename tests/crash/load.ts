@@ -1,6 +1,6 @@
-import { status } from "@grpc/grpc-js";
-import { isServiceError } from "../../src/client/status.ts";
+import { CallError } from "../../src/client/grpc/call-error.ts";
 import { AppError, describeChain } from "../../src/lib/errors.ts";
+import { GRPC } from "../../src/lib/grpc/status-codes.ts";
 import type { Submitted } from "./check.ts";
 import { Dice } from "./dice.ts";
 import { planJobs, toSubmission, type PlannedJob } from "./planned-job.ts";
@@ -129,7 +129,7 @@ export class Load {
 export const isAway = (error: unknown): boolean =>
   error instanceof AppError &&
   (error.code === "unavailable" ||
-    (isServiceError(error.cause) && error.cause.code === status.CANCELLED));
+    (error.cause instanceof CallError && error.cause.code === GRPC.CANCELLED));
 
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => void setTimeout(resolve, ms));

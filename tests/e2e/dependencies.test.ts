@@ -89,7 +89,7 @@ test("over REST: a graph in one call, and a circle that is refused", async () =>
     dependsOn: [{ on: [on] }],
   });
   const circle = await post([job("a", "b"), job("b", "a")]);
-  expect([circle.status, await circle.text()]).toEqual([400, expect.stringMatching(/a -> b -> a/)]);
+  expect([circle.status, await circle.text()]).toEqual([422, expect.stringMatching(/a -> b -> a/)]);
   expect((await post([{ name: "a", command: ["true"] }, job("b", "a")])).status).toBe(201);
   const shown = (await (await fetch(`${site.http}/v1/jobs/2`)).json()) as { spec: unknown };
   expect(shown).toMatchObject({

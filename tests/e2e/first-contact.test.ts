@@ -116,6 +116,7 @@ describe("tasks", () => {
       "BUSBAR_CLUSTER=default",
       "BUSBAR_JOB_ID=1",
       "BUSBAR_NODE=local",
+      expect.stringMatching(/^BUSBAR_PROGRESS_FILE=\/.+$/),
       expect.stringMatching(/^BUSBAR_RUN=[0-9a-f]+-[0-9a-f]+\.1\.0\.1$/),
       "BUSBAR_TASK_ID=1",
       "MINE=x",

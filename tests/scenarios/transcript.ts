@@ -8,6 +8,9 @@ import { NO_FACTS } from "../../src/core/model/node/node-facts.ts";
 import type { Change } from "../../src/core/state/change.ts";
 import type { RunRef } from "../../src/core/state/command.ts";
 import { describeWaiting } from "../../src/core/state/dependencies/describe.ts";
+import type { JobRecord } from "../../src/core/state/jobs/job-record.ts";
+import { percentOf } from "../../src/core/model/progress.ts";
+import { taskTotalOf } from "../../src/core/model/job/job.ts";
 import { AppError } from "../../src/lib/errors.ts";
 import { parseDurationMs } from "../../src/lib/units.ts";
 import { limits } from "../../src/limits.ts";
@@ -167,6 +170,12 @@ const verbs: Readonly<
   started(world, [run = "", node = ""]) {
     return told(world.report(node, refOf(run)));
   },
+  /** Said by the agent of a node, or with "-" by a caller. */
+  progress(world, [run = "", node = "", percent = "", ...words]) {
+    const by = node === "-" ? undefined : node;
+    const progress = { percent: Number(percent), message: words.join(" ") };
+    return [world.progress(by, refOf(run), progress)];
+  },
   exited(world, [run = "", node = "", code = "0"]) {
     return told(world.report(node, refOf(run), Number(code)));
   },
@@ -214,7 +223,7 @@ const verbs: Readonly<
     return undefined;
   },
   drain(world, [name = ""]) {
-    const drain = { by: "test", reason: "repair" };
+    const drain = { reason: "repair" };
     world.do({ kind: "drain-node", nodeId: nodeId(name), drain });
     return undefined;
   },
@@ -255,9 +264,13 @@ const verbs: Readonly<
     if (record === undefined) return ["no such job"];
     const { state, counts } = record.progress;
     const some = Object.entries(counts).filter(([, count]) => count > 0);
-    return [`${state}: ${some.map(([name, count]) => `${count} ${name}`).join(", ")}`];
+    const far = record.progress.tasksTold === 0 ? "" : `, ${percentIn(record)} %`;
+    return [`${state}: ${some.map(([name, count]) => `${count} ${name}`).join(", ")}${far}`];
   },
 };
+
+const percentIn = ({ progress, job }: JobRecord): number =>
+  percentOf(progress, taskTotalOf(job.spec));
 
 const KINDS: Options = { ok: "afterok", any: "afterany", notok: "afternotok", after: "after" };
 
@@ -314,6 +327,7 @@ function describeChange(change: Change): string[] {
     const id = "removed" in change ? change.removed : change.row.id;
     return [`credential ${credentialKey(id)} ${"removed" in change ? "removed" : "written"}`];
   }
+  if (change.table === "nexus" && "row" in change) return [`note of ${change.row.id} written`];
   if ("removed" in change) return [`${change.table} ${change.removed} removed`];
   switch (change.table) {
     case "job": {
@@ -326,11 +340,12 @@ function describeChange(change: Change): string[] {
       ];
     }
     case "task": {
-      const { jobId: id, index, attempt, state } = change.row;
+      const { jobId: id, index, attempt, state, progress } = change.row;
+      const far = progress && `, ${`${progress.percent} % ${progress.message}`.trim()}`;
       const where = "nodeId" in state && state.nodeId !== undefined ? ` on ${state.nodeId}` : "";
       const until = state.kind === "waiting" ? ` until ${state.notBeforeMs}` : "";
       const why = state.kind === "failed" ? ` (${state.failure.kind})` : "";
-      return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}`];
+      return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}${far ?? ""}`];
     }
     case "node": {
       const { id, link, drain, sickness, quarantine } = change.row;

@@ -35,7 +35,9 @@ export type CheckerName =
   | "sick-nodes-cost-nothing"
   | "quarantines-are-due"
   | "losses-follow-policy"
-  | "held-is-begun-or-back";
+  | "held-is-begun-or-back"
+  | "progress-goes-forward"
+  | "ends-say-how-far";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
@@ -195,9 +197,9 @@ export function batchIsAllowed(moves: BatchMoves): readonly [CheckerName, Verdic
   ];
 }
 
-/** Watchers hear of each revision that concerns them, in order. */
+/** Watchers hear of each revision that concerns them, once and in order. */
 export function noGapBetween(visible: readonly number[], last: number, next: number): Verdict {
-  if (next < last) return `revision ${next} came after ${last}`;
+  if (next <= last) return `revision ${next} came after ${last}`;
   const missed = visible.findLast((revision) => revision > last && revision < next);
   return missed === undefined
     ? undefined

@@ -93,9 +93,9 @@ export class Disk {
     this.#trace.line(`disk: flush ${batch.revision} fails, ${isThere ? "durable" : "lost"}`);
     if (isThere) {
       const { rows } = this.#memory;
-      for (const { key, value } of batch.writes) {
+      for (const { key, value, revision = batch.revision } of batch.writes) {
         if (value === undefined) rows.delete(key);
-        else rows.set(key, { key, value, revision: batch.revision });
+        else rows.set(key, { key, value, revision });
       }
       this.#memory.revision = batch.revision;
       this.#witness.stored(batch);

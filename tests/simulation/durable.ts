@@ -9,6 +9,7 @@ import { TABLES } from "../../src/core/state/tables/tables.ts";
 import type { AllRows } from "../../src/core/state/checks/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
 import { ClusterRows } from "./cluster-rows.ts";
+import { ShownRows } from "./shown-rows.ts";
 
 export interface Run {
   readonly jobId: number;
@@ -52,8 +53,7 @@ export class Durable {
   readonly assignedTo = new Map<string, string>();
   /** The last row of every job and task there ever was, also of those that were removed. */
   readonly ever = new Ever();
-  /** Revisions that watchers must hear of, rising. */
-  readonly visible: number[] = [];
+  readonly shown = new ShownRows();
 
   /** Reads the disk again from nothing, as a restarted server would. */
   reload(rows: Iterable<StoredRow>, revision: number): void {
@@ -61,7 +61,11 @@ export class Durable {
     this.tasks.clear();
     this.nodes.clear();
     this.clusters.clear();
-    for (const { key, value } of rows) this.#write({ key, value });
+    this.shown.clear();
+    for (const row of rows) {
+      this.#write(row);
+      this.shown.put(row);
+    }
     this.revision = revision;
   }
 
@@ -76,14 +80,7 @@ export class Durable {
       if (move?.table === "task") tasks.push(move);
     }
     this.revision = revision;
-    // Rows of tasks go with their job, which watchers see, or after it, which they do not.
-    if (
-      writes.some(
-        ({ key, value }) =>
-          /^(?:job|node|group)\//.test(key) || (value !== undefined && key.startsWith("task/")),
-      )
-    )
-      this.visible.push(revision);
+    this.shown.note(writes);
     const touched = new Set(writes.map(({ key }) => key));
     return { revision, jobs, tasks, touched, statusesBefore, nodesBefore };
   }

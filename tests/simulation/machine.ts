@@ -1,7 +1,9 @@
 import { AppError } from "../../src/lib/errors.ts";
 import type { Executor, RunEnd, RunId, RunReport, RunRequest } from "../../src/ports/executor.ts";
+import type { ToldProgress } from "../../src/core/model/job/task-progress.ts";
 import type { Run } from "./durable.ts";
 import { formatRun } from "./durable.ts";
+import { sayingsOf } from "./progress.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import { ProcessClock } from "./timeline.ts";
@@ -15,6 +17,8 @@ interface Entry {
   readonly writtenAtMs: number;
   report: RunReport;
   isStopping: boolean;
+  /** As its file has it, which a restart of the machine loses. */
+  progress?: ToldProgress;
 }
 
 /** What a machine that loses its power may lose: entries are in the page cache for so long. */
@@ -47,6 +51,7 @@ export class Machine {
   #running = new Map<string, Run>();
   #journal = new Map<string, Entry>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
+  #onProgress: (id: RunId, progress: ToldProgress) => void = () => undefined;
   /** It starts nothing. */
   isSick = false;
   /** Whatever it starts fails at once. */
@@ -79,7 +84,7 @@ export class Machine {
   /** As a new agent finds it. The executor of the last agent hears nothing from here on. */
   openExecutor(): Executor {
     if (this.#options.seams.agentForgetsItsJournal) this.#journal.clear();
-    this.#listener = () => undefined;
+    this.detach();
     return {
       name: "simulated",
       start: (request) => this.#start(request),
@@ -95,6 +100,12 @@ export class Machine {
       onReport: (listener) => {
         this.#listener = listener;
       },
+      onProgress: (listener) => {
+        this.#onProgress = listener;
+        for (const { id, report, progress } of this.#journal.values()) {
+          if (report.kind === "running" && progress !== undefined) listener(id, progress);
+        }
+      },
       probe: () => (this.isSick ? Promise.reject(new Error("disk full")) : Promise.resolve()),
       close: () => Promise.resolve(),
     };
@@ -103,6 +114,7 @@ export class Machine {
   /** The agent is gone; its processes go on. */
   detach(): void {
     this.#listener = () => undefined;
+    this.#onProgress = () => undefined;
   }
 
   #start({ id }: RunRequest): void {
@@ -145,6 +157,17 @@ export class Machine {
     const isUsual = random.chance(isHasty ? 0.99 : 0.9);
     const tookMs = isUsual ? random.int(1, usualMs) : random.int(20_000, 180_000);
     this.#processes.after(this.isBroken ? 20 : tookMs, () => this.#end(id, end));
+    for (const { afterMs, progress } of sayingsOf(id, this.isBroken ? 20 : tookMs)) {
+      this.#processes.after(afterMs, () => this.#say(id, progress));
+    }
+  }
+
+  #say(id: RunId, progress: ToldProgress): void {
+    const entry = this.#journal.get(formatRun(id));
+    if (entry === undefined || !this.#running.has(formatRun(id))) return;
+    entry.progress = progress;
+    this.#options.witness.said(id, progress);
+    this.#onProgress(id, progress);
   }
 
   #end(id: RunId, end: RunEnd): void {
@@ -157,10 +180,10 @@ export class Machine {
     this.#listener(id, entry.report);
   }
 
-  #ended({ id, report }: Entry, end: RunEnd): RunReport {
+  #ended({ id, report, progress }: Entry, end: RunEnd): RunReport {
     const { startedAtMs } = report;
     const usage = aUsage(id.jobId, id.index, id.attempt);
-    return { kind: "ended", startedAtMs, endedAtMs: this.#clock.nowMs(), end, usage };
+    return { kind: "ended", startedAtMs, endedAtMs: this.#clock.nowMs(), end, usage, progress };
   }
 
   #stop(id: RunId): void {
@@ -184,6 +207,7 @@ export class Machine {
       const isLost = how === "power-loss" && timeline.nowMs - entry.writtenAtMs < UNFLUSHED_MS;
       if (isLost) this.#journal.delete(key);
       else if (entry.report.kind === "running") {
+        delete entry.progress;
         entry.report = this.#ended(entry, {
           kind: "vanished",
           message: "the machine was restarted",

@@ -1,3 +1,4 @@
+import { revision as toRevision } from "../../src/core/model/ids.ts";
 import { LOCAL } from "../../src/core/access/principal.ts";
 import type { AppError } from "../../src/lib/errors.ts";
 import { AppError as Refusal, describeChain } from "../../src/lib/errors.ts";
@@ -175,8 +176,11 @@ export class Server {
     const { disk, witness } = this.#options;
     const read = new State();
     read.startLoading();
-    for (const { key, value } of disk.rows) {
-      if (!read.leftovers.passesOver(key)) read.apply(TABLES.decode(key, value)); // nothing folded
+    for (const { key, value, revision } of disk.rows) {
+      if (read.leftovers.passesOver(key)) continue;
+      const change = TABLES.decode(key, value);
+      read.startRow(toRevision(revision));
+      TABLES.of(change).apply(read, change as never); // nothing folded
     }
     read.finishLoading();
     const path = firstDifference(digest(state), digest(read), "state");

@@ -1,4 +1,5 @@
 import { AppError } from "../../src/lib/errors.ts";
+import { jobKey } from "../../src/core/state/row-keys.ts";
 import type { JobView, WatchEventView } from "../../src/server/views/views.ts";
 import { readWatch } from "../../src/testing/read-watch.ts";
 import { noGapBetween } from "./checkers.ts";
@@ -31,12 +32,14 @@ export interface WatcherOptions {
 }
 
 /**
- * Keeps a copy of all jobs: lists once, then follows the events, and resumes where it was when the
- * stream breaks. It may have seen a revision in part, so it resumes before the last it has heard of.
+ * Keeps a copy of all jobs, and the revisions of nodes, clusters and groups: lists once, then follows the
+ * events, and resumes exactly after the last event it has heard of, wherever the stream was cut.
  */
 export class Watcher {
   readonly #options: WatcherOptions;
   readonly jobs = new Map<string, JobView>();
+  /** Of all that it knows, by what it is and its name: "node/n1". */
+  readonly #revisions = new Map<string, number>();
   readonly #ends = new Map<string, string>();
   /** All up to here was seen; undefined: list first. */
   #seen: number | undefined = undefined;
@@ -68,12 +71,24 @@ export class Watcher {
 
   async #list(): Promise<number> {
     const { server, witness } = this.#options;
-    const { jobs, revision } = await server.call(
-      (to) => to.listJobs({}, PAGE),
-      (answer) => witness.shown("a list", answer.revision),
-    );
+    const shown = (answer: { readonly revision: number }): void =>
+      witness.shown("a list", answer.revision);
+    const { jobs, revision } = await server.call((to) => to.listJobs({}, PAGE), shown);
+    const { nodes } = await server.call((to) => to.listNodes({}, PAGE), shown);
+    const { clusters } = await server.call((to) => to.listClusters(), shown);
+    const { groups } = await server.call((to) => to.listGroups(), shown);
     this.jobs.clear();
-    for (const job of jobs) this.jobs.set(job.id, job);
+    for (const job of jobs) {
+      this.jobs.set(job.id, job);
+      // All jobs there are in a simulation are read at once.
+      const isBeyond = job.revision > revision;
+      const text = `a list at ${revision} shows job ${job.id} at ${job.revision}`;
+      witness.judge("watched-view-agrees", isBeyond ? text : undefined);
+    }
+    this.#revisions.clear();
+    for (const { name, revision: at } of nodes) this.#revisions.set(`node/${name}`, at);
+    for (const { name, revision: at } of clusters) this.#revisions.set(`cluster/${name}`, at);
+    for (const { name, revision: at } of groups) this.#revisions.set(`group/${name}`, at);
     this.#options.trace.line(`watcher: has ${jobs.length} jobs at ${revision}`);
     return revision;
   }
@@ -119,13 +134,44 @@ export class Watcher {
       witness.judge("watch-has-no-gaps", isFrom ? undefined : `asked after ${this.#latest}`);
       return;
     }
-    const { visible } = witness.durable;
+    const { visible } = witness.durable.shown;
     witness.judge("watch-has-no-gaps", noGapBetween(visible, this.#latest, event.revision));
     this.#latest = event.revision;
-    this.#seen = event.revision - 1;
-    if (event.kind === "job") this.jobs.set(event.job.id, event.job);
-    if (event.kind === "removed" && event.what === "job") this.jobs.delete(event.id);
-    if (event.kind === "task") this.#noteEnd(event.task.id, event.task.state);
+    this.#seen = event.revision;
+    this.#keep(event);
+  }
+
+  #keep(event: WatchEventView): void {
+    switch (event.kind) {
+      case "job":
+        this.jobs.set(event.job.id, event.job);
+        return;
+      case "task":
+        this.#noteEnd(event.task.id, event.task.state);
+        return;
+      case "node":
+        return this.#noteRevision(`node/${event.node.name}`, event.revision);
+      case "cluster":
+        return this.#noteRevision(`cluster/${event.cluster.name}`, event.revision);
+      case "group":
+        return this.#noteRevision(`group/${event.group.name}`, event.revision);
+      case "removed":
+        if (event.what === "job") this.jobs.delete(event.id);
+        else this.#forget(`${event.what}/${event.id}`, event.revision);
+        return;
+      case "nexus":
+      case "sync":
+      case "bookmark":
+    }
+  }
+
+  /** Lists of others than jobs were made later than that of jobs: what they showed may come again. */
+  #noteRevision(key: string, revision: number): void {
+    this.#revisions.set(key, Math.max(this.#revisions.get(key) ?? 0, revision));
+  }
+
+  #forget(key: string, revision: number): void {
+    if ((this.#revisions.get(key) ?? 0) < revision) this.#revisions.delete(key);
   }
 
   /** Whenever nothing is on its way, the copy is what is on the disk. */
@@ -135,18 +181,34 @@ export class Watcher {
   }
 
   #compare(): void {
-    const { durable } = this.#options.witness;
-    if (this.#inFlight !== 0 || this.#latest < (durable.visible.at(-1) ?? 0)) return;
+    const { witness } = this.#options;
+    const { durable } = witness;
+    const { shown } = durable;
+    if (this.#inFlight !== 0 || this.#latest < (shown.visible.at(-1) ?? 0)) return;
     for (const job of durable.jobs.values()) {
       const copy = this.jobs.get(String(job.id));
       const left = durable.unfinished(job);
       const isSame = copy !== undefined && copy.taskTotal - endedOf(copy) === left;
       const text = `at ${this.#latest} a watcher has job ${job.id} as ${copy?.state}; ${left} tasks are left`;
-      this.#options.witness.judge("watched-view-agrees", isSame ? undefined : text);
+      witness.judge("watched-view-agrees", isSame ? undefined : text);
+      this.#compareRevision(jobKey(job.id), copy?.revision);
     }
+    for (const name of durable.nodes.keys()) this.#compareKept(`node/${name}`);
+    for (const name of durable.clusters.clusters.keys()) this.#compareKept(`cluster/${name}`);
   }
 
-  /** A task is seen to end once; the same event may come again after a resume. */
+  #compareKept(key: string): void {
+    this.#compareRevision(key, this.#revisions.get(key));
+  }
+
+  #compareRevision(key: string, have: number | undefined): void {
+    const { witness } = this.#options;
+    const want = witness.durable.shown.of(key);
+    const text = `at ${this.#latest} a watcher has ${key} at ${have}; on the disk it is at ${want}`;
+    witness.judge("watched-view-agrees", have === want ? undefined : text);
+  }
+
+  /** A task is seen to end once. */
   #noteEnd(id: string, state: string): void {
     const before = this.#ends.get(id);
     if (ENDED.has(state)) this.#ends.set(id, state);
@@ -179,6 +241,6 @@ const endedOf = ({ tasks }: JobView): number =>
  * is pending.
  */
 export function comparable(job: JobView): unknown {
-  const { revision: _revision, reason: _reason, ...rest } = job;
+  const { reason: _reason, ...rest } = job;
   return JSON.parse(JSON.stringify(rest));
 }

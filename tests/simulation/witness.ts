@@ -1,4 +1,5 @@
 import type { Job } from "../../src/core/model/job/job.ts";
+import type { ToldProgress } from "../../src/core/model/job/task-progress.ts";
 import type { RunEvent, ServerMessage } from "../../src/gen/busbar/v1/agent_pb.ts";
 import type { Batch, StoredRow } from "../../src/ports/store.ts";
 import { Asked } from "./asks.ts";
@@ -14,7 +15,7 @@ import {
   removedJobHadEnded,
 } from "./checkers.ts";
 import { dependentsWait, fatesAreWritten, skipsAreDue } from "./dependents.ts";
-import { endsWereTold, oneTakerEach } from "./handed.ts";
+import { endsWereTold, oneTakerEach } from "./accepted-tasks.ts";
 import { heldIsNeverBoth } from "./held.ts";
 import type { BatchMoves, Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
@@ -26,6 +27,7 @@ import {
   placedAsAsked,
   wholeNodesAreAlone,
 } from "./placements.ts";
+import { endsSayHowFar, progressGoesForward } from "./progress.ts";
 import { quarantinesAreDue, sickNodesCostNothing } from "./sick-nodes.ts";
 import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
 import type { Trace } from "./trace.ts";
@@ -60,6 +62,9 @@ export class Witness {
   readonly #takers = new Set<string>();
   /** Where each attempt was executed. */
   readonly executions = new Map<string, string>();
+
+  /** What runs said last of how far they are. */
+  readonly #lastWords = new Map<string, ToldProgress>();
 
   constructor(trace: Trace) {
     this.#trace = trace;
@@ -98,6 +103,8 @@ export class Witness {
     this.judge("sick-nodes-cost-nothing", sickNodesCostNothing(durable, moves));
     this.judge("quarantines-are-due", quarantinesAreDue(durable, moves));
     this.judge("losses-follow-policy", lossesFollowPolicy(durable, moves));
+    this.judge("progress-goes-forward", progressGoesForward(moves.tasks));
+    this.judge("ends-say-how-far", endsSayHowFar(this.#lastWords, moves.tasks));
     this.judge("held-is-begun-or-back", heldIsNeverBoth(durable, moves, this.executions));
   }
 
@@ -182,6 +189,11 @@ export class Witness {
   endsAcknowledged(node: string, events: readonly RunEvent[]): void {
     this.judge("durable-before-told", endsAreDurable(this.durable, node, events));
     for (const run of endsOf(events)) this.#acknowledgedEnds.set(formatRun(run), { run, node });
+  }
+
+  /** A run says how far it is. */
+  said(run: Run, progress: ToldProgress): void {
+    this.#lastWords.set(formatRun(run), progress);
   }
 
   executed(

@@ -1,4 +1,5 @@
 import { whyNoBusybox } from "./busybox.ts";
+import { whyNoChromium } from "./chromium.ts";
 import { whyNoSlurm } from "./slurm.ts";
 
 /**
@@ -8,4 +9,5 @@ import { whyNoSlurm } from "./slurm.ts";
 export function setup(): void {
   whyNoSlurm();
   whyNoBusybox();
+  whyNoChromium();
 }

@@ -7,7 +7,8 @@ const core = fileURLToPath(new URL("../../src/core/", import.meta.url));
 
 /**
  * Which folder of the core may import which. `types`: only types, which are gone when the core runs.
- * The scheduler knows the shape of records; state makes them and calls the scheduler.
+ * The scheduler has the records that it plans with and says what it needs of jobs; state makes and
+ * changes them, and calls the scheduler.
  */
 const mayImport: Readonly<Record<string, Readonly<Record<string, "all" | "types">>>> = {
   access: { model: "all" },
@@ -16,7 +17,7 @@ const mayImport: Readonly<Record<string, Readonly<Record<string, "all" | "types"
   graph: { model: "all" },
   model: { graph: "all", select: "all" },
   jobspec: { graph: "all", model: "all" },
-  scheduler: { select: "all", graph: "all", model: "all", state: "types" },
+  scheduler: { select: "all", graph: "all", model: "all" },
   state: { scheduler: "all", graph: "all", model: "all", access: "all" },
 };
 

@@ -52,7 +52,17 @@ export function marked(
 /** Whose graph it is; undefined: not an agent's. */
 export function markOf(graph: JgfDocument): DescriptionMark | undefined {
   const [root] = rootsOf(graph);
-  const mark = root === undefined ? undefined : graph.graph.nodes[root]?.metadata[MARK];
+  return root === undefined ? undefined : readMark(graph.graph.nodes[root]?.metadata ?? {});
+}
+
+/** Whether the agent with this fingerprint has told the vertex, as the root of what it told. */
+export const isToldBy = (
+  metadata: Readonly<Record<string, unknown>>,
+  fingerprint: string,
+): boolean => readMark(metadata)?.fingerprint === fingerprint;
+
+function readMark(metadata: Readonly<Record<string, unknown>>): DescriptionMark | undefined {
+  const mark = metadata[MARK];
   if (typeof mark !== "object" || mark === null) return undefined;
   const { name, fingerprint, subsystems } = mark as Readonly<Record<string, unknown>>;
   if (typeof name !== "string" || typeof fingerprint !== "string") return undefined;

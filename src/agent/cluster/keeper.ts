@@ -30,6 +30,7 @@ export interface KeeperOptions extends RegisterOptions {
 /** What dialling and asking again will not change. */
 const FINAL: ReadonlySet<string> = new Set([
   "invalid_argument",
+  "unprocessable",
   "already_exists",
   "permission_denied",
 ]);
@@ -118,8 +119,8 @@ export class ClusterKeeper {
   async #observe(): Promise<Readonly<Record<string, number>>> {
     const { source, taken, costPerNodeHour } = this.#options;
     const observed = taken.observing();
-    const { state, free } = await source.observe();
-    observed(free);
+    const { state, ...room } = await source.observe();
+    observed(room);
     const cost = costPerNodeHour === undefined ? {} : { cost_per_node_hour: costPerNodeHour };
     return { ...state, ...cost };
   }
@@ -127,12 +128,17 @@ export class ClusterKeeper {
   async #describe(): Promise<true> {
     const { source, clock } = this.#options;
     if (clock.nowMs() - this.#describedAtMs < limits.discoveryIntervalMs) return true;
-    const described = canonical(await source.describe());
+    const described = canonical(await source.describe().catch(this.#notDescribed));
     this.#describedAtMs = clock.nowMs();
     if (!isDeepEqual(described, this.#described)) this.#isRegistered = false;
     this.#described = described;
     return true;
   }
+
+  readonly #notDescribed = (error: unknown): never => {
+    if (error instanceof AppError && FINAL.has(error.code)) this.#known.reject(error);
+    throw error;
+  };
 
   /** One that was deleted meanwhile is registered again. */
   async #tell(state: Readonly<Record<string, number>> | undefined): Promise<true> {

@@ -2,12 +2,15 @@ import { join } from "node:path";
 
 import type { ClusterSource } from "../../ports/cluster-source.ts";
 import type { Executor } from "../../ports/executor.ts";
+import type { AgentIdentity } from "./description.ts";
 import type { RunAgentOptions } from "../run-agent.ts";
 import { openExecutor } from "../run-agent.ts";
 
 /** What runs the tasks of a cluster, and how its scheduler is spoken to. */
 export interface SchedulerOptions {
-  readonly executor: "process" | "slurm" | "flux";
+  readonly executor: "process" | "slurm" | "flux" | "busbar";
+  /** Where the Busbar below is, for `busbar`. */
+  readonly to?: string;
   readonly partition?: string;
   readonly account?: string;
   readonly schedulerArgs: readonly string[];
@@ -21,7 +24,7 @@ export interface OpenedExecutor {
 
 /** Each is loaded when it is wanted. */
 export async function openClusterExecutor(
-  options: RunAgentOptions & SchedulerOptions,
+  options: RunAgentOptions & SchedulerOptions & Pick<AgentIdentity, "fingerprint">,
 ): Promise<OpenedExecutor> {
   const { executor: kind, cluster, clock, logger, launcher = "native", taskEnv } = options;
   if (kind === "process") {
@@ -33,6 +36,12 @@ export async function openClusterExecutor(
   const { partition, account, schedulerArgs: extraArgs } = options;
   const directory = join(options.directory, kind);
   const how = { directory, cluster, clock, logger, partition, account, extraArgs, taskEnv };
+  if (kind === "busbar") {
+    const { createBusbar } = await import("../executors/busbar/busbar.ts");
+    const { fingerprint, to = "" } = options;
+    const parts = { directory, cluster, clock, logger, fingerprint };
+    return createBusbar({ ...parts, to, below: partition, group: account });
+  }
   if (kind === "slurm") {
     const { createSlurm } = await import("../executors/slurm/slurm.ts");
     return createSlurm(how);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { limits } from "../../limits.ts";
 import type { TakeCapacity } from "../../core/model/node/take-capacity.ts";
-import type { TakenRun, TakeRule } from "./room.ts";
+import type { Seen, TakenRun, TakeRule } from "./room.ts";
 import { TAKES_NOTHING } from "../../core/model/node/take-capacity.ts";
 import { roomOf } from "./room.ts";
 
@@ -14,12 +14,17 @@ const run = (needs: TakenRun["needs"], runsSince?: number, endedAt?: number): Ta
   runsSince,
   endedAt,
 });
-const seen = (free: Record<string, number>) => ({ free, askedAt: 10 });
+const seen = (free: Record<string, number>, own?: Record<string, number>) => ({
+  free,
+  own,
+  askedAt: 10,
+});
 
 interface Case {
   readonly name: string;
   readonly rule?: TakeRule;
   readonly free: Record<string, number> | undefined;
+  readonly own?: Record<string, number>;
   readonly runs: readonly TakenRun[];
   readonly want: TakeCapacity;
 }
@@ -49,6 +54,20 @@ const cases: readonly Case[] = [
     free: cpus(4),
     runs: [run(cpus(3), 11)],
     want: { tasks: 1, free: cpus(1) },
+  },
+  {
+    name: "of what its own runs used then, what they use now is not free, heard of or not",
+    free: cpus(1),
+    own: cpus(3),
+    runs: [run(cpus(1), 9), run(cpus(1)), run(cpus(1), undefined, 12), run(cpus(1), 8, 9)],
+    want: { tasks: 2, free: cpus(2) },
+  },
+  {
+    name: "whole nodes are counted as ever",
+    free: { cpu: 4_000, nodes: 1 },
+    own: cpus(4),
+    runs: [run(cpus(3), 9), run({ nodes: 1 }, 9, 12)],
+    want: { tasks: 5, free: { cpu: 5_000, nodes: 2 } },
   },
   {
     name: "what was seen and ended since is free again",
@@ -122,9 +141,9 @@ const cases: readonly Case[] = [
 ];
 
 describe("room", () => {
-  for (const { name, rule = now, free, runs, want } of cases) {
+  for (const { name, rule = now, free, own, runs, want } of cases) {
     test(name, () => {
-      expect(roomOf(rule, free && seen(free), runs)).toEqual(want);
+      expect(roomOf(rule, free && seen(free, own), runs)).toEqual(want);
     });
   }
 
@@ -144,7 +163,7 @@ describe("room", () => {
         fc.array(step, { maxLength: 40 }),
         (all, steps) => {
           let moment = 1;
-          let last = seen(cpus(all));
+          let last: Seen = seen(cpus(all));
           last = { ...last, askedAt: 0 };
           const runs: { needs: { cpu: number }; runsSince?: number; endedAt?: number }[] = [];
           const taken = () =>

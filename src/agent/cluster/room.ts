@@ -20,6 +20,8 @@ export interface TakenRun {
 /** What was free when it was asked for. */
 export interface Seen {
   readonly free: Resources;
+  /** What runs of this agent used of what was not; undefined: not known. */
+  readonly own?: Resources | undefined;
   readonly askedAt: number;
 }
 
@@ -27,7 +29,9 @@ const CPU = 1_000; // thousandths
 
 /**
  * What may be taken now. An observation is old as soon as it is made: what was taken and was not yet
- * seen as used is subtracted from it, and what was used then and has ended since is added.
+ * seen as used is subtracted from it, and what was used then and has ended since is added. Where it is known
+ * what runs of this agent used then, that is added, and what they use now subtracted: short ones come and go
+ * without ever being heard to run.
  */
 export function roomOf(
   rule: TakeRule,
@@ -43,11 +47,19 @@ export function roomOf(
     return { tasks: clamp(Math.min(rule.tasksMax - queued, most)), free: {} };
   }
   const free: Record<string, number> = { ...seen.free };
+  const { own, askedAt } = seen;
+  if (own !== undefined) addInto(free, own);
   for (const { needs, runsSince, endedAt } of all) {
-    const wasSeen = runsSince !== undefined && runsSince < seen.askedAt;
-    const taken = takenOf(needs, seen.free);
-    if (endedAt === undefined && !wasSeen) addInto(free, negated(taken));
-    if (endedAt !== undefined && endedAt >= seen.askedAt && wasSeen) addInto(free, taken);
+    const wasSeen = runsSince !== undefined && runsSince < askedAt;
+    const { nodes = 0, ...amounts } = takenOf(needs, seen.free);
+    const isActive = endedAt === undefined;
+    // How many whole nodes its own runs keep from being free nobody tells.
+    const taken = nodes === 0 ? amounts : { ...amounts, nodes };
+    if (isActive && !wasSeen) addInto(free, negated(taken));
+    else if (isActive && own !== undefined) addInto(free, negated(amounts));
+    if (!isActive && endedAt >= askedAt && wasSeen) {
+      addInto(free, own === undefined ? taken : { nodes });
+    }
   }
   for (const name in free) free[name] = clamp(free[name] ?? 0);
   return { tasks: clamp(Math.min(tasksIn(free), most)), free };

@@ -46,7 +46,8 @@ export async function runClusterAgent(
   const { directory, clock, random, logger, discovery, servers, take } = options;
   const graph = options.graph === undefined ? undefined : readGraph(options.graph);
   const agentKey = readAgentKey(directory, random);
-  const opened = await openClusterExecutor(options);
+  const fingerprint = fingerprintOf(agentKey);
+  const opened = await openClusterExecutor({ ...options, fingerprint });
   const api = createMovingClient(servers);
   try {
     const changed = (): void => {
@@ -67,6 +68,7 @@ export async function runClusterAgent(
       clusterAgent: {
         leaseMs: options.leaseMs,
         onLost: options.onLost,
+        wantsJobSpec: options.executor === "busbar",
         room: () => taken.room(take),
       },
     });
@@ -74,13 +76,18 @@ export async function runClusterAgent(
       discovery === undefined
         ? factsOfCapacity(options.capacity)
         : parseNodeFacts(withLimits(discovery.json, opened.executor.enforced), "facts");
+    // Another Busbar tells what its own nodes are like.
+    const isFar = options.executor === "busbar";
     const own = opened.source ?? createProcessSource({ ...options, facts, taken });
     const keeper = new ClusterKeeper({
       cluster: options.cluster,
-      agent: { name: options.name, fingerprint: fingerprintOf(agentKey) },
+      agent: { name: options.name, fingerprint },
       replaces: replacesOf(options),
       api,
-      source: { observe: () => own.observe(), describe: describerOf(own, graph, facts) },
+      source: {
+        observe: () => own.observe(),
+        describe: describerOf(own, graph, isFar ? undefined : facts),
+      },
       taken,
       refreshMs: options.refreshMs,
       costPerNodeHour: options.costPerNodeHour,
@@ -90,6 +97,7 @@ export async function runClusterAgent(
       onRoom: () => agent.roomChanged(),
     });
     discovery?.start(() => keeper.describeAgain());
+    opened.source?.onChange?.(() => keeper.describeAgain());
     await runBoth(keeper, agent, signal);
   } finally {
     discovery?.close();
@@ -137,8 +145,11 @@ function replacesOf({
 function describerOf(
   source: ClusterSource,
   graph: ClusterDescription["graph"] | undefined,
-  facts: () => NodeFacts,
+  facts: (() => NodeFacts) | undefined,
 ): () => Promise<ClusterDescription> {
+  if (facts === undefined) {
+    return graph === undefined ? () => source.describe() : async () => ({ graph, subsystems: [] });
+  }
   if (graph !== undefined) return async () => withMachine({ graph, subsystems: [] }, facts());
   return async () => withMachine(await source.describe(), facts());
 }

@@ -56,7 +56,7 @@ describe("taken runs", () => {
     const taken = open(() => (changes += 1));
     const observe = async (): Promise<void> => {
       const done = taken.observing();
-      done((await sourceOf(taken).observe()).free);
+      done(await sourceOf(taken).observe());
     };
     expect(taken.room({ kind: "now" }).tasks).toBe(0);
     await observe();

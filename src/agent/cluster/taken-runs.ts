@@ -60,10 +60,10 @@ export class TakenRuns implements Executor {
   }
 
   /** To be called when the observation is begun; gives what to say of it when it is made. */
-  observing(): (free: Resources) => void {
+  observing(): (room: Pick<Seen, "free" | "own">) => void {
     const askedAt = (this.#moment += 1);
-    return (free) => {
-      this.#seen = { free, askedAt };
+    return (room) => {
+      this.#seen = { ...room, askedAt };
       for (const [key, { endedAt }] of this.#runs) {
         if (endedAt !== undefined && endedAt < askedAt) this.#runs.delete(key);
       }
@@ -112,6 +112,10 @@ export class TakenRuns implements Executor {
 
   readOutput(...args: Parameters<Executor["readOutput"]>): ReturnType<Executor["readOutput"]> {
     return this.#executor.readOutput(...args);
+  }
+
+  onProgress(listener: Parameters<NonNullable<Executor["onProgress"]>>[0]): void {
+    this.#executor.onProgress?.(listener);
   }
 
   onReport(listener: (id: RunId, report: RunReport) => void): void {

@@ -15,6 +15,10 @@ export const toHello = (facts: AgentFacts) => ({
   heartbeatMs: facts.linkTimes?.heartbeatMs ?? 0,
   silenceMs: facts.linkTimes?.silenceMs ?? 0,
   ...(facts.clusterAgent && {
-    clusterAgent: { leaseMs: facts.clusterAgent.leaseMs, onLost: facts.clusterAgent.onLost },
+    clusterAgent: {
+      leaseMs: facts.clusterAgent.leaseMs,
+      onLost: facts.clusterAgent.onLost,
+      wantsJobSpec: facts.clusterAgent.wantsJobSpec === true,
+    },
   }),
 });

@@ -2,6 +2,7 @@ import type { Executor, RunId, RunRequest } from "../../ports/executor.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { Reported } from "./outbox.ts";
+import type { RunProgress } from "./tellers/progress-teller.ts";
 import { runKey } from "../runs/run-key.ts";
 import { toSteadyTimes } from "../run-times.ts";
 
@@ -16,12 +17,15 @@ export class KnownRuns {
   /** When runs that have not ended were handed to the executor. */
   readonly #handed = new Map<string, number>();
   readonly #clock: Clock;
+  /** How far runs are that go on. */
+  readonly #progress = new Map<string, RunProgress>();
 
   /** `onChange` hears each report after it was noted. */
   constructor(
     executor: Executor,
     clock: Clock,
     onChange: (key: string, reported: Reported) => void,
+    onProgress: (key: string, run: RunProgress) => void = () => undefined,
   ) {
     this.#executor = executor;
     this.#clock = clock;
@@ -29,6 +33,12 @@ export class KnownRuns {
     for (const run of executor.known()) this.#note(this.#timed(run));
     for (const id of executor.queued()) this.#wait(id);
     executor.onReport((id, report) => this.#tell(this.#timed({ id, report })));
+    executor.onProgress?.((id, progress) => {
+      const key = runKey(id);
+      if (!this.#goesOn(key)) return;
+      this.#progress.set(key, { id, progress });
+      onProgress(key, { id, progress });
+    });
   }
 
   /** undefined: nothing was reported of it. */
@@ -43,6 +53,15 @@ export class KnownRuns {
   /** All of them, also those of which nothing was reported yet. */
   ids(): RunId[] {
     return [...Array.from(this.#runs.values(), ({ id }) => id), ...this.#waiting.values()];
+  }
+
+  /** How far runs are that go on, and say so. */
+  progress(): IterableIterator<[string, RunProgress]> {
+    return this.#progress.entries();
+  }
+
+  #goesOn(key: string): boolean {
+    return this.#waiting.has(key) || this.#runs.get(key)?.report.kind === "running";
   }
 
   hasJob(jobId: number): boolean {
@@ -97,6 +116,7 @@ export class KnownRuns {
     const isCounted = this.#waiting.delete(key) || this.#runs.has(key);
     if (!isCounted) this.#count(run.id);
     this.#runs.set(key, run);
+    if (run.report.kind === "ended") this.#progress.delete(key);
     return key;
   }
 

@@ -1,17 +1,9 @@
-import type {
-  RunEvent,
-  RunSpec,
-  ServerMessage,
-  Welcome,
-  Work,
-} from "../../gen/busbar/v1/agent_pb.ts";
+import type { RunSpec, ServerMessage, Welcome, Work } from "../../gen/busbar/v1/agent_pb.ts";
 import { describeChain, invalid } from "../../lib/errors.ts";
-import { isDeepEqual } from "../../lib/is-deep-equal.ts";
 import { ENCODINGS } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { RunId } from "../../ports/executor.ts";
-import { TAKES_NOTHING, type TakeCapacity } from "../../core/model/node/take-capacity.ts";
 import { type HeldStart, HeldRuns, makesRoom, needsKey } from "./held-runs.ts";
 import { toHello } from "./hello.ts";
 import { runKey } from "../runs/run-key.ts";
@@ -20,11 +12,20 @@ import { Liveness } from "./liveness.ts";
 import { Outbox, type Outgoing, type Reported } from "./outbox.ts";
 import { OutputLane } from "../output/output-lane.ts";
 import { OutputRequests } from "../output/output-requests.ts";
-import { QueueTeller } from "./queue-teller.ts";
-import { shifted, stoppedBeforeStart } from "../run-times.ts";
+import type { RunProgress } from "./tellers/progress-teller.ts";
+import { Tellers } from "./tellers/tellers.ts";
+import { stoppedBeforeStart } from "../run-times.ts";
 import { SessionClocks } from "./session-clocks.ts";
 import type { CachedSpec, SessionEnd, SessionOptions } from "./session-options.ts";
-import { fromWireId, toAgentMessage, toRunEvent, toRunRequest, toWireId } from "../translate.ts";
+import {
+  fromWireId,
+  toAgentMessage,
+  sharesOf,
+  toAgentPower,
+  toRunEvents,
+  toRunRequest,
+  toWireId,
+} from "../translate.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /**
@@ -50,18 +51,13 @@ export class ServerSession {
   #phase: "greeting" | "open" | "over" = "greeting";
   readonly #liveness: Liveness;
   readonly #clocks: SessionClocks;
-  readonly #queueTeller: QueueTeller;
+  readonly #tellers: Tellers;
   #cancelGreeting: () => void = () => undefined;
   /** What the server was told of the machine. */
   #factsJson = "";
   /** What it was told of our health; older ones do not want to know. */
   #sickness: string | undefined = undefined;
   #wantsHealth = false;
-  /** What it was told would be taken; undefined: it has used some of that since. */
-  #room: TakeCapacity | undefined = TAKES_NOTHING;
-  #cancelRoom: (() => void) | undefined;
-  /** Of this session: the server compares it with what it has sent. */
-  #startsSeen = 0;
 
   constructor(options: SessionOptions) {
     const { clock } = options;
@@ -83,12 +79,14 @@ export class ServerSession {
       ...options,
       tell: (aheadMs) => this.#send({ case: "clock", value: { aheadMs } }),
     });
-    this.#queueTeller = new QueueTeller(options.executor, (groups) => {
-      this.#send({ case: "queued", value: { groups: [...groups] } });
-    });
+    this.#tellers = new Tellers(
+      options,
+      (message) => this.#send(message),
+      () => !this.#queue.isEmpty,
+    );
     this.#liveness = new Liveness(clock, {
       beat: () => {
-        this.#queueTeller.tellChanges();
+        this.#tellers.queue.tellChanges();
         this.#clocks.heartbeatSent();
         this.#send({ case: "heartbeat", value: {} });
       },
@@ -106,11 +104,17 @@ export class ServerSession {
   /** Passes a run's news on; before Welcome it waits with everything else that is known. */
   report(key: string, reported: Reported): void {
     if (this.#phase !== "open") return;
+    if (reported.report.kind === "ended") this.#tellers.progress.ended(key);
     const next = this.#nextAfter(key, reported);
     // In one report, before anything is said of the next one: the server releases the one and binds
     // the other in one step.
     this.#outbox.push(key, next === undefined ? reported : { ...reported, began: next.id });
     next?.begin();
+  }
+
+  /** Passes on how far a run is; before Welcome it waits. */
+  progressed(key: string, run: RunProgress): void {
+    if (this.#phase === "open") this.#tellers.progress.changed(key, run);
   }
 
   /** The held run that begins in the place of one that has ended. */
@@ -139,15 +143,14 @@ export class ServerSession {
     this.#send({ case: "health", value: { sickness: sickness ?? "" } });
   }
 
+  /** Tells what the node has for shares, if it is not what was told; before Welcome it waits. */
+  tellPower(): void {
+    if (this.#phase === "open") this.#tellers.power.changed();
+  }
+
   /** Tells soon what would be taken now, if it is not what was told; before Welcome it waits. */
   tellRoom(): void {
-    const { clusterAgent } = this.#options.facts;
-    if (clusterAgent === undefined || this.#phase !== "open") return;
-    this.#cancelRoom ??= this.#options.clock.after(limits.reportCoalesceMs, () => {
-      this.#cancelRoom = undefined;
-      if (this.#queue.isEmpty) this.#sendTake(clusterAgent.room());
-      else this.tellRoom(); // what is about to be started takes some of it
-    });
+    if (this.#phase === "open") this.#tellers.room.tellSoon();
   }
 
   /** Ends it from our side; onEnd is not called. */
@@ -156,7 +159,7 @@ export class ServerSession {
     this.#phase = "over";
     this.#cancelGreeting();
     this.#liveness.stop();
-    this.#cancelRoom?.();
+    this.#tellers.close();
     this.#outbox.close();
     this.#outputs.close();
     this.#queue.clear();
@@ -188,11 +191,13 @@ export class ServerSession {
     const { facts, runs, health, heldSpecs } = this.#options;
     this.#factsJson = facts.machineFacts?.() ?? "";
     this.#sickness = health.sickness;
+    const power = this.#tellers.power.greeting();
     const value = {
       ...toHello(facts),
       runs: runs.ids().map(toWireId),
       factsJson: this.#factsJson,
       ...(this.#sickness !== undefined && { health: { sickness: this.#sickness } }),
+      ...(power !== undefined && { power: toAgentPower(power) }),
       parts: { encodings: [...ENCODINGS], heldSpecs: heldSpecs.list() },
     };
     this.#send({ case: "hello", value });
@@ -254,10 +259,10 @@ export class ServerSession {
     this.#liveness.setTimes({ heartbeatMs: heartbeatIntervalMs, silenceMs });
     this.#liveness.setInterval(heartbeatIntervalMs);
     this.#clocks.welcomed(serverTimeMs, wantsClock);
-    this.#queueTeller.welcomed(welcome.wantsQueued);
     this.#wantsHealth = wantsHealth;
     this.tellHealth(); // before what it explains
     for (const [key, reported] of this.#options.runs.entries()) this.#outbox.push(key, reported);
+    this.#tellers.welcomed(welcome);
     this.tellFacts();
     this.tellRoom();
   }
@@ -272,6 +277,7 @@ export class ServerSession {
     for (const { job, digest } of work.specRefs) {
       this.#cacheSpec(this.#options.heldSpecs.take(job, digest));
     }
+    const shares = sharesOf(work);
     const starts = new Map<string, () => void>();
     for (const wireId of work.starts) {
       const id = fromWireId(wireId);
@@ -279,7 +285,8 @@ export class ServerSession {
       const cached = this.#specOf(id, "work.starts");
       if (starts.has(key) || this.#queue.has(key)) continue;
       if (this.#held.withdraw(key) === undefined) cached.queued += 1;
-      starts.set(key, () => this.#start(this.#specOf(id, "work.starts"), id));
+      const share = shares.get(key);
+      starts.set(key, () => this.#start(this.#specOf(id, "work.starts"), id, share));
     }
     this.#onHolds(work);
     const stops = work.stops.map((wireId) => {
@@ -289,11 +296,7 @@ export class ServerSession {
     this.#queue.push(starts, stops);
     for (const wireId of work.withdrawn) this.#withdraw(fromWireId(wireId));
     for (const wireId of work.returns) this.#giveBack(fromWireId(wireId));
-    const seen = work.starts.length + work.withdrawn.length;
-    if (seen === 0) return;
-    this.#startsSeen += seen;
-    this.#room = undefined;
-    this.tellRoom();
+    this.#tellers.room.used(work.starts.length + work.withdrawn.length);
   }
 
   #cacheSpec(spec: RunSpec): void {
@@ -329,7 +332,7 @@ export class ServerSession {
     this.#outbox.push(key, { id, report: { kind: "returned", heldAtMs } });
   }
 
-  #start(cached: CachedSpec, id: RunId): void {
+  #start(cached: CachedSpec, id: RunId, shareWattSeconds?: number): void {
     const { runs, facts, health } = this.#options;
     cached.queued -= 1;
     const known = runs.get(id);
@@ -337,7 +340,8 @@ export class ServerSession {
     if (known === undefined && health.sickness !== undefined) {
       runs.giveBack(id, health.sickness);
     } else if (known === undefined) {
-      runs.start(toRunRequest(cached.spec, id, { node: facts.name, cluster: facts.cluster }));
+      const place = { node: facts.name, cluster: facts.cluster };
+      runs.start(toRunRequest(cached.spec, id, place, shareWattSeconds));
     } else {
       this.#outbox.push(runKey(id), known); // the server has missed it
     }
@@ -367,21 +371,9 @@ export class ServerSession {
     this.#outbox.push(runKey(id), { id, report });
   }
 
-  #sendTake(room: TakeCapacity): void {
-    if (isDeepEqual(room, this.#room)) return;
-    this.#room = room;
-    const value = { tasks: room.tasks, free: { ...room.free }, seen: this.#startsSeen };
-    this.#send({ case: "take", value });
-  }
-
   #sendReports(seq: number, events: readonly Outgoing[]): void {
     const { serverTime } = this.#options;
-    const toEvent = (outgoing: Outgoing): RunEvent => {
-      if (outgoing.report.kind === "returned") return toRunEvent(outgoing);
-      const report = shifted(outgoing.report, (momentMs) => serverTime.at(momentMs));
-      return toRunEvent({ ...outgoing, report });
-    };
-    const value = { seq, events: events.map(toEvent) };
+    const value = { seq, events: toRunEvents(events, (momentMs) => serverTime.at(momentMs)) };
     this.#send({ case: "reports", value });
   }
 

@@ -1,3 +1,4 @@
+import type { ToldProgress } from "../../core/model/job/task-progress.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Executor, OutputPart, RunId, RunReport, RunRequest } from "../../ports/executor.ts";
 import { runKey } from "../runs/run-key.ts";
@@ -18,6 +19,9 @@ export class FakeExecutor implements Executor {
     Promise.reject(new AppError("not_found", "no output"));
   readonly #runs = new Map<string, { readonly id: RunId; readonly report: RunReport }>();
   #listener: (id: RunId, report: RunReport) => void = () => undefined;
+
+  /** A run says how far it is. */
+  progress: (id: RunId, progress: ToldProgress) => void = () => undefined;
 
   start(request: RunRequest): void {
     if (this.#runs.has(runKey(request.id))) return;
@@ -56,6 +60,10 @@ export class FakeExecutor implements Executor {
 
   onReport(listener: (id: RunId, report: RunReport) => void): void {
     this.#listener = listener;
+  }
+
+  onProgress(listener: (id: RunId, progress: ToldProgress) => void): void {
+    this.progress = listener;
   }
 
   probe(): Promise<void> {

@@ -2,12 +2,14 @@ import { create } from "@bufbuild/protobuf";
 
 import type {
   AgentMessage,
+  AgentPower,
   Clock,
   Facts,
   Health,
   Heartbeat,
   Hello,
   OutputChunk,
+  ProgressReports,
   Reports,
   ServerMessage,
   Take,
@@ -28,6 +30,8 @@ interface MessageByCase {
   readonly take: Take;
   readonly health: Health;
   readonly clock: Clock;
+  readonly progress: ProgressReports;
+  readonly power: AgentPower;
 }
 
 /** One dialled link, seen from the other end. */
@@ -50,8 +54,9 @@ export class FakeLink {
     if (!this.isClosed) this.#events.onMessage(message);
   }
 
-  welcome(wantsHealth = true): void {
-    const value = { heartbeatIntervalMs: 5_000, serverTimeMs: 0, wantsHealth };
+  welcome(wantsHealth = true, wantsProgress = wantsHealth): void {
+    const wants = { wantsHealth, wantsProgress, wantsPower: wantsProgress };
+    const value = { heartbeatIntervalMs: 5_000, serverTimeMs: 0, ...wants };
     this.send({ case: "welcome", value });
   }
 

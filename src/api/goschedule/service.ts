@@ -9,7 +9,7 @@ import {
 import { GO_SCHEDULE } from "../../core/access/principal.ts";
 import type { CallContext } from "../grpc/calls/call.ts";
 import { undecodable } from "../grpc/calls/codec.ts";
-import { OfBytes } from "../grpc/calls/bytes-method.ts";
+import { BytesMethod } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import { message } from "../grpc/calls/wire-message.ts";
@@ -48,11 +48,11 @@ export function goScheduleService(options: GoScheduleOptions): GrpcService {
         workers.ended(task);
         return message(EmptySchema, {});
       },
-      getWorkerList: new OfBytes(WorkerNodeListSchema, (_, call) => listWorkers(by(call))),
-      getTaskList: new OfBytes(TaskListSchema, (_, call) =>
+      getWorkerList: new BytesMethod(WorkerNodeListSchema, (_, call) => listWorkers(by(call))),
+      getTaskList: new BytesMethod(TaskListSchema, (_, call) =>
         listTasks({ operations: by(call), previews, clock }),
       ),
-      schedule: new OfBytes(TaskListSchema, (bytes, call) =>
+      schedule: new BytesMethod(TaskListSchema, (bytes, call) =>
         schedule(by(call), readTasks(bytes), settings),
       ),
     },

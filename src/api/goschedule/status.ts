@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
-import { GRPC, type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
+import { GRPC } from "../../lib/grpc/status-codes.ts";
+import { type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
 
 /** Errors that keep the text and the code of go-schedule's own server. */
 const goScheduleErrors = new WeakSet<AppError>();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TaskFailure } from "../../core/model/job/task.ts";
-import { TASK_STATES, type TaskStateName } from "../../core/state/jobs/progress.ts";
+import { TASK_STATES, type TaskStateName } from "../../core/model/progress.ts";
 import { type GoScheduleState, taskStateOf, workerStateOf } from "./task-state.ts";
 
 describe("a task is", () => {

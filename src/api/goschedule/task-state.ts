@@ -1,6 +1,6 @@
 import type { NodeStateName } from "../../core/model/node/node.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
-import type { TaskStateName } from "../../core/state/jobs/progress.ts";
+import type { TaskStateName } from "../../core/model/progress.ts";
 import type { NewestTaskView } from "../../server/views/views.ts";
 
 /** The four words go-schedule knows of a task. Its clients compare them as strings. */

@@ -27,7 +27,7 @@ import { listen, type Listener } from "./listener.ts";
 import { addressOf } from "./peer-address.ts";
 import { byFirstByte, secureOptions, type TlsFiles } from "./first-byte.ts";
 import type { GrpcService, Serve } from "./service.ts";
-import { GRPC } from "./status.ts";
+import { GRPC } from "../../lib/grpc/status-codes.ts";
 
 export interface GrpcServerOptions {
   /** Where to listen: "127.0.0.1:7071"; port 0 takes any that is free. */

@@ -7,7 +7,7 @@ import type { Logger } from "../../ports/logger.ts";
 import { bidiHandler, type Connect } from "./calls/bidi.ts";
 import type { CallContext, GrpcCall } from "./calls/call.ts";
 import { type Method, pathOf } from "./calls/codec.ts";
-import type { OfBytes } from "./calls/bytes-method.ts";
+import type { BytesMethod } from "./calls/bytes-method.ts";
 import { PushedFrames, pushHandler } from "./calls/pushed-frames.ts";
 import { streamHandler } from "./calls/stream.ts";
 import { unaryHandler } from "./calls/unary.ts";
@@ -37,7 +37,7 @@ type Output<M extends AnyMethod> = MessageShape<M["output"]>;
 type Handler<M extends AnyMethod> = {
   readonly unary:
     | ((request: Input<M>, context: CallContext) => Promise<Output<M>>)
-    | OfBytes<M["output"]>;
+    | BytesMethod<M["output"]>;
   readonly server_streaming:
     | ((request: Input<M>, context: StreamContext) => AsyncIterable<Output<M>>)
     | PushedFrames<M["input"], M["output"]>;

@@ -5,6 +5,7 @@ import { toGrpcStatus } from "./status.ts";
 
 const codes: Readonly<Record<ErrorCode, status>> = {
   invalid_argument: status.INVALID_ARGUMENT,
+  unprocessable: status.INVALID_ARGUMENT,
   not_found: status.NOT_FOUND,
   already_exists: status.ALREADY_EXISTS,
   permission_denied: status.PERMISSION_DENIED,

@@ -1,26 +1,11 @@
 import { AppError, type ErrorCode } from "../../lib/errors.ts";
+import { GRPC } from "../../lib/grpc/status-codes.ts";
 import { limits } from "../../limits.ts";
-
-/** Those codes of gRPC that we say. */
-export const GRPC = {
-  OK: 0,
-  UNKNOWN: 2,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  ALREADY_EXISTS: 6,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-} as const;
 
 /** Total by type: a new code does not compile until gRPC has a word for it. */
 const CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: GRPC.INVALID_ARGUMENT,
+  unprocessable: GRPC.INVALID_ARGUMENT,
   not_found: GRPC.NOT_FOUND,
   already_exists: GRPC.ALREADY_EXISTS,
   permission_denied: GRPC.PERMISSION_DENIED,

@@ -1,5 +1,5 @@
 import type { NodeStateName } from "../../core/model/node/node.ts";
-import type { JobStateName, TaskStateName } from "../../core/state/jobs/progress.ts";
+import type { JobStateName, TaskStateName } from "../../core/model/progress.ts";
 import { State } from "../../gen/busbar/v1/busbar_pb.ts";
 import { invalid } from "../../lib/errors.ts";
 import { nearest } from "../../lib/nearest.ts";

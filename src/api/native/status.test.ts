@@ -4,6 +4,7 @@ import { toHttpError, toHttpStatus } from "./status.ts";
 
 const codes: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
+  unprocessable: 422,
   not_found: 404,
   already_exists: 409,
   permission_denied: 403,

@@ -4,6 +4,7 @@ import { toMessage } from "../grpc/status.ts";
 /** Total by type: a new code does not compile until HTTP has a word for it. */
 const CODES: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
+  unprocessable: 422,
   not_found: 404,
   already_exists: 409,
   permission_denied: 403,

@@ -79,7 +79,10 @@ async function acceptSome(
   try {
     return (await operations.acceptTasks(cluster, ids)).accepted.length;
   } catch (error) {
-    if (error instanceof AppError && error.code === "invalid_argument") return 0;
+    const isNoTask =
+      error instanceof AppError &&
+      (error.code === "invalid_argument" || error.code === "unprocessable");
+    if (isNoTask) return 0;
     throw error;
   }
 }

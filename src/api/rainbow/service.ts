@@ -8,7 +8,7 @@ import * as wire from "../../gen/rainbow/v1/rainbow_pb.ts";
 import { ANONYMOUS } from "../../core/access/principal.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { CallContext } from "../grpc/calls/call.ts";
-import { OfBytes } from "../grpc/calls/bytes-method.ts";
+import { BytesMethod } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
 import { message } from "../grpc/calls/wire-message.ts";
@@ -44,11 +44,11 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
   return defineService(
     wire.RainbowScheduler,
     {
-      register: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
+      register: new BytesMethod(wire.RegisterResponseSchema, async (bytes) => {
         const request = decodeRegister(bytes);
         return encodeRegistered(await clusters.register(options, request), request.form);
       }),
-      registerSubsystem: new OfBytes(wire.RegisterResponseSchema, async (bytes) => {
+      registerSubsystem: new BytesMethod(wire.RegisterResponseSchema, async (bytes) => {
         const request = decodeRegister(bytes);
         return encodeRegistered(await clusters.registerSubsystem(options, request), "newest");
       }),
@@ -61,7 +61,7 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
         await clusters.deleteSubsystem(options, which);
         return message(wire.DeleteResponseSchema, { status: DELETED });
       },
-      submitJob: new OfBytes(wire.SubmitJobResponseSchema, async (bytes) => {
+      submitJob: new BytesMethod(wire.SubmitJobResponseSchema, async (bytes) => {
         const request = decodeSubmit(bytes);
         const form = request.kind === "command" ? "first" : request.form;
         return encodeSubmitted(await submit(options, request, { read, lists }), form);

@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
-import { GRPC, type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
+import { GRPC } from "../../lib/grpc/status-codes.ts";
+import { type GrpcStatus, toGrpcStatus } from "../grpc/status.ts";
 
 /**
  * What rainbow's server says when it refuses, word for word: its clients show it, and scripts look

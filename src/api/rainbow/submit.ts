@@ -1,7 +1,7 @@
 import { narrowTo, type Submitter } from "../../core/access/principal.ts";
 import { strategyNames } from "../../core/select/all.ts";
 import { limits } from "../../limits.ts";
-import type { SatisfyView } from "../../server/views/views.ts";
+import type { SatisfyView } from "../../server/views/satisfy-view.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";
 import type { SubmitAnswer } from "./wire/encode.ts";
 import type { ReadJobspec, ReadText } from "./jobspecs/jobspecs.ts";

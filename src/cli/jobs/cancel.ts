@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { AppError } from "../../lib/errors.ts";
-import { jobOrTaskId } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, jobOrTaskId } from "../flags.ts";
 import { toJobRow } from "../json.ts";
 import type { JobRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
 export function declareCancel(command: Command, shell: Shell): void {
   const readId = jobOrTaskId("<id>");
-  command
+  addIfRevision(command)
     .argument(
       "<id...>",
       "jobs (17) or tasks (17.3)",
@@ -24,9 +24,13 @@ Examples:
   busbar cancel 17.3 18 --reason "wrong input"
   busbar jobs --state pending --all -o json | jq -r '.jobs[].id' | xargs busbar cancel`,
     )
-    .action((ids: readonly string[], { reason }: { readonly reason?: string }) =>
-      shell.run(command, (session) => cancel(session, ids, reason)),
+    .action((ids: readonly string[], flags: CancelFlags) =>
+      shell.run(command, (session) => cancel(session, ids, flags)),
     );
+}
+
+interface CancelFlags extends ConditionFlags {
+  readonly reason?: string;
 }
 
 interface Refused {
@@ -39,7 +43,7 @@ interface Refused {
 async function cancel(
   session: Session,
   ids: readonly string[],
-  reason: string | undefined,
+  { reason, ifRevision }: CancelFlags,
 ): Promise<Answer> {
   const client = await session.client();
   const jobs: JobRow[] = [];
@@ -47,7 +51,7 @@ async function cancel(
   const errors: Refused[] = [];
   for (const id of ids) {
     try {
-      const job = toJobRow(await client.cancelJob({ id, reason }));
+      const job = toJobRow(await client.cancelJob({ id, reason, ifRevision }));
       jobs.push(job);
       lines.push(describe(id, job));
     } catch (error) {

@@ -2,7 +2,6 @@ import type { WatchEvent } from "../../client/messages.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Session } from "../session.ts";
-import { WatchPosition } from "./watch-position.ts";
 
 /** How long a server may be away, or without a free watch, before the command gives up. */
 const PATIENCE_MS = 120_000;
@@ -16,6 +15,8 @@ export interface Following {
   readonly jobs?: boolean;
   readonly tasks?: boolean;
   readonly nodes?: boolean;
+  readonly clusters?: boolean;
+  readonly groups?: boolean;
   readonly afterRevision: bigint;
 }
 
@@ -35,28 +36,28 @@ export async function* followEvents(
   { signal, canAsk = true }: { readonly signal: AbortSignal; readonly canAsk?: boolean },
 ): AsyncGenerator<Followed, void, undefined> {
   const client = await session.client();
-  const position = new WatchPosition(afterRevision);
+  let after = afterRevision; // 0: from now on
   let delayMs: number = limits.reconnectDelayMsMin;
   let lostAtMs: number | undefined;
   for (;;) {
     let isOpen = false;
-    position.begin();
     try {
       for await (const event of client.watch(
-        { ...what, afterRevision: position.after === 0n ? undefined : position.after },
+        { ...what, afterRevision: after === 0n ? undefined : after },
         { signal },
       )) {
         isOpen = true;
         lostAtMs = undefined;
         delayMs = limits.reconnectDelayMsMin;
-        if (position.take(event)) yield event;
+        after = event.revision;
+        yield event;
       }
     } catch (error) {
       if (signal.aborted || !(error instanceof AppError)) throw error;
       const { code, revision } = error;
-      if (revision !== undefined) position.sawAll(BigInt(revision));
+      if (revision !== undefined) after = BigInt(revision);
       if (code === "compacted") {
-        position.loseHistory(); // The sync event makes the reader look at what it missed.
+        after = 0n; // The sync event makes the reader look at what it missed.
       } else if (code === "exhausted") {
         // A watch that was dropped is resumed; one that was refused may be had later.
         if (!isOpen && canAsk) yield ASK;

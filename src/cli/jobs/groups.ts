@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { positiveNumber, wholeNumber } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, positiveNumber, wholeNumber } from "../flags.ts";
 import { toGroupRow } from "../json.ts";
 import { renderGroups } from "../render/groups.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { refuseUnknownSubcommand } from "../unknown-subcommand.ts";
 
-interface SetFlags {
+interface SetFlags extends ConditionFlags {
   readonly weight?: number;
   readonly owner?: string;
   readonly runningTasksMax?: number;
@@ -37,7 +37,7 @@ Examples:
 function declareSet(command: Command, shell: Shell): void {
   const most = { min: 0, max: limits.queuedTasksMax };
   const set = command.command("set").description("Create a group, or change what is given.");
-  set
+  addIfRevision(set)
     .argument("<name>", "the group")
     .option(
       "--weight <n>",
@@ -62,16 +62,18 @@ function declareSet(command: Command, shell: Shell): void {
 
 function declareRemove(command: Command, shell: Shell): void {
   const remove = command.command("remove").description("Remove a group that has no jobs.");
-  remove.argument("<name>", "the group").action((name: string) =>
-    shell.run(remove, async (session) => {
-      await (await session.client()).removeGroup({ name });
-      return { json: { removed: name }, text: () => `group ${name} removed` };
-    }),
-  );
+  addIfRevision(remove)
+    .argument("<name>", "the group")
+    .action((name: string, { ifRevision }: ConditionFlags) =>
+      shell.run(remove, async (session) => {
+        await (await session.client()).removeGroup({ name, ifRevision });
+        return { json: { removed: name }, text: () => `group ${name} removed` };
+      }),
+    );
 }
 
 async function setGroup(session: Session, name: string, flags: SetFlags): Promise<Answer> {
-  const { weight, owner, runningTasksMax, queuedTasksMax } = flags;
+  const { weight, owner, runningTasksMax, queuedTasksMax, ifRevision } = flags;
   if (name.trim() === "") throw invalid("<name>", "is empty");
   const client = await session.client();
   const row = toGroupRow(
@@ -81,6 +83,7 @@ async function setGroup(session: Session, name: string, flags: SetFlags): Promis
       ...(owner === undefined ? {} : { owner }),
       ...(runningTasksMax === undefined ? {} : { runningTasksMax: BigInt(runningTasksMax) }),
       ...(queuedTasksMax === undefined ? {} : { queuedTasksMax: BigInt(queuedTasksMax) }),
+      ifRevision,
     }),
   );
   return { json: row, text: (page) => renderGroups([row], page) };

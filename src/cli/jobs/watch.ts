@@ -6,10 +6,11 @@ import { toEventRow } from "../json.ts";
 import { renderEvent } from "../render/event.ts";
 import type { Session, Shell } from "../session.ts";
 
-interface WatchFlags {
-  readonly jobs?: true;
-  readonly tasks?: true;
-  readonly nodes?: true;
+type KindFlags = Readonly<
+  Partial<Record<"jobs" | "tasks" | "nodes" | "clusters" | "groups", true>>
+>;
+
+interface WatchFlags extends KindFlags {
   readonly group?: string;
   readonly after: number;
 }
@@ -20,6 +21,8 @@ export function declareWatch(command: Command, shell: Shell): void {
     .option("--jobs", "show changes of jobs (default: everything)")
     .option("--tasks", "show changes of tasks")
     .option("--nodes", "show changes of nodes")
+    .option("--clusters", "show changes of clusters")
+    .option("--groups", "show changes of groups")
     .option("--group <name>", "only of this group", notEmpty("--group"))
     .option(
       "--after <revision>",
@@ -81,18 +84,20 @@ async function watch(
 const toFollowing = (jobId: string | undefined, flags: WatchFlags): Following => ({
   ...(jobId === undefined ? {} : { jobId }),
   ...(flags.group === undefined ? {} : { group: flags.group }),
-  jobs: flags.jobs === true || (jobId !== undefined && (flags.tasks ?? flags.nodes) === true),
+  jobs: flags.jobs === true || (jobId !== undefined && isSome(flags)),
   tasks: flags.tasks === true,
   nodes: flags.nodes === true,
+  clusters: flags.clusters === true,
+  groups: flags.groups === true,
   afterRevision: BigInt(flags.after),
 });
 
-function shownKinds({ jobs, tasks, nodes }: WatchFlags): (kind: string | undefined) => boolean {
-  if (jobs !== true && tasks !== true && nodes !== true) return () => true;
-  return (kind) =>
-    (kind !== "job" || jobs === true) &&
-    (kind !== "task" || tasks === true) &&
-    (kind !== "node" || nodes === true);
+const isSome = ({ jobs, tasks, nodes, clusters, groups }: KindFlags): boolean =>
+  (jobs ?? tasks ?? nodes ?? clusters ?? groups) === true;
+
+/** Of a job watch that shows tasks only, events of the job come, too. */
+function shownKinds(flags: KindFlags): (kind: string | undefined) => boolean {
+  return (kind) => kind !== "job" || flags.jobs === true || !isSome(flags);
 }
 
 /** A job as it is, like an event that shows it. */

@@ -9,7 +9,7 @@ import {
   type ExecutorKind,
   type LossFlags,
 } from "../context.ts";
-import { awayTime, duration, notEmpty, oneOf } from "../flags.ts";
+import { address, awayTime, duration, notEmpty, oneOf } from "../flags.ts";
 import { collecting } from "../single-flags.ts";
 
 /** Flags of an agent that speaks for a whole cluster, as they are written. */
@@ -25,6 +25,7 @@ export interface ClusterOptions {
   readonly partition?: string;
   readonly account?: string;
   readonly schedulerArg?: readonly string[];
+  readonly to?: string;
 }
 
 export function addClusterFlags(command: Command): void {
@@ -42,7 +43,7 @@ export function addClusterFlags(command: Command): void {
     )
     .option(
       "--refresh <duration>",
-      `tell the cluster's state this often (default: ${formatDuration(limits.clusterRefreshMs)})`,
+      `tell the cluster's state this often (default: ${formatDuration(limits.clusterRefreshMs)}; of another Busbar ${formatDuration(limits.siteRefreshMs)})`,
       refresh,
     )
     .option("--cost <n>", "tell this as cost_per_node_hour", cost)
@@ -53,8 +54,17 @@ export function addClusterFlags(command: Command): void {
     )
     .option("--graph <file>", "register this graph instead of what is found", notEmpty("--graph"))
     .option("--update-graph", "replace the graph though someone else registered it")
-    .option("--partition <name>", "submit to this partition or queue", notEmpty("--partition"))
-    .option("--account <name>", "submit in the name of this account", notEmpty("--account"))
+    .option("--to <address>", "the Busbar below, for --executor busbar", address("--to"))
+    .option(
+      "--partition <name>",
+      "submit to this partition, queue, or cluster of the Busbar below",
+      notEmpty("--partition"),
+    )
+    .option(
+      "--account <name>",
+      "submit in the name of this account, or group of the Busbar below",
+      notEmpty("--account"),
+    )
     .option(
       "--scheduler-arg <argument>",
       "hand this to each submission, like --qos=low (repeatable)",
@@ -79,21 +89,26 @@ export async function toClusterFlags(
   return {
     executor,
     take: options.take ?? { kind: "now" },
-    refreshMs: options.refresh ?? limits.clusterRefreshMs,
+    refreshMs:
+      options.refresh ?? (executor === "busbar" ? limits.siteRefreshMs : limits.clusterRefreshMs),
     leaseMs: options.lease ?? 0,
-    onLost: options.onLost ?? "requeue",
+    // A site goes on by itself, however long it is away.
+    onLost: options.onLost ?? (executor === "busbar" ? "keep" : "requeue"),
     updatesGraph: options.updateGraph === true,
     schedulerArgs: options.schedulerArg ?? [],
     ...(options.cost === undefined ? {} : { costPerNodeHour: options.cost }),
     ...(graph === undefined ? {} : { graph }),
     ...(options.partition === undefined ? {} : { partition: options.partition }),
     ...(options.account === undefined ? {} : { account: options.account }),
+    ...(options.to === undefined ? {} : { to: options.to }),
   };
 }
 
 const FOR_CLUSTERS = ["take", "refresh", "cost", "lease", "graph", "updateGraph"];
 const FOR_NODES = ["lostAfter"];
 const FOR_SCHEDULERS = ["partition", "account", "schedulerArg"];
+const FOR_SITES = ["to"];
+const NOT_FOR_SITES = ["schedulerArg", "taskEnv"];
 const FOR_MACHINES = ["cpu", "memory", "gpu", "resource", "launcher", "enforce", "cgroup"];
 
 function refuse(command: Command, executor: ExecutorKind | undefined): void {
@@ -104,12 +119,18 @@ function refuse(command: Command, executor: ExecutorKind | undefined): void {
   };
   if (executor === undefined) {
     const why = "is for agents that speak for a whole cluster; say --executor too";
-    return without([...FOR_CLUSTERS, ...FOR_SCHEDULERS], why);
+    return without([...FOR_CLUSTERS, ...FOR_SCHEDULERS, ...FOR_SITES], why);
   }
   if (command.getOptionValueSource("cluster") !== "cli") {
     throw invalid("--cluster", "must name the cluster that this agent speaks for");
   }
   without(FOR_NODES, "is for agents of nodes; of an agent of a cluster it is --lease");
+  if (executor === "busbar") {
+    without(NOT_FOR_SITES, "is not for --executor busbar: the agents below have their own");
+    if (command.getOptionValueSource("to") !== "cli") {
+      throw invalid("--to", "must say where the Busbar below is, like 127.0.0.1:7071");
+    }
+  } else without(FOR_SITES, "is for --executor busbar");
   if (executor === "process") {
     return without(FOR_SCHEDULERS, "is for schedulers; processes have none below them");
   }

@@ -57,6 +57,19 @@ describe("an agent of a whole cluster", () => {
     ]);
   });
 
+  test("one of another Busbar keeps its tasks for it unless told otherwise", async () => {
+    const line = "agent --cluster a --executor busbar --to 127.0.0.1:7071";
+    expect(await started(line)).toMatchObject([
+      {
+        name: "a-agent",
+        speaksFor: { executor: "busbar", to: "127.0.0.1:7071", onLost: "keep", refreshMs: 2_000 },
+      },
+    ]);
+    expect(await started(`${line} --on-lost fail`)).toMatchObject([
+      { speaksFor: { onLost: "fail" } },
+    ]);
+  });
+
   test("an agent of a node speaks for nobody else", async () => {
     const [flags] = await started("agent --cluster blue");
     expect(flags).toMatchObject({ name: "ada-s-laptop", cluster: "blue" });
@@ -84,6 +97,14 @@ describe("an agent of a whole cluster", () => {
     ["--cluster b --executor process --take queue=3", /--take: processes have no queue below/],
     ["--cluster b --executor slurm --cpu 2", /--cpu: does not go with --executor slurm/],
     ["--cluster b --executor flux --launcher perl", /--launcher: does not go with --executor flux/],
+    ["--cluster b --executor busbar", /--to: must say where the Busbar below is/],
+    ["--cluster b --executor busbar --to x", /--to: "x" is not an address/],
+    [
+      "--cluster b --executor busbar --to a:1 --scheduler-arg x",
+      /--scheduler-arg: is not for --executor busbar/,
+    ],
+    ["--cluster b --executor slurm --to a:1", /--to: is for --executor busbar/],
+    ["--to a:1", /--to: is for agents that speak for a whole cluster/],
     ["--cluster b --executor slurm --take queue=0", /--take: "queue=0" is neither now nor queue=N/],
     ["--cluster b --executor slurm --take all", /--take: "all" is neither now nor queue=N/],
     ["--cluster b --executor slurm --refresh 10ms", /--refresh: "10ms" is too short/],

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cluster.ts";
 import {
@@ -20,6 +21,7 @@ import {
   wholeNumber,
 } from "../flags.ts";
 import { resourcesOf } from "../submit/job-flags.ts";
+import { addEdgeFlags, type EdgeOptions, toEdgeFlags, toSchedule } from "./edge-flags.ts";
 import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
 import { addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
 import {
@@ -31,7 +33,7 @@ import {
 } from "../service/services.ts";
 import type { Session, Shell } from "../session.ts";
 
-interface AgentOptions extends ClusterOptions, LinkOptions {
+interface AgentOptions extends ClusterOptions, LinkOptions, EdgeOptions {
   readonly name?: string;
   readonly cluster: string;
   readonly data?: string;
@@ -62,7 +64,9 @@ Examples:
   busbar agent --server control.example:7071 --name rack1-7 --label disk=ssd
   busbar agent --cpu 8 --memory 32GiB --gpu 2 --resource license=1
   busbar agent --server control.example:7071 --on-lost keep --lost-after 2h
-  busbar agent --cluster blue --executor slurm --partition batch --cost 3.5`;
+  busbar agent --simulate-edges 10 --site edge-g0 --power-schedule seed:7 --speedup 20
+  busbar agent --cluster blue --executor slurm --partition batch --cost 3.5
+  busbar agent --server control.example:7071 --cluster site-a --executor busbar --to 127.0.0.1:7071`;
 
 export function declareAgent(command: Command, shell: Shell): void {
   command
@@ -117,6 +121,7 @@ export function declareAgent(command: Command, shell: Shell): void {
     .addOption(logLevelFlag());
   addLinkFlags(command, " (default: as the server says)");
   addClusterFlags(command);
+  addEdgeFlags(command);
   command.addHelpText("after", HELP).action((flags: AgentOptions) =>
     shell.run(command, async (session) => {
       const given = await toAgentFlags(session, flags, command);
@@ -129,15 +134,21 @@ export function declareAgent(command: Command, shell: Shell): void {
 
 /** The server may be away, or refuse it: this says what it is, and its log when it is connected. */
 async function announceAgent(session: Session, flags: AgentFlags): Promise<void> {
-  const { name, cluster, data, speaksFor } = flags;
+  const { name, cluster, data, speaksFor, simulates } = flags;
   const server = flags.servers.join(",");
-  const who =
-    speaksFor === undefined
-      ? `node ${name} of cluster ${cluster}`
-      : `agent ${name} of cluster ${cluster} (${speaksFor.executor})`;
-  const text = `${who} connects to ${server}; stop it with Ctrl-C.`;
+  const text = `${whoOf(flags)} to ${server}; stop it with Ctrl-C.`;
   const executor = speaksFor === undefined ? {} : { executor: speaksFor.executor };
-  await session.print({ name, cluster, server, data, ...executor }, () => text);
+  const edges = simulates === undefined ? {} : { edges: simulates.edges };
+  await session.print({ name, cluster, server, data, ...executor, ...edges }, () => text);
+}
+
+function whoOf({ name, cluster, speaksFor, simulates }: AgentFlags): string {
+  if (simulates !== undefined) {
+    return `${simulates.edges} simulated edges of site ${simulates.site} connect`;
+  }
+  return speaksFor === undefined
+    ? `node ${name} of cluster ${cluster} connects`
+    : `agent ${name} of cluster ${cluster} (${speaksFor.executor}) connects`;
 }
 
 async function toAgentFlags(
@@ -148,11 +159,25 @@ async function toAgentFlags(
   const speaksFor = await toClusterFlags(context, flags, command);
   const linkTimes = toLinkTimes(flags, flags.lostAfter ?? flags.lease);
   const machine = nodeNameOf(context);
-  const name = flags.name ?? (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
+  const schedule = await toSchedule(context, flags);
+  const simulates = toEdgeFlags(flags, schedule);
+  if ((simulates ?? schedule) !== undefined && speaksFor !== undefined) {
+    const flag = simulates === undefined ? "--power" : "--simulate-edges";
+    throw invalid(flag, "cannot be combined with --executor");
+  }
+  const name =
+    simulates?.site ??
+    flags.name ??
+    (speaksFor === undefined ? machine : agentNameOf(flags.cluster));
   return {
     servers,
     name,
-    cluster: flags.cluster,
+    cluster: simulates?.site ?? flags.cluster,
+    ...(simulates === undefined
+      ? schedule === undefined
+        ? {}
+        : { power: schedule }
+      : { simulates }),
     data: flags.data ?? `./busbar-agent-${name}`,
     resources: resourcesOf(flags),
     labels: { ...flags.label },

@@ -3,7 +3,7 @@ import { invalid } from "../../lib/errors.ts";
 import { formatDuration } from "../../lib/units.ts";
 import { limits } from "../../limits.ts";
 import { lostPolicies } from "../context.ts";
-import { awayTime, notEmpty, oneOf } from "../flags.ts";
+import { addIfRevision, awayTime, type ConditionFlags, notEmpty, oneOf } from "../flags.ts";
 import { toNodeRow } from "../json.ts";
 import { collect } from "../pages.ts";
 import { renderNode, renderNodes } from "../render/nodes.ts";
@@ -77,18 +77,18 @@ function declareOne(command: Command, shell: Shell): void {
   );
 
   const drain = add("drain", "Place no new tasks on a node; the running ones go on.");
-  drain
+  addIfRevision(drain)
     .option("--reason <text>", "say why; shown with the node")
-    .action((name: string, { reason }: { readonly reason?: string }) =>
+    .action((name: string, flags: ConditionFlags & { readonly reason?: string }) =>
       shell.run(drain, async (session) =>
-        changed(await (await session.client()).drainNode({ name, reason })),
+        changed(await (await session.client()).drainNode({ name, ...flags })),
       ),
     );
 
   const undrain = add("undrain", "Use a drained or quarantined node again.");
-  undrain.action((name: string) =>
+  addIfRevision(undrain).action((name: string, { ifRevision }: ConditionFlags) =>
     shell.run(undrain, async (session) =>
-      changed(await (await session.client()).undrainNode({ name })),
+      changed(await (await session.client()).undrainNode({ name, ifRevision })),
     ),
   );
 
@@ -124,9 +124,9 @@ function declareOne(command: Command, shell: Shell): void {
     );
 
   const remove = add("remove", "Forget a node that is not connected; its tasks run elsewhere.");
-  remove.action((name: string) =>
+  addIfRevision(remove).action((name: string, { ifRevision }: ConditionFlags) =>
     shell.run(remove, async (session) => {
-      await (await session.client()).removeNode({ name });
+      await (await session.client()).removeNode({ name, ifRevision });
       return { json: { removed: name }, text: () => `node ${name} removed` };
     }),
   );

@@ -49,6 +49,8 @@ export function renderCluster(cluster: ClusterRow, page: TerminalPage): string {
       ["Kind", cluster.kind],
       ["Since", `${moment(createdAtMs)} (${ago(createdAtMs, page.nowMs)})`],
       ["Registered by", cluster.registeredBy ?? ""],
+      ["Changed by", cluster.changedBy ?? ""],
+      ["State set by", cluster.stateChangedBy ?? ""],
       [cluster.kind === "pulling" ? "Agents connected" : "Nodes connected", connected(cluster)],
       ["Tasks", String(cluster.tasks)],
       ...resources,

@@ -2,7 +2,7 @@ import type { EventRow, JobRow, NodeRow, TaskRow } from "../rows.ts";
 import { countsText } from "./jobs.ts";
 import { nodeReason } from "./nodes.ts";
 import { clean, type TerminalPage, paint } from "./page.ts";
-import { stateStyle } from "./values.ts";
+import { progressText, stateStyle } from "./values.ts";
 
 /** One change in one line: "1042  task 17.3  running  on rack1-7". */
 export function renderEvent(row: EventRow, page: TerminalPage): string {
@@ -10,7 +10,7 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
     [row.revision, `${kind} ${clean(id)}`, paint(state, stateStyle(state), page), clean(rest)]
       .filter((part) => part !== "")
       .join("  ");
-  const { job, task, node, group, removed } = row;
+  const { job, task, node, cluster, group, removed } = row;
   if (job !== undefined) return parts("job", job.id, job.state, aboutJob(job));
   if (task !== undefined) return parts("task", task.id, task.state, aboutTask(task));
   if (node !== undefined) return parts("node", node.name, node.state, aboutNode(node));
@@ -21,7 +21,11 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
       "set",
       joined([`weight ${group.weight}`, by(group.changedBy)]),
     );
-  if (removed !== undefined) return parts(removed.kind, removed.id, "removed", "");
+  if (cluster !== undefined) {
+    const said = cluster.state.map(({ key, value }) => `${key}=${String(value)}`);
+    return parts("cluster", cluster.name, cluster.kind, said.join(" "));
+  }
+  if (removed !== undefined) return parts(removed.kind, removed.id, "removed", by(removed.by));
   return paint(`${row.revision}  watching`, "dim", page);
 }
 
@@ -30,6 +34,7 @@ const aboutJob = (job: JobRow): string =>
     job.spec.name,
     job.taskTotal > 1 ? `(${countsText(job.tasks)})` : "",
     job.state === "failed" ? exitText(job.exitCode) : "",
+    progressText(job),
     job.reason ?? "",
     by(job.state === "pending" ? job.submittedBy : canceller(job)),
   ]);
@@ -47,6 +52,7 @@ const aboutTask = (task: TaskRow): string =>
     task.node === undefined ? offeredTo(task) : `on ${task.node}`,
     task.attempt > 1 ? `attempt ${task.attempt}` : "",
     task.signal ?? (task.state === "failed" ? exitText(task.exitCode) : ""),
+    progressText(task),
     task.reason ?? "",
   ]);
 
@@ -57,6 +63,10 @@ const offeredTo = ({ cluster }: TaskRow): string =>
   cluster === undefined ? "" : `to cluster ${cluster}`;
 
 const aboutNode = (node: NodeRow): string =>
-  joined([`${node.tasks} tasks`, nodeReason(node), by(node.drainedBy)]);
+  joined([`${node.tasks} tasks`, nodeReason(node), by(node.drainedBy), lastChange(node)]);
+
+/** Not "by": the event may be its agent's, which comes and goes. */
+const lastChange = ({ drainedBy, changedBy }: NodeRow): string =>
+  changedBy === undefined || changedBy === drainedBy ? "" : `last changed by ${changedBy}`;
 
 const joined = (parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");

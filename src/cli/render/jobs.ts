@@ -11,7 +11,16 @@ import type {
 import { cut, type TerminalPage, paint } from "./page.ts";
 import { requestText } from "./request.ts";
 import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, moment, pairs, resources, stateStyle, took, usageFields } from "./values.ts";
+import {
+  ago,
+  moment,
+  pairs,
+  progressText,
+  resources,
+  stateStyle,
+  took,
+  usageFields,
+} from "./values.ts";
 
 export function renderJobs(jobs: readonly JobRow[], page: TerminalPage): string {
   const columns: readonly Column<JobRow>[] = [
@@ -22,6 +31,7 @@ export function renderJobs(jobs: readonly JobRow[], page: TerminalPage): string 
     { title: "GROUP", value: (job) => job.spec.group },
     { title: "SUBMITTED", value: (job) => ago(job.submittedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (job) => took(job, page.nowMs) },
+    { title: "PROGRESS", value: progressText },
     { title: "REASON", value: outcome },
   ];
   return renderTable(columns, jobs, page);
@@ -75,6 +85,8 @@ export function renderJob(job: JobRow, page: TerminalPage): string {
       ["Started", at(job.startedAtMs)],
       ["Ended", at(job.endedAtMs)],
       ["Took", took(job, page.nowMs)],
+      ["Progress", progressText(job)],
+      ["Energy", energyText(job)],
       ...usageFields(job),
       ["Group", spec.group],
       ...specFields(spec),
@@ -82,6 +94,22 @@ export function renderJob(job: JobRow, page: TerminalPage): string {
     ],
     page,
   );
+}
+
+/** "400 Ws: 300 done, 60 in shares, 40 not placed". */
+function energyText({ energy }: JobRow): string {
+  if (energy === undefined) return "";
+  const { wattSeconds, doneWattSeconds: done, unplacedWattSeconds: left } = energy;
+  const parts = { done, "in shares": wattSeconds - done - left, "not placed": left };
+  const some = Object.entries(parts).filter(([, amount]) => amount > 0);
+  const text = some.map(([name, amount]) => `${amount} ${name}`).join(", ");
+  return text === "" ? `${wattSeconds} Ws` : `${wattSeconds} Ws: ${text}`;
+}
+
+function splitText({ energy }: SpecRow): string {
+  if (energy === undefined) return "";
+  const { split = "earliest", leastShare = 1, greatestShare = energy.wattSeconds } = energy;
+  return `${split}, in shares of ${leastShare} to ${greatestShare} Ws`;
 }
 
 function specFields(spec: SpecRow): [string, string][] {
@@ -92,6 +120,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Script", spec.script === undefined ? "" : firstLine(spec.script)],
     ["Jobspec", spec.jobspec === undefined ? "" : firstLine(spec.jobspec)],
     ["Array", spec.array ?? ""],
+    ["Split", splitText(spec)],
     ["Directory", spec.cwd ?? ""],
     ["Environment", pairs(spec.env)],
     ["Labels", pairs(spec.labels)],
@@ -117,7 +146,7 @@ function specFields(spec: SpecRow): [string, string][] {
 const SHOWN: ReadonlySet<string> = new Set<keyof SpecRow>([
   ...(["name", "group", "command", "script", "jobspec", "array", "cwd", "env", "labels"] as const),
   ...(["resources", "request", "select", "placement", "dependsOn", "priority", "retries"] as const),
-  ...(["timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
+  ...(["energy", "timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
 ]);
 
 /** A field that needs no words of its own is shown by its name: a new one needs no line here. */

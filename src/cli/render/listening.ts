@@ -4,7 +4,18 @@ import { renderFields } from "./table.ts";
 
 /** The first thing a newcomer reads: where everything is, and what to type next. */
 export function renderListening(
-  { http, grpc, rainbow, goSchedule, data, node, rainbowSecretFile = "", isInsecure }: Listening,
+  {
+    http,
+    grpc,
+    rainbow,
+    goSchedule,
+    nexus,
+    nexusRest: rest,
+    data,
+    node,
+    rainbowSecretFile = "",
+    isInsecure,
+  }: Listening,
   page: TerminalPage,
 ): string {
   const fields = renderFields(
@@ -13,6 +24,11 @@ export function renderListening(
       ["gRPC", grpc],
       ["Rainbow", rainbow ?? ""],
       ["go-schedule", goSchedule ?? ""],
+      ["Nexus", nexus === undefined ? "" : `http://${nexus} (kubectl -s ${nexus} get jobs)`],
+      [
+        "Nexus REST",
+        rest === undefined ? "" : `http://${rest} (docs: http://${rest}/intel.com/docs)`,
+      ],
       ["Data", data],
       ["Node", node ?? ""],
       ["Register secret", rainbowSecretFile],

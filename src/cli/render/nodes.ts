@@ -34,6 +34,7 @@ export function renderNodes(nodes: readonly NodeRow[], page: TerminalPage): stri
     },
     { title: "STATE", value: (node) => node.state, style: (node) => stateStyle(node.state) },
     { title: "TASKS", align: "right", value: (node) => String(node.tasks) },
+    { title: "POWER", align: "right", value: ({ power }) => (power ? `${power.watts} W` : "") },
     ...resourceColumns,
     { title: "SINCE", value: (node) => ago(since(node), page.nowMs) },
     { title: "LABELS", value: (node) => pairs(node.labels) },

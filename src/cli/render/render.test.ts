@@ -43,6 +43,7 @@ const aTask = (given: Partial<TaskRow> = {}): TaskRow => ({
   exitCode: 137,
   signal: "SIGKILL",
   past: [],
+  revision: 1,
   ...given,
 });
 
@@ -171,6 +172,7 @@ describe("rows", () => {
       attempt: 1,
       cluster: "blue",
       past: [],
+      revision: 1,
     };
     expect(renderTasks([aTask({ cluster: "default" }), offered], page)).toMatchInlineSnapshot(`
       "TASK  STATE    ATTEMPT  NODE   CLUSTER  STARTED  TOOK     EXIT
@@ -379,6 +381,8 @@ describe("rows", () => {
       "5  job 17  cancelled  train cancelled by cluster:blue",
     );
     expect(renderJob(aJob(cancelled), page)).toMatch(/Cancelled by: +cluster:blue/);
+    const removed = { kind: "node", id: "w1", by: "local" };
+    expect(renderEvent({ revision: 5, removed }, page)).toBe("5  node w1  removed  by local");
   });
 
   test("a server on its usual port needs no flag to be tried", () => {

@@ -7,6 +7,7 @@ import {
   elapsed,
   maxMemory,
   moment,
+  progressText,
   stateStyle,
   took,
   usageFields,
@@ -21,8 +22,10 @@ export function renderTasks(tasks: readonly TaskRow[], page: TerminalPage): stri
     { title: "ATTEMPT", align: "right", value: ({ attempt }) => (attempt > 0 ? `${attempt}` : "") },
     { title: "NODE", value: (task) => task.node ?? "" },
     { title: "CLUSTER", value: (task) => (isOffered ? (task.cluster ?? "") : "") },
+    { title: "SHARE", align: "right", value: shareText },
     { title: "STARTED", value: (task) => ago(task.startedAtMs, page.nowMs) },
     { title: "TOOK", align: "right", value: (task) => took(task, page.nowMs) },
+    { title: "PROGRESS", value: progressText },
     { title: "CPU", align: "right", value: cpuTime },
     { title: "MEMORY", align: "right", value: maxMemory },
     { title: "EXIT", align: "right", value: exit },
@@ -30,6 +33,9 @@ export function renderTasks(tasks: readonly TaskRow[], page: TerminalPage): stri
   ];
   return renderTable(columns, tasks, page);
 }
+
+const shareText = ({ share }: TaskRow): string =>
+  share === undefined ? "" : `${share.wattSeconds} Ws`;
 
 /** The signal's name tells more than the code a shell would make of it. */
 const exit = (row: { readonly exitCode?: number; readonly signal?: string }): string =>
@@ -56,6 +62,9 @@ export function renderTask(task: TaskRow, page: TerminalPage): string {
       ["Started", at(task.startedAtMs)],
       ["Ended", at(task.endedAtMs)],
       ["Took", took(task, page.nowMs)],
+      ["Progress", progressText(task)],
+      ["Share", shareText(task)],
+      ["Done", task.share === undefined ? "" : `${task.share.doneWattSeconds} Ws`],
       ...usageFields(task),
     ],
     page,

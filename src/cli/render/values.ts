@@ -1,5 +1,5 @@
 import { formatBytes } from "../../lib/units.ts";
-import type { UsageRow } from "../rows.ts";
+import type { ProgressRow, UsageRow } from "../rows.ts";
 import type { Style } from "./page.ts";
 
 /** How long ago, in the one unit that matters: "now", "42s ago", "3h ago". */
@@ -49,6 +49,10 @@ export const cpuTime = ({ usage }: { readonly usage?: UsageRow }): string =>
 
 export const maxMemory = ({ usage }: { readonly usage?: UsageRow }): string =>
   usage?.maxRssBytes === undefined ? "" : formatBytes(usage.maxRssBytes);
+
+/** "40 %", "40 % step 3"; empty: nothing was reported. */
+export const progressText = ({ progress }: { readonly progress?: ProgressRow }): string =>
+  progress === undefined ? "" : `${progress.percent} % ${progress.message ?? ""}`.trimEnd();
 
 /** Fields of one row that has a usage. */
 export const usageFields = (row: { readonly usage?: UsageRow }): [string, string][] => [

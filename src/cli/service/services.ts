@@ -19,6 +19,7 @@ import {
   type GoScheduleCommandOptions,
   takeGoSchedule,
 } from "../coming-from/go-schedule-flags.ts";
+import { addNexusFlags, type NexusCommandOptions, nexusOf } from "../coming-from/nexus-flags.ts";
 import { addQuarantineFlags, checkQuarantine } from "./quarantine-flags.ts";
 import {
   addKeepaliveFlag,
@@ -84,11 +85,12 @@ export function declareServer(command: Command, shell: Shell): void {
 /** As they are written: the options of a strategy are in a file. */
 type ServerOptions<Flags extends ServerFlags> = Omit<
   Flags,
-  "select" | "rainbow" | "goSchedule" | "linkTimes"
+  "select" | "rainbow" | "goSchedule" | "nexus" | "linkTimes"
 > &
   StrategyFlags &
   RainbowCommandOptions &
   LinkOptions &
+  NexusCommandOptions &
   GoScheduleCommandOptions;
 
 async function toServerFlags<Flags extends ServerFlags>(
@@ -101,7 +103,9 @@ async function toServerFlags<Flags extends ServerFlags>(
   const { goSchedule, others: mine } = takeGoSchedule(flags);
   const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...further } = rest;
-  const { heartbeat, silence, ...others } = further;
+  const { heartbeat, silence, ...notLinks } = further;
+  const { nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin, ...others } = notLinks;
+  const nexus = nexusOf({ nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin });
   const given: LinkOptions = {
     ...(heartbeat === undefined ? {} : { heartbeat }),
     ...(silence === undefined ? {} : { silence }),
@@ -127,6 +131,7 @@ async function toServerFlags<Flags extends ServerFlags>(
     ...(select === undefined ? {} : { select }),
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
+    ...(nexus === undefined ? {} : { nexus }),
   };
 }
 
@@ -209,6 +214,7 @@ function addServerFlags(command: Command): void {
   addKeepaliveFlag(command);
   addRainbowFlags(command);
   addGoScheduleFlags(command);
+  addNexusFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command
     .option(

@@ -66,7 +66,7 @@ export function dependenciesOf(flags: DependencyFlags): Dependency[] {
   return singleton === undefined ? given : [...given, { kind: "singleton", name: singleton }];
 }
 
-const KINDS = ["afterok", "afterany", "afternotok", "after", "singleton"] as const;
+export const DEPENDENCY_KEYS = ["afterok", "afterany", "afternotok", "after", "singleton"] as const;
 
 /**
  * In a file: a name, a list of names, or maps like {afterany: [a, b]}, {afterok: [a, b, c], atLeast:
@@ -83,14 +83,14 @@ export function readDependencies(value: Value): Dependency[] {
 
 function readLine(value: Value): Dependency[] {
   if (value.kind === "text") return [{ kind: "afterok", on: [value.text()] }];
-  const fields = value.fields([...KINDS, "atLeast"]);
+  const fields = value.fields([...DEPENDENCY_KEYS, "atLeast"]);
   const least = fields.get("atLeast");
-  const lines = KINDS.flatMap((kind): Dependency[] => {
+  const lines = DEPENDENCY_KEYS.flatMap((kind): Dependency[] => {
     const given = fields.get(kind);
     if (given === undefined) return [];
     return kind === "singleton" ? [{ kind, name: given.text() }] : [{ kind, on: readNames(given) }];
   });
-  if (lines.length === 0) throw value.fail(`needs one of ${KINDS.join(", ")}`);
+  if (lines.length === 0) throw value.fail(`needs one of ${DEPENDENCY_KEYS.join(", ")}`);
   if (least === undefined) return lines;
   const [only] = lines;
   if (lines.length > 1 || only?.kind === "singleton") {

@@ -72,7 +72,7 @@ function readJob(value: Value): JobSubmissionInit {
   if (fields.has("resources") && fields.has("request")) {
     throw value.fail("a job has either resources or a request, not both");
   }
-  if (!fields.has("command") && !fields.has("script")) {
+  if (!fields.has("command") && !fields.has("script") && !fields.has("energy")) {
     throw value.fail("a job needs a command or a script");
   }
   if (fields.has("command") && fields.has("script")) {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
 import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
-import { isReservedVariable, isVariableName } from "../../core/model/job/variable-names.ts";
+import { isVariableName } from "../../core/model/job/variable-names.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Context } from "../context.ts";
@@ -18,13 +18,14 @@ import {
   wholeNumber,
 } from "../flags.ts";
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+import { addEnergyFlags, type EnergyFlags, energyOf } from "./energy-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
-export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags {
+export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags {
   readonly name?: string;
   readonly comment?: string;
   readonly nice?: number;
@@ -90,6 +91,7 @@ export function addJobFlags(command: Command, context: Context): void {
       resource("--resource"),
     );
   addRequestFlags(command);
+  addEnergyFlags(command);
   command
     .option("--cluster <name>", "only on this cluster", notEmpty("--cluster"))
     .option("--node <name>", "only on this node", notEmpty("--node"))
@@ -160,7 +162,8 @@ export async function toSubmission(
   if (words.length > 0 && flags.script !== undefined) {
     throw invalid("--script", "cannot be combined with a command");
   }
-  if (words.length === 0 && flags.script === undefined) {
+  const energy = energyOf(flags);
+  if (words.length === 0 && flags.script === undefined && energy === undefined) {
     throw invalid(
       "command",
       "is missing; write it after --, or give --script, --file or --jobspec",
@@ -180,6 +183,7 @@ export async function toSubmission(
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),
       ...limitsOf(flags),
+      energy,
       dependsOn: dependenciesOf(flags),
     },
     idempotencyKey: flags.idempotencyKey,
@@ -194,7 +198,7 @@ function exportedOf(env: Context["env"]): Labels {
   const exported: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || OF_THE_SHELL.has(name)) continue;
-    if (isVariableName(name) && !isReservedVariable(name)) exported[name] = value;
+    if (isVariableName(name)) exported[name] = value;
   }
   return exported;
 }
@@ -218,10 +222,11 @@ async function demandOf(flags: JobFlags, context: Context) {
   if (flags.request !== undefined && given !== undefined) {
     throw invalid(`--${given}`, "cannot be combined with --request; write it into the request");
   }
+  const isBare = flags.energy !== undefined && given === undefined;
   const request = await requestOf(flags, amounts, context);
   const select = await selectionOf(flags, context);
   return {
-    ...(request === undefined ? { resources: amounts } : { request }),
+    ...(request !== undefined ? { request } : isBare ? {} : { resources: amounts }),
     ...(select === undefined ? {} : { select }),
   };
 }

@@ -155,10 +155,10 @@ export function endedAtOnce(
   rows: readonly { readonly id: string; readonly existed?: boolean }[],
 ): readonly string[] {
   const isUnsure = (existed: boolean | undefined, at: number): boolean =>
-    existed === true || input.kind === "jobspec" || hasDependencies(input.jobs[at]);
+    existed === true || input.kind === "jobspec" || mayEndAtOnce(input.jobs[at]);
   return rows.filter(({ existed }, at) => isUnsure(existed, at)).map(({ id }) => id);
 }
 
-/** Such a job may be skipped as soon as it is submitted; all others end after the answer. */
-const hasDependencies = (submission: JobSubmissionInit | undefined): boolean =>
-  (submission?.spec?.dependsOn ?? []).length > 0;
+/** One that depends on others may be skipped as soon as it is submitted, one of no energy has succeeded; all others end after the answer. */
+const mayEndAtOnce = (submission: JobSubmissionInit | undefined): boolean =>
+  (submission?.spec?.dependsOn ?? []).length > 0 || submission?.spec?.energy?.wattSeconds === 0n;

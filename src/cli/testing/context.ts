@@ -53,6 +53,7 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
     },
     readInput: (path) => Promise.reject(new AppError("invalid_argument", `no file ${path}`)),
     writeNewFiles: async (folder) => Promise.reject(new AppError("unavailable", `no ${folder}`)),
+    replaceFile: async (path) => Promise.reject(new AppError("unavailable", `no ${path}`)),
     onInterrupt: () => () => undefined,
     exitNow: () => {
       throw new Error("exitNow");

@@ -1,6 +1,6 @@
 import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
 import { parseSizeBytes } from "../../lib/units.ts";
-import type { Rule } from "../../lib/rules.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { type DescField, isText } from "../../wire/descriptors.ts";
 import { duration, wholeNumber } from "../flags.ts";
 import type { Value } from "./yaml-value.ts";

@@ -12,6 +12,8 @@ import {
 } from "./principal.ts";
 
 const cluster: Principal = { kind: "cluster", cluster: "blue" };
+const agent: Principal = { kind: "agent", node: "w1" };
+const speaker: Principal = { ...agent, cluster: "blue" };
 const submitter: Principal = { kind: "submitter", clusters: ["blue", "green"] };
 const ONE_OF_EACH: Readonly<Record<Principal["kind"], Principal>> = {
   local: LOCAL,
@@ -20,7 +22,7 @@ const ONE_OF_EACH: Readonly<Record<Principal["kind"], Principal>> = {
   registrar: REGISTRAR,
   cluster,
   submitter,
-  agent: { kind: "agent", node: "w1" },
+  agent: { kind: "agent", node: "w1", cluster: "blue" },
   "go-schedule": GO_SCHEDULE,
   anonymous: ANONYMOUS,
 };
@@ -31,6 +33,7 @@ const MAY: Readonly<Record<Permission, string>> = {
   "jobs.submit": `${ADMINS} submitter:own go-schedule`,
   "jobs.read": `${ADMINS} cluster:own go-schedule`,
   "jobs.cancel": `${ADMINS} cluster:own`,
+  "tasks.report": ADMINS,
   "output.read": `${ADMINS} go-schedule`,
   watch: ADMINS,
   "placement.read": `${ADMINS} submitter anonymous`,
@@ -41,12 +44,13 @@ const MAY: Readonly<Record<Permission, string>> = {
   "clusters.register": `${ADMINS} registrar`,
   "clusters.report": `${ADMINS} cluster:own`,
   "clusters.delete": `${ADMINS} cluster:own`,
-  "tasks.pull": `${ADMINS} cluster:own`,
+  "tasks.pull": `${ADMINS} cluster:own agent:own`,
   "credentials.read": ADMINS,
   "credentials.manage": ADMINS,
   "groups.read": ADMINS,
   "groups.manage": ADMINS,
   "agents.connect": ADMINS,
+  "agents.report": `${ADMINS} agent:own`,
   "stats.read": ADMINS,
   "health.read": `${ADMINS} anonymous`,
   backup: ADMINS,
@@ -65,6 +69,12 @@ const isAllowed = (principal: Principal, permission: Permission, resource?: Reso
 
 const inBlue: Resource = { kind: "clusters", names: ["blue"] };
 const jobOfBlue: Resource = { kind: "job", submittedBy: "submitter:blue" };
+const itsNode: Resource = { kind: "node", name: "w1" };
+
+function ownOf(kind: string, permission: Permission): Resource {
+  if (permission === "agents.report") return itsNode;
+  return permission.startsWith("jobs.") && kind === "cluster" ? jobOfBlue : inBlue;
+}
 
 describe("every permission and every kind of principal", () => {
   for (const permission of PERMISSIONS) {
@@ -73,8 +83,7 @@ describe("every permission and every kind of principal", () => {
       const scope = granted.includes(kind) ? "any" : granted.includes(`${kind}:own`) && "own";
       test(`${kind}, ${permission}: ${scope || "denied"}`, () => {
         expect(isAllowed(principal, permission)).toBe(scope === "any");
-        const own = permission.startsWith("jobs.") && kind === "cluster" ? jobOfBlue : inBlue;
-        expect(isAllowed(principal, permission, own)).toBe(scope !== false);
+        expect(isAllowed(principal, permission, ownOf(kind, permission))).toBe(scope !== false);
       });
     }
   }
@@ -92,6 +101,11 @@ describe("what is one's own", () => {
     ["a job for its cluster", cluster, "jobs.cancel", jobOfBlue, true],
     ["another's job", cluster, "jobs.cancel", { kind: "job", submittedBy: "local" }, false],
     ["no job", cluster, "jobs.cancel", { kind: "job", submittedBy: undefined }, false],
+    ["its node", agent, "agents.report", itsNode, true],
+    ["another node", agent, "agents.report", { kind: "node", name: "w2" }, false],
+    ["the cluster of its node", agent, "tasks.pull", clusters("blue"), false],
+    ["the cluster it speaks for", speaker, "tasks.pull", clusters("blue"), true],
+    ["another cluster than that", speaker, "tasks.pull", clusters("green"), false],
   ];
   for (const [name, principal, permission, resource, expected] of cases) {
     test(name, () => expect(isAllowed(principal, permission, resource)).toBe(expected));
@@ -115,6 +129,9 @@ test("a refusal names the principal, the permission and who has it", () => {
     "anonymous lacks the permission backup, which admin has",
   );
   expect(() => authorise(submitter, "jobs.submit", () => inBlue)).not.toThrow();
+  expect(() => authorise(agent, "tasks.pull", () => inBlue)).toThrow(
+    "agent:w1 has the permission tasks.pull only for what belongs to node w1",
+  );
   expect(() => authorise(submitter, "jobs.submit")).toThrow(
     "submitter has the permission jobs.submit only for what belongs to cluster blue, cluster green",
   );

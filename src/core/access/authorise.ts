@@ -6,6 +6,7 @@ export const PERMISSIONS = [
   "jobs.submit",
   "jobs.read",
   "jobs.cancel",
+  "tasks.report",
   "output.read",
   "watch",
   "placement.read",
@@ -22,6 +23,7 @@ export const PERMISSIONS = [
   "groups.read",
   "groups.manage",
   "agents.connect",
+  "agents.report",
   "stats.read",
   "health.read",
   "backup",
@@ -44,7 +46,8 @@ export type Resource =
   /** Undefined: a job that names no cluster may go to any. */
   | { readonly kind: "clusters"; readonly names: readonly (string | undefined)[] }
   /** Undefined: there is no such job. */
-  | { readonly kind: "job"; readonly submittedBy: string | undefined };
+  | { readonly kind: "job"; readonly submittedBy: string | undefined }
+  | { readonly kind: "node"; readonly name: string };
 
 /** "own": only with resources that belong to the principal. */
 type Scope = "any" | "own";
@@ -65,7 +68,7 @@ const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>
     "jobs.cancel": "own",
   },
   submitter: { "jobs.submit": "own", "placement.read": "any" },
-  agent: {},
+  agent: { "agents.report": "own", "tasks.pull": "own" },
   "go-schedule": {
     "jobs.submit": "any",
     "jobs.read": "any",
@@ -112,13 +115,21 @@ function owns(principal: Principal, resource: Resource): boolean {
       return resource.names.every((name) => name !== undefined && clusters.includes(name));
     case "job":
       return clusters.some((cluster) => resource.submittedBy === submitterTo(cluster));
+    case "node":
+      return principal.kind === "agent" && principal.node === resource.name;
   }
 }
 
 function clustersOf(principal: Principal): readonly string[] {
-  if (principal.kind === "cluster") return [principal.cluster];
-  return principal.kind === "submitter" ? principal.clusters : [];
+  if (principal.kind === "submitter") return principal.clusters;
+  if (principal.kind !== "cluster" && principal.kind !== "agent") return [];
+  return principal.cluster === undefined ? [] : [principal.cluster];
 }
+
+const belongingsOf = (principal: Principal): readonly string[] => [
+  ...(principal.kind === "agent" ? [`node ${principal.node}`] : []),
+  ...clustersOf(principal).map((name) => `cluster ${name}`),
+];
 
 function lacking(principal: Principal, permission: Permission): AppError {
   const roles = ROLES.filter((role) => GRANTS[role][permission] !== undefined);
@@ -133,7 +144,5 @@ const foreign = (principal: Principal, permission: Permission): AppError =>
   new AppError(
     "permission_denied",
     `${nameOf(principal)} has the permission ${permission} only for what belongs to ` +
-      (clustersOf(principal)
-        .map((name) => `cluster ${name}`)
-        .join(", ") || "its clusters"),
+      (belongingsOf(principal).join(", ") || "its clusters"),
   );

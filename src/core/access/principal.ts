@@ -16,12 +16,19 @@ export type Principal =
   | { readonly kind: "cluster"; readonly cluster: string }
   /** Knows tokens of these clusters. */
   | Submitter
-  /** An agent that holds the key of this node. */
-  | { readonly kind: "agent"; readonly node: string }
+  | AgentPrincipal
   /** A worker or client of go-schedule, whose wire has no credentials. */
   | { readonly kind: "go-schedule" }
   /** Shows nothing, where something could be shown. */
   | { readonly kind: "anonymous" };
+
+/** An agent that holds the key of this node. */
+export interface AgentPrincipal {
+  readonly kind: "agent";
+  readonly node: string;
+  /** The pull cluster that it speaks for as a whole; absent: for its node only. */
+  readonly cluster?: string;
+}
 
 export interface Submitter {
   readonly kind: "submitter";
@@ -43,7 +50,7 @@ export function nameOf(principal: Principal): string {
     case "cluster":
       return `cluster:${principal.cluster}`;
     case "agent":
-      return `agent:${principal.node}`;
+      return agentOf(principal.node);
     case "submitter": {
       const [only, ...others] = principal.clusters;
       return only === undefined || others.length > 0 ? "submitter" : submitterTo(only);
@@ -62,6 +69,9 @@ export const narrowTo = (cluster: string, { clusters }: Submitter): Submitter =>
   kind: "submitter",
   clusters: clusters.filter((name) => name === cluster),
 });
+
+/** The name of the agent that holds the key of a node. */
+export const agentOf = (node: string): string => `agent:${node}`;
 
 /** The name of whoever submits with the token of one cluster. */
 export const submitterTo = (cluster: string): string => `submitter:${cluster}`;

@@ -1,7 +1,8 @@
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { CompiledRequest } from "./match/compile-request.ts";
-import { explainRefusal, type Refusal } from "./match/explain.ts";
+import { explainRefusal } from "./match/explain.ts";
+import type { Refusal } from "./match/refusal.ts";
 import type { Graph } from "./graph.ts";
 import { type Layout, layOut } from "./layout.ts";
 import { allocate, type Allocated, type Match, match } from "./match/match.ts";

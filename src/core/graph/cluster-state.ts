@@ -1,6 +1,8 @@
-import { invalid } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
-import { checkText, visible } from "../model/texts.ts";
+import { checkText, CONTROL_SET, visible } from "../model/texts.ts";
 import { isRecord } from "./metadata.ts";
 import { mustBe, quote } from "./vertex-table.ts";
 
@@ -16,6 +18,26 @@ export type ClusterState = Readonly<
 
 export const NO_STATE: ClusterState = Object.freeze({});
 
+/** Of a key: brackets would not be told from those of an expression. */
+const KEY_RULE = {
+  minLength: 1,
+  maxLength: limits.nameLengthMax,
+  pattern: `^(?!__proto__$)[^\\[\\]${CONTROL_SET}]+$`,
+} as const satisfies Rule;
+
+/** Of values by key: what a cluster says of itself, and parameters of selections. */
+export const VALUES_RULE = {
+  maxProperties: limits.stateKeysMax,
+  propertyNames: KEY_RULE,
+  additionalProperties: { maxLength: limits.stateTextLengthMax },
+} as const satisfies Rule;
+
+export const COUNTERS_RULE = { maxItems: limits.countersMax } as const satisfies Rule;
+export const COUNTER_RULES = {
+  key: KEY_RULE,
+  by: { enum: ["nodes", "slots", "jobs"] },
+} as const satisfies Readonly<Record<string, Rule>>;
+
 /** Lays what was told over what is known: null removes a key, keys not told stay as they are. */
 export function mergeState(state: ClusterState, patch: unknown, nowMs: number): ClusterState {
   if (patch === null) return state;
@@ -27,13 +49,14 @@ export function mergeState(state: ClusterState, patch: unknown, nowMs: number): 
     else merged.set(key, { value: checkValue(value, `state.${key}`), setAtMs: nowMs });
   }
   if (merged.size > limits.stateKeysMax) {
-    throw invalid("state", `at most ${limits.stateKeysMax} keys, not ${merged.size}`);
+    const problem = `at most ${limits.stateKeysMax} keys, not ${merged.size}`;
+    throw new AppError("exhausted", problem, { field: "state" });
   }
   return Object.fromEntries(merged);
 }
 
 function checkStateKey(key: string, field: string): void {
-  checkText(key, field, limits.nameLengthMax);
+  checkText(key, field, KEY_RULE.maxLength);
   if (/[[\]]/.test(key)) throw invalid(field, `${quote(key)} is not a key: it has brackets`);
 }
 
@@ -46,18 +69,17 @@ function checkValue(value: unknown, field: string): StateValue {
   if (typeof value !== "string") {
     throw invalid(field, mustBe("a number, a text, true or false", value));
   }
-  if (value.length > limits.stateTextLengthMax) {
-    throw invalid(field, `at most ${limits.stateTextLengthMax} characters`);
-  }
-  return visible(value, limits.stateTextLengthMax);
+  const text = checkRule(value, field, VALUES_RULE.additionalProperties);
+  return visible(text, text.length);
 }
 
 /** Numbers, texts, true and false by name, as a job gives them for choosing a cluster. */
 export function readValues(value: unknown, field: string): StateValues {
   if (!isRecord(value)) throw invalid(field, mustBe("an object of names and values", value));
   const entries = Object.entries(value);
-  if (entries.length > limits.stateKeysMax) {
-    throw invalid(field, `at most ${limits.stateKeysMax} names, not ${entries.length}`);
+  const { maxProperties } = VALUES_RULE;
+  if (entries.length > maxProperties) {
+    throw invalid(field, `at most ${maxProperties} names, not ${entries.length}`);
   }
   return Object.fromEntries(
     entries.map(([name, each]) => {
@@ -85,8 +107,8 @@ export interface StateCounter {
 
 export function parseCounters(value: unknown): readonly StateCounter[] {
   if (!Array.isArray(value)) throw invalid("counters", mustBe("a list", value));
-  if (value.length > limits.countersMax) {
-    throw invalid("counters", `at most ${limits.countersMax}, not ${value.length}`);
+  if (value.length > COUNTERS_RULE.maxItems) {
+    throw invalid("counters", `at most ${COUNTERS_RULE.maxItems}, not ${value.length}`);
   }
   return (value as unknown[]).map((counter, at) => {
     const field = `counters[${at}]`;

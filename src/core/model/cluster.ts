@@ -12,8 +12,10 @@ export interface Cluster {
   readonly id: ClusterId;
   readonly kind: "managed" | "pulling";
   readonly createdAtMs: number;
-  /** Absent: its first node made it, or it was not noted. */
+  /** Absent: a server before 0.2 did not note it. */
   readonly registeredBy?: string;
+  /** Who last gave it another graph, or added or removed a subsystem; absent: nobody, or it was not noted. */
+  readonly changedBy?: string;
 }
 
 /** What a pulling cluster has. */
@@ -33,4 +35,6 @@ export interface ClusterStatus {
   readonly id: ClusterId;
   readonly state: ClusterState;
   readonly counters: readonly StateCounter[];
+  /** Who last set it; absent: a server before 0.2 did not note it. Counting down is nobody's change. */
+  readonly changedBy?: string;
 }

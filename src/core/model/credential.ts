@@ -1,4 +1,15 @@
+import type { Rule } from "../../lib/rules/rules.ts";
+import { limits } from "../../limits.ts";
 import type { ClusterId } from "./ids.ts";
+import { PRINTABLE } from "./texts.ts";
+
+/** Of texts that people made: what cannot be shown by every client is refused at once. */
+export const SECRET_RULE = {
+  minLength: 1,
+  maxLength: limits.secretLengthMax,
+  pattern: PRINTABLE,
+  hint: "one line of text",
+} as const satisfies Rule;
 
 /**
  * What a secret text opens. `register`: registering clusters. `cluster-secret`: speaking for one

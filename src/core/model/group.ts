@@ -1,4 +1,6 @@
-import type { Rule } from "../../lib/rules.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
+import { limits } from "../../limits.ts";
+import { valueRule } from "./texts.ts";
 import type { GroupId } from "./ids.ts";
 import { groupId } from "./ids.ts";
 
@@ -15,8 +17,16 @@ export interface Group {
   readonly changedBy?: string;
 }
 
-/** Of a group's weight. */
-export const WEIGHT_RULE = { exclusiveMinimum: 0, maximum: 1_000_000 } as const satisfies Rule;
+/** 0: no limit. */
+const LIMIT: Rule = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, multipleOf: 1 };
+
+/** Of what callers say of a group. */
+export const GROUP_RULES = {
+  weight: { exclusiveMinimum: 0, maximum: 1_000_000 },
+  owner: valueRule(limits.nameLengthMax),
+  runningTasksMax: LIMIT,
+  queuedTasksMax: LIMIT,
+} as const satisfies Readonly<Record<string, Rule>>;
 
 export const DEFAULT_GROUP = groupId("default");
 

@@ -1,5 +1,5 @@
 import { invalid } from "../../lib/errors.ts";
-import type { Rule } from "../../lib/rules.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
 
 declare const brand: unique symbol;
@@ -19,6 +19,14 @@ export const nodeId = (raw: string): NodeId => raw as NodeId;
 export const clusterId = (raw: string): ClusterId => raw as ClusterId;
 export const groupId = (raw: string): GroupId => raw as GroupId;
 export const revision = (raw: number): Revision => raw as Revision;
+/** Of what was never written. */
+export const NO_REVISION = revision(0);
+
+export const REVISION_RULE = {
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  multipleOf: 1,
+} as const satisfies Rule;
 
 export const JOB_ID_MAX = 2 ** 31 - 1;
 
@@ -32,31 +40,33 @@ export interface TaskRef {
 export const formatTaskId = (job: JobId, index: number, inArray: boolean): string =>
   inArray ? `${job}.${index}` : String(job);
 
-/** Of the id of a job, and of a job or task. */
-export const JOB_ID_RULE = { pattern: "^[1-9][0-9]{0,8}$" } as const satisfies Rule;
+/** Of the id of a job, and of a job or task. Those beyond JOB_ID_MAX are simply not there. */
+const JOB_ID = "[1-9][0-9]{0,9}";
+export const JOB_ID_RULE = { pattern: `^${JOB_ID}$` } as const satisfies Rule;
 export const TASK_ID_RULE = {
-  pattern: "^[1-9][0-9]{0,8}([.](0|[1-9][0-9]{0,8}))?$",
+  pattern: `^${JOB_ID}([.](0|[1-9][0-9]{0,8}))?$`,
 } as const satisfies Rule;
+const TASK_ID = new RegExp(TASK_ID_RULE.pattern);
 
 /** Parses "17" and "17.3"; `index` is undefined in the first case. */
 export function parseTaskId(
   text: string,
   field: string,
 ): { readonly jobId: JobId; readonly index: number | undefined } {
-  const match = /^([1-9]\d{0,9})(?:\.(0|[1-9]\d{0,8}))?$/.exec(text);
-  const id = match?.[1] === undefined ? Number.NaN : Number(match[1]);
-  if (match === null || !(id <= JOB_ID_MAX)) {
+  if (!TASK_ID.test(text)) {
     const shown = JSON.stringify(text.slice(0, 40));
     throw invalid(field, `${shown} is not an id; a job's looks like 17, a task's like 17.3`);
   }
-  return { jobId: jobId(id), index: match[2] === undefined ? undefined : Number(match[2]) };
+  const [id, index] = text.split(".");
+  return { jobId: jobId(Number(id)), index: index === undefined ? undefined : Number(index) };
 }
 
 /** Of names of nodes, clusters and groups. */
+export const NAME_PATTERN = "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?";
 export const NAME_RULE = {
   minLength: 1,
   maxLength: limits.nameLengthMax,
-  pattern: "^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+  pattern: `^${NAME_PATTERN}$`,
 } as const satisfies Rule;
 const NAME = new RegExp(NAME_RULE.pattern);
 

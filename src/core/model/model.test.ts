@@ -175,6 +175,10 @@ describe("job specs", () => {
     { input: { command: ["a", long] }, says: "command: with env it has" },
     { input: { command: ["a"], env: { "A=B": "c" } }, says: 'env: "A=B" is not a variable' },
     { input: { command: ["a"], env: { BUSBAR_X: "c" } }, says: "env.BUSBAR_X: BUSBAR_ names" },
+    {
+      input: { command: ["a"], placement: { kind: "all" } },
+      says: 'placement.kind: "all" is neither',
+    },
     { input: { command: ["a"], cwd: "tmp" }, says: "cwd: must be an absolute path" },
     { input: { command: ["a"], name: "" }, says: "name: must have 1 to" },
     { input: { command: ["a"], group: "a b" }, says: 'group: "a b" is not a name' },
@@ -232,7 +236,7 @@ describe("task states", () => {
   test("a task runs only after it was assigned", () => {
     const running = states.find(({ kind }) => kind === "running") as TaskState;
     const before = states.filter((from) => canMove(from, running)).map(({ kind }) => kind);
-    expect(before).toEqual(["assigned"]);
+    expect(before).toEqual(["assigned", "running"]);
     expect(canMove(undefined, running)).toBe(false);
   });
 });

@@ -1,5 +1,6 @@
+import { isLongerText } from "../../lib/rules/check-rule.ts";
 import { invalid } from "../../lib/errors.ts";
-import type { Rule } from "../../lib/rules.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
 import type { Texts } from "./job/job.ts";
 
@@ -7,7 +8,7 @@ import type { Texts } from "./job/job.ts";
  * Characters that move a cursor, end a line, or turn the direction of writing: a name with one of
  * them could hide what is beside it, on a terminal or in a log.
  */
-const CONTROL_SET =
+export const CONTROL_SET =
   "\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff";
 const CONTROLS = new RegExp(`[${CONTROL_SET}]`, "u");
 /** A text without them, as a pattern. */
@@ -34,7 +35,7 @@ function signOf(control: string): string {
  * becomes the key of an object on a wire must be `isKey` too.
  */
 export function checkText(text: string, field: string, lengthMax: number): string {
-  if (text !== "" && text.length <= lengthMax && isPrintable(text)) return text;
+  if (text !== "" && !isLongerText(text, lengthMax) && isPrintable(text)) return text;
   throw invalid(
     field,
     `${JSON.stringify(visible(text, 40))} is not a name: 1 to ${lengthMax} characters, and no ` +
@@ -44,10 +45,21 @@ export function checkText(text: string, field: string, lengthMax: number): strin
 
 /** Values that callers chose freely and people read; they may be empty. Returns what it was given. */
 export function checkValue(text: string, field: string, lengthMax: number): string {
-  if (text.length > lengthMax) throw invalid(field, `at most ${lengthMax} characters`);
+  if (isLongerText(text, lengthMax)) throw invalid(field, `at most ${lengthMax} characters`);
   if (!isPrintable(text)) throw invalid(field, "must not have control characters");
   return text;
 }
+
+/** Of what `checkText` takes. */
+export const textRule = (lengthMax: number) =>
+  ({ minLength: 1, maxLength: lengthMax, pattern: PRINTABLE }) as const satisfies Rule;
+
+/** Of what `checkValue` takes. */
+export const valueRule = (lengthMax: number) =>
+  ({ maxLength: lengthMax, pattern: PRINTABLE }) as const satisfies Rule;
+
+/** Of the reasons that callers give for what they do; what a terminal must not see is replaced. */
+export const REASON_RULE = { maxLength: limits.reasonLengthMax } as const satisfies Rule;
 
 /** `__proto__` cannot be the key of an ordinary object, as maps are once they are decoded. */
 export const isKey = (text: string): boolean =>
@@ -59,7 +71,7 @@ export const LABELS_RULE = {
   propertyNames: {
     minLength: 1,
     maxLength: limits.labelLengthMax,
-    pattern: `^[^\\s=,${CONTROL_SET}]+$`,
+    pattern: `^(?!__proto__$)[^\\s=,${CONTROL_SET}]+$`,
   },
   additionalProperties: { maxLength: limits.labelLengthMax, pattern: PRINTABLE },
 } as const satisfies Rule;
@@ -87,4 +99,4 @@ export function checkLabels(labels: Texts | undefined, field: string): Texts {
 }
 
 const isLabelName = (name: string): boolean =>
-  isKey(name) && name.length <= limits.labelLengthMax && !/[\s=,]/.test(name);
+  isKey(name) && !isLongerText(name, limits.labelLengthMax) && !/[\s=,]/.test(name);

@@ -1,5 +1,5 @@
 import type { SeededNumbers } from "../../lib/seeded-numbers.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import type { Request } from "./request.ts";
 import { preferenceNow } from "./nodes/placement-cost.ts";
 

@@ -204,7 +204,7 @@ describe("how it is taken back", () => {
 
   test("a drained, a sick and a quarantined node give back all", () => {
     const { world } = aHeld();
-    const drain = { by: "me", reason: "repair" };
+    const drain = { reason: "repair" };
     world.do({ kind: "drain-node", nodeId: nodeId("n1"), drain });
     expect(fetchAhead(world)).toHaveLength(4);
     expect(new Set(reasons(world))).toEqual(new Set(["its node takes no tasks"]));

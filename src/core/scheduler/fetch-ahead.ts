@@ -1,18 +1,18 @@
 import { limits } from "../../limits.ts";
 import { mayHold } from "../model/node/node.ts";
+import { isShareRequest } from "../model/job/energy.ts";
 import { type HeldTask, isHeldTask } from "../model/job/task.ts";
 import type { GroupId } from "../model/ids.ts";
-import type { GroupRecord } from "../state/group-record.ts";
-import type { JobTable } from "../state/jobs/job-table.ts";
-import type { JobRecord } from "../state/jobs/job-record.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { GroupRecord } from "./queue/group-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import { slotsOf } from "./nodes/task-pace.ts";
 import type { Lane } from "./queue/lane.ts";
 import { chooseTarget, isOfClusters, type PlanPolicy, type PlanView } from "./plan.ts";
+import type { QueuedJobRecord, QueuedJobTable } from "./queue/queued-jobs.ts";
 
 /** What it looks at. */
 export interface AheadView extends PlanView {
-  readonly jobs: JobTable;
+  readonly jobs: QueuedJobTable;
   readonly groups: ReadonlyMap<GroupId, GroupRecord>;
 }
 
@@ -21,7 +21,7 @@ export type AheadProposal =
   | {
       readonly kind: "hold";
       readonly lane: Lane;
-      readonly record: JobRecord;
+      readonly record: QueuedJobRecord;
       readonly index: number;
       readonly node: NodeRecord;
     }
@@ -100,6 +100,7 @@ const isHeldFor = (
   { pace }: NodeRecord,
 ): boolean =>
   pace.isOf(request.needs) &&
+  !isShareRequest(request.needs) &&
   !isOfClusters(request, clusters) &&
   group.group.runningTasksMax === undefined;
 

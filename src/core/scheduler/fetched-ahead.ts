@@ -1,4 +1,4 @@
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import { type HeldTask, isHeldTask, type Task } from "../model/job/task.ts";
 
 /** The tasks that agents hold, and the nodes to look at for it. Follows State.apply. */

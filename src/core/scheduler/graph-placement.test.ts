@@ -83,6 +83,19 @@ describe("requests of graphs on nodes", () => {
     expect(plan(world)).toEqual([]);
   });
 
+  test("plain amounts go to nodes, to pull clusters too if the job says any", () => {
+    const world = new World();
+    submit(world, { resources: { cpu: 2 }, placement: { kind: "any" }, array: "0-1" });
+    submit(world, { resources: { cpu: 2 } });
+    expect(plan(world)).toEqual([]);
+    join(world, "a", { cpu: 2_000 });
+    expect(plan(world)).toEqual(["a"]); // one task fills it
+    register(world, "blue", 4);
+    expect(plan(world)).toEqual(["cluster blue"]);
+    world.report("a", [1, 0, 1], 0);
+    expect(plan(world)).toEqual(["a"]); // job 2 means nodes
+  });
+
   test("of several clusters the one that has least to do gets it", () => {
     const world = new World();
     join(world, "a1", { cpu: 9_000 }, "a");

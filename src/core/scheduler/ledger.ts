@@ -1,7 +1,7 @@
-import type { NodeId } from "../model/ids.ts";
-import { isActive, type Task } from "../model/job/task.ts";
+import type { JobId, NodeId } from "../model/ids.ts";
+import { isActive, placedOf, type Task } from "../model/job/task.ts";
 import { NO_RESOURCES, type Resources } from "../model/resources.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import type { FilterNode } from "./filters/filter.ts";
 import type { NodeGraph } from "./nodes/node-graphs.ts";
 
@@ -13,9 +13,15 @@ import type { NodeGraph } from "./nodes/node-graphs.ts";
 export class Ledger {
   /** Of nodes with tasks. */
   readonly #accounts = new Map<NodeId, Account>();
+  /** Of jobs with energy that have not ended: what is in shares, or done. */
+  readonly #placed = new Map<JobId, number>();
 
   /** `needs` are those of the task's job: what it takes where its row does not say. */
   moved(before: Task | undefined, after: Task, needs: Resources): void {
+    if (after.share !== undefined) {
+      const more = placedOf(after) - (before === undefined ? 0 : placedOf(before));
+      this.#placed.set(after.jobId, this.placedOf(after.jobId) + more);
+    }
     const from = before !== undefined && isActive(before.state) ? before.state.nodeId : undefined;
     const to = isActive(after.state) ? after.state.nodeId : undefined;
     if (from === to) return;
@@ -27,6 +33,15 @@ export class Ledger {
     account.add(after.takes ?? needs, 1);
   }
 
+  /** The energy of a job that is in shares, or done, by the rows of its tasks. */
+  placedOf(job: JobId): number {
+    return this.#placed.get(job) ?? 0;
+  }
+
+  jobEnded(job: JobId): void {
+    this.#placed.delete(job);
+  }
+
   heldOn(node: NodeId): Resources {
     return this.#accounts.get(node)?.held ?? NO_RESOURCES;
   }
@@ -34,9 +49,7 @@ export class Ledger {
   /** The node with what is free by the rows of tasks. Valid until the next change. */
   view(record: NodeRecord): FilterNode {
     const account = this.#accounts.get(record.node.id);
-    return account === undefined
-      ? viewOf(record, record.node.capacity)
-      : viewOf(record, account.freeOf(record.node.capacity));
+    return account === undefined ? viewOf(record, record.node.capacity) : account.view(record);
   }
 
   #release(node: NodeId, takes: Resources): void {
@@ -52,22 +65,27 @@ export class Ledger {
 class Account {
   tasks = 0;
   readonly held: Record<string, number> = {};
+  /** Of this capacity. Below zero when the node came back smaller than it was. */
   #capacity: Resources | undefined = undefined;
   #free: Record<string, number> = {};
+  /** With that free: judged for every placement. */
+  #judged: JudgedNode | undefined = undefined;
 
   add(takes: Resources, sign: 1 | -1): void {
     change(this.held, takes, sign);
     if (this.#capacity !== undefined) change(this.#free, takes, -sign);
   }
 
-  /** Below zero when the node came back smaller than it was. */
-  freeOf(capacity: Resources): Resources {
+  view(record: NodeRecord): FilterNode {
+    const { capacity } = record.node;
     if (capacity !== this.#capacity) {
       this.#capacity = capacity;
       this.#free = { ...capacity };
+      this.#judged = undefined;
       change(this.#free, this.held, -1);
     }
-    return this.#free;
+    if (this.#judged?.record !== record) this.#judged = new JudgedNode(record, this.#free);
+    return this.#judged;
   }
 }
 
@@ -85,24 +103,24 @@ export const viewOf = (record: NodeRecord, free: Resources): FilterNode =>
   new JudgedNode(record, free);
 
 class JudgedNode implements FilterNode {
+  readonly record: NodeRecord;
   readonly free: Resources;
-  readonly #record: NodeRecord;
 
   constructor(record: NodeRecord, free: Resources) {
-    this.#record = record;
+    this.record = record;
     this.free = free;
   }
 
   get node(): FilterNode["node"] {
-    return this.#record.node;
+    return this.record.node;
   }
 
   /** Made only when a request asks for it. */
   get graph(): NodeGraph {
-    return this.#record.graph;
+    return this.record.graph;
   }
 
   get tasks(): FilterNode["tasks"] {
-    return this.#record.tasks;
+    return this.record.tasks;
   }
 }

@@ -1,9 +1,8 @@
 import { invariant } from "../../lib/invariant.ts";
 import type { ClusterId } from "../model/ids.ts";
 import { dominantShare } from "../model/resources.ts";
-import type { ClusterTable } from "../state/cluster-table.ts";
-import type { JobRecord } from "../state/jobs/job-record.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { ClusterTable } from "./clusters/cluster-table.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import { chooseCluster, type ClusterPolicy, type Target } from "./clusters/choose-cluster.ts";
 import type { Choice } from "./choice.ts";
 import type { Fleet } from "./nodes/fleet.ts";
@@ -11,16 +10,25 @@ import type { Lane } from "./queue/lane.ts";
 import type { NodeLevels } from "./nodes/node-levels.ts";
 import { choiceFor, numbersFor, type NodePolicy } from "./nodes/node-policy.ts";
 import { drawn, longestAgo } from "./nodes/ordered-search.ts";
+import { chooseShares, type NodeShare, sharesAsked } from "./power/choose-shares.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { Request, RequestClass } from "./request.ts";
+import type { QueuedJobRecord } from "./queue/queued-jobs.ts";
 
 /** A proposal: this task goes there. Only `verify` turns it into a decision. */
-export interface Placement {
+export interface TaskPlacement {
   readonly lane: Lane;
-  readonly record: JobRecord;
+  readonly record: QueuedJobRecord;
   readonly index: number;
   readonly target: Target;
 }
+
+/** A proposal: these shares of a job's energy are made, with indexes from `index` on, and go there. */
+export interface SplitPlacement extends Omit<TaskPlacement, "target"> {
+  readonly shares: readonly NodeShare[];
+}
+
+export type Placement = TaskPlacement | SplitPlacement;
 
 /** Proposes placements. What it proposes is judged before it is done. */
 export type Planner = typeof nextPlacement;
@@ -39,6 +47,8 @@ export interface PlanPolicy extends ClusterPolicy {
 export interface PlanLimits {
   readonly candidatesMax: number;
   readonly wakeChecksMax: number;
+  /** By it is foreseen what power nodes will have. */
+  readonly nowMs: number;
 }
 
 /** A class with this many nodes to choose from searches its pool like any other. */
@@ -70,6 +80,12 @@ export function nextPlacement(
     const record = lane.peek();
     const index = record?.nextIndex();
     invariant(record !== undefined && index !== undefined, "the next lane has a task to place");
+    if (record.job.spec.energy !== undefined) {
+      const shares = chooseShares(lane.request, sharesAsked(record, lane.group), limits.nowMs);
+      if (shares.length > 0) return { lane, record, index, shares };
+      queue.park(lane);
+      continue;
+    }
     const target = chooseTarget(view, lane.request, policy, limits.candidatesMax);
     if (target === undefined) {
       queue.park(lane);
@@ -80,14 +96,18 @@ export function nextPlacement(
 }
 
 /**
- * A task of the lane was given out. A group that fell behind, because it was idle or fitted nowhere, goes first once, not
- * more often.
+ * A task of the lane was given out, or so many. A group that fell behind, because it was idle or fitted nowhere, goes first once,
+ * not more often.
  */
-export function countTurn({ queue, fleet, clusters }: PlanView, { group, request }: Lane): void {
+export function countTurn(
+  { queue, fleet, clusters }: PlanView,
+  { group, request }: Lane,
+  tasks = 1,
+): void {
   queue.passNow = Math.max(queue.passNow, group.pass);
-  const share = dominantShare(request.needs, fleet.capacity);
+  const share = tasks * dominantShare(request.needs, fleet.capacity);
   // Where there are no nodes, or none that have it, tasks that are offered count alike.
-  group.pass = queue.passNow + (Number.isFinite(share) ? share : 1) / group.group.weight;
+  group.pass = queue.passNow + (Number.isFinite(share) ? share : tasks) / group.group.weight;
   queue.order.touch(group);
   if (isOfClusters(request, clusters)) clusters.turn++;
 }
@@ -96,6 +116,7 @@ export function countTurn({ queue, fleet, clusters }: PlanView, { group, request
 export const isOfClusters = ({ request, where }: RequestClass, { graphs }: ClusterTable): boolean =>
   request !== undefined ||
   where.kind === "pulling" ||
+  (where.kind === "any" && !graphs.isEmpty) ||
   (where.cluster !== undefined && graphs.has(where.cluster));
 
 /** Where the next task of this request goes, or undefined: it waits for a node or a cluster. */

@@ -1,6 +1,6 @@
 import { choiceOf, graphRequest, type GraphRequest } from "../graph/request/graph-request.ts";
 import type { JobTerms, Where } from "../model/job/job.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import type { Lane } from "./queue/lane.ts";
 import type { Pool } from "./nodes/pool.ts";
 
@@ -80,7 +80,7 @@ export const mayGoToClusters = ({ request, where }: Request): boolean =>
   where.kind !== "managed" &&
   where.node === undefined &&
   where.labels === undefined &&
-  (request !== undefined || where.cluster !== undefined || where.kind === "pulling");
+  (request !== undefined || where.cluster !== undefined || where.kind !== undefined);
 
 /** Whether it must be looked at again when clusters change: also nodes are chosen by what theirs says. */
 export const looksAtClusters = (asked: Request): boolean =>

@@ -3,7 +3,7 @@ import { aHello, aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
 import { nodeId } from "../model/ids.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import { describeNodeReasons } from "./explain/describe.ts";
 import { hintsFor, outlook } from "./explain/explain.ts";
 import { NodeClasses } from "./nodes/node-classes.ts";

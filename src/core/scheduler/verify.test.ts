@@ -3,7 +3,7 @@ import { aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
 import { clusterId, groupId, jobId, nodeId } from "../model/ids.ts";
 import type { JobRecord } from "../state/jobs/job-record.ts";
-import { NodeRecord } from "../state/nodes/node-record.ts";
+import { NodeRecord } from "./nodes/node-record.ts";
 import type { Target } from "./clusters/choose-cluster.ts";
 import { describeRefusal } from "./explain/describe.ts";
 import { cores, join, register, submit } from "./testing/worlds.ts";

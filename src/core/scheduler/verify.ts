@@ -1,20 +1,20 @@
 import { hasIndex } from "../model/job/array-range.ts";
-import type { Closing } from "../model/job/job.ts";
+import type { Closing, JobSpec } from "../model/job/job.ts";
 import type { TaskState } from "../model/job/task.ts";
 import { mayHold } from "../model/node/node.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
-import type { ClusterTable } from "../state/cluster-table.ts";
-import type { GroupRecord } from "../state/group-record.ts";
-import type { JobRecord } from "../state/jobs/job-record.ts";
-import type { NodeRecord } from "../state/nodes/node-record.ts";
+import type { ClusterTable } from "./clusters/cluster-table.ts";
+import type { GroupRecord } from "./queue/group-record.ts";
+import type { NodeRecord } from "./nodes/node-record.ts";
 import type { ClusterReason } from "./clusters/cluster-reason.ts";
 import { pullingAnswer } from "./explain/places.ts";
 import type { FilterChain } from "./filters/chain.ts";
 import type { FilterNode } from "./filters/filter.ts";
 import type { Reason } from "./filters/reason.ts";
 import { type Ledger, viewOf } from "./ledger.ts";
-import type { Placement } from "./plan.ts";
+import type { SplitPlacement, TaskPlacement } from "./plan.ts";
 import { askedOfClusters, type Request } from "./request.ts";
+import type { QueuedJobRecord } from "./queue/queued-jobs.ts";
 
 /** Why a proposal of the planner is refused. `describeRefusal` turns it into text for people. */
 export type PlacementRefusal =
@@ -28,6 +28,10 @@ export type PlacementRefusal =
   | { readonly kind: "node-refuses"; readonly node: NodeId; readonly reason: Reason }
   | { readonly kind: "node-holds-none"; readonly node: NodeId }
   | { readonly kind: "graph-not-held" }
+  | { readonly kind: "share-not-held" }
+  /** Shares of a job are more than what is left of it, or not what it and its nodes allow. */
+  | { readonly kind: "too-much-energy"; readonly asked: number; readonly left: number }
+  | { readonly kind: "wrong-share"; readonly node: NodeId; readonly wattSeconds: number }
   | { readonly kind: "cluster-unknown"; readonly cluster: string }
   | {
       readonly kind: "cluster-refuses";
@@ -37,7 +41,7 @@ export type PlacementRefusal =
 
 /** What the judge looks at: rows and sums of rows, and none of the planner's indexes. */
 export interface JudgeView {
-  readonly jobs: { getOpen(id: JobId): JobRecord | undefined };
+  readonly jobs: { getOpen(id: JobId): QueuedJobRecord | undefined };
   readonly groups: ReadonlyMap<GroupId, GroupRecord>;
   readonly nodes: ReadonlyMap<NodeId, NodeRecord>;
   readonly clusters: ClusterTable;
@@ -45,7 +49,7 @@ export interface JudgeView {
   readonly ledger: Ledger;
 }
 
-type Proposal = Pick<Placement, "record" | "index" | "target">;
+type Proposal = Omit<TaskPlacement, "lane">;
 
 /**
  * The only judge of placements: rules out overcommit, double placement, nodes and clusters that are
@@ -69,13 +73,49 @@ export function verify(
     : verifyCluster(view.clusters, spec, target.cluster);
 }
 
+/** The same of shares that are made at once: their sums are the ledger's, not the planner's. */
+export function verifySplit(
+  view: JudgeView,
+  { record, index, shares }: Omit<SplitPlacement, "lane">,
+): PlacementRefusal | undefined {
+  const { job } = record;
+  const { spec } = job;
+  const refusal = verifyTask(view, record, index);
+  if (refusal !== undefined) return refusal;
+  if (record.task(index) !== undefined) return UNKNOWN_TASK;
+  const group = view.groups.get(spec.group);
+  const most = group?.group.runningTasksMax ?? Number.POSITIVE_INFINITY;
+  if (group !== undefined && group.activeTasks + shares.length > most) {
+    return { kind: "group-full", runningTasksMax: most };
+  }
+  const left = (spec.energy?.wattSeconds ?? 0) - view.ledger.placedOf(job.id);
+  const asked = shares.reduce((sum, { wattSeconds }) => sum + wattSeconds, 0);
+  if (!(asked <= left)) return { kind: "too-much-energy", asked, left };
+  const seen = new Set<NodeRecord>();
+  for (const { node, wattSeconds } of shares) {
+    if (seen.has(node) || !isShareFor(spec, node, wattSeconds)) {
+      return { kind: "wrong-share", node: node.node.id, wattSeconds };
+    }
+    seen.add(node);
+    const refused = verifyNode(view, spec, node);
+    if (refused !== undefined) return refused;
+  }
+  return shares.length === 0 ? { kind: "too-much-energy", asked, left } : undefined;
+}
+
+function isShareFor({ energy }: JobSpec, { node }: NodeRecord, wattSeconds: number): boolean {
+  const { watts = 0, greatestShare = wattSeconds } = node.power ?? {};
+  const most = Math.min(energy?.greatestShare ?? 0, greatestShare);
+  return watts > 0 && Number.isSafeInteger(wattSeconds) && wattSeconds > 0 && wattSeconds <= most;
+}
+
 /**
  * Whether a task may be fetched ahead to a node. What the node has free does not matter: the task
  * begins in the place of another that requested the same.
  */
 export function verifyHold(
   view: JudgeView,
-  { record, index, node }: Pick<Placement, "record" | "index"> & { readonly node: NodeRecord },
+  { record, index, node }: Pick<TaskPlacement, "record" | "index"> & { readonly node: NodeRecord },
 ): PlacementRefusal | undefined {
   const refusal = verifyTask(view, record, index);
   if (refusal !== undefined) return refusal;
@@ -84,13 +124,14 @@ export function verifyHold(
   if (view.nodes.get(id) !== node) return { kind: "node-unknown", node: id };
   if (!mayHold(node.node)) return { kind: "node-holds-none", node: id };
   if (spec.request !== undefined) return { kind: "graph-not-held" };
+  if (spec.energy !== undefined) return { kind: "share-not-held" };
   return askFilters(view, spec, viewOf(node, capacity));
 }
 
 /** Whether the task is queued at all. */
 function verifyTask(
   { jobs }: JudgeView,
-  record: JobRecord,
+  record: QueuedJobRecord,
   index: number,
 ): PlacementRefusal | undefined {
   const { job } = record;

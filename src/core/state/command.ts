@@ -6,20 +6,35 @@ import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/cr
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
 import type { JobSpec, Texts } from "../model/job/job.ts";
+import type { Note } from "../model/note.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node/node.ts";
+import type { Power } from "../model/node/power.ts";
 import type { NodeFacts } from "../model/node/node-facts.ts";
 import type { TakeCapacity } from "../model/node/take-capacity.ts";
 import type { Resources } from "../model/resources.ts";
 import type { TaskFailure, ToldOutput } from "../model/job/task.ts";
+import type { ToldProgress } from "../model/job/task-progress.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
+import type { Conditional } from "./decide/if-revision.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
+
+/** What becomes of one note. */
+export interface NotePut {
+  readonly id: string;
+  /** Absent: none any more. */
+  readonly note?: Omit<Note, "id" | "version"> | undefined;
+  /** Only if it has this version; 0: only if there is none. */
+  readonly ifVersion?: number | undefined;
+}
 
 /** One attempt at one task, as agents name it. */
 export interface RunRef {
   readonly jobId: JobId;
   readonly index: number;
   readonly attempt: number;
+  /** Of one that is to start, and is a share of its job's energy: how many watt-seconds. */
+  readonly share?: number;
 }
 
 /** A run that an agent holds, or is to give back. */
@@ -51,11 +66,27 @@ export type RunEvent =
       readonly outcome: { readonly kind: "succeeded" } | { readonly kind: "stopped" } | TaskFailure;
       /** Where the executor measured it. */
       readonly usage?: Usage | undefined;
+      /** How far it came, as it last told; undefined: it told nothing. */
+      readonly progress?: ToldProgress | undefined;
       /** The held run that the agent has begun in its place. */
       readonly began?: RunRef | undefined;
     }
   /** A held run that the agent has not begun, and never will. */
   | { readonly kind: "returned"; readonly run: RunRef; readonly heldAtMs: number };
+
+/** How far an attempt is. */
+export interface ProgressReport {
+  readonly run: RunRef;
+  /** Whose agent says so; undefined: a caller, for whom that was checked. */
+  readonly nodeId?: NodeId | undefined;
+  readonly progress: ToldProgress;
+}
+
+/**
+ * What became of a report: `taken`, `known` (it says nothing new), `early` (the attempt is not known to
+ * have started yet), `late` (it is not, or no longer, an attempt that goes on there).
+ */
+export type ProgressOutcome = "taken" | "known" | "early" | "late";
 
 /** What a cluster says of a task that was handed over to it. */
 export type TaskEvent = {
@@ -63,7 +94,11 @@ export type TaskEvent = {
   /** Which attempt it speaks of; undefined: the one it has. */
   readonly attempt?: number | undefined;
 } & (
-  | { readonly kind: "started"; readonly startedAtMs: number }
+  | {
+      readonly kind: "started";
+      readonly startedAtMs: number;
+      readonly progress?: ToldProgress | undefined;
+    }
   | (Omit<RunEvent & { readonly kind: "ended" }, "run"> & {
       readonly output?: ToldOutput | undefined;
     })
@@ -84,7 +119,7 @@ export type Command =
       /** Refuses jobs that nothing there is could ever run. */
       readonly mustBePossible?: boolean;
     }
-  | {
+  | (Conditional & {
       readonly kind: "cancel-job";
       readonly jobId: JobId;
       /** undefined: the whole job. */
@@ -92,17 +127,22 @@ export type Command =
       readonly reason: string;
       readonly by: string;
       readonly nowMs: number;
-    }
-  | {
+    })
+  | (Conditional & {
       readonly kind: "put-group";
       readonly id: GroupId;
       readonly weight?: number;
       readonly owner?: string;
       readonly runningTasksMax?: number | undefined;
       readonly queuedTasksMax?: number | undefined;
-      readonly by?: string;
+      readonly by: string;
+    })
+  /** What clients of the nexus tree say of objects; all or none. */
+  | {
+      readonly kind: "put-notes";
+      readonly notes: readonly NotePut[];
     }
-  | { readonly kind: "remove-group"; readonly id: GroupId }
+  | (Conditional & { readonly kind: "remove-group"; readonly id: GroupId; readonly by: string })
   | ({ readonly kind: "connect-node" } & NodeHello)
   | {
       readonly kind: "disconnect-node";
@@ -117,6 +157,12 @@ export type Command =
       readonly nodeId: NodeId;
       readonly session: number;
       readonly events: readonly RunEvent[];
+      readonly nowMs: number;
+    }
+  /** How far attempts are, of many agents and callers together. */
+  | {
+      readonly kind: "report-progress";
+      readonly reports: readonly ProgressReport[];
       readonly nowMs: number;
     }
   /** An agent says whether it can start processes. */
@@ -135,15 +181,23 @@ export type Command =
       /** How far the agent's clock is ahead of the server's; 0: it agrees. */
       readonly aheadMs: number;
     }
+  /** An agent says what its node has for shares of jobs with energy. */
   | {
+      readonly kind: "report-power";
+      readonly nodeId: NodeId;
+      readonly session: number;
+      readonly power: Power;
+      readonly nowMs: number;
+    }
+  | (Conditional & {
       readonly kind: "drain-node";
       readonly nodeId: NodeId;
       /** undefined: no longer. */
-      readonly drain: { readonly by: string; readonly reason: string } | undefined;
+      readonly drain: { readonly reason: string } | undefined;
       /** Who says so, also where it is no longer drained. */
-      readonly by?: string;
-    }
-  | {
+      readonly by: string;
+    })
+  | (Conditional & {
       readonly kind: "set-node-loss";
       readonly nodeId: NodeId;
       /** Absent: as it was; null: as its agent or the server says. */
@@ -151,9 +205,9 @@ export type Command =
         readonly onLost?: LossPolicy | null | undefined;
         readonly lostAfterMs?: number | null | undefined;
       };
-      readonly by?: string;
+      readonly by: string;
       readonly nowMs: number;
-    }
+    })
   | {
       readonly kind: "put-facts";
       readonly nodeId: NodeId;
@@ -182,8 +236,13 @@ export type Command =
       readonly events: readonly TaskEvent[];
       readonly nowMs: number;
     }
-  | { readonly kind: "remove-node"; readonly nodeId: NodeId; readonly nowMs: number }
-  | {
+  | (Conditional & {
+      readonly kind: "remove-node";
+      readonly nodeId: NodeId;
+      readonly by: string;
+      readonly nowMs: number;
+    })
+  | (Conditional & {
       readonly kind: "register-cluster";
       readonly id: ClusterId;
       readonly graph: Graph;
@@ -191,31 +250,47 @@ export type Command =
       readonly isUpdate: boolean;
       /** Its subsystems, linked to the new graph beforehand: that takes long for large ones. */
       readonly relinked?: Relinked | undefined;
-      readonly by?: string;
+      readonly by: string;
       /** Of what the new cluster may show, and who may: in one change, or not at all. */
-      readonly credentials?: { readonly hashes: ClusterHashes; readonly by: string };
+      readonly credentials?: { readonly hashes: ClusterHashes };
       readonly nowMs: number;
-    }
-  | { readonly kind: "remove-cluster"; readonly id: ClusterId; readonly nowMs: number }
-  | {
+    })
+  | (Conditional & {
+      readonly kind: "remove-cluster";
+      readonly id: ClusterId;
+      readonly by: string;
+      readonly nowMs: number;
+    })
+  | (Conditional & {
       /** All or none. */
       readonly kind: "put-subsystems";
       readonly id: ClusterId;
       readonly subsystems: readonly Subsystem[];
       /** That they were read for. */
       readonly graph: Graph;
-    }
-  | { readonly kind: "declare-software"; readonly row: DeclaredSoftware }
-  | { readonly kind: "remove-subsystem"; readonly id: ClusterId; readonly name: string }
-  | {
+      readonly by: string;
+    })
+  | (Conditional & {
+      readonly kind: "declare-software";
+      readonly row: DeclaredSoftware;
+      readonly by: string;
+    })
+  | (Conditional & {
+      readonly kind: "remove-subsystem";
+      readonly id: ClusterId;
+      readonly name: string;
+      readonly by: string;
+    })
+  | (Conditional & {
       readonly kind: "set-status";
       readonly id: ClusterId;
       /** Keys and values; null removes a key. Not checked yet. */
       readonly patch: Readonly<Record<string, unknown>>;
       /** undefined: as they were. */
       readonly counters: readonly StateCounter[] | undefined;
+      readonly by: string;
       readonly nowMs: number;
-    }
+    })
   | {
       readonly kind: "set-credentials";
       readonly put: readonly HashedCredential[];
@@ -245,6 +320,8 @@ export interface NodeHello {
   readonly sickness?: string | undefined;
   /** It can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: boolean;
+  /** What it has for shares of jobs with energy; undefined: it takes none. */
+  readonly power?: Power | undefined;
   /** Every run the agent knows: running, or ended and not acknowledged. */
   readonly runs: readonly RunRef[];
   /** What the agent says its machine has; undefined: nothing that could be read. */
@@ -282,6 +359,8 @@ export interface Answers {
   "report-tasks": { readonly unwanted: readonly TaskRef[] };
   /** Runs the agent still has that are not, or no longer, its own. */
   "report-runs": { readonly stops: readonly RunRef[] };
+  /** One for each report, in their order. */
+  "report-progress": { readonly outcomes: readonly ProgressOutcome[] };
 }
 
 export type AnswerTo<K extends Command["kind"]> = K extends keyof Answers ? Answers[K] : undefined;

@@ -10,9 +10,11 @@ import {
   setStatus,
 } from "./decide/clusters.ts";
 import { setCredentials } from "./decide/credentials.ts";
+import { putNotes } from "./decide/notes.ts";
 import { putFacts } from "./decide/nodes/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
 import { acceptTasks, reportTasks } from "./decide/tasks/accepted-tasks.ts";
+import { reportPower } from "./decide/nodes/power.ts";
 import { reportClock, reportHealth } from "./decide/nodes/health.ts";
 import {
   connectNode,
@@ -21,6 +23,7 @@ import {
   removeNode,
   setNodeLoss,
 } from "./decide/nodes/nodes.ts";
+import { reportProgress } from "./decide/tasks/report-progress.ts";
 import { reportRuns } from "./decide/tasks/report-runs.ts";
 import { submitJobs } from "./decide/tasks/submit-jobs.ts";
 import { takeTasks } from "./decide/tasks/take-tasks.ts";
@@ -43,6 +46,8 @@ function decideAny(state: State, command: Command): Decision {
       return cancelJob(state, command);
     case "put-group":
       return putGroup(state, command);
+    case "put-notes":
+      return putNotes(state, command);
     case "remove-group":
       return removeGroup(state, command);
     case "connect-node":
@@ -51,10 +56,14 @@ function decideAny(state: State, command: Command): Decision {
       return disconnectNode(state, command);
     case "report-runs":
       return reportRuns(state, command);
+    case "report-progress":
+      return reportProgress(state, command);
     case "report-health":
       return reportHealth(state, command);
     case "report-clock":
       return reportClock(state, command);
+    case "report-power":
+      return reportPower(state, command);
     case "drain-node":
       return drainNode(state, command);
     case "set-node-loss":

@@ -5,17 +5,24 @@ import type { Job, JobTerms } from "../model/job/job.ts";
 import { type Node, offersTheSame } from "../model/node/node.ts";
 import { addInto, NO_RESOURCES, subtractFrom } from "../model/resources.ts";
 import type { Task } from "../model/job/task.ts";
-import { isActive, usageOf } from "../model/job/task.ts";
+import { isActive, isEnded, usageOf } from "../model/job/task.ts";
 import { tallyUsage } from "../model/job/usage.ts";
 import { isHeld } from "./dependencies/verdict.ts";
-import { type GroupRecord, groupIn, moveTallies, tallyEnd } from "./group-record.ts";
+import { unplacedOf } from "../model/energy-progress.ts";
+import { mustGiveUp, retryAtMs } from "./energy/give-up.ts";
+import {
+  type GroupRecord,
+  groupIn,
+  moveTallies,
+  tallyEnd,
+} from "../scheduler/queue/group-record.ts";
 import { attemptEnded, heldMoved } from "./jobs/attempt-ends.ts";
 import { searchedTexts } from "./jobs/job-codec.ts";
 import { indexed } from "./jobs/job-index.ts";
 import { JobRecord } from "./jobs/job-record.ts";
-import type { Progress } from "./jobs/progress.ts";
-import { afterClosing, afterTask, isJobEnded, TASK_STATES } from "./jobs/progress.ts";
-import { NodeRecord } from "./nodes/node-record.ts";
+import type { Progress } from "../model/progress.ts";
+import { afterClosing, afterTask, isJobEnded, TASK_STATES } from "../model/progress.ts";
+import { NodeRecord } from "../scheduler/nodes/node-record.ts";
 import type { State } from "./state.ts";
 
 /*
@@ -43,9 +50,10 @@ import type { State } from "./state.ts";
  * not come: the end of a job and dependencies wait for `beginLoaded`.
  */
 
-export function putGroup({ groups, queue }: State, row: Group): void {
+export function putGroup({ groups, queue, writing }: State, row: Group): void {
   const record = groupIn(groups, row.id);
   record.group = row;
+  record.revision = writing;
   queue.order.touch(record);
 }
 
@@ -56,13 +64,15 @@ export function putJob(state: State, row: Job): void {
   if (known !== undefined) {
     known.job = row;
     known.rowText = undefined;
+    known.rowRevision = state.writing;
+    known.moveTo(state.writing);
     if (row.closed !== undefined) state.deadlines.remove(row.id);
     progressed(state, group, known, afterClosing(known.progress, row));
     if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
     if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
     return;
   }
-  const record = new JobRecord(row);
+  const record = new JobRecord(row, state.writing);
   jobs.add(record);
   countNew(state, group, row.id, record.progress.counts.pending);
   state.index.add(row.id, indexed(row));
@@ -122,13 +132,30 @@ export function putTask(state: State, row: Task): void {
   invariant(record !== undefined, `task ${row.jobId}.${row.index} has a job`);
   const group = groupIn(state.groups, record.job.spec.group);
   const before = record.task(row.index);
-  record.setTask(row);
+  record.setTask(row, state.writing);
+  record.moveTo(state.besideWriting());
   bind(state, group, record, before, row);
   if (row.state.kind === "waiting") {
     state.queue.addWaiting(group, record, row.index, row.state.notBeforeMs);
   }
   progressed(state, group, record, afterTask(record.progress, record.job, before, row));
+  if (row.share !== undefined) shareMoved(state, group, record, row);
   state.holds.tasksMoved(row.jobId, row.index);
+}
+
+/** What a share left undone is placed again, unless its job has failed too often: the loop then gives it up. */
+function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Task): void {
+  const { job, progress } = record;
+  state.deadlines.remove(job.id); // it has begun
+  if (job.closed?.kind === "failed" && isActive(row.state)) state.failing.add(job.id);
+  if (job.closed !== undefined || isJobEnded(progress)) return;
+  if (mustGiveUp(job, progress)) state.failing.add(job.id);
+  else if (isEnded(row.state) && unplacedOf(job, progress) > 0) {
+    const atMs = retryAtMs(job, progress, row);
+    record.isBackingOff ||= atMs > 0;
+    if (atMs > 0) state.queue.addWaiting(group, record, row.index, atMs);
+    else if (!record.isBackingOff) state.queue.add(group, record);
+  }
 }
 
 /** Keeps what clusters, nodes and groups hold in step with the task's state. */
@@ -186,6 +213,7 @@ function progressed(state: State, group: GroupRecord, record: JobRecord, after: 
   holds.progressed(record, before);
   if (!isJobEnded(after) || isJobEnded(before)) return;
   state.ended.add(record.job.id, record.taskRowCount);
+  state.ledger.jobEnded(record.job.id);
   state.deadlines.remove(record.job.id);
   if (record.lane !== undefined) queue.jobEnded(record.lane);
   if (record.job.spec.dependsOn !== undefined) holds.ended(record);
@@ -205,10 +233,13 @@ export function putNode(state: State, row: Node): void {
     nodeTotals.leave(record);
     record.replace(row);
   }
+  record.revision = state.writing;
   nodeTotals.join(record);
   fleet.nodeChanged(record, before);
   if (row.link.kind === "disconnected") disconnected.add(record);
   else disconnected.delete(record);
+  if (row.power?.noneSinceMs !== undefined) state.powerless.add(record);
+  else state.powerless.delete(record);
 }
 
 export function removeNode(state: State, id: NodeId): void {
@@ -220,6 +251,7 @@ export function removeNode(state: State, id: NodeId): void {
   forgetPossible(state);
   state.clusters.loads.nodeChanged(record.node, undefined, record.used);
   state.disconnected.delete(record);
+  state.powerless.delete(record);
   fleet.suspicions.nodeRemoved(record);
   nodes.delete(id);
   state.nodeTotals.leave(record);
@@ -262,22 +294,24 @@ export function loadFolded(state: State, id: JobId, text: string, terms: JobTerm
   const group = groupIn(state.groups, terms.group);
   countNew(state, group, id, 1);
   state.index.add(id, { ...searchedTexts(text), terms });
-  state.queue.addFolded(group, id, { text, terms });
+  state.queue.addFolded(group, id, { text, terms, revision: state.writing });
 }
 
 /**
  * A stored row of a task, while rows are read back. If it is the only one of a job that is folded
  * and has ended, the job is not read. Returns whether that was so; otherwise nothing has changed.
  */
-export function endFolded({ jobs, totals, index, handed, deadlines }: State, row: Task): boolean {
+export function endFolded(whole: State, row: Task): boolean {
+  const { jobs, totals, index, handed, deadlines, writing } = whole;
   const group = jobs.foldedIn(row.jobId)?.group;
-  if (group === undefined || !("endedAtMs" in row.state)) return false;
+  if (group === undefined || !("endedAtMs" in row.state) || row.share !== undefined) return false;
   const state = row.state.kind; // of its only task: the job's, too
   tallyEnd([group, totals], state, usageOf(row));
   index.moved(row.jobId, "pending", state);
   handed.moved(undefined, row);
   deadlines.remove(row.jobId);
-  jobs.endFolded(row.jobId, row, { group: group.group.id, state });
+  const end = { group: group.group.id, state, revision: whole.besideWriting() };
+  jobs.endFolded(row.jobId, { row, revision: writing }, end);
   return true;
 }
 
@@ -291,6 +325,7 @@ export function beginLoaded(state: State): void {
     const { job, progress, taskRowCount } = record;
     if (isJobEnded(progress)) {
       ended.add(job.id, taskRowCount);
+      state.ledger.jobEnded(job.id);
       state.deadlines.remove(job.id);
       over.push(job.id);
     } else if (job.spec.dependsOn !== undefined) dependent.push(record);

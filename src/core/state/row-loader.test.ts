@@ -3,7 +3,7 @@ import { aHello, aSpec } from "../../testing/builders.ts";
 import { allJobs } from "./checks/all-jobs.ts";
 import { checkState, digest, readBack } from "../../testing/check/check-state.ts";
 import { World } from "../../testing/world.ts";
-import { nodeId } from "../model/ids.ts";
+import { nodeId, revision } from "../model/ids.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
 import type { JobSpecInput } from "../model/job/job-spec.ts";
 import { waitingPrefix } from "./jobs/job-codec.ts";
@@ -109,9 +109,9 @@ test("only the beginning of a row is read when its terms are known", () => {
   const state = new State();
   const load = createRowLoader(state);
   for (const change of world.changes) {
-    TABLES.encode(change, (key, value) => load(key, value ?? ""));
+    TABLES.encode(change, (key, value) => load(key, value ?? "", revision(1)));
     if (change.table !== "job" || "removed" in change) continue;
-    load("job/0000000002", `${waitingPrefix(change.row.spec.terms)} this is not JSON`);
+    load("job/0000000002", `${waitingPrefix(change.row.spec.terms)} this is not JSON`, revision(2));
   }
   expect(state.totals.jobs.pending).toBe(2);
 });
@@ -122,7 +122,7 @@ test("rows of earlier versions are read: their fields stand in another order", (
     '{"kind":"command","argv":["x"]},"group":"g","needs":{"cpu":2000}}}';
   const change = TABLES.decode("job/0000000007", old);
   const state = new State();
-  createRowLoader(state)("job/0000000007", old);
+  createRowLoader(state)("job/0000000007", old, revision(3));
   const row = [...allJobs(state)][0]?.job;
   expect(change).toEqual({ table: "job", row });
   expect(row?.spec).toMatchObject({ name: "a", group: "g", needs: { cpu: 2_000 } });

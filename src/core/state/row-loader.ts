@@ -6,14 +6,15 @@ export function createRowLoader(state: State): LoadRow {
   const loaders = new Map<AnyTable, LoadRow>();
   let prefix = "/"; // rows of one table follow each other: it is looked up once
   let load: LoadRow = () => {};
-  return (key, value) => {
+  return (key, value, revision) => {
     if (!key.startsWith(prefix)) {
       const table = state.tables.ofKey(key);
       prefix = `${table.name}/`;
       load = loaders.get(table) ?? loaderOf(table, state);
       loaders.set(table, load);
     }
-    load(key, value);
+    state.startRow(revision);
+    load(key, value, revision);
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Change } from "./change.ts";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aHello, aSpec } from "../../testing/builders.ts";
@@ -57,6 +58,13 @@ const step = fc.oneof(
     old: fc.boolean(),
   }),
   fc.record({
+    do: fc.constant("progress" as const),
+    pick: fc.nat(50),
+    percent: fc.constantFrom(0, 12.34, 50, 99.99, 100),
+    isCaller: fc.boolean(),
+    old: fc.boolean(),
+  }),
+  fc.record({
     do: fc.constant("cancel" as const),
     job: fc.integer({ min: 1, max: 8 }),
     index: fc.option(fc.nat(3), { nil: undefined }),
@@ -70,6 +78,12 @@ const step = fc.oneof(
     do: fc.constant("health" as const),
     node: fc.constantFrom(...NODES),
     sickness: fc.constantFrom(undefined, "disk full", "no processes"),
+  }),
+  fc.record({
+    do: fc.constant("note" as const),
+    id: fc.constantFrom("Job/1", "Edge/n1"),
+    label: fc.option(fc.constantFrom("a", "b"), { nil: undefined }),
+    ifVersion: fc.constantFrom(undefined, undefined, 0, 1),
   }),
   fc.record({ do: fc.constant("remove" as const), node: fc.constantFrom(...NODES) }),
   fc.record({
@@ -119,6 +133,12 @@ function run(world: World, one: Step): void {
       });
       return;
     }
+    case "note": {
+      const { id, label, ifVersion } = one;
+      const note = label === undefined ? undefined : { labels: { label }, annotations: {} };
+      world.do({ kind: "put-notes", notes: [{ id, note, ifVersion }] });
+      return;
+    }
     case "connect": {
       const there = active.filter((task) => isActive(task.state) && task.state.nodeId === one.node);
       const runs = one.forgets
@@ -158,6 +178,18 @@ function run(world: World, one: Step): void {
       world.report(task.state.nodeId, [task.jobId, task.index, attempt], one.code);
       return;
     }
+    case "progress": {
+      const task = active[one.pick % Math.max(1, active.length)];
+      if (task === undefined || !isActive(task.state)) return;
+      const attempt = one.old ? Math.max(1, task.attempt - 1) : task.attempt;
+      const node = one.isCaller ? undefined : task.state.nodeId;
+      const { percent } = one;
+      world.progress(node, [task.jobId, task.index, attempt], { percent, message: "m" });
+      const after = world.state.task(task)?.progress;
+      if (attempt !== task.attempt) expect(after).toEqual(task.progress);
+      else expect(after?.percent ?? 0).toBeGreaterThanOrEqual(task.progress?.percent ?? 0);
+      return;
+    }
     case "cancel":
       world.do({
         kind: "cancel-job",
@@ -172,7 +204,7 @@ function run(world: World, one: Step): void {
       world.do({
         kind: "drain-node",
         nodeId: nodeId(one.node),
-        drain: one.on ? { by: "t", reason: "" } : undefined,
+        drain: one.on ? { reason: "" } : undefined,
       });
       return;
     case "health": {
@@ -265,8 +297,9 @@ describe("state", () => {
           if (one.do === "flush") continue; // all is one batch
           tried(world, one);
         }
-        const newest = world.changes.filter((change) => world.state.isNewest(change));
-        expect(digest(readBack(newest))).toEqual(digest(readBack(world.changes)));
+        const isNewest = (change: Change): boolean => world.state.isNewest(change);
+        const newest = world.changes.filter(isNewest);
+        expect(digest(readBack(world.changes, isNewest))).toEqual(digest(readBack(world.changes)));
         const keys: string[] = [];
         for (const change of newest) {
           TABLES.encode(change, (key, value) => void (value !== undefined && keys.push(key)));

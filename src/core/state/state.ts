@@ -1,4 +1,5 @@
-import type { JobId, TaskRef } from "../model/ids.ts";
+import type { JobId, Revision, TaskRef } from "../model/ids.ts";
+import { NO_REVISION, revision as toRevision } from "../model/ids.ts";
 import { withDeclared } from "../model/declared-software.ts";
 import type { Node } from "../model/node/node.ts";
 import { factsOfCapacity, type NodeFacts } from "../model/node/node-facts.ts";
@@ -12,20 +13,21 @@ import { Queue } from "../scheduler/queue/queue.ts";
 import type { Change } from "./change.ts";
 import { Holds } from "./dependencies/holds.ts";
 import { beginLoaded } from "./effects.ts";
-import { noJobCounts } from "./group-record.ts";
+import { noJobCounts } from "../scheduler/queue/group-record.ts";
 import { HandedTasks } from "./jobs/accepted-tasks.ts";
 import { Deadlines } from "./deadlines.ts";
 import { EndedJobs } from "./jobs/ended-jobs.ts";
 import { JobIndex } from "./jobs/job-index.ts";
-import { noCounts } from "./jobs/progress.ts";
+import { noCounts } from "../model/progress.ts";
 import { PossibleAnswers } from "./known-answers.ts";
-import type { NodeRecord } from "./nodes/node-record.ts";
+import type { NodeRecord } from "../scheduler/nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 import { NodesByName } from "./nodes/nodes-by-name.ts";
 import type { AnyTable, Tables } from "./table.ts";
 import { clusterTable } from "./tables/clusters.ts";
 import { type Counter, counterTable } from "./tables/counters.ts";
+import { noteTable } from "./tables/notes.ts";
 import { credentialTable } from "./tables/credentials.ts";
 import { factsTable } from "./tables/facts.ts";
 import { groupTable } from "./tables/groups.ts";
@@ -59,6 +61,7 @@ export class State {
   readonly nodes = this.rows(nodeTable);
   readonly clusters = this.rows(clusterTable);
   readonly credentials = this.rows(credentialTable);
+  readonly notes = this.rows(noteTable);
   /** Of nodes whose agents told them; ask `factsOf`. */
   readonly facts = this.rows(factsTable);
   /** Of jobs that were removed: nobody but the next tick looks at them. */
@@ -87,10 +90,16 @@ export class State {
   readonly deadlines = new Deadlines();
   /** Nodes whose link is down and that are not lost yet. */
   readonly disconnected = new Set<NodeRecord>();
+  /** Nodes that have none of the power that they take shares for. */
+  readonly powerless = new Set<NodeRecord>();
   readonly ended = new EndedJobs(this.jobs);
   readonly handed = new HandedTasks();
+  /** Jobs with energy that are given up: the loop closes them and stops their shares. */
+  readonly failing = new Set<JobId>();
   #jobOrder: JobId[] = [];
   #isLoading = false;
+  #revision = NO_REVISION;
+  #writing = NO_REVISION;
 
   constructor({ quarantine, tables = TABLES, filters = FILTERS }: StateOptions = {}) {
     this.tables = tables;
@@ -100,7 +109,36 @@ export class State {
   }
 
   apply(change: Change): void {
+    this.startRow(toRevision(this.#revision + 1));
     this.tables.of(change).apply(this, change);
+  }
+
+  /** Of the last change, ever: docs/design/revisions.md. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** Of the row that is being applied. */
+  get writing(): Revision {
+    return this.#writing;
+  }
+
+  /** The row that is applied next has this revision. */
+  startRow(revision: Revision): void {
+    this.#writing = revision;
+    this.goOnAfter(revision);
+  }
+
+  /** Of what the row that is being applied moves beside itself: a job by its task. */
+  besideWriting(): Revision {
+    const beside = toRevision(this.#writing + 1);
+    this.goOnAfter(beside);
+    return beside;
+  }
+
+  /** Revisions up to this were given out, though nothing may be left of them. */
+  goOnAfter(revision: Revision): void {
+    if (revision > this.#revision) this.#revision = revision;
   }
 
   /** Whether nothing that was applied after the change has replaced what it wrote. */

@@ -1,5 +1,6 @@
 import { AppError } from "../../lib/errors.ts";
 import { invariant } from "../../lib/invariant.ts";
+import type { Revision } from "../model/ids.ts";
 import type { SeenJob } from "./checks/all-jobs.ts";
 import type { State } from "./state.ts";
 
@@ -11,13 +12,16 @@ export interface Written<Name extends string, Row> {
 export interface Removed<Name extends string, Id> {
   readonly table: Name;
   readonly removed: Id;
+  /** Who removed it, where a caller did: the row that could tell is gone. Not stored. */
+  readonly by?: string;
 }
 
 export type AnyChange = Written<string, unknown> | Removed<string, unknown>;
 
 /** undefined deletes the row. */
 export type WriteRow = (key: string, value: string | undefined) => void;
-export type LoadRow = (key: string, value: string) => void;
+/** `revision`: that it was written with. */
+export type LoadRow = (key: string, value: string, revision: Revision) => void;
 
 /**
  * All that is particular to one kind of row: how it is stored, what it does to the state, and how to
@@ -25,7 +29,7 @@ export type LoadRow = (key: string, value: string) => void;
  *
  * - A table changes its own rows in `apply`. Effects on other tables and on indexes that several
  *   tables share stand in effects.ts, with their order.
- * - `apply` cannot fail for changes that `decide` made.
+ * - `apply` cannot fail for changes that `decide` made. `state.writing` is the revision of the row.
  * - Methods do not use `this`.
  */
 export interface Table<C extends AnyChange, Rows = undefined> {
@@ -96,6 +100,10 @@ export class Tables<T extends AnyTable> {
     const table = this.#byName.get(key.slice(0, key.indexOf("/")));
     if (table !== undefined) return table;
     throw new AppError("internal", `the store holds a row that is not ours: ${key}`);
+  }
+
+  keyOf(change: ChangeOf<T>): string {
+    return this.of(change).keyOf(change);
   }
 
   encode(change: ChangeOf<T>, write: WriteRow): void {

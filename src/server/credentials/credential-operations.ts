@@ -1,9 +1,14 @@
-import type { CredentialRef, HashedCredential } from "../../core/model/credential.ts";
+import {
+  type CredentialRef,
+  type HashedCredential,
+  SECRET_RULE,
+} from "../../core/model/credential.ts";
 import { clusterId } from "../../core/model/ids.ts";
 import { requireCluster } from "../../core/state/decide/clusters.ts";
-import { invalid } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { invalid, unprocessable } from "../../lib/errors.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
-import { checkSecret, newSecret } from "./credentials.ts";
+import { newSecret } from "./credentials.ts";
 import type { CallerOperations, CredentialsInput } from "../operations/operations.ts";
 
 type CredentialOperations = Pick<
@@ -84,14 +89,15 @@ export function createCredentialOperations({
 function wantedOf({ registerSecret, globalToken, clusters = [] }: CredentialsInput): Wanted[] {
   const wanted: Wanted[] = [];
   const want = (id: CredentialRef, text: string | null | undefined, field: string): void => {
-    if (text !== undefined && text !== null) wanted.push({ id, text: checkSecret(text, field) });
+    if (text !== undefined && text !== null)
+      wanted.push({ id, text: checkRule(text, field, SECRET_RULE) });
   };
   want({ kind: "register" }, registerSecret, "registerSecret");
   want({ kind: "global-token" }, globalToken, "globalToken");
   const names = new Set<string>();
   for (const [at, { name, secret, token }] of clusters.entries()) {
     const field = `clusters[${at}]`;
-    if (names.has(name)) throw invalid(`${field}.name`, `${name} is given twice`);
+    if (names.has(name)) throw unprocessable(`${field}.name`, `${name} is given twice`);
     names.add(name);
     const cluster = clusterId(name);
     want({ kind: "cluster-secret", cluster }, secret, `${field}.secret`);

@@ -1,7 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Credential, CredentialRef } from "../../core/model/credential.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { isLongerText } from "../../lib/rules/check-rule.ts";
+import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { SecretHasher } from "../../ports/secret-hasher.ts";
 
@@ -64,7 +65,7 @@ export class Credentials {
    * follows from the answer is stored after it.
    */
   async isValid(id: CredentialRef, secret: string): Promise<boolean> {
-    if (secret.length > limits.secretLengthMax) return false;
+    if (isLongerText(secret, limits.secretLengthMax)) return false;
     const rows = this.#rowsFor(id);
     if (rows.some(({ row }) => row !== undefined && this.#isKnown(row, secret))) return true;
     for (const { kind, row } of rows) {
@@ -172,18 +173,6 @@ export class Credentials {
       else next(); // goes on in our place
     }
   }
-}
-
-/** Texts that people made: what cannot be shown by every client is refused at once. */
-export function checkSecret(secret: string, field: string): string {
-  if (secret === "") throw invalid(field, "must not be empty");
-  if (secret.length > limits.secretLengthMax) {
-    throw invalid(field, `must have at most ${limits.secretLengthMax} characters`);
-  }
-  if (/\p{Cc}/u.test(secret) || !secret.isWellFormed()) {
-    throw invalid(field, "must be one line of text");
-  }
-  return secret;
 }
 
 /** A random UUID (version 4): what rainbow's clients expect a secret to look like. */

@@ -1,11 +1,13 @@
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVER } from "../../core/access/principal.ts";
+import { SECRET_RULE } from "../../core/model/credential.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { checkSecret, newSecret } from "./credentials.ts";
+import { newSecret } from "./credentials.ts";
 import type { OperationsAccess } from "../operations/operations.ts";
 
 /** Where the texts come from that callers of rainbow's door show. Never a flag: others see those. */
@@ -56,7 +58,7 @@ async function registerSecret(
     return { text: readSecret(secretFile, "--rainbow-secret-file", logger), file: secretFile };
   }
   if (secret !== undefined) {
-    return { text: checkSecret(secret, "BUSBAR_RAINBOW_SECRET"), file: undefined };
+    return { text: checkRule(secret, "BUSBAR_RAINBOW_SECRET", SECRET_RULE), file: undefined };
   }
   const made = join(data, "rainbow-secret");
   const kept = read(made)?.trim();
@@ -73,7 +75,7 @@ function readSecret(path: string, flag: string, logger: Logger): string {
   if ((statSync(path).mode & 0o077) !== 0) {
     logger.warn({ file: path }, "others on this machine may read a secret; chmod 600 it");
   }
-  return checkSecret(text.trim(), flag);
+  return checkRule(text.trim(), flag, SECRET_RULE);
 }
 
 function read(path: string): string | undefined {

@@ -76,8 +76,9 @@ describe("control loop", () => {
     gates[0]?.open();
     expect(await answer).toEqual([{ id: 1, existed: false }]);
     expect(await seen).toBe(1);
-    expect(commits.map(({ revision }) => revision)).toEqual([1]);
-    expect(disk.rows.has("job/0000000001")).toBe(true);
+    // The job, and the largest id that was given out: each change has its own number.
+    expect(commits.map(({ revision }) => revision)).toEqual([2]);
+    expect(disk.rows.get("job/0000000001")?.revision).toBe(1);
   });
 
   test("a read that is refused for what a batch removed waits for that batch, too", async () => {
@@ -93,15 +94,15 @@ describe("control loop", () => {
     await answer;
   });
 
-  test("a read of a batch that still grows does not claim the batch's revision", async () => {
+  test("a read of a batch that still grows is of all up to its last change so far", async () => {
     const { loop, submit, gates, commits } = aLoop();
     const look = () => loop.read((state, at) => ({ jobs: state.jobs.size, at }));
     const answers = [submit()];
     await settle();
     answers.push(submit());
-    await settle(); // revisions 1 and 2 are being flushed
+    await settle(); // two batches are being flushed
     answers.push(submit());
-    await settle(); // revision 3 is open
+    await settle(); // the third is open
     const seen = look();
     answers.push(submit());
     await settle(); // and grows after it was read
@@ -110,9 +111,10 @@ describe("control loop", () => {
       await settle();
     }
     await Promise.all(answers);
-    expect(await seen).toEqual({ jobs: 3, at: 2 });
+    expect(await seen).toEqual({ jobs: 3, at: 6 });
     expect(commits.map(({ jobs }) => [...jobs.keys()])).toEqual([[1], [2], [3, 4]]);
-    expect(await look()).toEqual({ jobs: 4, at: 3 });
+    expect(commits.at(-1)?.revisions).toEqual([5, 6, 7, 8]);
+    expect(await look()).toEqual({ jobs: 4, at: 8 });
   });
 
   test("two batches are on their way; what comes meanwhile is decided and goes out as one", async () => {
@@ -123,18 +125,22 @@ describe("control loop", () => {
     await settle();
     const rest = [submit(), submit(), submit()];
     await settle();
-    expect(asked).toEqual([1, 2]);
+    expect(asked).toEqual([2, 4]);
     expect(await isDone(second)).toBe(false);
     gates[0]?.open();
     await first;
     await settle();
     expect(await isDone(second)).toBe(false);
-    expect(asked).toEqual([1, 2, 3]);
+    expect(asked).toEqual([2, 4, 10]);
     gates[1]?.open();
     await settle();
     gates[2]?.open();
     expect((await Promise.all([second, ...rest])).flat().map(({ id }) => id)).toEqual([2, 3, 4, 5]);
-    expect(commits.map(({ revision }) => revision)).toEqual([1, 2, 3]);
+    expect(commits.map(({ before, revision }) => [before, revision])).toEqual([
+      [0, 2],
+      [2, 4],
+      [4, 10],
+    ]);
   });
 
   test("a refused command does not stop the queue", async () => {
@@ -197,7 +203,7 @@ describe("control loop", () => {
 
   test("stops though all that waits is refused", async () => {
     const { loop, gates } = aLoop();
-    const refused = loop.submit({ kind: "remove-group", id: groupId("none") });
+    const refused = loop.submit({ kind: "remove-group", id: groupId("none"), by: "t" });
     refused.catch(() => undefined);
     await loop.stop();
     await expect(refused).rejects.toThrow("none");

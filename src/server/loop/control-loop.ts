@@ -8,7 +8,7 @@ import { placeTask } from "../../core/state/decide/tasks/place-task.ts";
 import { nextQuarantine } from "../../core/state/decide/nodes/quarantine.ts";
 import { nextSettlement } from "../../core/state/dependencies/settle.ts";
 import { checkMove } from "../../core/state/check-move.ts";
-import { isJobEnded } from "../../core/state/jobs/progress.ts";
+import { isJobEnded } from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { matchWork } from "../../core/graph/match/match-work.ts";
 import { AheadRound } from "../../core/scheduler/fetch-ahead.ts";
@@ -21,10 +21,8 @@ import { Folder } from "./folder.ts";
 import { LoopMetrics, Refusals } from "./loop-metrics.ts";
 import type { LoopOptions } from "./loop-options.ts";
 import {
-  GRAPH_TABLES,
+  applyTo,
   noteJob,
-  noteLoad,
-  noteRemoval,
   type OpenBatch,
   openBatch,
   toWrites,
@@ -73,8 +71,10 @@ export class ControlLoop {
     this.#folder = new Folder(options.state.jobs, options.clock);
     this.#refusals = new Refusals(options.logger, this.metrics);
     this.#turns = new SliceTurns((run) => options.soon(run));
-    this.#durable = toRevision(options.store.revision());
-    this.#open = openBatch(toRevision(this.#durable + 1));
+    // Of what is gone only the store knows the revision; a job's may be beyond that of an old store.
+    options.state.goOnAfter(toRevision(options.store.revision()));
+    this.#durable = options.state.revision;
+    this.#open = openBatch(this.#durable);
   }
 
   /** The newest revision that is durable. */
@@ -129,11 +129,9 @@ export class ControlLoop {
     look: (state: State, revision: Revision) => T,
   ): Promise<T> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    // The open batch may still grow: of its revision not all is seen, so that whoever watches from
-    // what was read must be told of it.
-    const isOpen = batch === this.#open;
-    const complete = isOpen ? toRevision(this.#open.revision - 1) : batch?.revision;
-    return whenDurable(batch, () => look(this.#state, complete ?? this.#durable));
+    // The open batch may still grow: what is seen is all up to its last change so far.
+    const seen = batch?.revision ?? this.#durable;
+    return whenDurable(batch, () => look(this.#state, seen));
   }
 
   /**
@@ -213,6 +211,7 @@ export class ControlLoop {
       const isSettled = this.#settleRound();
       const isPlanned = !this.#planRound();
       more = !isPlanned || !isSettled || !this.#aheadRound();
+      this.#takeAlong();
     } catch (cause) {
       // Thrown while applying: memory may be half changed. What was decided is not stored.
       this.#break("a mistake of ours was found while applying a change", cause);
@@ -249,7 +248,7 @@ export class ControlLoop {
       if (!(error instanceof AppError)) {
         this.#options.logger.error({ err: error, command: command.kind }, "command failed");
       }
-      reject(AppError.from(error, `decide ${command.kind}`));
+      this.#refuse(AppError.from(error, `decide ${command.kind}`), reject);
       return;
     }
     for (const change of decision.changes) this.#apply(change);
@@ -261,25 +260,23 @@ export class ControlLoop {
     }
   }
 
+  /** One that names a revision waits until that is durable. */
+  #refuse(refusal: AppError, reject: (error: unknown) => void): void {
+    const batch = this.#open.changes.length > 0 ? this.#open : this.#flushing.at(-1);
+    if (refusal.revision === undefined || batch === undefined) reject(refusal);
+    else batch.done.push((error) => reject(error ?? refusal));
+  }
+
   #apply(change: Change): void {
-    if (change.table === "task") return this.#applyTask(change);
-    if (change.table === "job" && "removed" in change)
-      noteRemoval(this.#open, this.#state, change.removed);
-    this.#state.apply(change);
-    this.#open.changes.push(change);
-    if (change.table === "job") {
-      if ("row" in change) noteJob(this.#open, this.#state, change.row.id);
-    } else if (GRAPH_TABLES.has(change.table)) this.#open.hasGraphs = true;
-    else if (change.table === "node" && "row" in change)
-      noteLoad(this.#open, this.#state, change.row.id);
+    if (change.table === "task") this.#applyTask(change);
+    else applyTo(this.#open, this.#state, change);
   }
 
   #applyTask(change: Change & { readonly table: "task" }): void {
     const { row } = change;
     checkMove(this.#state, row);
     const before = this.#state.task(row);
-    this.#state.apply(change);
-    this.#open.changes.push(change);
+    applyTo(this.#open, this.#state, change);
     const job = noteJob(this.#open, this.#state, row.jobId);
     this.metrics.taskMoved(job, before, row);
   }
@@ -307,6 +304,7 @@ export class ControlLoop {
     const planLimits = {
       candidatesMax: limits.candidatesPerPlacementMax,
       wakeChecksMax: limits.wakeChecksPerRoundMax,
+      nowMs,
     };
     const firstStep = matchWork.steps;
     for (let count = 0; count < limits.placementsPerRoundMax && !this.#isFull; count++) {
@@ -318,7 +316,7 @@ export class ControlLoop {
       if (outcome.kind === "refused") this.#refusals.add(outcome, nowMs);
       else {
         for (const change of outcome.changes) this.#apply(change);
-        this.metrics.placements++;
+        this.metrics.placements += outcome.tasks;
       }
     }
     return true;
@@ -337,12 +335,18 @@ export class ControlLoop {
     return false;
   }
 
+  #takeAlong(): void {
+    if (this.#open.changes.length === 0 || this.#isFull) return;
+    const rider = this.#options.along?.();
+    if (rider !== undefined) this.#decideOne(rider as Waiting);
+  }
+
   #flush(): void {
     if (this.#flushing.length >= limits.batchesInFlightMax) return;
     if (this.#open.changes.length === 0) return;
     const batch = this.#open;
     this.#flushing.push(batch);
-    this.#open = openBatch(toRevision(batch.revision + 1));
+    this.#open = openBatch(batch.revision);
     const startedMs = steadyMs(this.#options.clock);
     const { lastJobId: lastId } = this.#state.counter;
     this.#options.store

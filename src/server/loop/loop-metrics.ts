@@ -4,7 +4,7 @@ import type { Task } from "../../core/model/job/task.ts";
 import { noUsage, tallyUsage } from "../../core/model/job/usage.ts";
 import { describeRefusal } from "../../core/scheduler/explain/describe.ts";
 import type { Refused } from "../../core/state/decide/tasks/place-task.ts";
-import { newUsage } from "../../core/state/jobs/progress.ts";
+import { newUsage } from "../../core/model/progress.ts";
 import { Histogram } from "../../lib/histogram.ts";
 import { limits } from "../../limits.ts";
 import type { Logger } from "../../ports/logger.ts";

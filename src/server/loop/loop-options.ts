@@ -1,10 +1,18 @@
 import type { Planner, PlanPolicy } from "../../core/scheduler/plan.ts";
+import type { AnswerTo, Command, CommandOf } from "../../core/state/command.ts";
 import type { State } from "../../core/state/state.ts";
 import type { AppError } from "../../lib/errors.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Logger } from "../../ports/logger.ts";
 import type { Store } from "../../ports/store.ts";
 import type { Commit } from "./open-batch.ts";
+
+/** A command that goes along with a commit, and who hears of it. */
+export interface Rider<K extends Command["kind"] = Command["kind"]> {
+  readonly command: CommandOf<K>;
+  readonly resolve: (answer: AnswerTo<K>) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 export interface LoopOptions {
   readonly state: State;
@@ -18,6 +26,8 @@ export interface LoopOptions {
   readonly soon: (run: () => void) => void;
   /** Called for each revision in order, when it is durable and before its answers go out. */
   readonly onCommit: (commit: Commit) => void;
+  /** What is not worth a commit of its own, for one that happens anyway; undefined: nothing. */
+  readonly along?: () => Rider<"report-progress"> | undefined;
   /** The store failed, or we did: memory can no longer be trusted. Stop the process. */
   readonly onBroken: (error: AppError) => void;
 }

@@ -1,24 +1,32 @@
-import type { GroupId, JobId, NodeId, Revision } from "../../core/model/ids.ts";
-import type { Job } from "../../core/model/job/job.ts";
+import type { ClusterStatus } from "../../core/model/cluster.ts";
+import type { ClusterId, GroupId, JobId, NodeId, Revision } from "../../core/model/ids.ts";
+import { hasIndexes, type Job } from "../../core/model/job/job.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import type { Change } from "../../core/state/change.ts";
 import { TABLES } from "../../core/state/tables/tables.ts";
 import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
-import type { Progress } from "../../core/state/jobs/progress.ts";
+import type { Progress } from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { RowWrite } from "../../ports/store.ts";
 
-/** All that happened in one revision. Handed out only when it is durable. */
+/** Changes that are durable together. Handed out only when they are. */
 export interface Commit {
+  /** Of the last change before it. */
+  readonly before: Revision;
+  /** Of its last change. */
   readonly revision: Revision;
   readonly changes: readonly Change[];
-  /** How each job stood at the end of this revision, for those it touched. */
+  /** Of each change. */
+  readonly revisions: readonly Revision[];
+  /** How each job stood at the end, for those it touched. */
   readonly jobs: ReadonlyMap<JobId, JobSnapshot>;
   /** What each node held, for those whose row changed. */
   readonly loads: ReadonlyMap<NodeId, NodeLoad>;
-  /** The group of each job that this revision removed. */
+  /** What each cluster had reported, for those whose row changed. */
+  readonly statuses: ReadonlyMap<ClusterId, ClusterStatus>;
+  /** The group of each job that it removed. */
   readonly removedFrom: ReadonlyMap<JobId, GroupId>;
 }
 
@@ -28,6 +36,7 @@ export interface JobSnapshot {
   readonly progress: Progress;
   /** The task of a job without array, once it has a row. */
   readonly only: Task | undefined;
+  readonly revision: Revision;
 }
 
 export interface NodeLoad {
@@ -41,12 +50,15 @@ export interface NodeLoad {
 
 /** Changes decided and applied, on their way to the store. */
 export interface OpenBatch {
-  readonly revision: Revision;
+  readonly before: Revision;
+  revision: Revision;
   readonly changes: Change[];
+  readonly revisions: Revision[];
   /** Whether it changes what clusters that pull have. */
   hasGraphs: boolean;
   readonly jobs: Map<JobId, JobSnapshot>;
   readonly loads: Map<NodeId, NodeLoad>;
+  readonly statuses: Map<ClusterId, ClusterStatus>;
   readonly removedFrom: Map<JobId, GroupId>;
   /** Rows of jobs as they are stored. */
   readonly jobTexts: Map<JobId, string>;
@@ -54,19 +66,19 @@ export interface OpenBatch {
   readonly done: ((error?: AppError) => void)[];
 }
 
-/** What clusters that pull have is in these. */
-export const GRAPH_TABLES: ReadonlySet<Change["table"]> = new Set([
-  "cluster",
-  "graph",
-  "subsystem",
-]);
+/** What clusters that pull have is in these; that they come and go is in the table of clusters. */
+const GRAPH_TABLES: ReadonlySet<Change["table"]> = new Set(["graph", "subsystem"]);
 
-export const openBatch = (revision: Revision): OpenBatch => ({
-  revision,
+/** One that goes on after a revision. */
+export const openBatch = (before: Revision): OpenBatch => ({
+  before,
+  revision: before,
   changes: [],
+  revisions: [],
   hasGraphs: false,
   jobs: new Map(),
   loads: new Map(),
+  statuses: new Map(),
   removedFrom: new Map(),
   jobTexts: new Map(),
   done: [],
@@ -91,26 +103,45 @@ export function whenDurable<T>(batch: OpenBatch | undefined, look: () => T): Pro
   });
 }
 
+/** Applies a change to the state at once, and notes what its watchers are going to be shown. */
+export function applyTo(batch: OpenBatch, state: State, change: Change): void {
+  if (change.table === "job" && "removed" in change) noteRemoval(batch, state, change.removed);
+  const { version } = state.clusters;
+  state.apply(change);
+  batch.changes.push(change);
+  batch.revisions.push(state.writing);
+  batch.revision = state.revision;
+  if (GRAPH_TABLES.has(change.table) || version !== state.clusters.version) batch.hasGraphs = true;
+  if (!("row" in change)) return;
+  if (change.table === "job") noteJob(batch, state, change.row.id);
+  else if (change.table === "node") noteLoad(batch, state, change.row.id);
+  else if (change.table === "cluster") noteStatus(batch, state, change.row.id);
+}
+
 /** A job is about to be removed. */
-export function noteRemoval({ removedFrom }: OpenBatch, { jobs }: State, id: JobId): void {
+function noteRemoval({ removedFrom }: OpenBatch, { jobs }: State, id: JobId): void {
   const record = jobs.get(id);
   if (record !== undefined) removedFrom.set(id, record.job.spec.group);
 }
 
-export function noteLoad({ loads }: OpenBatch, { nodes }: State, id: NodeId): void {
+function noteLoad({ loads }: OpenBatch, { nodes }: State, id: NodeId): void {
   const record = nodes.get(id);
   if (record === undefined) return;
   const { used, tasks, held } = record;
   loads.set(id, { used: { ...used }, tasks: tasks.size, held: held.size });
 }
 
+function noteStatus({ statuses }: OpenBatch, { clusters }: State, id: ClusterId): void {
+  statuses.set(id, clusters.statusOf(id));
+}
+
 /** How the job stands now. Returns its row. */
 export function noteJob(batch: OpenBatch, { jobs }: State, id: JobId): Job | undefined {
   const record = jobs.get(id);
   if (record === undefined) return undefined;
-  const { job, progress } = record;
-  const only = job.spec.array === undefined ? record.task(0) : undefined;
-  batch.jobs.set(id, { job, progress, only });
+  const { job, progress, revision } = record;
+  const only = hasIndexes(job.spec) ? undefined : record.task(0);
+  batch.jobs.set(id, { job, progress, only, revision });
   return job;
 }
 
@@ -118,17 +149,19 @@ const isJobRow = (change: Change): change is Change & { table: "job"; row: Job }
   change.table === "job" && "row" in change;
 
 /** A batch must name each key once: what a later change of the batch replaced is left out. */
-export function toWrites(state: State, { changes, jobTexts }: OpenBatch): RowWrite[] {
+export function toWrites(state: State, { changes, revisions, jobTexts }: OpenBatch): RowWrite[] {
   const writes: RowWrite[] = [];
   const removed = new Set<string>(); // a node may come and go twice
-  for (const change of changes) {
+  for (let at = 0; at < changes.length; at++) {
+    const change = changes[at] as Change;
     if (!state.isNewest(change)) continue;
+    const revision = revisions[at];
     TABLES.encode(change, (key, value) => {
       if (value === undefined) {
         if (removed.has(key)) return;
         removed.add(key);
       }
-      writes.push({ key, value });
+      writes.push({ key, value, revision });
       if (value === undefined || !isJobRow(change)) return;
       jobTexts.set(change.row.id, value);
       state.jobs.stored(change.row.id, value);

@@ -54,8 +54,8 @@ async function prepare({ loop }: ReturnType<typeof aLoop>, jobs: number): Promis
   const capacity = { cpu: 8_000 };
   await loop.submit({ kind: "connect-node", ...aHello("good", { capacity, session: 1 }) });
   await loop.submit({ kind: "connect-node", ...aHello("drained", { capacity, session: 2 }) });
-  const drain = { by: "t", reason: "" };
-  await loop.submit({ kind: "drain-node", nodeId: nodeId("drained"), drain });
+  const drain = { reason: "" };
+  await loop.submit({ kind: "drain-node", nodeId: nodeId("drained"), drain, by: "t" });
   const submissions = Array.from({ length: jobs }, () => ({
     spec: aSpec(),
     idempotencyKey: undefined,

@@ -9,7 +9,7 @@ import type { NamedDraft } from "../../core/graph/subsystems/compatibility-spec.
 import { prepareSubsystemRow } from "../../core/graph/rows.ts";
 import type { Subsystem } from "../../core/graph/subsystems/subsystem.ts";
 import type { ClusterId } from "../../core/model/ids.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { AppError, unprocessable } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 
 /**
@@ -52,7 +52,7 @@ export function* linkAll(
     const subsystem = yield* linkSubsystem(name, draft, graph);
     links += subsystem.links.size;
     if (links > limits.graphEdgesMax) {
-      throw invalid("document", `at most ${limits.graphEdgesMax} linked vertices`);
+      throw unprocessable("document", `at most ${limits.graphEdgesMax} linked vertices`);
     }
     linked.push(subsystem);
   }
@@ -95,7 +95,7 @@ export function* prepareWithout(
 function* prepareShapes(graph: Graph, subsystems: Subsystems): Generator<undefined, void> {
   const { shapes } = yield* prepareLayout(graph, subsystems);
   if (shapes.length <= limits.graphShapesMax) return;
-  throw invalid(
+  throw unprocessable(
     "graph.edges",
     `too irregular: at most ${limits.graphShapesMax} vertices of the cluster may differ from all ` +
       "others in type, size, what they contain or what they are linked to",

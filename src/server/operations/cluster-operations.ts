@@ -11,8 +11,9 @@ import { checkName, clusterId } from "../../core/model/ids.ts";
 import { checkText } from "../../core/model/texts.ts";
 import { managedGraph, toDeclared } from "../../core/scheduler/explain/managed-graph.ts";
 import { requireCluster } from "../../core/state/decide/clusters.ts";
+import { readCondition } from "../../core/state/decide/if-revision.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { AppError, invalid, ofDocument, readingDocument, unprocessable } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import {
   ClusterChanges,
@@ -56,11 +57,15 @@ export function createClusterOperations({
   /** gRPC brings documents as text, REST as what the text said, or read already. */
   const readGraph = async (graph: unknown): Promise<Graph> => {
     if (graph instanceof ReadGraph) return graph.graph;
-    return typeof graph === "string" ? reader.graph(graph) : parseGraph(graph);
+    return typeof graph === "string"
+      ? reader.graph(graph)
+      : readingDocument(() => parseGraph(graph));
   };
   const readDrafts = async (document: unknown): Promise<ReadSubsystems> => {
     if (document instanceof ReadSubsystems) return document;
-    return typeof document === "string" ? reader.subsystem(document) : readSubsystems(document);
+    return typeof document === "string"
+      ? reader.subsystem(document)
+      : readingDocument(() => readSubsystems(document));
   };
   const changes = new ClusterChanges();
   const replaceGraph = async (id: ClusterId, graph: Graph): Promise<Relinked | undefined> => {
@@ -83,11 +88,15 @@ export function createClusterOperations({
 
     readSubsystem: (_caller, body) => reader.subsystem(body),
 
-    async registerCluster(caller, { name, graph, isUpdate = false, withCredentials = false }) {
+    async registerCluster(
+      { name: by },
+      { name, graph, isUpdate = false, withCredentials = false, ifRevision },
+    ) {
+      const only = readCondition({ ifRevision });
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
       const parsed = await readGraph(graph);
-      const { name: by } = caller;
-      const command = { kind: "register-cluster", id, graph: parsed, isUpdate, by } as const;
+      const asked = { graph: parsed, isUpdate, by, ...only };
+      const command = { kind: "register-cluster", id, ...asked } as const;
       if (!withCredentials) {
         await changes.run(id, async () => {
           const relinked = isUpdate ? await replaceGraph(id, parsed) : undefined;
@@ -100,17 +109,17 @@ export function createClusterOperations({
         secret: credentials.hashRandom(issued.secret),
         token: credentials.hashRandom(issued.token),
       };
-      const told = { hashes, by };
       await changes.run(id, () =>
-        loop.submit({ ...command, credentials: told, nowMs: clock.nowMs() }),
+        loop.submit({ ...command, credentials: { hashes }, nowMs: clock.nowMs() }),
       );
       return { cluster: await getCluster(name), credentials: issued };
     },
 
-    async deleteCluster(_caller, name) {
+    async deleteCluster({ name: by }, name, condition) {
       const id = clusterId(name);
+      const only = readCondition(condition);
       await changes.run(id, () =>
-        loop.submit({ kind: "remove-cluster", id, nowMs: clock.nowMs() }),
+        loop.submit({ kind: "remove-cluster", id, by, nowMs: clock.nowMs(), ...only }),
       );
       return { revision: loop.revision };
     },
@@ -120,35 +129,43 @@ export function createClusterOperations({
       return inSlices(renderJgf(graph)); // a graph never changes: another one takes its place
     },
 
-    async addSubsystem(_caller, { cluster, name, document }) {
+    async addSubsystem({ name: by }, { cluster, name, document, ifRevision }) {
       const id = clusterId(cluster);
+      const only = readCondition({ ifRevision });
       checkText(name, "name", limits.nameLengthMax);
       loop.peek((state) => requireCluster(state, id)); // before a long document is read
       const drafts = (await readDrafts(document)).named(name);
-      await changes.run(id, async () => {
+      const add = async (): Promise<void> => {
         const { graph, kind, subsystems: before } = loop.peek((state) => partsOf(state, id));
         const subsystems = await inSlices(linkAll(drafts, graph));
         if (kind === "managed") {
-          for (const subsystem of subsystems) {
-            await loop.submit({ kind: "declare-software", row: toDeclared(id, subsystem, graph) });
+          for (const [at, subsystem] of subsystems.entries()) {
+            const row = toDeclared(id, subsystem, graph);
+            // The first of them changes the cluster's revision.
+            const ifFirst = at === 0 ? only : {};
+            await loop.submit({ kind: "declare-software", row, by, ...ifFirst });
           }
           return;
         }
         await inSlices(prepareSubsystems(graph, before, subsystems));
-        await loop.submit({ kind: "put-subsystems", id, subsystems, graph });
+        await loop.submit({ kind: "put-subsystems", id, subsystems, graph, by, ...only });
+      };
+      await changes.run(id, add).catch((error: unknown) => {
+        throw ofDocument(error); // it does not fit the cluster's graph
       });
       return getCluster(cluster);
     },
 
-    async removeSubsystem(_caller, { cluster, name }) {
+    async removeSubsystem({ name: by }, { cluster, name, ifRevision }) {
       const id = clusterId(cluster);
+      const only = readCondition({ ifRevision });
       await changes.run(id, async () => {
         const { kind } = loop.peek((state) => requireCluster(state, id));
         if (kind === "pulling") {
           const { graph, subsystems } = loop.peek((state) => partsOf(state, id));
           await inSlices(prepareWithout(graph, subsystems, name));
         }
-        await loop.submit({ kind: "remove-subsystem", id, name });
+        await loop.submit({ kind: "remove-subsystem", id, name, by, ...only });
       });
       return { revision: loop.revision };
     },
@@ -163,11 +180,13 @@ export function createClusterOperations({
       return inSlices(rendered);
     },
 
-    async setClusterState(_caller, input) {
+    async setClusterState({ name: by }, input) {
       const id = clusterId(input.cluster);
       const counters = input.counters && parseCounters(input.counters);
       const patch = patchOf(input);
-      await loop.submit({ kind: "set-status", id, patch, counters, nowMs: clock.nowMs() });
+      const only = readCondition(input);
+      const nowMs = clock.nowMs();
+      await loop.submit({ kind: "set-status", id, patch, counters, by, nowMs, ...only });
       return getCluster(input.cluster);
     },
   };
@@ -190,7 +209,8 @@ function partsOf(
 function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<string, unknown> {
   const patch = new Map(Object.entries(values));
   for (const key of remove) {
-    if (patch.has(key)) throw invalid("remove", `${JSON.stringify(key)} is given a value too`);
+    if (patch.has(key))
+      throw unprocessable("remove", `${JSON.stringify(key)} is given a value too`);
     patch.set(key, null);
   }
   if (patch.size === 0 && counters === undefined) {

@@ -8,12 +8,15 @@ import type { PlanPolicy } from "../../core/scheduler/plan.ts";
 import { createSubmitOperations } from "./submit-operations.ts";
 import type { AgentSessions } from "../sessions/agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
+import type { ProgressBoard } from "../progress/progress-board.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
 import { createHandedOperations } from "./pull-operations.ts";
 import { createCredentialOperations } from "../credentials/credential-operations.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNewestTasksOperation } from "../views/newest-tasks.ts";
+import { createProgressOperation } from "../progress/report-progress.ts";
+import { createNoteOperations } from "../notes/note-operations.ts";
 import { createNodeOperations } from "./node-operations.ts";
 import type { CallerOperations, OperationsAccess } from "./operations.ts";
 import { guardOperations } from "./operations-access.ts";
@@ -29,6 +32,7 @@ export interface OperationContext {
   readonly loop: ControlLoop;
   readonly hub: WatchHub;
   readonly sessions: AgentSessions;
+  readonly progressBoard: ProgressBoard;
   readonly clock: Clock;
   readonly policy: PlanPolicy;
   readonly random: Random;
@@ -51,9 +55,11 @@ function createAll(context: OperationContext): CallerOperations {
   const startedAtMs = context.clock.nowMs();
   return {
     ...createJobOperations(context),
+    ...createProgressOperation(context),
     ...createNewestTasksOperation(context),
     ...createSubmitOperations(context),
     ...createNodeOperations(context),
+    ...createNoteOperations(context),
     ...createClusterOperations(context),
     ...createHandedOperations(context),
     ...createCredentialOperations(context),
@@ -67,6 +73,7 @@ function createAll(context: OperationContext): CallerOperations {
         filter: toWatchFilter(query),
         ...to,
       }),
+    follow: (_caller, hear) => context.hub.follow(hear),
     stats: () =>
       loop.read((state, revision) => ({
         ...stateStats(state),
@@ -95,7 +102,7 @@ function stateStats(
 }
 
 function serverStats(
-  { loop, hub, sessions, clock, version, store }: OperationContext,
+  { loop, hub, sessions, progressBoard, clock, version, store }: OperationContext,
   startedAtMs: number,
 ): Omit<StatsView, "jobs" | "tasks" | "nodes" | "capacity" | "used" | "revision"> {
   const { commits, commitMsSum, commitMsMax, placements, tasksEnded, usage } = loop.metrics;
@@ -113,6 +120,7 @@ function serverStats(
     commitMsP99: loop.metrics.commitMsP99,
     placements,
     placementsRefused,
+    progressReports: { ...progressBoard.counts },
     tasksEnded,
     heldBegun,
     heldReturned,

@@ -1,20 +1,23 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
+import { hasIndexes } from "../../core/model/job/job.ts";
 import type { JobId } from "../../core/model/ids.ts";
 import { groupId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { isEverPossible, isNothingKnown } from "../../core/state/decide/tasks/check-possible.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
+import { readCondition } from "../../core/state/decide/if-revision.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
-import { limits } from "../../limits.ts";
+import { REASON_RULE } from "../../core/model/texts.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { AppError } from "../../lib/errors.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { describeTaken } from "../views/explain-taken.ts";
 import { explainJob, queuedFor } from "../views/explain-job.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { JobList } from "../views/list-jobs.ts";
 import { TaskList } from "../views/list-tasks.ts";
-import { numberFromPageToken, pageSizeOf, toPageToken } from "../views/paging.ts";
+import { PAGES, pageSizeOf } from "../views/paging.ts";
 import type { CallerOperations } from "./operations.ts";
 import type { QueueReasons } from "../views/queue-reasons.ts";
 import { showJob, showTask } from "../views/show.ts";
@@ -30,18 +33,18 @@ export function createJobOperations(context: OperationContext): JobOperations {
   const { queueReasons } = context.sessions;
   return {
     getJob: (_caller, id) =>
-      loop.read((state, revision) => viewJob(state, requireJob(state, id), revision, queueReasons)),
+      loop.read((state) => viewJob(state, requireJob(state, id), queueReasons)),
 
     async listJobs(_caller, filter, page) {
-      const below = numberFromPageToken("jobs", page);
+      const below = PAGES.jobs.numberOf(page);
       const list = new JobList<JobView>({ filter, size: pageSizeOf(page), below });
-      const revision = await loop.readSlices((state, seen) =>
-        list.slice(state, (record) => viewJob(state, record, seen, queueReasons)),
+      const revision = await loop.readSlices((state) =>
+        list.slice(state, (record) => viewJob(state, record, queueReasons)),
       );
       const { found: jobs, next } = list;
       return {
         jobs,
-        ...(next === undefined ? {} : { nextPageToken: toPageToken("jobs", String(next)) }),
+        ...(next === undefined ? {} : { nextPageToken: PAGES.jobs.tokenOf(next) }),
         revision,
       };
     },
@@ -54,7 +57,7 @@ export function createJobOperations(context: OperationContext): JobOperations {
       }),
 
     async listTasks(_caller, id, states, page) {
-      const from = numberFromPageToken("tasks", page) ?? 0;
+      const from = PAGES.tasks.numberOf(page) ?? 0;
       const list = new TaskList<TaskView>({ states, size: pageSizeOf(page), from });
       const revision = await loop.readSlices((state) => {
         const record = requireJob(state, id);
@@ -63,7 +66,7 @@ export function createJobOperations(context: OperationContext): JobOperations {
       const { found: tasks, next } = list;
       return {
         tasks,
-        ...(next === undefined ? {} : { nextPageToken: toPageToken("tasks", String(next)) }),
+        ...(next === undefined ? {} : { nextPageToken: PAGES.tasks.tokenOf(next) }),
         revision,
       };
     },
@@ -74,11 +77,9 @@ export function createJobOperations(context: OperationContext): JobOperations {
         return viewTask(state, record, index, queueReasons);
       }),
 
-    async cancelJob(caller, id, reason) {
+    async cancelJob(caller, id, reason, condition) {
       const { jobId, index } = parseTaskId(id, "id");
-      if (reason.length > limits.reasonLengthMax) {
-        throw invalid("reason", `at most ${limits.reasonLengthMax} characters`);
-      }
+      checkRule(reason, "reason", REASON_RULE);
       const nowMs = clock.nowMs();
       const text = reason === "" ? `cancelled by ${caller.name}` : reason;
       await loop.submit({
@@ -88,24 +89,25 @@ export function createJobOperations(context: OperationContext): JobOperations {
         reason: text,
         by: caller.name,
         nowMs,
+        ...readCondition(condition),
       });
-      return loop.read((state, revision) =>
-        viewJob(state, requireJob(state, String(jobId)), revision),
-      );
+      return loop.read((state) => viewJob(state, requireJob(state, String(jobId))));
     },
 
     async explainJob(_caller, id) {
       const queued = loop.peek((state) => queuedFor(state, requireJob(state, id)));
       if (queued !== undefined) await matchInSlices(loop, [queued.job.spec]);
-      return loop.read((state) => explainJob(state, requireJob(state, id), policy, queueReasons));
+      const about = { queueReasons, nowMs: clock.nowMs() };
+      return loop.read((state) => explainJob(state, requireJob(state, id), policy, about));
     },
   };
 }
 
 /** "17.0" of a job without array means the job itself. */
 function taskIndexOf(state: State, id: JobId, index: number | undefined): number | undefined {
-  const isArray = state.jobs.get(id)?.job.spec.array !== undefined;
-  return isArray || (index ?? 0) > 0 ? index : undefined;
+  const spec = state.jobs.get(id)?.job.spec;
+  const isOne = spec !== undefined && !hasIndexes(spec) && (index ?? 0) === 0;
+  return isOne ? undefined : index;
 }
 
 export function requireJob(state: State, id: string): JobRecord {
@@ -125,12 +127,12 @@ export function requireTask(
   const record = requireJob(state, id);
   const { index } = parseTaskId(id, "id");
   if (index !== undefined) return { record, index };
-  const only = record.job.spec.array === undefined ? 0 : undefined;
-  if (only === undefined) {
-    const first = `${id}.${indexAt(record.ranges, 0)}`;
-    throw invalid("id", `job ${id} is an array; name one of its tasks, like ${first}`);
-  }
-  return { record, index: only };
+  if (!hasIndexes(record.job.spec)) return { record, index: 0 };
+  const first = indexAt(record.ranges, 0);
+  if (first === undefined) throw new AppError("not_found", `job ${id} has no tasks`);
+  const what = record.job.spec.energy === undefined ? "is an array" : "is split into shares";
+  const problem = `job ${id} ${what}; name one of its tasks, like ${id}.${first}`;
+  throw new AppError("not_found", problem, { field: "id" });
 }
 
 const clusterIn =
@@ -138,14 +140,9 @@ const clusterIn =
   (node: string): string | undefined =>
     state.nodes.get(node as never)?.node.cluster;
 
-export function viewJob(
-  state: State,
-  record: JobRecord,
-  revision: number,
-  queueReasons?: QueueReasons,
-): JobView {
-  const { job, progress } = record;
-  const only = job.spec.array === undefined ? record.task(0) : undefined;
+export function viewJob(state: State, record: JobRecord, queueReasons?: QueueReasons): JobView {
+  const { job, progress, revision } = record;
+  const only = hasIndexes(job.spec) ? undefined : record.task(0);
   const hasNotBegun = progress.state === "pending" || progress.state === "accepted";
   const pending = hasNotBegun ? pendingReason(state, record) : undefined;
   const waits = pending ?? queueReasons?.describe(record);
@@ -176,7 +173,8 @@ export function viewTask(
   queueReasons?: QueueReasons,
 ): TaskView {
   const task = record.task(index);
-  const view = showTask(record.job, index, task, clusterIn(state));
+  const shown = { row: task, revision: record.taskRevision(index) };
+  const view = showTask(record.job, index, shown, clusterIn(state));
   const reason = queueReasons?.of(task);
   return reason === undefined ? view : { ...view, reason: `waits in ${reason}` };
 }

@@ -5,7 +5,7 @@ import { aPlane } from "../../testing/plane.ts";
 import { checkState } from "../../testing/check/check-state.ts";
 import { World } from "../../testing/world.ts";
 import { nodeId } from "../../core/model/ids.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
 import { findNodes } from "./node-operations.ts";
 
 function aWorld(nodes: number): World {
@@ -58,7 +58,7 @@ test("the order is kept: a node that comes or goes is searched for, and others a
   const names = (): string[] => nodesByName.all.map(({ node }) => node.id);
   const before = names();
   const { comparisons } = nodesByName;
-  world.do({ kind: "drain-node", nodeId: nodeId("n00001"), drain: { by: "t", reason: "" } });
+  world.do({ kind: "drain-node", nodeId: nodeId("n00001"), drain: { reason: "" } });
   expect(nodesByName.comparisons).toBe(comparisons);
   world.do({ kind: "connect-node", ...aHello("n01000-b", { session: 9_999 }) });
   expect(names().indexOf("n01000-b")).toBe(1_000);
@@ -76,7 +76,7 @@ test("what is counted of nodes follows them through drains, tasks and lost links
   const [task] = world.plan();
   const { nodeTotals } = world.state;
   expect(nodeTotals.used).toMatchObject({ cpu: 1_000 });
-  world.do({ kind: "drain-node", nodeId: nodeId("n00002"), drain: { by: "t", reason: "" } });
+  world.do({ kind: "drain-node", nodeId: nodeId("n00002"), drain: { reason: "" } });
   expect(nodeTotals.states).toMatchObject({ connected: 2, draining: 1, drained: 0 });
   world.report("n00002", [task?.jobId ?? 0, 0, 1], 0);
   expect(nodeTotals.states).toMatchObject({ connected: 2, draining: 0, drained: 1 });

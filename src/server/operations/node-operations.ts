@@ -1,18 +1,21 @@
 import type { LossPolicy, NodeStateName } from "../../core/model/node/node.ts";
-import { nodeStateName } from "../../core/model/node/node.ts";
+import { nodeStateName, SET_NODE_RULES } from "../../core/model/node/node.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import type { NodeId } from "../../core/model/ids.ts";
 import { checkName, groupId, nodeId } from "../../core/model/ids.ts";
 import type { Resources } from "../../core/model/resources.ts";
 import { addInto, fromResources } from "../../core/model/resources.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
+import { readCondition } from "../../core/state/decide/if-revision.ts";
 import type { State } from "../../core/state/state.ts";
+import { REASON_RULE } from "../../core/model/texts.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
-import { readAway, readPolicy } from "../sessions/agent-messages.ts";
+import { readAway } from "../sessions/agent-messages.ts";
 import type { OperationContext } from "./create-operations.ts";
 import type { CallerOperations } from "./operations.ts";
-import { fromPageToken, pageSizeOf, toPageToken } from "../views/paging.ts";
+import { PAGES, pageSizeOf } from "../views/paging.ts";
 import { showGroup, showNode } from "../views/show.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
 import type { GroupView, NodeView } from "../views/views.ts";
@@ -32,7 +35,7 @@ type NodeOperations = Pick<
 
 export function createNodeOperations({ loop, clock }: OperationContext): NodeOperations {
   const briefNode = (name: string): Promise<NodeView> =>
-    loop.read((state, revision) => viewNode(requireNode(state, name), revision));
+    loop.read((state) => viewNode(requireNode(state, name)));
   const getGroup = (name: string): Promise<GroupView> =>
     loop.read((state) => {
       const record = state.groups.get(groupId(name));
@@ -43,37 +46,47 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
     listNodes: (_caller, filter, page) =>
       loop.read((state, revision) => {
         const size = pageSizeOf(page);
-        const after = fromPageToken("nodes", page);
+        const after = PAGES.nodes.placeOf(page);
         const found = findNodes(state.nodesByName.all, { ...filter, after }, size + 1);
-        const nodes = found.slice(0, size).map((record) => viewNode(record, revision));
+        const nodes = found.slice(0, size).map((record) => viewNode(record));
         const last = nodes.at(-1)?.name;
         return {
           nodes,
           ...(found.length > size && last !== undefined
-            ? { nextPageToken: toPageToken("nodes", last) }
+            ? { nextPageToken: PAGES.nodes.tokenOf(last) }
             : {}),
           revision,
         };
       }),
 
     getNode: (_caller, name) =>
-      loop.read((state, revision) => {
+      loop.read((state) => {
         const record = requireNode(state, name);
-        return viewNode(record, revision, state.factsOf(record.node));
+        return viewNode(record, state.factsOf(record.node));
       }),
 
-    async drainNode(caller, name, reason) {
-      const { name: by } = caller;
-      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: { by, reason }, by });
+    async drainNode({ name: by }, name, reason, condition) {
+      checkRule(reason, "reason", REASON_RULE);
+      const only = readCondition(condition);
+      const drain = { reason };
+      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain, by, ...only });
       return briefNode(name);
     },
 
-    async undrainNode({ name: by }, name) {
-      await loop.submit({ kind: "drain-node", nodeId: nodeId(name), drain: undefined, by });
+    async undrainNode({ name: by }, name, condition) {
+      const only = readCondition(condition);
+      await loop.submit({
+        kind: "drain-node",
+        nodeId: nodeId(name),
+        drain: undefined,
+        by,
+        ...only,
+      });
       return briefNode(name);
     },
 
-    async setNode({ name: by }, name, { onLost, lostAfterMs }) {
+    async setNode({ name: by }, name, { onLost, lostAfterMs, ...condition }) {
+      const only = readCondition(condition);
       const loss = {
         ...(onLost === undefined ? {} : { onLost: readSetPolicy(onLost) }),
         ...(lostAfterMs === undefined
@@ -81,12 +94,14 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
           : { lostAfterMs: readAway(lostAfterMs, "lostAfterMs") ?? null }),
       };
       const nowMs = clock.nowMs();
-      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, by, nowMs });
+      await loop.submit({ kind: "set-node-loss", nodeId: nodeId(name), loss, by, nowMs, ...only });
       return briefNode(name);
     },
 
-    async removeNode(_caller, name) {
-      await loop.submit({ kind: "remove-node", nodeId: nodeId(name), nowMs: clock.nowMs() });
+    async removeNode({ name: by }, name, condition) {
+      const only = readCondition(condition);
+      const nowMs = clock.nowMs();
+      await loop.submit({ kind: "remove-node", nodeId: nodeId(name), by, nowMs, ...only });
       return { revision: loop.revision };
     },
 
@@ -98,7 +113,8 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         revision,
       })),
 
-    async putGroup({ name: by }, { name, weight, owner, runningTasksMax, queuedTasksMax }) {
+    async putGroup({ name: by }, group) {
+      const { name, weight, owner, runningTasksMax, queuedTasksMax } = group;
       await loop.submit({
         kind: "put-group",
         id: groupId(checkName(name, "name", limits.nameLengthMax)),
@@ -107,20 +123,28 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         runningTasksMax,
         queuedTasksMax,
         by,
+        ...readCondition(group),
       });
       return getGroup(name);
     },
 
-    async removeGroup(_caller, name) {
-      await loop.submit({ kind: "remove-group", id: groupId(name) });
+    async removeGroup({ name: by }, name, condition) {
+      await loop.submit({
+        kind: "remove-group",
+        id: groupId(name),
+        by,
+        ...readCondition(condition),
+      });
       return { revision: loop.revision };
     },
   };
 }
 
 /** Null: as its agent asks. */
-const readSetPolicy = (text: string): LossPolicy | null =>
-  text === "agent" ? null : readPolicy(text, "onLost", "agent");
+function readSetPolicy(text: string): LossPolicy | null {
+  const policy = checkRule(text as LossPolicy | "agent", "onLost", SET_NODE_RULES.onLost);
+  return policy === "agent" ? null : policy;
+}
 
 interface NodeSearch {
   readonly after: string | undefined;
@@ -157,8 +181,8 @@ function firstAfter(inOrder: readonly NodeRecord[], name: string): number {
 const stateOf = ({ node, tasks, held }: NodeRecord): NodeStateName =>
   nodeStateName(node, tasks.size + held.size);
 
-export const viewNode = (record: NodeRecord, revision: number, facts?: NodeFacts): NodeView =>
-  showNode(record.node, loadOf(record), revision, facts);
+export const viewNode = (record: NodeRecord, facts?: NodeFacts): NodeView =>
+  showNode(record.node, loadOf(record), record.revision, facts);
 
 const loadOf = ({ used, tasks, held, pace }: NodeRecord): NodeLoad => ({
   used,

@@ -12,7 +12,14 @@ const THROWING: Readonly<
     { [One in Name]: ReturnType<Operations[One]> extends Promise<unknown> ? never : One }[Name],
     true
   >
-> = { watch: true, readOutput: true, readOutputStart: true, backup: true, isReady: true };
+> = {
+  watch: true,
+  follow: true,
+  readOutput: true,
+  readOutputStart: true,
+  backup: true,
+  isReady: true,
+};
 
 /** Puts the permission that each operation needs before it. */
 export function guardOperations(operations: CallerOperations, look: Look): OperationsAccess {

@@ -160,7 +160,7 @@ describe("jobs", () => {
     {
       name: "an array has many",
       call: (plane) => plane.operations.getTask("1"),
-      code: "invalid_argument",
+      code: "not_found",
     },
     { name: "not an id", call: (plane) => plane.operations.getJob("x"), code: "invalid_argument" },
     {
@@ -328,7 +328,7 @@ describe("watch", () => {
       "2",
     ]);
     await expect(collect(plane, { afterRevision: 99 }, () => true)).rejects.toMatchObject({
-      code: "invalid_argument",
+      code: "unprocessable",
     });
     expect((await plane.operations.stats()).watches).toBe(0);
   });

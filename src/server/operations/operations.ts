@@ -6,7 +6,8 @@ import type { Principal } from "../../core/access/principal.ts";
 import type { AskedPart } from "../../core/jobspec/asked-parts.ts";
 import type { Jobspec } from "../../core/jobspec/model.ts";
 import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
-import type { JobStateName } from "../../core/state/jobs/progress.ts";
+import type { WatchedName } from "../../core/state/tables/tables.ts";
+import type { JobStateName } from "../../core/model/progress.ts";
 import type { WatchCaller, WatchFormat, WatchSink } from "../watch/watch-format.ts";
 
 /** Who asks, by the name that is written beside every change. */
@@ -30,6 +31,12 @@ export type CallerOperations = {
     ...args: Parameters<Operations[Name]>
   ) => ReturnType<Operations[Name]>;
 };
+
+/** What a change is to be made of; otherwise it is refused with `conflict` and the present revision. */
+export interface ChangeCondition {
+  /** Only if it has exactly this revision; 0: only if there is none. */
+  readonly ifRevision?: number | undefined;
+}
 
 export interface Page {
   readonly pageSize?: number | undefined;
@@ -86,7 +93,7 @@ export interface WatchQuery {
   readonly jobId?: string | undefined;
   readonly group?: string | undefined;
   /** Which kinds; empty or undefined: all. */
-  readonly kinds?: readonly ("job" | "task" | "node" | "group")[] | undefined;
+  readonly kinds?: readonly WatchedName[] | undefined;
 }
 
 /** Where the events of a watch go, as what, and for whom. */
@@ -119,7 +126,7 @@ export interface OutputQuery {
   readonly attempt?: number | undefined;
 }
 
-export interface GroupSettings {
+export interface GroupSettings extends ChangeCondition {
   readonly name: string;
   readonly weight?: number | undefined;
   readonly owner?: string | undefined;
@@ -127,7 +134,7 @@ export interface GroupSettings {
   readonly queuedTasksMax?: number | undefined;
 }
 
-export interface ClusterInput {
+export interface ClusterInput extends ChangeCondition {
   readonly name: string;
   /** A JSON Graph Format document, or its text. */
   readonly graph: unknown;
@@ -150,7 +157,7 @@ export interface CredentialsInput {
     | undefined;
 }
 
-export interface SubsystemRef {
+export interface SubsystemRef extends ChangeCondition {
   readonly cluster: string;
   readonly name: string;
 }
@@ -160,7 +167,7 @@ export interface SubsystemInput extends SubsystemRef {
   readonly document: unknown;
 }
 
-export interface ClusterStateInput {
+export interface ClusterStateInput extends ChangeCondition {
   readonly cluster: string;
   /** null removes a key. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -211,6 +218,18 @@ export interface TaskReportInput {
   /** The end of its output is kept. */
   readonly stdout?: string | undefined;
   readonly stderr?: string | undefined;
+  /** How far it is, or came. */
+  readonly percent?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** How far the current attempt at a task is. */
+export interface ProgressInput {
+  /** 0 to 100. */
+  readonly percent: number;
+  readonly message?: string | undefined;
+  /** Undefined: the current one. */
+  readonly attempt?: number | undefined;
 }
 
 /**

@@ -2,7 +2,9 @@ import type { NodeId } from "../../core/model/ids.ts";
 import type { RunRef } from "../../core/state/command.ts";
 import type { State } from "../../core/state/state.ts";
 import { isEnded, type ToldOutput } from "../../core/model/job/task.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
 import type { AgentSession } from "../sessions/agent-session.ts";
 import type { OperationContext } from "./create-operations.ts";
@@ -13,6 +15,12 @@ type Source =
   | { readonly kind: "node"; readonly nodeId: NodeId; readonly run: RunRef }
   /** What the cluster that ran it told, which is the end of it. */
   | { readonly kind: "told"; readonly output: ToldOutput };
+
+export const OFFSET_RULE = {
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  multipleOf: 1,
+} as const satisfies Rule;
 
 /**
  * Reads a task's output from the node that has it, piece by piece as the reader takes it. With
@@ -25,7 +33,7 @@ export async function* readOutput(
   bytesMax: number = limits.outputChunkBytesMax,
 ): AsyncGenerator<{ readonly data: Uint8Array; readonly truncated: boolean }> {
   let offset = query.offset ?? 0;
-  if (!Number.isSafeInteger(offset) || offset < 0) throw invalid("offset", "must be 0 or more");
+  checkRule(offset, "offset", OFFSET_RULE);
   const follow = query.follow ?? false;
   let source = await loop.read((state) => findSource(state, query, follow));
   while (source === undefined) {

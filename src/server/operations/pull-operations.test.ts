@@ -91,14 +91,16 @@ describe("tasks that a cluster runs by itself", () => {
         operations.reportTasks("blue", [{ id: "1", state: "failed", ...report }]),
       ).rejects.toThrow(text);
     await bad({ state: "gone" }, "reports[0].state");
-    await bad({ exitCode: 256 }, "reports[0].exitCode: must be from 1 to 255");
+    await bad({ exitCode: 256 }, "reports[0].exitCode: must be a whole number from 0 to 255");
     await bad({ signal: "kill" }, "reports[0].signal");
     await bad({ endedAtMs: -1 }, "reports[0].endedAtMs");
     await bad({ id: "x" }, "reports[0].id");
     await expect(operations.listOffered("red")).rejects.toThrow("there is no cluster red");
-    await expect(operations.listOffered("blue", 0)).rejects.toThrow("max: must be from 1");
+    await expect(operations.listOffered("blue", 0)).rejects.toThrow(
+      "max: must be a whole number from 1",
+    );
     const many = Array.from({ length: limits.offeredPageMax + 1 }, () => "1");
-    await expect(operations.acceptTasks("blue", many)).rejects.toThrow("ids: must be from 1");
+    await expect(operations.acceptTasks("blue", many)).rejects.toThrow("ids: must have 1 to");
     expect(await operations.getTask("1")).toMatchObject({ state: "accepted" });
   });
 });

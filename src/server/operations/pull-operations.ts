@@ -1,9 +1,16 @@
 import { clusterId, formatTaskId, parseTaskId, type TaskRef } from "../../core/model/ids.ts";
 import type { Task } from "../../core/model/job/task.ts";
+import { checkProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
 import type { RunEvent, TaskEvent } from "../../core/state/command.ts";
 import { requireCluster } from "../../core/state/decide/clusters.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import {
+  REPORT_RULES,
+  TASK_LIST_RULE,
+  TASKS_AT_ONCE_RULE,
+} from "../../core/model/job/task-report.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { AppError, invalid, unprocessable } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import type { CallerOperations, TaskReportInput } from "./operations.ts";
@@ -16,7 +23,7 @@ type HandedOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "
 export function createHandedOperations({ loop, clock }: OperationContext): HandedOperations {
   return {
     async listOffered(_caller, cluster, max = limits.offeredPageDefault) {
-      checkCount(max, "max");
+      checkRule(max, "max", TASKS_AT_ONCE_RULE);
       return loop.read((state, revision) => {
         const offered = offeredTo(state, cluster);
         const tasks: OfferedTaskView[] = [];
@@ -29,7 +36,7 @@ export function createHandedOperations({ loop, clock }: OperationContext): Hande
     },
 
     async acceptTasks(_caller, cluster, ids) {
-      checkCount(ids.length, "ids");
+      checkRule(ids, "ids", TASK_LIST_RULE);
       const tasks = loop.peek((state) => ids.map((id, at) => toRef(state, id, `ids[${at}]`)));
       const command = { kind: "accept-tasks", cluster: clusterId(cluster), tasks } as const;
       const { accepted, refused } = await loop.submit({ ...command, nowMs: clock.nowMs() });
@@ -44,7 +51,7 @@ export function createHandedOperations({ loop, clock }: OperationContext): Hande
     },
 
     async reportTasks(_caller, cluster, reports) {
-      checkCount(reports.length, "reports");
+      checkRule(reports, "reports", TASK_LIST_RULE);
       const nowMs = clock.nowMs();
       const names = new Map<TaskRef, string>();
       const events = loop.peek((state) =>
@@ -86,17 +93,21 @@ function viewOffered(state: State, task: Task): OfferedTaskView {
 function toRef(state: State, id: string, field: string): TaskRef {
   const { jobId, index } = parseTaskId(id, field);
   if (index === undefined && state.jobs.get(jobId)?.job.spec.array !== undefined) {
-    throw invalid(field, `job ${id} is an array; name its tasks`);
+    throw unprocessable(field, `job ${id} is an array; name its tasks`);
   }
   return { jobId, index: index ?? 0 };
 }
 
 function toEvent(state: State, report: TaskReportInput, field: string, nowMs: number): TaskEvent {
+  for (const name of CHECKED) {
+    const value = report[name];
+    if (value !== undefined) checkRule(value, `${field}.${name}`, REPORT_RULES[name]);
+  }
   const task = toRef(state, report.id, `${field}.id`);
-  const { attempt } = report;
-  const startedAtMs = toTime(report.startedAtMs, `${field}.startedAtMs`);
+  const { attempt, startedAtMs } = report;
   if (report.state === "running") {
-    return { kind: "started", task, attempt, startedAtMs: startedAtMs ?? nowMs };
+    const at = { startedAtMs: startedAtMs ?? nowMs };
+    return { kind: "started", task, attempt, ...at, ...toProgress(report, field) };
   }
   if (report.state === "returned") return { kind: "returned", task, attempt };
   return {
@@ -104,42 +115,35 @@ function toEvent(state: State, report: TaskReportInput, field: string, nowMs: nu
     task,
     attempt,
     startedAtMs,
-    endedAtMs: toTime(report.endedAtMs, `${field}.endedAtMs`) ?? nowMs,
+    endedAtMs: report.endedAtMs ?? nowMs,
     outcome: toOutcome(report, field),
     ...toOutput(report),
+    ...toProgress(report, field),
   };
 }
+
+function toProgress(
+  { percent, message = "" }: TaskReportInput,
+  field: string,
+): { readonly progress?: ToldProgress } {
+  if (percent !== undefined) return { progress: checkProgress(percent, message, `${field}.`) };
+  if (message === "") return {};
+  throw invalid(`${field}.message`, "says how far a task is, and needs percent beside it");
+}
+
+/** What `toRef` does not check. */
+const CHECKED = ["attempt", "state", "startedAtMs", "endedAtMs", "exitCode", "signal"] as const;
 
 function toOutcome(
   { state, exitCode = 1, signal, timeLimit }: TaskReportInput,
   field: string,
 ): (RunEvent & { kind: "ended" })["outcome"] {
   if (state === "succeeded") return { kind: "succeeded" };
-  if (state !== "failed") {
-    const shown = JSON.stringify(state.slice(0, 40));
-    throw invalid(`${field}.state`, `${shown} is not running, succeeded, failed or returned`);
-  }
   if (timeLimit === true) return { kind: "time-limit" };
-  if (signal !== undefined) {
-    if (/^SIG[A-Z0-9+]{1,12}$/.test(signal)) return { kind: "signalled", signal };
-    throw invalid(`${field}.signal`, "must be the name of a signal, like SIGKILL");
-  }
-  if (!Number.isInteger(exitCode) || exitCode < 1 || exitCode > 255) {
-    throw invalid(`${field}.exitCode`, `must be from 1 to 255, not ${exitCode}`);
-  }
+  if (signal !== undefined) return { kind: "signalled", signal };
+  if (exitCode === 0) throw unprocessable(`${field}.exitCode`, "must be from 1 to 255, not 0");
   return { kind: "exited", exitCode };
 }
 
 const toOutput = ({ stdout = "", stderr = "" }: TaskReportInput) =>
   stdout === "" && stderr === "" ? {} : { output: { stdout, stderr } };
-
-function toTime(ms: number | undefined, field: string): number | undefined {
-  if (ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)) return ms;
-  throw invalid(field, `${ms} is not a time in milliseconds`);
-}
-
-function checkCount(count: number, field: string): void {
-  const most = limits.offeredPageMax;
-  if (Number.isInteger(count) && count >= 1 && count <= most) return;
-  throw invalid(field, `must be from 1 to ${most}, not ${count}`);
-}

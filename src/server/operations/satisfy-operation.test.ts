@@ -94,7 +94,7 @@ describe("satisfy", () => {
   });
 
   test("what is wrong with a jobspec is told as everywhere", async () => {
-    await expect(ask("version: 2\ntasks: []")).rejects.toMatchObject({ code: "invalid_argument" });
+    await expect(ask("version: 2\ntasks: []")).rejects.toMatchObject({ code: "unprocessable" });
     const local = "version: 1\nresources: {}\ntasks: [{ command: [a], local: true }]";
     await expect(ask(local)).rejects.toThrow("jobspec: asks nothing of a cluster");
   });

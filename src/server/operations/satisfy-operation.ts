@@ -5,7 +5,7 @@ import { MatchTotal } from "../../core/graph/match/match-total.ts";
 import { Slicer } from "../../core/graph/match/match-work.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../../core/jobspec/asked-parts.ts";
-import { checkSelectSize } from "../../core/model/job/select-reader.ts";
+import { checkHasStrategy, checkSelectSize } from "../../core/model/job/select-reader.ts";
 import {
   chooseForAll,
   type Choosing,
@@ -20,12 +20,12 @@ import {
 } from "../../core/scheduler/explain/satisfy.ts";
 import type { Select } from "../../core/select/strategy.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, invalid } from "../../lib/errors.ts";
+import { AppError, invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type { CallerOperations, SatisfyQuery } from "./operations.ts";
-import type { ClusterAnswerView, SatisfyView, SelectionView } from "../views/views.ts";
+import type { ClusterAnswerView, SatisfyView, SelectionView } from "../views/satisfy-view.ts";
 
 /** What was asked, read and checked. */
 interface Asked {
@@ -125,7 +125,7 @@ async function readQuery(
   const choosing = (parameters: unknown): Choosing | undefined =>
     selection && toChoosing(selection, parameters, select);
   if (ask.kind === "request") {
-    const resources = readResourceChoice(ask.request, "request");
+    const resources = readingDocument(() => readResourceChoice(ask.request, "request"));
     const parts = [{ name: "request", resources, ofNodes: resources }];
     return { parts, choosing: choosing({}), pulling };
   }
@@ -136,7 +136,7 @@ async function readQuery(
   const jobspec = typeof given === "string" ? await reader.jobspec(given) : given;
   const parts = askedParts(jobspec);
   if (parts.length === 0) {
-    throw invalid("jobspec", "asks nothing of a cluster: all of its tasks are local");
+    throw unprocessable("jobspec", "asks nothing of a cluster: all of its tasks are local");
   }
   return { parts, choosing: choosing(parametersOf(jobspec)), pulling };
 }
@@ -149,6 +149,7 @@ function toChoosing(
   checkSelectSize(selection, "selection");
   const { strategy, options = {}, parameters = {} } = selection;
   if (!isRecord(options)) throw invalid("selection.options", "must be an object");
+  if (selection.options !== undefined) checkHasStrategy(selection, "selection");
   const own = readValues(ofJobspec, "attributes.parameter");
   return {
     strategy: strategy ?? "server",

@@ -145,7 +145,7 @@ describe("a jobspec", () => {
 
   test("what is wrong in it is told with its place, and its parameters must be values", async () => {
     await expect(submit("version: 1\ntsks: []")).rejects.toMatchObject({
-      code: "invalid_argument",
+      code: "unprocessable",
     });
     await expect(submit(WORKFLOW.replace("wanted: 3", "wanted: [3]"))).rejects.toThrow(
       "attributes.parameter.wanted: must be a number",
@@ -215,7 +215,11 @@ test("the answer to a large submission does not hold up one that shares its comm
       void order.push(`${name}: job ${first?.id}, revision ${revision}`);
   await Promise.all([large.then(note("large")), small.then(note("small"))]);
   const next = limits.jobsPerSliceMax + 2;
-  expect(order).toEqual([`small: job ${next}, revision 1`, "large: job 1, revision 1"]);
+  const revision = next + 2; // every job has one, and so has each largest id
+  expect(order).toEqual([
+    `small: job ${next}, revision ${revision}`,
+    `large: job 1, revision ${revision}`,
+  ]);
 });
 
 describe("explaining", () => {
@@ -314,7 +318,7 @@ test("the options of all jobs in one submission are bounded together", async () 
     };
   });
   const refusal = {
-    code: "invalid_argument",
+    code: "unprocessable",
     field: expect.stringMatching(/^jobs\[3\d\]\.select\.options$/),
   };
   await expect(operations.submitJobs(jobs)).rejects.toMatchObject(refusal);

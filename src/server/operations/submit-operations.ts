@@ -21,7 +21,7 @@ import {
   learnPossible,
 } from "../../core/state/decide/tasks/check-possible.ts";
 import type { State } from "../../core/state/state.ts";
-import { insideField, invalid, withField } from "../../lib/errors.ts";
+import { insideField, invalid, ofDocument, withField } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { explainPlaces, fullGroup } from "../views/explain-job.ts";
@@ -163,6 +163,20 @@ function checkKey(key: string | undefined): string | undefined {
  * beside it holds for all its jobs.
  */
 async function readJobspec(
+  input: JobspecInput,
+  context: OperationContext,
+): Promise<readonly Submission[]> {
+  // What stands beside the document is described by the request's schema; what is in it is not.
+  checkKey(input.idempotencyKey);
+  toJobSpec({ ...input.common, command: ["any"] });
+  try {
+    return await readTasks(input, context);
+  } catch (error) {
+    throw ofDocument(error);
+  }
+}
+
+async function readTasks(
   { jobspec: given, idempotencyKey, common }: JobspecInput,
   { loop, reader }: OperationContext,
 ): Promise<readonly Submission[]> {
@@ -290,6 +304,7 @@ function tryAll(
     candidatesMax: limits.candidatesPerPlacementMax,
     placementsMax: limits.trialPlacementsMax,
     stepsMax: limits.stepsPerSliceMax,
+    nowMs: command.nowMs,
   };
   // Those that depend on others do not start now: what they need is not taken from the rest.
   const free = specs.filter(({ dependsOn }) => dependsOn === undefined);

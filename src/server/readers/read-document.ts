@@ -4,7 +4,7 @@ import { isRecord } from "../../core/graph/metadata.ts";
 import { draftsOf } from "../../core/graph/subsystems/read-subsystems.ts";
 import type { CheckedJobspec } from "../../core/jobspec/read/parse.ts";
 import { checkJobspec } from "../../core/jobspec/read/parse.ts";
-import { invalid } from "../../lib/errors.ts";
+import { invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
 import { isLongerJson } from "../../lib/bytes/json-size.ts";
 import { limits } from "../../limits.ts";
 
@@ -38,13 +38,22 @@ export function readDocument(task: DocumentTask): ReadDocument {
     case "jobspec-body":
       return readJobspecBody(task.body);
     case "graph":
-      return { kind: "graph", graph: parseGraphText(task.text), fields: {} };
+      return {
+        kind: "graph",
+        graph: readingDocument(() => parseGraphText(task.text)),
+        fields: {},
+      };
     case "registration":
       return readRegistration(task.body);
     case "subsystem":
-      return { kind: "subsystem", drafts: draftsOf(parseJson(task.text)) };
-    case "subsystem-body":
-      return { kind: "subsystem", drafts: draftsOf(parseBody(task.body)) };
+      return {
+        kind: "subsystem",
+        drafts: readingDocument(() => draftsOf(parseJson(task.text))),
+      };
+    case "subsystem-body": {
+      const body = parseBody(task.body);
+      return { kind: "subsystem", drafts: readingDocument(() => draftsOf(body)) };
+    }
   }
 }
 
@@ -54,7 +63,7 @@ function readJobspecBody(bytes: Uint8Array): ReadDocument {
   // The deciding thread receives the fields as objects: that takes as long as parsing them.
   if (isLongerJson(fields, limits.jobspecFieldsCharsMax)) {
     const text = `at most ${limits.jobspecFieldsCharsMax} characters of JSON beside the jobspec`;
-    throw invalid("body", text);
+    throw unprocessable("body", text);
   }
   if (JSON.stringify(fields).includes('"__proto__":')) throw invalid("body", "has a key __proto__");
   if (typeof jobspec !== "string") return { kind: "jobspec", checked: undefined, fields: body };
@@ -65,7 +74,8 @@ function readRegistration(bytes: Uint8Array): ReadDocument {
   const body = parseBody(bytes);
   const { graph, ...fields } = body;
   if (!isRecord(graph)) return { kind: "graph", graph: undefined, fields: body };
-  return { kind: "graph", graph: parseGraph(wholeDocument(graph)), fields };
+  const document = wholeDocument(graph);
+  return { kind: "graph", graph: readingDocument(() => parseGraph(document)), fields };
 }
 
 function parseBody(bytes: Uint8Array): Readonly<Record<string, unknown>> {

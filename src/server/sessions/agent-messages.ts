@@ -6,16 +6,21 @@ import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import { linkTimesProblem } from "../../core/model/node/heartbeat.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../../core/model/node/node.ts";
-import { LOSS_POLICIES } from "../../core/model/node/node.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import { AWAY_RULE, LOSS_POLICIES } from "../../core/model/node/node.ts";
+import { checkPower, type Power } from "../../core/model/node/power.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
+import { readProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
 import { makeUsage } from "../../core/model/job/usage.ts";
 import type { NodeHello, RunEvent, RunRef } from "../../core/state/command.ts";
 import type {
+  AgentPower,
   ClusterAgent,
   Ended,
   Health,
   Hello,
+  ProgressReports,
   RunId,
   Reports,
   RunUsage,
@@ -50,6 +55,7 @@ export function readHello(
     sickness: readHealth(hello.health),
     loss: readLoss(hello),
     canHold: hello.canHold,
+    power: hello.power && readPower(hello.power),
     runs: hello.runs.map((run) => readRun(run)),
     facts,
     ...at,
@@ -59,6 +65,19 @@ export function readHello(
 /** Why the agent cannot start processes; undefined: it can. */
 export const readHealth = (health: Health | undefined): string | undefined =>
   health === undefined || health.sickness === "" ? undefined : health.sickness;
+
+/** What a node has for shares of jobs with energy. The core checks the numbers, too: it knows their limits. */
+export function readPower({ watts, changes, greatestShare, needsNoCommand }: AgentPower): Power {
+  const power: Power = {
+    watts,
+    ...(changes.length === 0
+      ? {}
+      : { changes: changes.map((one) => ({ atMs: one.atMs, watts: one.watts })) }),
+    ...(greatestShare === 0 ? {} : { greatestShare }),
+    ...(needsNoCommand ? { isBare: true as const } : {}),
+  };
+  return checkPower(power, "power");
+}
 
 /** What an agent wants for its link; one that was started with nonsense is refused. */
 export function readTimes({ heartbeatMs, silenceMs }: Hello): LinkTimes {
@@ -94,18 +113,12 @@ function readLoss({ onLost, lostAfterMs }: Hello): LossTerms | undefined {
   };
 }
 
-/** `others` are words that the caller knows beside the policies. */
-export function readPolicy(text: string, field: string, ...others: string[]): LossPolicy {
-  const policy = LOSS_POLICIES.find((name) => name === text);
-  if (policy !== undefined) return policy;
-  throw invalid(field, `must be one of ${[...LOSS_POLICIES, ...others].join(", ")}`);
-}
+const readPolicy = (text: string, field: string): LossPolicy =>
+  checkRule(text as LossPolicy, field, { enum: LOSS_POLICIES });
 
 /** How long an agent may be away; undefined: as long as the server allows any. */
 export function readAway(ms: number, field: string): number | undefined {
-  if (ms === 0) return undefined;
-  if (ms >= limits.leaseMsMin && ms <= limits.durationMsMax) return Math.round(ms);
-  throw invalid(field, `${ms} is no time in milliseconds from ${limits.leaseMsMin} to 366 days`);
+  return checkRule(ms, field, AWAY_RULE) === 0 ? undefined : Math.round(ms);
 }
 
 /** What an agent of a cluster would take; more than the most at once is asked for again. */
@@ -167,8 +180,24 @@ function readEnded(run: RunRef, ended: Ended): RunEvent {
   const endedAtMs = time(ended.endedAtMs);
   const usage = ended.usage && readUsage(ended.usage);
   const began = ended.began && readRun(ended.began);
+  const progress = ended.progress && readProgress(ended.progress.percent, ended.progress.message);
   const outcome = readOutcome(ended);
-  return { kind: "ended", run, startedAtMs, endedAtMs, outcome, usage, began };
+  return { kind: "ended", run, startedAtMs, endedAtMs, outcome, usage, progress, began };
+}
+
+/** What cannot be is passed over: a task wrote it, and its agent has other tasks. */
+export function readProgressReports({ runs }: ProgressReports): {
+  readonly run: RunRef;
+  readonly progress: ToldProgress;
+}[] {
+  if (runs.length > limits.progressRunsPerMessageMax) {
+    throw invalid("progress.runs", `at most ${limits.progressRunsPerMessageMax} in one message`);
+  }
+  return runs.flatMap(({ id, progress: told }) => {
+    const run = readRun(id);
+    const progress = told && readProgress(told.percent, told.message);
+    return progress === undefined ? [] : [{ run, progress }];
+  });
 }
 
 /** A number that cannot be counts as unknown: the end that it came with must not be lost for it. */
@@ -197,7 +226,11 @@ function readOutcome(ended: Ended): (RunEvent & { kind: "ended" })["outcome"] {
         : { kind: "exited", exitCode: ended.exitCode };
     case EndCause.SIGNALLED:
       if (ended.isOutOfMemory) return outOfMemory(measured(ended.memoryLimitBytes));
-      return { kind: "signalled", signal: ended.signal || "SIGKILL" };
+      return {
+        kind: "signalled",
+        signal: ended.signal || "SIGKILL",
+        ...(message === "" ? {} : { message }),
+      };
     case EndCause.TIME_LIMIT:
       return { kind: "time-limit" };
     case EndCause.STOPPED:

@@ -1,19 +1,21 @@
 import { create } from "@bufbuild/protobuf";
-import type { Principal } from "../../core/access/principal.ts";
+import type { AgentPrincipal, Principal } from "../../core/access/principal.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { JobId, NodeId } from "../../core/model/ids.ts";
 import type { TaskState } from "../../core/model/job/task.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
+import type { Power } from "../../core/model/node/power.ts";
 import type { Answers, NodeHello, RunRef } from "../../core/state/command.ts";
 import type { OutputChunk, Parts, ServerMessage } from "../../gen/busbar/v1/agent_pb.ts";
 import { ServerMessageSchema } from "../../gen/busbar/v1/agent_pb.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, describeChain } from "../../lib/errors.ts";
 import { ENCODINGS } from "../../lib/bytes/packing.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import { silenceMsMax } from "../../core/model/node/heartbeat.ts";
 import { limits } from "../../limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PackedSpecs } from "../work/packed-specs.ts";
+import { NewestOnly } from "../../lib/collections/newest-only.ts";
 import { OutputReads, type OutputRange } from "./output-reads.ts";
 import { Taking } from "./taking.ts";
 import { WorkLane } from "../work/work-lane.ts";
@@ -41,6 +43,8 @@ export interface AgentSessionOptions {
   readonly times?: LinkTimes | undefined;
   /** The interval that its agent wants, whatever others do; undefined: it does not say. */
   readonly ownHeartbeatMs?: number | undefined;
+  /** Its executor hands jobs on to another Busbar. */
+  readonly wantsJobSpec?: boolean | undefined;
 }
 
 /**
@@ -50,6 +54,7 @@ export interface AgentSessionOptions {
 export class AgentSession {
   readonly number: number;
   readonly nodeId: NodeId;
+  readonly cluster: string;
   /** It speaks for a whole cluster that pulls. */
   readonly isForCluster: boolean;
   /** What it takes, if it speaks for a cluster. */
@@ -61,8 +66,8 @@ export class AgentSession {
   #heartbeatIntervalMs: number;
   readonly #ownHeartbeatMs: number | undefined;
   #reportsInFlight = 0;
-  /** The newest facts of its machine, while some are being stored. */
-  #factsToStore: NodeFacts | undefined;
+  readonly #facts = new NewestOnly<NodeFacts>();
+  readonly #power = new NewestOnly<Power>();
   #hasRefusedFacts = false;
   readonly #peer: AgentPeer;
   readonly #clock: Clock;
@@ -70,7 +75,7 @@ export class AgentSession {
   #quietBytes: number | undefined;
   /** Held runs that the agent was asked for, and when; oldest first. */
   readonly #askedFor = new Map<string, number>();
-  #isWelcomed = false;
+  #principal: AgentPrincipal | undefined;
   #isClosed = false;
   readonly #work: WorkLane;
   readonly #parts: Parts | undefined;
@@ -78,23 +83,26 @@ export class AgentSession {
 
   constructor(
     number: number,
-    { nodeId, clusterAgent }: Pick<NodeHello, "nodeId" | "clusterAgent">,
-    { peer, clock, parts, packedSpecs, times = {}, ownHeartbeatMs }: AgentSessionOptions,
+    { nodeId, cluster, clusterAgent }: Pick<NodeHello, "nodeId" | "cluster" | "clusterAgent">,
+    options: AgentSessionOptions,
   ) {
+    const { peer, clock, parts, packedSpecs, times = {}, ownHeartbeatMs } = options;
     this.#times = times;
     this.#ownHeartbeatMs = ownHeartbeatMs;
     this.#heartbeatIntervalMs = times.heartbeatMs ?? limits.heartbeatIntervalMs;
     this.#silenceMs = silenceMsMax(this.#heartbeatIntervalMs, times);
     this.number = number;
     this.nodeId = nodeId;
+    this.cluster = cluster;
     this.isForCluster = clusterAgent !== undefined;
     this.#peer = peer;
     this.#clock = clock;
     this.#lastHeardMs = clock.nowMs();
     this.#parts = parts;
     const send = (message: MessageInit): void => this.#send(message);
-    const { isForCluster } = this;
-    this.#work = new WorkLane({ send, clock, parts, packedSpecs, isForCluster });
+    const ofCluster = options.wantsJobSpec === true ? "busbar" : "cluster";
+    const reader = this.isForCluster ? ofCluster : "node";
+    this.#work = new WorkLane({ send, clock, parts, packedSpecs, reader });
     const takesCancels = parts !== undefined;
     this.#outputs = new OutputReads({ nodeId, clock, send, takesCancels });
   }
@@ -118,6 +126,11 @@ export class AgentSession {
     this.#lastHeardMs = Math.min(this.#lastHeardMs + ms, nowMs);
   }
 
+  /** As commands name it. */
+  get ref(): { readonly nodeId: NodeId; readonly session: number } {
+    return { nodeId: this.nodeId, session: this.number };
+  }
+
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -138,7 +151,15 @@ export class AgentSession {
     return this.#lastHeardMs + this.#silenceMs < nowMs;
   }
 
+  /** Who speaks; undefined: the key in Hello has not proven it yet. */
+  get principal(): AgentPrincipal | undefined {
+    return this.#principal;
+  }
+
+  /** The node is the agent's: from here on it may send what its principal may. */
   welcome(): void {
+    const { nodeId: node, cluster } = this;
+    this.#principal = { kind: "agent", node, ...(this.isForCluster ? { cluster } : {}) };
     this.#send({
       case: "welcome",
       value: {
@@ -148,10 +169,11 @@ export class AgentSession {
         wantsHealth: true,
         wantsClock: true,
         wantsQueued: true,
+        wantsProgress: true,
+        wantsPower: true,
         ...(this.#parts && { parts: { encodings: [...ENCODINGS] } }),
       },
     });
-    this.#isWelcomed = true;
     this.flush();
   }
 
@@ -219,7 +241,7 @@ export class AgentSession {
 
   /** Sends the work that was collected, as far as the link has room for it. */
   flush(): void {
-    if (this.#isWelcomed && !this.#isClosed) this.#work.flush();
+    if (this.#principal !== undefined && !this.#isClosed) this.#work.flush();
   }
 
   /** The agent has read everything up to this mark of ours. */
@@ -240,7 +262,6 @@ export class AgentSession {
   answerHeartbeat(next: (nowMs: number) => number): void {
     const nowMs = this.#clock.nowMs();
     const intervalMs = this.#ownHeartbeatMs ?? next(nowMs);
-    if (!this.#isWelcomed) return;
     this.#silenceMs = silenceMsMax(intervalMs, this.#times);
     this.#heartbeatIntervalMs = intervalMs;
     this.#send({ case: "heartbeat", value: { intervalMs, serverTimeMs: nowMs } });
@@ -261,17 +282,12 @@ export class AgentSession {
     this.flush();
   }
 
-  /** Stores one at a time, and of those that come meanwhile the newest: nobody floods the store. */
-  async storeFacts(facts: NodeFacts, store: (facts: NodeFacts) => Promise<unknown>): Promise<void> {
-    const isStoring = this.#factsToStore !== undefined;
-    this.#factsToStore = facts;
-    if (isStoring) return;
-    let stored: NodeFacts | undefined;
-    while (this.#factsToStore !== stored) {
-      stored = this.#factsToStore;
-      await store(stored);
-    }
-    this.#factsToStore = undefined;
+  storeFacts(facts: NodeFacts, store: (facts: NodeFacts) => Promise<unknown>): Promise<void> {
+    return this.#facts.put(facts, store);
+  }
+
+  storePower(power: Power, store: (power: Power) => Promise<unknown>): Promise<void> {
+    return this.#power.put(power, store);
   }
 
   /** Facts came that could not be read. True the first time: only that is logged. */
@@ -289,6 +305,11 @@ export class AgentSession {
 
   outputArrived(chunk: OutputChunk): void {
     this.#outputs.arrived(chunk);
+  }
+
+  /** An agent whose word is refused begins anew. */
+  orGoodbye(told: Promise<unknown>): void {
+    told.catch((error: unknown) => this.goodbye(describeChain(error), true));
   }
 
   goodbye(reason: string, retry: boolean, error?: AppError): void {

@@ -86,7 +86,7 @@ describe("agent sessions", () => {
     const heard: string[] = [];
     const session = new AgentSession(
       1,
-      { nodeId: nodeId("w1") },
+      { nodeId: nodeId("w1"), cluster: "default" },
       {
         peer: {
           principal: LOCAL,
@@ -288,6 +288,37 @@ describe("agent sessions", () => {
       expect((await plane.operations.listNodes({}, {})).nodes).toEqual([]);
     });
   }
+
+  test("an agent without the node's key is nobody, whatever it sends", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await agent.hears("welcome");
+    await submit(plane, 1);
+    await agent.hears("start 1.0#1");
+    const runs = [{ job: 1, index: 0, attempt: 1 }];
+    agent.say({ case: "queued", value: { groups: [{ reason: "Priority", runs }] } });
+    const impostor = new FakeAgent(plane);
+    impostor.hello("w1", { agentKey: "another".padEnd(32, "x") });
+    impostor.say({ case: "queued", value: { groups: [{ reason: "forged", runs }] } });
+    expect(impostor.goodbye).toContain("queued came before node w1 was welcomed");
+    expect(impostor.isClosed).toBe(true);
+    const task = plane.state.task({ jobId: jobId(1), index: 0 });
+    expect(plane.sessions.queueReasons.of(task)).toBe("Priority");
+    expect(plane.sessions.isConnected(nodeId("w1"))).toBe(true);
+  });
+
+  test("an agent of a node takes nothing for its cluster", async () => {
+    const { plane } = await openPlane();
+    const agent = new FakeAgent(plane);
+    agent.hello("w1");
+    await agent.hears("welcome");
+    agent.say({ case: "take", value: { tasks: 1 } });
+    expect(agent.goodbye).toContain(
+      "agent:w1 has the permission tasks.pull only for what belongs to node w1",
+    );
+    expect(agent.isClosed).toBe(true);
+  });
 
   test("a lost node's tasks go elsewhere; when it returns it is told to stop them", async () => {
     const { plane, clock } = await openPlane();

@@ -1,9 +1,10 @@
 import { authorise } from "../../core/access/authorise.ts";
+import { nameOf } from "../../core/access/principal.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import { FactsPool } from "../../core/model/node/facts-pool.ts";
 import type { JobId, NodeId } from "../../core/model/ids.ts";
-import type { NodeFacts } from "../../core/model/node/node-facts.ts";
-import { parseNodeFacts } from "../../core/model/node/node-facts.ts";
+import type { Power } from "../../core/model/node/power.ts";
+import { type NodeFacts, parseNodeFacts } from "../../core/model/node/node-facts.ts";
 import type { LinkTimes } from "../../core/model/node/heartbeat.ts";
 import type { Task } from "../../core/model/job/task.ts";
 import type { NodeHello } from "../../core/state/command.ts";
@@ -15,16 +16,20 @@ import type { Logger } from "../../ports/logger.ts";
 import {
   readClock,
   readHealth,
+  readPower,
   readHello,
+  readProgressReports,
   readReports,
   readTake,
   readTimes,
 } from "./agent-messages.ts";
+import { authoriseMessage } from "./agent-access.ts";
 import type { AgentPeer } from "./agent-session.ts";
 import { AgentSession, gone, toServerMessage } from "./agent-session.ts";
+import type { ProgressBoard } from "../progress/progress-board.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
 import { HeartbeatSchedule } from "./heartbeat-schedule.ts";
-import { logClock } from "./node-log.ts";
+import { logClock, logHealth } from "./node-log.ts";
 import type { Commit } from "../loop/open-batch.ts";
 import { PackedSpecs } from "../work/packed-specs.ts";
 import { QueueReasons } from "../views/queue-reasons.ts";
@@ -45,6 +50,7 @@ export class AgentSessions {
   readonly #jobOf: (id: JobId) => Job | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #progressBoard: ProgressBoard;
   /** Said hello; by the number that the node's row will name once it is theirs. */
   readonly #byNumber = new Map<number, AgentSession>();
   readonly #byNode = new Map<NodeId, AgentSession>();
@@ -66,6 +72,7 @@ export class AgentSessions {
     readonly jobOf: (id: JobId) => Job | undefined;
     readonly clock: Clock;
     readonly logger: Logger;
+    readonly progressBoard: ProgressBoard;
     /** Of agents that do not say what they want. */
     readonly times?: LinkTimes | undefined;
   }) {
@@ -75,6 +82,7 @@ export class AgentSessions {
     this.#loop = options.loop;
     this.#jobOf = options.jobOf;
     this.#clock = options.clock;
+    this.#progressBoard = options.progressBoard;
     this.#logger = options.logger;
     this.#takers = new Takers(options);
     // Rows of an earlier run of the server must not be taken for a session of this one.
@@ -146,22 +154,23 @@ export class AgentSessions {
     if (message.message.case !== "hello") {
       throw new AppError("invalid_argument", "the first message must be hello");
     }
+    authorise(peer.principal, "agents.connect");
     const number = ++this.#lastNumber;
     const { value } = message.message;
     const facts = value.factsJson === "" ? undefined : this.#readFacts(value.factsJson);
     const known = facts instanceof AppError ? undefined : facts;
     const at = { address: peer.address, session: number, nowMs: this.#clock.nowMs() };
     const hello = readHello(value, known, at);
-    authorise(peer.principal, "agents.connect");
     const own = readTimes(value);
     const shared = { clock: this.#clock, packedSpecs: this.#packedSpecs };
     const times = { ...this.#times, ...own }; // what the agent asks for counts first
     const ownHeartbeatMs = own.heartbeatMs;
-    const link = { ...shared, peer, parts: value.parts, times, ownHeartbeatMs };
+    const wantsJobSpec = value.clusterAgent?.wantsJobSpec;
+    const link = { ...shared, peer, parts: value.parts, times, ownHeartbeatMs, wantsJobSpec };
     const session = new AgentSession(number, hello, link);
     if (facts instanceof AppError) this.#warnOfFacts(session, facts);
     this.#byNumber.set(number, session);
-    this.#connect(session, hello).catch((error: unknown) => {
+    this.#connect(session, hello, nameOf(peer.principal)).catch((error: unknown) => {
       const known = AppError.from(error, "connect node");
       this.#byNumber.delete(number);
       this.#logger.warn({ node: hello.nodeId, reason: describeChain(known) }, "agent refused");
@@ -171,7 +180,7 @@ export class AgentSessions {
     return session;
   }
 
-  async #connect(session: AgentSession, hello: NodeHello): Promise<void> {
+  async #connect(session: AgentSession, hello: NodeHello, openedBy: string): Promise<void> {
     const answer = await this.#loop().submit({ kind: "connect-node", ...hello });
     session.resume(answer, this.#jobOf);
     const { stops } = answer;
@@ -185,11 +194,14 @@ export class AgentSessions {
     }
     session.welcome();
     if (session.isForCluster) this.#takers.add(session, hello.cluster);
-    this.#logger.info({ node: session.nodeId }, "agent connected");
+    this.#logger.info({ node: session.nodeId, by: openedBy }, "agent connected");
   }
 
   #heard(session: AgentSession, { message }: AgentMessage): void {
     session.heard();
+    const { principal, nodeId: node, cluster } = session;
+    if (message.case !== undefined && message.case !== "hello")
+      authoriseMessage(principal, message.case, { node, cluster });
     switch (message.case) {
       case "heartbeat":
         session.answerHeartbeat((nowMs) => this.#heartbeats.next(nowMs));
@@ -211,6 +223,12 @@ export class AgentSessions {
         return;
       case "queued":
         this.queueReasons.replace(session.nodeId, message.value);
+        return;
+      case "progress":
+        this.#progressBoard.told(session.nodeId, readProgressReports(message.value));
+        return;
+      case "power":
+        this.#reportPower(session, readPower(message.value));
         return;
       case "take":
         session.taking.offer(readTake(message.value));
@@ -249,22 +267,26 @@ export class AgentSessions {
 
   /** In the order of the reports: a node that gives tasks back has said before that it is sick. */
   #reportHealth(session: AgentSession, sickness: string | undefined): void {
-    const { nodeId, number } = session;
-    if (sickness === undefined) this.#logger.info({ node: nodeId }, "node is healthy again");
-    else this.#logger.warn({ node: nodeId, sickness }, "node is unhealthy");
-    const nowMs = this.#clock.nowMs();
-    this.#loop()
-      .submit({ kind: "report-health", nodeId, session: number, sickness, nowMs })
-      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+    logHealth(this.#logger, session.nodeId, sickness);
+    const told = { sickness, nowMs: this.#clock.nowMs() };
+    session.orGoodbye(this.#loop().submit({ kind: "report-health", ...session.ref, ...told }));
   }
 
   #reportClock(session: AgentSession, told: number): void {
-    const { nodeId, number } = session;
     const aheadMs = readClock(told);
-    logClock(this.#logger, nodeId, aheadMs);
-    this.#loop()
-      .submit({ kind: "report-clock", nodeId, session: number, aheadMs })
-      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+    logClock(this.#logger, session.nodeId, aheadMs);
+    session.orGoodbye(this.#loop().submit({ kind: "report-clock", ...session.ref, aheadMs }));
+  }
+
+  #reportPower(session: AgentSession, told: Power): void {
+    const store = (power: Power): Promise<unknown> =>
+      this.#loop().submit({
+        kind: "report-power",
+        ...session.ref,
+        power,
+        nowMs: this.#clock.nowMs(),
+      });
+    session.orGoodbye(session.storePower(told, store));
   }
 
   #readFacts(json: string): NodeFacts | AppError {
@@ -288,12 +310,9 @@ export class AgentSessions {
       this.#warnOfFacts(session, read);
       return;
     }
-    const { nodeId, number } = session;
-    session
-      .storeFacts(read, (facts) =>
-        this.#loop().submit({ kind: "put-facts", nodeId, session: number, facts }),
-      )
-      .catch((error: unknown) => session.goodbye(describeChain(error), true));
+    const store = (facts: NodeFacts): Promise<unknown> =>
+      this.#loop().submit({ kind: "put-facts", ...session.ref, facts });
+    session.orGoodbye(session.storeFacts(read, store));
   }
 
   #ended(session: AgentSession): void {
@@ -344,11 +363,11 @@ export class AgentSessions {
     before?.goodbye("another session of this agent took over", true);
   }
 
-  #taskChanged({ jobId, index, attempt, state, past }: Task): AgentSession | undefined {
+  #taskChanged({ jobId, index, attempt, state, past, share }: Task): AgentSession | undefined {
     const nodeId = "nodeId" in state ? state.nodeId : past.at(-1)?.nodeId;
     const session = nodeId === undefined ? undefined : this.#byNode.get(nodeId);
     if (session === undefined) return undefined;
-    const run = { jobId, index, attempt };
+    const run = { jobId, index, attempt, ...(share === undefined ? {} : { share }) };
     session.taskChanged(run, state, this.#jobOf(jobId));
     return session;
   }

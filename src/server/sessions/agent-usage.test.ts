@@ -5,7 +5,7 @@ import type { RunUsage } from "../../gen/busbar/v1/agent_pb.ts";
 import { ReportsSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { limits } from "../../limits.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
-import { fitsColumns } from "../../core/state/jobs/usage-columns.ts";
+import { fitsColumns } from "../../core/state/jobs/columns/usage-columns.ts";
 import { readReports } from "./agent-messages.ts";
 
 const readBack = (usage: Usage | undefined): unknown => {

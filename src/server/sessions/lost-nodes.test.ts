@@ -98,7 +98,7 @@ describe("a node that keeps its tasks", () => {
     await expect(set({ onLost: "wait" })).rejects.toThrow(
       "onLost: must be one of requeue, keep, fail, agent",
     );
-    await expect(set({ lostAfterMs: 5 })).rejects.toThrow("lostAfterMs: 5 is no time");
+    await expect(set({ lostAfterMs: 5 })).rejects.toThrow("lostAfterMs: 5 is not a time");
     await expect(operations.setNode("nobody", {})).rejects.toThrow("there is no node nobody");
     expect(await operations.getNode("edge")).toMatchObject({ onLost: "keep", tasks: 1 });
     const agent = new FakeAgent(plane);

@@ -96,3 +96,9 @@ export function logClock(logger: Logger, node: NodeId, aheadMs: number): void {
   const text = "the node's clock differs from the server's; times are shifted by as much";
   return logger.warn({ node, clockOffsetMs: aheadMs }, text);
 }
+
+/** An agent said why it cannot start processes; undefined: it can again. */
+export function logHealth(logger: Logger, node: NodeId, sickness: string | undefined): void {
+  if (sickness === undefined) return logger.info({ node }, "node is healthy again");
+  return logger.warn({ node, sickness }, "node is unhealthy");
+}

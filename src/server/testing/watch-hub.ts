@@ -3,7 +3,7 @@ import { aSpec } from "../../testing/builders.ts";
 import { JSON_LINES, parseLines } from "../../testing/read-watch.ts";
 import { jobId, revision } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
-import { freshProgress } from "../../core/state/jobs/progress.ts";
+import { freshProgress } from "../../core/model/progress.ts";
 import type { AppError } from "../../lib/errors.ts";
 import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
 import type { WatchQuery } from "../operations/operations.ts";
@@ -22,19 +22,32 @@ export const aJob = (id = 1, group = "default"): Job => ({
   waitsFor: undefined,
 });
 
-export const submitted = (job: Job): JobSnapshot => ({
+export const submitted = (job: Job, at = 1): JobSnapshot => ({
   job,
-  progress: freshProgress(1),
+  progress: freshProgress(job.spec),
   only: undefined,
+  revision: revision(at),
 });
 
-export const aCommit = (at: number, jobs: readonly Job[] = [aJob()]): Commit => ({
-  revision: revision(at),
-  changes: jobs.map((row) => ({ table: "job", row })),
-  jobs: new Map(jobs.map((job) => [job.id, submitted(job)])),
-  loads: new Map(),
-  removedFrom: new Map(),
-});
+/** Its jobs share one revision, unless they are `numbered` on after those before. */
+export const aCommit = (
+  at: number,
+  jobs: readonly Job[] = [aJob()],
+  isNumbered = false,
+): Commit => {
+  const before = isNumbered ? at - jobs.length : at - 1;
+  const revisionOf = (place: number): number => (isNumbered ? before + 1 + place : at);
+  return {
+    before: revision(before),
+    revision: revision(at),
+    changes: jobs.map((row) => ({ table: "job", row })),
+    revisions: jobs.map((_, place) => revision(revisionOf(place))),
+    jobs: new Map(jobs.map((job, place) => [job.id, submitted(job, revisionOf(place))])),
+    loads: new Map(),
+    statuses: new Map(),
+    removedFrom: new Map(),
+  };
+};
 
 export const jobs = (count: number): Job[] =>
   Array.from({ length: count }, (_, at) => aJob(at + 1));
@@ -43,7 +56,7 @@ export const jobs = (count: number): Job[] =>
 export function aHub(at = 0, jobOf: (id: number) => Job | undefined = (id) => aJob(id)) {
   const waiting: (() => void)[] = [];
   const hub = new WatchHub(revision(at), {
-    source: { jobOf, clusterOf: () => "local" },
+    source: { jobOf, revisionOf: (id) => jobOf(id) && revision(1), clusterOf: () => "local" },
     soon: (run) => waiting.push(run),
   });
   const slice = (): boolean => {

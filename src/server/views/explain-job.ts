@@ -1,5 +1,5 @@
 import { type JobId, parseTaskId } from "../../core/model/ids.ts";
-import type { JobSpec } from "../../core/model/job/job.ts";
+import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
 import { cheapestChange, type SingleChange } from "../../core/scheduler/explain/cheapest-change.ts";
 import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
@@ -13,8 +13,10 @@ import { NodeClasses } from "../../core/scheduler/nodes/node-classes.ts";
 import { type ClusterVerdict, clusterAnswers } from "../../core/scheduler/explain/places.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
 import { reasonsOf } from "../../core/state/dependencies/reasons.ts";
+import { foreseenEnd } from "../../core/scheduler/power/foreseen-end.ts";
+import { unplacedOf } from "../../core/model/energy-progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import { isJobEnded } from "../../core/state/jobs/progress.ts";
+import { isJobEnded } from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import { explainAway } from "./explain-away.ts";
@@ -27,7 +29,10 @@ export function explainJob(
   state: State,
   record: JobRecord,
   policy: ClusterPolicy,
-  queueReasons?: QueueReasons,
+  {
+    queueReasons,
+    nowMs = 0,
+  }: { readonly queueReasons?: QueueReasons; readonly nowMs?: number } = {},
 ): ExplanationView {
   const { job, progress } = record;
   const base = {
@@ -68,8 +73,22 @@ export function explainJob(
   }
   const summary = summaryOf(places, pending + waiting, waiting);
   const taken = progress.counts.held === 0 ? undefined : explainTaken(state, record);
-  const both = taken === undefined ? summary : `${summary}; ${taken.summary}`;
-  return { ...base, ...places.view, ahead, summary: both };
+  const both = [summary, taken?.summary, outlookOfEnergy(state, record, nowMs)];
+  const text = both.filter((part) => part !== undefined).join("; ");
+  return { ...base, ...places.view, ahead, summary: text };
+}
+
+/** When what is not placed of its energy would be used, by the power there is; undefined: it has none, or nobody has power. */
+function outlookOfEnergy(
+  state: State,
+  { job, progress }: JobRecord,
+  nowMs: number,
+): string | undefined {
+  const left = unplacedOf(job, progress);
+  if (job.spec.energy === undefined || left <= 0) return undefined;
+  const endMs = foreseenEnd(state, job.spec, left, nowMs);
+  if (endMs === undefined) return undefined;
+  return `${left} Ws are not placed: at present power they would be used at ${new Date(endMs).toISOString()}`;
 }
 
 /** The job whose places an explanation of this one looks at, if it looks at any. */
@@ -125,7 +144,7 @@ function settledSummary(record: JobRecord): string {
 
 /** Why the one task of a job failed; undefined: it did not, or the job has many. */
 function failureOf(record: JobRecord): string | undefined {
-  if (record.job.spec.array !== undefined) return undefined;
+  if (hasIndexes(record.job.spec)) return undefined;
   const state = record.task(0)?.state;
   return state?.kind === "failed" ? describeFailure(state.failure) : undefined;
 }

@@ -174,10 +174,9 @@ function hasBeenOn(
   const fits = placeTest(state, node, cluster);
   const rows = record.arrayTasks;
   if (rows === undefined) {
-    const [only] = record.taskRows();
-    return (
-      only !== undefined && hasTaskBeenOn(only, fits, node === undefined ? cluster : undefined)
-    );
+    const own = node === undefined ? cluster : undefined;
+    for (const task of record.taskRows()) if (hasTaskBeenOn(task, fits, own)) return true;
+    return false;
   }
   const { tables } = rows;
   if (node !== undefined) return tables.hasNode(nodeId(node)) && fits(node);

@@ -1,7 +1,7 @@
 import { indexAt } from "../../core/model/job/array-range.ts";
 import { TASKS_PER_BLOCK } from "../../core/state/jobs/array-tasks.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
-import { type TaskStateName, taskStateName } from "../../core/state/jobs/progress.ts";
+import { type TaskStateName, taskStateName } from "../../core/model/progress.ts";
 import { limits } from "../../limits.ts";
 
 /** Showing a task takes as long as looking at this many others. */
@@ -62,6 +62,7 @@ export class TaskList<View> {
   #passOver(record: JobRecord): void {
     const { arrayTasks } = record;
     if (this.#wanted.size === 0) return;
+    if (arrayTasks === undefined && record.taskRowCount > 0) return; // shares
     while (this.#position % TASKS_PER_BLOCK === 0) {
       const kinds = arrayTasks === undefined ? "no-rows" : arrayTasks.endedKinds(this.#position);
       if (kinds === undefined) return;

@@ -1,6 +1,6 @@
 import { indexAt } from "../../core/model/job/array-range.ts";
 import { formatTaskId, type JobId } from "../../core/model/ids.ts";
-import type { Job } from "../../core/model/job/job.ts";
+import { hasIndexes, type Job } from "../../core/model/job/job.ts";
 import { describeFailure, type TaskState } from "../../core/model/job/task.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type TaskCounts,
   type TaskStateName,
   taskStateName,
-} from "../../core/state/jobs/progress.ts";
+} from "../../core/model/progress.ts";
 import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import type { OperationContext } from "../operations/create-operations.ts";
@@ -139,7 +139,7 @@ function show(record: JobRecord, index: number): NewestTaskView {
   const cluster = at !== undefined && "cluster" in at ? at.cluster : undefined;
   const reason = at === undefined ? job.closed?.reason : reasonOf(job, at);
   return {
-    id: formatTaskId(job.id, index, spec.array !== undefined),
+    id: formatTaskId(job.id, index, hasIndexes(spec)),
     jobId: String(job.id),
     index,
     attempt: task?.attempt ?? 0,

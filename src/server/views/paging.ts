@@ -1,37 +1,55 @@
-import { invalid } from "../../lib/errors.ts";
+import { NAME_PATTERN } from "../../core/model/ids.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import type { Rule } from "../../lib/rules/rules.ts";
 import { limits } from "../../limits.ts";
 import type { Page } from "../operations/operations.ts";
 
+const SIZE_RULE = {
+  minimum: 1,
+  maximum: limits.pageSizeMax,
+  multipleOf: 1,
+} as const satisfies Rule;
+
 /** The page size asked for, checked. */
-export function pageSizeOf({ pageSize }: Page): number {
-  const size = pageSize ?? limits.pageSizeDefault;
-  if (!Number.isInteger(size) || size < 1 || size > limits.pageSizeMax) {
-    throw invalid(
-      "pageSize",
-      `must be a whole number from 1 to ${limits.pageSizeMax}, not ${size}`,
-    );
+export const pageSizeOf = ({ pageSize = limits.pageSizeDefault }: Page): number =>
+  checkRule(pageSize, "pageSize", SIZE_RULE);
+
+/** How one list is read page by page. A token is the place to go on from, marked by what is listed. */
+class Pages {
+  readonly rules: { readonly pageSize: Rule; readonly pageToken: Rule };
+  readonly #mark: string;
+
+  constructor(name: string, place: string) {
+    this.#mark = `${name}.`;
+    this.rules = {
+      pageSize: SIZE_RULE,
+      pageToken: {
+        maxLength: this.#mark.length + limits.nameLengthMax,
+        pattern: `^${name}[.]${place}$`,
+        hint: "one from an earlier answer to this call",
+      },
+    };
   }
-  return size;
+
+  tokenOf(place: string | number): string {
+    return `${this.#mark}${place}`;
+  }
+
+  placeOf({ pageToken }: Page): string | undefined {
+    if (pageToken === undefined) return undefined;
+    return checkRule(pageToken, "pageToken", this.rules.pageToken).slice(this.#mark.length);
+  }
+
+  numberOf(page: Page): number | undefined {
+    const place = this.placeOf(page);
+    return place === undefined ? undefined : Number(place);
+  }
 }
 
-/** Tokens are opaque to callers: the place to go on from, marked by what is listed. */
-export const toPageToken = (kind: string, place: string): string =>
-  Buffer.from(`${kind}:${place}`).toString("base64url");
+const NUMBER = "[0-9]{1,15}";
 
-export function fromPageToken(kind: string, { pageToken }: Page): string | undefined {
-  if (pageToken === undefined) return undefined;
-  const text = Buffer.from(pageToken, "base64url").toString("utf8");
-  if (!text.startsWith(`${kind}:`)) {
-    throw invalid("pageToken", "is not one from an earlier answer to this call");
-  }
-  return text.slice(kind.length + 1);
-}
-
-export function numberFromPageToken(kind: string, page: Page): number | undefined {
-  const place = fromPageToken(kind, page);
-  if (place === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(place)) {
-    throw invalid("pageToken", "is not one from an earlier answer to this call");
-  }
-  return Number(place);
-}
+export const PAGES = {
+  jobs: new Pages("jobs", NUMBER),
+  tasks: new Pages("tasks", NUMBER),
+  nodes: new Pages("nodes", NAME_PATTERN),
+} as const;

@@ -3,9 +3,10 @@ import type { Cluster } from "../../core/model/cluster.ts";
 import type { ClusterId } from "../../core/model/ids.ts";
 import type { Subsystem } from "../../core/graph/subsystems/subsystem.ts";
 import { managedGraph } from "../../core/scheduler/explain/managed-graph.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
 import type { State } from "../../core/state/state.ts";
 import { sum } from "../operations/node-operations.ts";
+import { showClusterRow } from "./show-cluster-row.ts";
 import type { ClusterView, CredentialTimesView, SubsystemView } from "./views.ts";
 
 /** By name. Nodes are looked at once, however many clusters there are. */
@@ -27,29 +28,19 @@ export function showCluster(state: State, cluster: Cluster): ClusterView {
   };
 }
 
-function show(
-  state: State,
-  { id, kind, createdAtMs, registeredBy }: Cluster,
-  nodes: readonly NodeRecord[],
-): ClusterView {
+function show(state: State, cluster: Cluster, nodes: readonly NodeRecord[]): ClusterView {
+  const { id, kind } = cluster;
+  const { clusters } = state;
   const connected = nodes.filter(({ node }) => node.link.kind === "connected");
-  const status = state.clusters.statusOf(id);
-  const told = Object.entries(status.state).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
-    name: id,
-    kind,
-    createdAtMs,
-    ...(registeredBy === undefined ? {} : { registeredBy }),
+    ...showClusterRow(cluster, clusters.statusOf(id), clusters.revisionOf(id)),
     nodes: nodes.length,
     nodesConnected: connected.length,
     capacity: sum(connected.map(({ node }) => node.capacity)),
     used: sum(connected.map(({ used }) => used)),
-    tasks: state.clusters.loads.tasksOf(id),
-    vertices: kind === "pulling" ? countsOf(state.clusters.graphs.graph(id)) : {},
-    subsystems:
-      kind === "pulling" ? showSubsystems(state.clusters.graphs.subsystems(id).values()) : [],
-    state: told.map(([key, { value, setAtMs }]) => ({ key, value, setAtMs })),
-    counters: status.counters,
+    tasks: clusters.loads.tasksOf(id),
+    vertices: kind === "pulling" ? countsOf(clusters.graphs.graph(id)) : {},
+    subsystems: kind === "pulling" ? showSubsystems(clusters.graphs.subsystems(id).values()) : [],
     credentials: showCredentials(state, id),
   };
 }

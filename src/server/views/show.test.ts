@@ -4,7 +4,7 @@ import { aSpec } from "../../testing/builders.ts";
 import { World } from "../../testing/world.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { TaskFailure, Task } from "../../core/model/job/task.ts";
-import { noCounts } from "../../core/state/jobs/progress.ts";
+import { noCounts } from "../../core/model/progress.ts";
 import { showJob, showTask } from "./show.ts";
 
 function aJob(array?: string): Job {
@@ -33,7 +33,7 @@ test.each([
   (failure, ofTask, ofJob) => {
     const job = aJob();
     const only = aFailedTask(job, failure);
-    expect(showTask(job, 0, only, () => undefined).exitCode).toBe(ofTask);
+    expect(showTask(job, 0, { row: only, revision: 1 }, () => undefined).exitCode).toBe(ofTask);
     expect(shown(job, "failed", only).exitCode).toBe(ofJob);
   },
 );
@@ -50,7 +50,8 @@ const aFailedTask = (job: Job, failure: TaskFailure): Task => ({
 
 const shown = (job: Job, state: "succeeded" | "failed" | "cancelled" | "expired", only?: Task) => {
   const times = { startedAtMs: 1, lastEndAtMs: 2, usage: undefined };
-  return showJob(job, { state, counts: noCounts(), ...times }, { only, revision: 1 });
+  const told = { tasksTold: 0, done: 0 };
+  return showJob(job, { state, counts: noCounts(), ...times, ...told }, { only, revision: 1 });
 };
 
 test("what no process has left has no exit code", () => {
@@ -65,7 +66,7 @@ test("a memory limit says which, and what would help", () => {
   const failure = { kind: "out-of-memory", limitBytes: 32 * MIB } as const;
   const job = aJob();
   const only = aFailedTask(job, failure);
-  expect(showTask(job, 0, only, () => undefined)).toMatchObject({
+  expect(showTask(job, 0, { row: only, revision: 1 }, () => undefined)).toMatchObject({
     state: "failed",
     signal: "SIGKILL",
     reason: "used more than its memory of 32MiB; ask for more with --memory",

@@ -2,26 +2,35 @@ import { formatIndexRanges } from "../../core/model/job/array-range.ts";
 import type { Group } from "../../core/model/group.ts";
 import { formatTaskId } from "../../core/model/ids.ts";
 import type { Job, JobSpec, SelectTerms } from "../../core/model/job/job.ts";
-import { taskTotalOf } from "../../core/model/job/job.ts";
+import { hasIndexes, taskTotalOf } from "../../core/model/job/job.ts";
 import { plainTermsOf } from "../../core/model/job/plain-fields.ts";
 import type { Node } from "../../core/model/node/node.ts";
 import { lossPolicyOf, lostAfterMsOf, mayHold, nodeStateName } from "../../core/model/node/node.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
 import { fromResources } from "../../core/model/resources.ts";
+import type { TaskProgress } from "../../core/model/job/task-progress.ts";
 import type { TaskFailure, PastAttempt, Task } from "../../core/model/job/task.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
-import type { GroupRecord } from "../../core/state/group-record.ts";
-import type { Progress } from "../../core/state/jobs/progress.ts";
-import { endOf, isJobEnded, taskStateName } from "../../core/state/jobs/progress.ts";
+import type { GroupRecord } from "../../core/scheduler/queue/group-record.ts";
+import type { Progress } from "../../core/model/progress.ts";
+import {
+  endOf,
+  isJobEnded,
+  percentOf,
+  taskStateName,
+  taskTotalIn,
+} from "../../core/model/progress.ts";
 import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
+import { energyPercent, showEnergy, showPower, showShare } from "./show-energy.ts";
 import type {
   GroupView,
   JobSpecView,
   JobView,
   NodeView,
   PastAttemptView,
+  ProgressView,
   TaskView,
   UsageView,
 } from "./views.ts";
@@ -51,7 +60,11 @@ export function showSpec(spec: JobSpec): JobSpecView {
     priority: spec.priority,
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
-    ...(work.kind === "command" ? { command: work.argv } : { [work.kind]: work.text }),
+    ...(work.kind !== "command"
+      ? { [work.kind]: work.text }
+      : work.argv.length === 0
+        ? {}
+        : { command: work.argv }),
     ...present({
       labels: spec.labels,
       env: spec.env,
@@ -65,6 +78,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       dependsOn: spec.dependsOn,
       request: spec.request,
       select: spec.select === undefined ? undefined : showSelect(spec.select),
+      energy: spec.energy,
     }),
   };
 }
@@ -89,7 +103,7 @@ export function showJob(
     spec: showSpec(job.spec),
     state: progress.state,
     tasks: progress.counts,
-    taskTotal: taskTotalOf(job.spec),
+    taskTotal: taskTotalIn(job.spec, progress),
     submittedAtMs: job.submittedAtMs,
     submittedBy: job.submittedBy,
     ...present({
@@ -100,8 +114,32 @@ export function showJob(
       reason,
       exitCode: ended ? exitCodeOf(job, progress, failure) : undefined,
       usage: showUsage(progress.usage),
+      progress: showJobProgress(job, progress, extra.only),
+      energy: showEnergy(job.spec, progress),
     }),
     revision: extra.revision,
+  };
+}
+
+/** undefined: none of its tasks reported any. */
+function showJobProgress(
+  { spec }: Job,
+  progress: Progress,
+  only: Task | undefined,
+): ProgressView | undefined {
+  if (spec.energy !== undefined) return { percent: energyPercent(spec.energy, progress) };
+  if (progress.tasksTold === 0) return undefined;
+  return { ...showProgress(only?.progress), percent: percentOf(progress, taskTotalOf(spec)) };
+}
+
+/** undefined: nothing was reported. */
+function showProgress(progress: TaskProgress | undefined): ProgressView | undefined {
+  if (progress === undefined) return undefined;
+  const { percent, message, atMs } = progress;
+  return {
+    percent,
+    ...(message === "" ? {} : { message }),
+    ...(atMs === undefined ? {} : { reportedAtMs: atMs }),
   };
 }
 
@@ -126,7 +164,7 @@ function exitCodeOf(
   if (progress.state === "succeeded") return 0;
   if (progress.state === "skipped" && closed?.isNeedless === true) return 0;
   if (progress.state !== "failed") return undefined;
-  if (spec.array !== undefined) return 1;
+  if (spec.array !== undefined || spec.energy !== undefined) return 1;
   return signal === undefined ? exitCode : 128 + (SIGNALS[signal] ?? 0);
 }
 
@@ -223,13 +261,13 @@ const clusterOfState = (state: Task["state"]): string | undefined =>
 export function showTask(
   job: Job,
   index: number,
-  task: Task | undefined,
+  { row: task, revision }: { readonly row: Task | undefined; readonly revision: number },
   clusterOf: (node: string) => string | undefined,
 ): TaskView {
   const jobId = String(job.id);
-  const id = formatTaskId(job.id, index, job.spec.array !== undefined);
+  const id = formatTaskId(job.id, index, hasIndexes(job.spec));
   const state = taskStateName(job, task?.state);
-  const base = { id, jobId, index, state, attempt: task?.attempt ?? 0 };
+  const base = { id, jobId, index, state, attempt: task?.attempt ?? 0, revision };
   if (task === undefined) {
     return { ...base, past: [], ...present({ reason: job.closed?.reason }) };
   }
@@ -246,7 +284,10 @@ export function showTask(
       startedAtMs: "startedAtMs" in at ? at.startedAtMs : undefined,
       endedAtMs: "endedAtMs" in at ? at.endedAtMs : undefined,
       notBeforeMs: at.kind === "waiting" ? at.notBeforeMs : undefined,
+      failure: at.kind === "failed" ? at.failure.kind : undefined,
       usage: showUsage(task.usage),
+      progress: showProgress(task.progress),
+      share: showShare(task),
     }),
     ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
   };
@@ -285,6 +326,7 @@ export function showNode(
       clockOffsetMs: node.clockOffsetMs,
       ...showPace(node, load.pace),
       address: node.address,
+      power: node.power && showPower(node.power),
       facts,
     }),
     revision,
@@ -307,7 +349,10 @@ function probeAtMs({ quarantine }: Node): number | undefined {
   return quarantine?.phase.kind === "closed" ? quarantine.phase.untilMs : undefined;
 }
 
-export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> => ({
+export const showGroupRow = (
+  group: Group,
+  revision: number,
+): Omit<GroupView, "tasks" | "used"> => ({
   name: group.id,
   weight: group.weight,
   owner: group.owner,
@@ -316,10 +361,11 @@ export const showGroupRow = (group: Group): Omit<GroupView, "tasks" | "used"> =>
     queuedTasksMax: group.queuedTasksMax,
     changedBy: group.changedBy,
   }),
+  revision,
 });
 
-export function showGroup({ group, tasks, used, usage }: GroupRecord): GroupView {
-  const view = { ...showGroupRow(group), tasks: { ...tasks }, used: fromResources(used) };
+export function showGroup({ group, revision, tasks, used, usage }: GroupRecord): GroupView {
+  const view = { ...showGroupRow(group, revision), tasks: { ...tasks }, used: fromResources(used) };
   const wasMeasured = usage.cpuUs + usage.wallUs > 0;
   return wasMeasured ? { ...view, ...present({ usage: showUsage(usage) }) } : view;
 }

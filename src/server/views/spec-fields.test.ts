@@ -20,7 +20,7 @@ const shown = (input: JobSpecInput) => showSpec(toJobSpec({ command: ["true"], .
 describe("nice", () => {
   test("is a whole number from -20 to 19, and reaches the agent", () => {
     const runSpec = (input: JobSpecInput) =>
-      toRunSpec({ ...aJob, spec: toJobSpec({ command: ["true"], ...input }) }, false);
+      toRunSpec({ ...aJob, spec: toJobSpec({ command: ["true"], ...input }) }, "node");
     for (const nice of [-20, 0, 19]) {
       expect(shown({ nice }).nice).toBe(nice);
       expect(runSpec({ nice }).nice).toBe(nice);

@@ -1,11 +1,13 @@
+import type { JobEnergyView, PowerView, ShareView } from "./energy-views.ts";
 import type { JobSpec } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { JsonOf } from "../../wire/json-shape.ts";
 import type { StateCounter, StateValue } from "../../core/graph/cluster-state.ts";
 import type { ResourceChoice } from "../../core/graph/request/request.ts";
 import type { Cluster } from "../../core/model/cluster.ts";
 import type { NodeStateName } from "../../core/model/node/node.ts";
+import type { Note } from "../../core/model/note.ts";
 import type { NodeFacts } from "../../core/model/node/node-facts.ts";
-import type { JobStateName, TaskCounts, TaskStateName } from "../../core/state/jobs/progress.ts";
+import type { JobStateName, TaskCounts, TaskStateName } from "../../core/model/progress.ts";
 import type { Texts } from "../../core/model/job/job.ts";
 import type { TaskFailure } from "../../core/model/job/task.ts";
 
@@ -25,6 +27,7 @@ export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
   readonly request?: ResourceChoice;
 }
 
+/** Whose `revision` is that of the last change of what is shown: docs/design/revisions.md. */
 export interface JobView {
   readonly id: string;
   readonly spec: JobSpecView;
@@ -44,7 +47,21 @@ export interface JobView {
   readonly exitCode?: number;
   /** Of all attempts at all of its tasks that have ended. */
   readonly usage?: UsageView;
+  /** The mean over its tasks; absent: none of them reported any. */
+  readonly progress?: ProgressView;
+  /** Of a job that is split by energy. */
+  readonly energy?: JobEnergyView;
   readonly revision: number;
+}
+
+/** How far a task or a job is. */
+export interface ProgressView {
+  /** 0 to 100, in hundredths. */
+  readonly percent: number;
+  /** Of a job: only where it has a single task. */
+  readonly message?: string;
+  /** When the server heard it; absent of what has ended and of arrays. */
+  readonly reportedAtMs?: number;
 }
 
 /** What attempts used, as agents measured it. A number that is not known is absent. */
@@ -86,8 +103,15 @@ export interface TaskView {
   readonly reason?: string;
   readonly notBeforeMs?: number;
   readonly past: readonly PastAttemptView[];
+  /** Of a failed one: how. */
+  readonly failure?: TaskFailure["kind"];
   /** Of the latest attempt, once it has ended. */
   readonly usage?: UsageView;
+  /** Of the latest attempt; absent: it reported none. */
+  readonly progress?: ProgressView;
+  /** Of a job that is split by energy, once it is placed. */
+  readonly share?: ShareView;
+  readonly revision: number;
 }
 
 /** One task in a list of those of all jobs: only what such a list shows. */
@@ -154,6 +178,8 @@ export interface NodeView {
   readonly address?: string;
   /** It speaks for the whole of its cluster, and takes tasks that are offered to it. */
   readonly isClusterAgent: boolean;
+  /** What it has for shares of jobs with energy; absent: it takes none. */
+  readonly power?: PowerView;
   /** What its machine has; only where one node is asked for. */
   readonly facts?: NodeFacts;
   readonly revision: number;
@@ -164,8 +190,12 @@ export interface ClusterView {
   /** managed: its nodes have agents; pulling: it was registered with a graph. */
   readonly kind: Cluster["kind"];
   readonly createdAtMs: number;
-  /** Absent: its first node made it, or it is not known. */
+  /** Absent: it is not known. */
   readonly registeredBy?: string;
+  /** The last to give it another graph, or to add or remove a subsystem. */
+  readonly changedBy?: string;
+  /** The last to set its state. */
+  readonly stateChangedBy?: string;
   readonly nodes: number;
   readonly nodesConnected: number;
   readonly capacity: Readonly<Record<string, number>>;
@@ -180,7 +210,22 @@ export interface ClusterView {
   readonly counters: readonly StateCounter[];
   /** Which it has, by when they were made; their texts are not known any more. */
   readonly credentials: CredentialTimesView;
+  readonly revision: number;
 }
+
+/** What an event shows of a cluster. */
+export type ClusterRowView = Pick<
+  ClusterView,
+  | "name"
+  | "kind"
+  | "createdAtMs"
+  | "registeredBy"
+  | "changedBy"
+  | "stateChangedBy"
+  | "state"
+  | "counters"
+  | "revision"
+>;
 
 export interface CredentialTimesView {
   readonly secretSinceMs?: number;
@@ -206,39 +251,6 @@ export interface StateEntryView {
   readonly setAtMs: number;
 }
 
-/** Which clusters could run what was asked for. */
-export interface SatisfyView {
-  /** Names of those that could ever, and could now, run all of it. */
-  readonly ever: readonly string[];
-  readonly now: readonly string[];
-  readonly tasks: readonly {
-    readonly name: string;
-    readonly clusters: readonly ClusterAnswerView[];
-  }[];
-  /** When it was asked how one would be chosen. */
-  readonly selection?: SelectionView;
-  readonly revision: number;
-}
-
-export interface ClusterAnswerView {
-  readonly cluster: string;
-  readonly kind: Cluster["kind"];
-  readonly ever: boolean;
-  readonly now: boolean;
-  readonly slots: number;
-  readonly alternative: number;
-  readonly reasons: readonly string[];
-}
-
-export interface SelectionView {
-  readonly strategy: string;
-  /** Absent: none is good enough. */
-  readonly chosen?: string;
-  /** All that remain, the chosen one first. */
-  readonly ranked: readonly string[];
-  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
-}
-
 export interface GroupView {
   readonly name: string;
   readonly weight: number;
@@ -251,6 +263,8 @@ export interface GroupView {
   readonly used: Readonly<Record<string, number>>;
   /** Of all attempts at tasks of its jobs, as long as the server retains them. */
   readonly usage?: UsageView;
+  /** 0: it was never written, and has the defaults. */
+  readonly revision: number;
 }
 
 export interface CountsView {
@@ -343,6 +357,8 @@ export interface StatsView {
   readonly commitMsMax: number;
   readonly commitMsP99: number;
   readonly placements: number;
+  /** Reports of how far tasks are, by what became of them. */
+  readonly progressReports: Readonly<Record<string, number>>;
   readonly placementsRefused: number;
   readonly tasksEnded: number;
   readonly heldBegun: number;
@@ -357,6 +373,14 @@ export type WatchEventView = { readonly revision: number } & (
   | { readonly kind: "job"; readonly job: JobView }
   | { readonly kind: "task"; readonly task: TaskView }
   | { readonly kind: "node"; readonly node: NodeView }
+  | { readonly kind: "cluster"; readonly cluster: ClusterRowView }
   | { readonly kind: "group"; readonly group: Omit<GroupView, "tasks" | "used"> }
-  | { readonly kind: "removed"; readonly what: "job" | "node" | "group"; readonly id: string }
+  | { readonly kind: "nexus"; readonly note: Note }
+  | {
+      readonly kind: "removed";
+      readonly what: "job" | "node" | "cluster" | "group" | "nexus";
+      readonly id: string;
+      /** Absent: the server, by age or number. */
+      readonly by?: string;
+    }
 );

@@ -1,8 +1,7 @@
-import type { GroupId, JobId } from "../../core/model/ids.ts";
+import { type GroupId, type JobId, type Revision, revision } from "../../core/model/ids.ts";
 import type { Job, JobSpec } from "../../core/model/job/job.ts";
-import { taskTotalOf } from "../../core/model/job/job.ts";
 import type { Change } from "../../core/state/change.ts";
-import { freshProgress } from "../../core/state/jobs/progress.ts";
+import { freshProgress, taskTotalIn } from "../../core/model/progress.ts";
 import { limits } from "../../limits.ts";
 import type { Commit, JobSnapshot } from "../loop/open-batch.ts";
 import { WATCH_KINDS, type WatchKind } from "./watch-filter.ts";
@@ -20,18 +19,25 @@ export type ShownChange = Exclude<
  * the job's row still says what it said then, and the history would otherwise hold a hundred
  * thousand queued jobs that the state itself keeps folded.
  */
-export interface KeptCommit extends Pick<Commit, "revision" | "loads" | "removedFrom"> {
+export interface KeptCommit extends Pick<
+  Commit,
+  "before" | "revision" | "loads" | "statuses" | "removedFrom"
+> {
   /** Of the whole commit, also changes that watchers do not see. */
   readonly changeCount: number;
   /** About how much memory it holds. */
   readonly bytes: number;
   readonly changes: readonly ShownChange[];
-  /** In the order of the commit. */
+  /** Of the change at the same position. */
+  readonly revisions: readonly Revision[];
+  /** In the order in which the commit came to them. */
   readonly jobIds: readonly JobId[];
   /** Of the job at the same position; undefined: as it was submitted. */
   readonly snapshots: readonly (JobSnapshot | undefined)[];
-  /** Positions of jobs at which another block of events begins. */
-  readonly cuts: readonly number[];
+  /** Of the job at the same position. */
+  readonly jobRevisions: Float64Array;
+  /** About how long its event is. */
+  readonly jobSizes: Float64Array;
 }
 
 /** Says where blocks of events end: one has few events, and few bytes unless one event is larger. */
@@ -55,29 +61,33 @@ const JOB_BYTES = 800;
 const PAST_ATTEMPT_BYTES = 200;
 const REQUEST_BYTES = 4_096;
 
-export function keepCommit({ revision, changes, jobs, loads, removedFrom }: Commit): KeptCommit {
+export function keepCommit(commit: Commit): KeptCommit {
+  const { before, revision, changes, jobs, loads, statuses, removedFrom } = commit;
   const jobIds: JobId[] = [];
   const snapshots: (JobSnapshot | undefined)[] = [];
-  const cuts: number[] = [];
-  const cutter = new BlockCutter();
+  const jobRevisions = new Float64Array(jobs.size);
+  const jobSizes = new Float64Array(jobs.size);
   let bytes = CHANGE_BYTES;
   for (const [id, snapshot] of jobs) {
     const isSubmitted = isAsSubmitted(snapshot);
     const ofJob = jobBytes(snapshot.job.spec);
-    if (cutter.add(ofJob)) cuts.push(jobIds.length);
+    jobRevisions[jobIds.length] = snapshot.revision;
+    jobSizes[jobIds.length] = ofJob;
     jobIds.push(id);
     snapshots.push(isSubmitted ? undefined : snapshot);
     bytes += isSubmitted ? JOB_ID_BYTES : ofJob;
   }
   const shown: ShownChange[] = [];
-  for (const change of changes) {
+  const revisions: Revision[] = [];
+  for (const [at, change] of changes.entries()) {
     if (!isShown(change)) continue;
     shown.push(change);
+    revisions.push(commit.revisions[at] ?? revision);
     bytes += changeBytes(change);
   }
   const changeCount = changes.length;
-  const kept = { revision, changeCount, bytes, changes: shown, jobIds, snapshots, cuts };
-  return { ...kept, loads, removedFrom };
+  const kept = { before, revision, changeCount, bytes, changes: shown, revisions };
+  return { ...kept, jobIds, snapshots, jobRevisions, jobSizes, loads, statuses, removedFrom };
 }
 
 const WATCHED: ReadonlySet<string> = new Set(WATCH_KINDS);
@@ -101,13 +111,14 @@ export function jobBytes({ work, env, labels, request, select }: JobSpec): numbe
 
 /** How the job at a position stood; undefined: it was removed since, and its submission is lost. */
 export function snapshotAt(
-  { jobIds, snapshots }: KeptCommit,
+  { jobIds, snapshots, jobRevisions }: KeptCommit,
   at: number,
   jobOf: JobLookup,
 ): JobSnapshot | undefined {
   const snapshot = snapshots[at];
   const id = jobIds[at];
-  return snapshot ?? (id === undefined ? undefined : asSubmitted(jobOf(id)));
+  if (snapshot !== undefined || id === undefined) return snapshot;
+  return asSubmitted(jobOf(id), revision(jobRevisions[at] ?? 0));
 }
 
 /** The group of the job at a position; undefined when the job was removed since. */
@@ -117,11 +128,11 @@ export const groupAt = (commit: KeptCommit, at: number, jobOf: JobLookup): Group
 const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
   only === undefined &&
   job.closed === undefined &&
-  progress.counts.pending === taskTotalOf(job.spec);
+  progress.counts.pending === taskTotalIn(job.spec, progress);
 
 /** Only closing and releasing change a job's row; events do not show the latter. */
-function asSubmitted(job: Job | undefined): JobSnapshot | undefined {
+function asSubmitted(job: Job | undefined, at: Revision): JobSnapshot | undefined {
   if (job === undefined) return undefined;
-  const progress = freshProgress(taskTotalOf(job.spec));
-  return { job: { ...job, closed: undefined }, progress, only: undefined };
+  const progress = freshProgress(job.spec);
+  return { job: { ...job, closed: undefined }, progress, only: undefined, revision: at };
 }

@@ -1,7 +1,15 @@
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { KeptCommit } from "./kept-commit.ts";
-import { entriesOf, eventOf, isWanted, nextBlock, type WatchSource } from "./watch-entries.ts";
+import type { Revision } from "../../core/model/ids.ts";
+import {
+  entriesOf,
+  eventOf,
+  isWanted,
+  nextBlock,
+  revisionBefore,
+  type WatchSource,
+} from "./watch-entries.ts";
 import type { WatchFilter } from "./watch-filter.ts";
 import type { WatchFormat, WatchPacking } from "./watch-format.ts";
 
@@ -15,7 +23,13 @@ interface Selection {
 interface Wanted {
   readonly format: WatchFormat;
   readonly filter: WatchFilter;
+  /** Only what came later: of a watch that began in the middle of the commit. */
+  readonly after: Revision | undefined;
 }
+
+/** Watches with the same key get the same of a commit. */
+const keyOf = ({ filter, after }: Omit<Wanted, "format">): string =>
+  after === undefined ? filter.key : `${filter.key}@${after}`;
 
 /** Bytes to send, the block that holds them, and the block after them. */
 interface Selected extends Selection {
@@ -103,33 +117,35 @@ export class RenderedEvents {
    * Of this block, and if the format is packed of some after it, what passes the filter. That may be
    * nothing. Throws `compacted`, or as `render` does.
    */
-  select(commit: KeptCommit, at: number, { format, filter }: Wanted): Selected {
+  select(commit: KeptCommit, at: number, { format, filter, after }: Wanted): Selected {
     const block = this.#blockOf(commit, at, format);
-    const known = block.selections.get(filter.key);
+    const known = block.selections.get(keyOf({ filter, after }));
     if (known?.bytes instanceof Buffer) return { bytes: known.bytes, next: known.next, block };
     const { packing } = format;
     if (packing === undefined) {
-      return { bytes: this.#render(commit, at, { format, filter }, block), next: at + 1, block };
+      const bytes = this.#render(commit, at, { format, filter, after }, block);
+      return { bytes, next: at + 1, block };
     }
-    const wanted = { format: packing.from, filter };
+    const wanted = { format: packing.from, filter, after };
     if (known !== undefined) return this.select(commit, at, wanted);
-    return this.#pack(commit, at, { packing, filter }, block);
+    return this.#pack(commit, at, { packing, filter, after }, block);
   }
 
   /** Packs as many blocks together as are rendered in this slice: fewer parts, and better compressed. */
   #pack(
     commit: KeptCommit,
     at: number,
-    { packing, filter }: { readonly packing: WatchPacking; readonly filter: WatchFilter },
+    { packing, filter, after }: Omit<Wanted, "format"> & { readonly packing: WatchPacking },
     block: RenderedBlock,
   ): Selected {
-    const wanted = { format: packing.from, filter };
+    const wanted = { format: packing.from, filter, after };
+    const key = keyOf(wanted);
     const first = this.select(commit, at, wanted);
     const parts = [first.bytes];
     let { next } = first;
     let bytes = first.bytes.length;
     while (bytes < limits.watchRunBytesMax && !this.isSliceOver) {
-      const following = nextBlock(commit, filter, next);
+      const following = nextBlock(commit, filter, next, after);
       if (following === undefined) break;
       const more = this.select(commit, following, wanted);
       parts.push(more.bytes);
@@ -138,14 +154,14 @@ export class RenderedEvents {
     }
     if (bytes === 0) return { ...first, next };
     const plain = parts.length === 1 ? first.bytes : Buffer.concat(parts, bytes);
-    const packed = packing.pack(plain, commit.revision);
+    const packed = packing.pack(plain, revisionBefore(commit, next));
     this.#packs++;
     this.#packedBytes += bytes;
     if (packed === plain) {
-      block.selections.set(filter.key, { bytes: "plain", next: first.next });
+      block.selections.set(key, { bytes: "plain", next: first.next });
       return first;
     }
-    block.selections.set(filter.key, { bytes: packed, next });
+    block.selections.set(key, { bytes: packed, next });
     this.#grow(block, packed.length);
     return { bytes: packed, next, block };
   }
@@ -165,20 +181,22 @@ export class RenderedEvents {
   #render(
     commit: KeptCommit,
     at: number,
-    { format, filter }: Wanted,
+    { format, filter, after }: Wanted,
     block: RenderedBlock,
   ): Buffer {
-    const { entries, starts } = entriesOf(commit);
+    const { entries, revisions, starts } = entriesOf(commit);
     const start = starts[at] ?? 0;
     const end = starts[at + 1] ?? entries.length;
     const wanted: number[] = [];
     const parts: Buffer[] = [];
     let rendered = 0;
     for (const [offset, entry] of entries.slice(start, end).entries()) {
+      const own = revisions[start + offset] ?? commit.revision;
+      if (after !== undefined && own <= after) continue;
       if (!isWanted(commit, entry, filter, this.#source)) continue;
       let part = block.parts[offset];
       if (part === undefined) {
-        const event = eventOf(commit, entry, this.#source);
+        const event = eventOf(commit, entry, own, this.#source);
         if (event === undefined) throw lostJob(commit);
         part = format.render(event);
         block.parts[offset] = part;
@@ -198,7 +216,7 @@ export class RenderedEvents {
         block.parts[offset] = selection.subarray(from, (from += length));
       }
     }
-    block.selections.set(filter.key, { bytes: selection, next: at + 1 });
+    block.selections.set(keyOf({ filter, after }), { bytes: selection, next: at + 1 });
     this.#grow(block, parts.length > 1 ? selection.length : rendered);
     return selection;
   }

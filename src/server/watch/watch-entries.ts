@@ -1,7 +1,10 @@
-import type { GroupId, JobId } from "../../core/model/ids.ts";
+import { type GroupId, type JobId, type Revision, revision } from "../../core/model/ids.ts";
+import type { Change } from "../../core/state/change.ts";
+import { TABLES } from "../../core/state/tables/tables.ts";
 import type { KeptCommit, JobLookup, ShownChange } from "./kept-commit.ts";
 import { BlockCutter, changeBytes, groupAt, snapshotAt } from "./kept-commit.ts";
 import { showGroupRow, showJob, showNode, showTask } from "../views/show.ts";
+import { showClusterRow } from "../views/show-cluster-row.ts";
 import type { WatchEventView } from "../views/views.ts";
 import type { WatchFilter, WatchKind } from "./watch-filter.ts";
 
@@ -9,15 +12,20 @@ import type { WatchFilter, WatchKind } from "./watch-filter.ts";
 export interface WatchSource {
   /** The job as it is now, or undefined when it was removed. */
   readonly jobOf: JobLookup;
+  /** Of the job as it is now. */
+  readonly revisionOf: (id: JobId) => Revision | undefined;
   readonly clusterOf: (node: string) => string | undefined;
 }
 
-/** The events of a commit in their order: its changes, then its jobs by their position. */
+/** An event of a commit: a change, or the position of a job. */
 export type WatchEntry = ShownChange | number;
 
 /** The entries of a commit, cut into blocks of bounded size: what is rendered and sent at once. */
 export interface EntryList {
+  /** By their revisions. */
   readonly entries: readonly WatchEntry[];
+  /** Of the entry at the same place. */
+  readonly revisions: readonly Revision[];
   /** Where each block begins. */
   readonly starts: readonly number[];
   /** Positions of jobs, for the tasks of the same commit. */
@@ -32,53 +40,111 @@ const listed = new WeakMap<KeptCommit, EntryList>();
 export function entriesOf(commit: KeptCommit): EntryList {
   const known = listed.get(commit);
   if (known !== undefined) return known;
-  const changes = withoutReplaced(commit.changes);
-  const entries: WatchEntry[] = [...changes, ...commit.jobIds.keys()];
   const positions = new Map(commit.jobIds.map((id, at) => [id, at]));
-  const list: EntryList = { entries, starts: cut(changes, commit), positions, ofJob: undefined };
+  const inOrder = merge(commit);
+  const list: EntryList = { ...inOrder, starts: cut(inOrder, commit), positions, ofJob: undefined };
   listed.set(commit, list);
   return list;
 }
 
-/**
- * Without rows of tasks that a later change of the same commit replaced: beside the job as it stood
- * at the end of the commit they could show an end that never was.
- */
-function withoutReplaced(changes: readonly ShownChange[]): readonly ShownChange[] {
-  const last = new Map<string, ShownChange>();
-  for (const change of changes) {
-    if (change.table === "task") last.set(`${change.row.jobId}.${change.row.index}`, change);
+type InOrder = Pick<EntryList, "entries" | "revisions">;
+
+/** Changes that nothing replaced, and jobs, by their revisions. */
+function merge(commit: KeptCommit): InOrder {
+  const { changes, revisions: ofChanges, jobIds, jobRevisions, removedFrom } = commit;
+  const isReplaced = replacedIn(commit);
+  const jobs = [...jobRevisions.keys()].filter((at) => !removedFrom.has(jobIds[at] as JobId));
+  jobs.sort((a, b) => (jobRevisions[a] ?? 0) - (jobRevisions[b] ?? 0));
+  const entries: WatchEntry[] = [];
+  const revisions: Revision[] = [];
+  let next = 0;
+  const addJobs = (until: number): void => {
+    for (let job = jobs[next]; job !== undefined; job = jobs[++next]) {
+      const at = jobRevisions[job] ?? 0;
+      if (at >= until) return;
+      entries.push(job);
+      revisions.push(revision(at));
+    }
+  };
+  for (const [at, change] of changes.entries()) {
+    const own = ofChanges[at] ?? commit.revision;
+    addJobs(own);
+    if (isReplaced(change)) continue;
+    entries.push(change);
+    revisions.push(own);
   }
-  return changes.filter(
-    (change) =>
-      change.table !== "task" || last.get(`${change.row.jobId}.${change.row.index}`) === change,
-  );
+  addJobs(Infinity);
+  return { entries, revisions };
 }
 
-/** The last changes and the first jobs share a block: most commits are one. */
-function cut(changes: readonly ShownChange[], { cuts }: KeptCommit): number[] {
+/**
+ * Rows that a later change of the same commit replaced or removed are not shown: beside the job as it
+ * stood at the end of the commit they could show an end that never was. That something was removed is.
+ */
+function replacedIn({ changes, removedFrom }: KeptCommit): (change: ShownChange) => boolean {
+  const last = new Map<string, ShownChange>();
+  for (const change of changes) last.set(keyOf(change), change);
+  if (last.size === changes.length && removedFrom.size === 0) return () => false;
+  return (change) =>
+    "row" in change &&
+    (last.get(keyOf(change)) !== change ||
+      (change.table === "task" && removedFrom.has(change.row.jobId)));
+}
+
+const keyOf = (change: Change): string => TABLES.of(change).keyOf(change as never);
+
+function cut({ entries }: InOrder, { jobSizes }: KeptCommit): number[] {
   const cutter = new BlockCutter();
   const starts = [0];
-  for (const [at, change] of changes.entries()) {
-    if (cutter.add(changeBytes(change))) starts.push(at);
+  for (const [at, entry] of entries.entries()) {
+    const bytes = typeof entry === "number" ? (jobSizes[entry] ?? 0) : changeBytes(entry);
+    if (cutter.add(bytes)) starts.push(at);
   }
-  return [...starts, ...cuts.map((at) => changes.length + at)];
+  return starts;
 }
 
-/** The first block from `from` on that may hold something for the filter; undefined: none does. */
+/**
+ * The first block from `from` on that may hold something for the filter; undefined: none does.
+ * `after`: only what came later.
+ */
 export function nextBlock(
   commit: KeptCommit,
   { jobId }: WatchFilter,
   from: number,
+  after: Revision | undefined,
 ): number | undefined {
   const list = entriesOf(commit);
-  const { starts } = list;
-  if (from >= starts.length) return undefined;
-  if (jobId === undefined) return from;
-  list.ofJob ??= indexByJob(commit, list);
-  const first = list.ofJob.get(jobId)?.find((entry) => entry >= (starts[from] ?? 0));
+  const { starts, revisions } = list;
+  let first: number | undefined = starts[from];
   if (first === undefined) return undefined;
-  return starts.findLastIndex((start) => start <= first);
+  if (after !== undefined) first = firstAfter(revisions, after, first);
+  if (jobId !== undefined) {
+    list.ofJob ??= indexByJob(commit, list);
+    const least = first;
+    first = list.ofJob.get(jobId)?.find((entry) => entry >= least);
+  }
+  if (first === undefined || first >= revisions.length) return undefined;
+  const place = first;
+  return starts.findLastIndex((start) => start <= place);
+}
+
+/** The first place from `from` on whose revision is larger. */
+function firstAfter(revisions: readonly Revision[], after: Revision, from: number): number {
+  let [low, high] = [from, revisions.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((revisions[middle] ?? 0) <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Of the last entry before a block: who has seen all blocks before it has seen all up to there. */
+export function revisionBefore(commit: KeptCommit, block: number): Revision {
+  const { starts, revisions } = entriesOf(commit);
+  const start = starts[block];
+  if (start === undefined) return commit.revision;
+  return revisions[start - 1] ?? commit.before;
 }
 
 function indexByJob(commit: KeptCommit, { entries }: EntryList): Map<JobId, number[]> {
@@ -142,18 +208,26 @@ export function mayConcern(commit: KeptCommit, { kinds, jobId, group }: WatchFil
 
 const removes = ({ removedFrom }: KeptCommit, id: JobId): boolean => removedFrom.has(id);
 
-/** The event of an entry; undefined: a job was removed since, and its submission is lost. */
+/**
+ * The event of an entry, which has this revision; undefined: a job was removed since, and its
+ * submission is lost.
+ */
 export function eventOf(
   commit: KeptCommit,
   entry: WatchEntry,
+  revision: Revision,
   source: WatchSource,
 ): WatchEventView | undefined {
-  const { revision } = commit;
   if (typeof entry === "number") {
     const snapshot = snapshotAt(commit, entry, source.jobOf);
     if (snapshot === undefined) return undefined;
     const { job, progress, only } = snapshot;
     return { kind: "job", job: showJob(job, progress, { only, revision }), revision };
+  }
+  if ("removed" in entry) {
+    const { table: what, removed, by } = entry;
+    const id = String(removed);
+    return { kind: "removed", what, id, ...(by === undefined ? {} : { by }), revision };
   }
   switch (entry.table) {
     case "task": {
@@ -161,19 +235,20 @@ export function eventOf(
       const at = entriesOf(commit).positions.get(jobId);
       const job = at === undefined ? undefined : snapshotAt(commit, at, source.jobOf)?.job;
       if (job === undefined) return undefined;
-      return { kind: "task", task: showTask(job, index, entry.row, source.clusterOf), revision };
+      const shown = { row: entry.row, revision };
+      return { kind: "task", task: showTask(job, index, shown, source.clusterOf), revision };
     }
-    case "job":
-      return { kind: "removed", what: "job", id: String(entry.removed), revision };
     case "node": {
-      if ("removed" in entry) return { kind: "removed", what: "node", id: entry.removed, revision };
       const load = commit.loads.get(entry.row.id) ?? { used: {}, tasks: 0, held: 0 };
       return { kind: "node", node: showNode(entry.row, load, revision), revision };
     }
+    case "cluster": {
+      const status = commit.statuses.get(entry.row.id);
+      return { kind: "cluster", cluster: showClusterRow(entry.row, status, revision), revision };
+    }
+    case "nexus":
+      return { kind: "nexus", note: entry.row, revision };
     case "group":
-      if ("removed" in entry) {
-        return { kind: "removed", what: "group", id: entry.removed, revision };
-      }
-      return { kind: "group", group: showGroupRow(entry.row), revision };
+      return { kind: "group", group: showGroupRow(entry.row, revision), revision };
   }
 }

@@ -1,12 +1,17 @@
-import { groupId, parseTaskId, revision } from "../../core/model/ids.ts";
+import { groupId, parseTaskId, revision, REVISION_RULE } from "../../core/model/ids.ts";
 import type { GroupId, JobId, Revision } from "../../core/model/ids.ts";
 import { WATCHED_NAMES, type WatchedName } from "../../core/state/tables/tables.ts";
-import { invalid } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
 import type { WatchQuery } from "../operations/operations.ts";
 
 /** A kind of event is a table that says so. */
 export type WatchKind = WatchedName;
 export const WATCH_KINDS: readonly WatchKind[] = WATCHED_NAMES;
+
+/** Those of who asks for none: what clients of one door say of objects is only for that door. */
+export const USUAL_KINDS: readonly Exclude<WatchKind, "nexus">[] = WATCH_KINDS.filter(
+  (kind) => kind !== "nexus",
+);
 
 /** The events that a watch asks for. Two watches with the same key get the same events. */
 export interface WatchFilter {
@@ -18,7 +23,9 @@ export interface WatchFilter {
 
 export function toWatchFilter({ kinds, jobId, group }: WatchQuery): WatchFilter {
   const isAll = kinds === undefined || kinds.length === 0;
-  const asked = new Set(isAll ? WATCH_KINDS : WATCH_KINDS.filter((kind) => kinds.includes(kind)));
+  const asked = new Set<WatchKind>(
+    isAll ? USUAL_KINDS : WATCH_KINDS.filter((kind) => kinds.includes(kind)),
+  );
   const job = jobId === undefined ? undefined : parseTaskId(jobId, "jobId").jobId;
   const ofGroup = group === undefined ? undefined : groupId(group);
   return {
@@ -31,8 +38,5 @@ export function toWatchFilter({ kinds, jobId, group }: WatchQuery): WatchFilter 
 
 export function toWatchRevision(after: number | undefined): Revision | undefined {
   if (after === undefined) return undefined;
-  if (!Number.isSafeInteger(after) || after < 0) {
-    throw invalid("afterRevision", `must be a whole number from 0, not ${after}`);
-  }
-  return revision(after);
+  return revision(checkRule(after, "afterRevision", REVISION_RULE));
 }

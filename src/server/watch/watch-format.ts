@@ -56,3 +56,10 @@ export interface OpenWatch {
    */
   beat(): boolean;
 }
+
+/** Somebody in this process who hears of everything. */
+export interface EventFollower {
+  /** Of the newest commit: all up to it was told. */
+  readonly revision: Revision;
+  close(): void;
+}

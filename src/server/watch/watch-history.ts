@@ -15,7 +15,7 @@ export class WatchHistory {
   #head = 0;
   #changes = 0;
   #bytes = 0;
-  /** The revision before the oldest commit. */
+  /** The last one before the oldest commit. */
   #compacted: Revision;
   #latest: Revision;
 
@@ -76,11 +76,16 @@ export class WatchHistory {
     return this.#commits[place - this.#dropped];
   }
 
+  /** The revision, or the oldest from which a watch can begin. */
+  oldest(from: Revision): Revision {
+    return from < this.#compacted ? this.#compacted : from;
+  }
+
   /** Where the first commit after a revision is, or will be. Throws when that cannot be told. */
   placeAfter(from: Revision): number {
     if (from > this.#latest) {
       throw new AppError(
-        "invalid_argument",
+        "unprocessable",
         `revision ${from} has not happened yet; the newest is ${this.#latest}`,
         { field: "afterRevision" },
       );

@@ -4,7 +4,7 @@ import { freshGroup } from "../../core/model/group.ts";
 import { groupId, jobId, nodeId } from "../../core/model/ids.ts";
 import type { Job } from "../../core/model/job/job.ts";
 import type { Task } from "../../core/model/job/task.ts";
-import { afterClosing, freshProgress } from "../../core/state/jobs/progress.ts";
+import { afterClosing, freshProgress } from "../../core/model/progress.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { WatchHub } from "./watch-hub.ts";
@@ -48,11 +48,12 @@ describe("resume", () => {
     const large = { ...aJob(), spec: aSpec({ script: "x".repeat(1024 * 1024 - 100) }) };
     const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
     const cancelled: Job = { ...large, closed };
-    const progress = afterClosing(freshProgress(1), cancelled);
-    const snapshot = { ...submitted(cancelled), progress };
+    const progress = afterClosing(freshProgress(cancelled.spec), cancelled);
     const { watchHistoryBytesKept, watchHistoryBytesMax } = limits;
-    const publish = (hub: WatchHub, at: number): void =>
+    const publish = (hub: WatchHub, at: number): void => {
+      const snapshot = { ...submitted(cancelled, at), progress };
       hub.publish({ ...aCommit(at), jobs: new Map([[cancelled.id, snapshot]]) });
+    };
 
     test("for watches that resume", () => {
       const { hub } = aHub();
@@ -108,7 +109,8 @@ describe("resume", () => {
     const closed = { kind: "cancelled", atMs: 5, by: "me", reason: "because" } as const;
     const now: Job = { ...aJob(), closed };
     const { hub, settle } = aHub(0, () => now);
-    const cancelled = { ...submitted(now), progress: afterClosing(freshProgress(1), now) };
+    const progress = afterClosing(freshProgress(now.spec), now);
+    const cancelled = { ...submitted(now, 2), progress };
     hub.publish(aCommit(1));
     hub.publish({ ...aCommit(2), jobs: new Map([[now.id, cancelled]]) });
     const { events } = watch(hub, { afterRevision: 0 });

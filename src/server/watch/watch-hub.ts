@@ -1,14 +1,28 @@
-import { type Revision, revision } from "../../core/model/ids.ts";
+import type { Revision } from "../../core/model/ids.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Commit } from "../loop/open-batch.ts";
 import { RenderedEvents } from "./rendered-events.ts";
-import { mayConcern, nextBlock, type WatchSource } from "./watch-entries.ts";
+import {
+  entriesOf,
+  eventOf,
+  mayConcern,
+  nextBlock,
+  revisionBefore,
+  type WatchSource,
+} from "./watch-entries.ts";
 import type { WatchFilter } from "./watch-filter.ts";
-import type { OpenWatch, WatchCaller, WatchFormat, WatchSink } from "./watch-format.ts";
+import type {
+  EventFollower,
+  OpenWatch,
+  WatchCaller,
+  WatchFormat,
+  WatchSink,
+} from "./watch-format.ts";
 import { WatchHistory } from "./watch-history.ts";
 import { WatchIndex } from "./watch-index.ts";
 import { WatchPlaces } from "./watch-places.ts";
+import type { WatchEventView } from "../views/views.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface WatchOptions {
@@ -35,11 +49,13 @@ export interface WatchOptions {
  */
 export class WatchHub {
   readonly #history: WatchHistory;
+  readonly #source: WatchSource;
   readonly #rendered: RenderedEvents;
   readonly #soon: (run: () => void) => void;
   readonly #places = new WatchPlaces();
   readonly #index = new WatchIndex<Watcher>();
   readonly #watchers = new Set<Watcher>();
+  readonly #followers = new Set<(event: WatchEventView) => void>();
   /** In the order of their turns. */
   readonly #queued = new Set<Watcher>();
   readonly #blocked = new Set<Watcher>();
@@ -56,6 +72,7 @@ export class WatchHub {
     options: { readonly source: WatchSource; readonly soon: (run: () => void) => void },
   ) {
     this.#history = new WatchHistory(at);
+    this.#source = options.source;
     this.#rendered = new RenderedEvents(options.source);
     this.#soon = options.soon;
   }
@@ -82,15 +99,38 @@ export class WatchHub {
   publish(commit: Commit): void {
     const place = this.#history.end;
     this.#history.push(commit);
+    if (this.#followers.size > 0) this.#tellFollowers(place, commit.revision);
     if (this.#watchers.size > 0) this.#queueConcerned(commit, place);
     this.#history.drop(this.#queued.size + this.#blocked.size > 0);
+  }
+
+  /** Calls for every event from now on, before any watch is sent it. */
+  follow(hear: (event: WatchEventView) => void): EventFollower {
+    this.#followers.add(hear);
+    const history = this.#history;
+    return {
+      get revision() {
+        return history.latest;
+      },
+      close: () => void this.#followers.delete(hear),
+    };
+  }
+
+  #tellFollowers(place: number, at: Revision): void {
+    const commit = this.#history.at(place, at);
+    if (commit === undefined) return;
+    const { entries, revisions } = entriesOf(commit);
+    for (const [at, entry] of entries.entries()) {
+      const event = eventOf(commit, entry, revisions[at] ?? commit.revision, this.#source);
+      if (event !== undefined) for (const hear of this.#followers) hear(event);
+    }
   }
 
   #queueConcerned(commit: Commit, place: number): void {
     this.#index.concerned(commit, (watcher) => {
       this.#looks++;
       if (watcher.state !== "idle") return;
-      watcher.moveTo(place, revision(commit.revision - 1));
+      watcher.moveTo(place, commit.before);
       this.#queue(watcher);
     });
   }
@@ -99,7 +139,9 @@ export class WatchHub {
   open({ after, filter, format, sink, caller }: WatchOptions): OpenWatch {
     if (this.#closed !== undefined) throw this.#closed;
     const from = after ?? this.#history.latest;
-    const place = this.#history.placeAfter(from);
+    const place = this.#history.placeAfter(
+      this.#isAsOf(filter, from) ? this.#history.oldest(from) : from,
+    );
     const leave = this.#places.take(caller, filter.jobId !== undefined);
     const watcher = new Watcher({ filter, format, sink, leave }, place, from);
     this.#watchers.add(watcher);
@@ -110,6 +152,12 @@ export class WatchHub {
       end: (error) => this.#end(watcher, error),
       beat: () => this.#beat(watcher),
     };
+  }
+
+  /** Whether a watch is of one job, and that has not changed since: nothing is missed then. */
+  #isAsOf({ jobId }: WatchFilter, from: Revision): boolean {
+    const last = jobId === undefined ? undefined : this.#source.revisionOf(jobId);
+    return last !== undefined && last <= from;
   }
 
   #queue(watcher: Watcher): void {
@@ -167,15 +215,19 @@ export class WatchHub {
         watcher.seen = this.#history.latest;
         return false;
       }
-      const isFor = watcher.block > 0 || mayConcern(commit, watcher.filter);
-      const block = isFor ? nextBlock(commit, watcher.filter, watcher.block) : undefined;
+      const { filter, format } = watcher;
+      const after = watcher.afterIn(commit);
+      const isFor = watcher.block > 0 || mayConcern(commit, filter);
+      const block = isFor ? nextBlock(commit, filter, watcher.block, after) : undefined;
       if (block === undefined) {
         watcher.moveTo(watcher.place + 1, commit.revision);
         continue;
       }
-      const selected = this.#rendered.select(commit, block, watcher);
+      const selected = this.#rendered.select(commit, block, { filter, format, after });
       watcher.collect(selected.bytes, selected.block);
       watcher.block = selected.next;
+      const seen = revisionBefore(commit, selected.next);
+      if (seen > watcher.seen) watcher.seen = seen;
       // Compressed, a turn has many blocks, and the first watch renders all of them.
       if (this.#rendered.isSliceOver) return true;
     }

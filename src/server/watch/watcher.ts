@@ -24,6 +24,8 @@ export class Watcher {
   block = 0;
   /** All up to here was sent. While idle that is everything there is. */
   seen: Revision;
+  /** Where it began, which may be in the middle of a commit. */
+  readonly #from: Revision;
   isGreeted = false;
   /** The reader knows that it has seen all up to here. */
   #told: Revision;
@@ -45,7 +47,13 @@ export class Watcher {
     this.#sink = sink;
     this.place = place;
     this.seen = from;
+    this.#from = from;
     this.#told = from;
+  }
+
+  /** Of a commit it began in the middle of: only what came later. */
+  afterIn({ before }: { readonly before: Revision }): Revision | undefined {
+    return this.#from > before ? this.#from : undefined;
   }
 
   get collectedBytes(): number {

@@ -4,7 +4,7 @@ import type { Job } from "../../core/model/job/job.ts";
 import { RunSpecSchema } from "../../gen/busbar/v1/agent_pb.ts";
 import { type Encoding, pack } from "../../lib/bytes/packing.ts";
 import { limits } from "../../limits.ts";
-import { toRunSpec } from "./run-spec.ts";
+import { type SpecReader, toRunSpec } from "./run-spec.ts";
 
 /** A job's spec as it goes to agents that take parts. */
 export interface PackedSpec {
@@ -18,7 +18,7 @@ interface Entry extends PackedSpec {
 }
 
 export interface SpecKind {
-  readonly isForCluster: boolean;
+  readonly reader: SpecReader;
   readonly encoding: Encoding | undefined;
 }
 
@@ -58,7 +58,7 @@ export class PackedSpecs {
       this.#waiting.add(onRoom);
       return undefined;
     }
-    const raw = toBinary(RunSpecSchema, toRunSpec(job, kind.isForCluster));
+    const raw = toBinary(RunSpecSchema, toRunSpec(job, kind.reader));
     const { bytes, encoding } = packed(raw, kind.encoding);
     const digest = createHash("sha256").update(bytes).digest();
     const entry = { digest, bytes, encoding, users: 1 };
@@ -97,8 +97,8 @@ export class PackedSpecs {
   }
 }
 
-const keyOf = ({ id }: Job, { isForCluster, encoding }: SpecKind): string =>
-  `${id} ${isForCluster} ${encoding ?? ""}`;
+const keyOf = ({ id }: Job, { reader, encoding }: SpecKind): string =>
+  `${id} ${reader} ${encoding ?? ""}`;
 
 function packed(
   raw: Uint8Array,

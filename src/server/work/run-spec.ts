@@ -1,8 +1,11 @@
-import { create } from "@bufbuild/protobuf";
-import type { Job } from "../../core/model/job/job.ts";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Job, JobSpec } from "../../core/model/job/job.ts";
 import { taskTotalOf } from "../../core/model/job/job.ts";
 import type { RunSpec } from "../../gen/busbar/v1/agent_pb.ts";
 import { RunSpecSchema } from "../../gen/busbar/v1/agent_pb.ts";
+import { JobSpecSchema } from "../../gen/busbar/v1/busbar_pb.ts";
+import { fromJson } from "../../wire/read-json.ts";
+import { showSpec } from "../views/show.ts";
 
 /** About how many characters a spec takes on the wire; each takes one to three bytes. */
 export function charsOf({ spec: { work, env } }: Job): number {
@@ -13,7 +16,10 @@ export function charsOf({ spec: { work, env } }: Job): number {
   return size;
 }
 
-export function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
+/** An agent of a node, of a cluster, or of a cluster that is another Busbar. */
+export type SpecReader = "node" | "cluster" | "busbar";
+
+export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader): RunSpec {
   return create(RunSpecSchema, {
     job: id,
     jobName: spec.name,
@@ -23,7 +29,7 @@ export function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
       : { [spec.work.kind]: spec.work.text }),
     needs: { ...spec.needs }, // enforced by the agent
     // A node was chosen by it; who speaks for a cluster hands it on to its scheduler.
-    ...(isForCluster && spec.request && { request: JSON.stringify(spec.request) }),
+    ...(reader !== "node" && spec.request && { request: JSON.stringify(spec.request) }),
     env: { ...spec.env },
     cwd: spec.cwd ?? "",
     timeLimitMs: spec.timeLimitMs ?? 0,
@@ -31,5 +37,12 @@ export function toRunSpec({ id, spec }: Job, isForCluster: boolean): RunSpec {
     outputLimitBytes: spec.outputLimitBytes,
     nice: spec.terms.nice ?? 0,
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
+    ...(reader === "busbar" && { jobSpec: jobSpecOf(spec), submittedAtMs }),
   });
+}
+
+/** As callers would write it, whatever fields it has. */
+function jobSpecOf(spec: JobSpec): Uint8Array {
+  const { command: _command, script: _script, jobspec: _text, env: _env, ...rest } = showSpec(spec);
+  return toBinary(JobSpecSchema, fromJson(JobSpecSchema, rest));
 }

@@ -113,9 +113,12 @@ describe("other work has its turn", () => {
     }));
     const resources = { one: { type: "node", count: 1 } };
     const text = JSON.stringify({ version: 1, resources, tasks });
-    const wrong = { common: { group: "" } }; // refused when it is checked, so the loop is not asked
+    // The last one is refused when it is checked as a job, so the loop is not asked.
+    const attributes = { environment: { BUSBAR_TASK_ID: "1" } };
+    const lastIsWrong = [...tasks.slice(1), { ...tasks[0], attributes }];
+    const wrong = JSON.stringify({ version: 1, resources, tasks: lastIsWrong });
     const turns = await turnsDuring(
-      expect(operations.submitJobspec({ jobspec: text, ...wrong })).rejects.toThrow("group"),
+      expect(operations.submitJobspec({ jobspec: wrong })).rejects.toThrow("BUSBAR_TASK_ID"),
     );
     expect(turns).toBeGreaterThanOrEqual(6);
     expect(await turnsDuring(operations.submitJobspec({ jobspec: text }))).toBeGreaterThanOrEqual(

@@ -17,7 +17,7 @@ function aLane({ held = [] as { digest: Uint8Array; bytes: number }[], isOld = f
   const parts = isOld ? undefined : create(PartsSchema, { heldSpecs: held });
   const clock = new FakeClock();
   const send = (message: MessageInit): void => void sent.push(message);
-  const lane = new WorkLane({ send, clock, parts, packedSpecs, isForCluster: false });
+  const lane = new WorkLane({ send, clock, parts, packedSpecs, reader: "node" });
   let read = 0;
   return {
     lane,
@@ -173,7 +173,7 @@ test("an older agent gets everything at once and whole, starts before stops", ()
 
 test("many large specs are packed within bounds; others wait until one is through", () => {
   const packedSpecs = new PackedSpecs(50_000, 10_000);
-  const kind = { isForCluster: false, encoding: undefined };
+  const kind = { reader: "node", encoding: undefined } as const;
   let woken = 0;
   const onRoom = (): void => void (woken += 1);
   const taken = Array.from({ length: 10 }, (_, at) =>

@@ -10,7 +10,7 @@ import type { Clock } from "../../ports/clock.ts";
 import { steadyMs } from "../../ports/clock.ts";
 import type { MessageInit } from "../sessions/agent-session.ts";
 import type { PackedSpec, PackedSpecs, SpecKind } from "./packed-specs.ts";
-import { charsOf, toRunSpec } from "./run-spec.ts";
+import { charsOf, type SpecReader, toRunSpec } from "./run-spec.ts";
 import { SpecQueue } from "./spec-queue.ts";
 
 export interface WorkLaneOptions {
@@ -19,7 +19,7 @@ export interface WorkLaneOptions {
   /** Undefined: an older agent, which gets everything at once and whole. */
   readonly parts: Parts | undefined;
   readonly packedSpecs: PackedSpecs;
-  readonly isForCluster: boolean;
+  readonly reader: SpecReader;
 }
 
 interface Start {
@@ -76,10 +76,10 @@ export class WorkLane {
   #isClosed = false;
 
   constructor(options: WorkLaneOptions) {
-    const { parts, isForCluster } = options;
+    const { parts, reader } = options;
     this.#options = options;
     this.#window = parts && createLinkWindow();
-    this.#specKind = { isForCluster, encoding: parts && commonEncoding(parts.encodings) };
+    this.#specKind = { reader, encoding: parts && commonEncoding(parts.encodings) };
     const held = parts?.heldSpecs.slice(0, limits.heldSpecsMax) ?? [];
     this.#held = new Map(held.map(({ digest, bytes }) => [hex(digest), Math.floor(bytes)]));
   }
@@ -230,7 +230,7 @@ export class WorkLane {
       const known = this.#runsByJob.get(run.jobId) ?? 0;
       const size = RUN_BYTES + (known > 0 ? 0 : charsOf(job) * (isWhole ? 3 : 1));
       if (runs.length > 0 && bytes + size > bytesMax) break;
-      if (known === 0) specs.push(toRunSpec(job, this.#options.isForCluster));
+      if (known === 0) specs.push(toRunSpec(job, this.#options.reader));
       bytes += size;
       runs.push(start);
       this.#runsByJob.set(run.jobId, known + 1);
@@ -300,11 +300,13 @@ const hex = (digest: Uint8Array): string => Buffer.from(digest).toString("hex");
 function toWork(runs: readonly Start[]) {
   const starts: ReturnType<typeof toRunId>[] = [];
   const holds: { id: ReturnType<typeof toRunId>; heldAtMs: number }[] = [];
+  const shares: { id: ReturnType<typeof toRunId>; wattSeconds: number }[] = [];
   for (const { run, heldAtMs } of runs) {
+    if (run.share !== undefined) shares.push({ id: toRunId(run), wattSeconds: run.share });
     if (heldAtMs === undefined) starts.push(toRunId(run));
     else holds.push({ id: toRunId(run), heldAtMs });
   }
-  return { starts, holds };
+  return { starts, holds, shares };
 }
 
 function* inMessages<T>(runs: readonly T[]): Iterable<readonly T[]> {

@@ -103,9 +103,9 @@ export function createMemoryStore(disk = new MemoryDisk(), hooks: MemoryStoreHoo
 function writeRows(disk: MemoryDisk, { revision, writes, lastId = 0 }: Batch): void {
   const keys = new Set(writes.map(({ key }) => key));
   invariant(keys.size === writes.length, "a key stands twice in one batch");
-  for (const { key, value } of writes) {
+  for (const { key, value, revision: own = revision } of writes) {
     if (value === undefined) disk.rows.delete(key);
-    else disk.rows.set(key, { key, value, revision });
+    else disk.rows.set(key, { key, value, revision: own });
   }
   disk.revision = revision;
   disk.lastId = Math.max(disk.lastId, lastId);

@@ -11,6 +11,7 @@ import type { StoreFailure } from "./failures.ts";
 export interface PackedWrites {
   readonly text: string; // key, value, key, value, … with nothing between
   readonly lengths: Int32Array; // of key, of value, …; DELETED in place of a value's
+  readonly revisions: Float64Array; // of each row
 }
 
 export interface PackedBatch {
@@ -54,15 +55,22 @@ export interface ThreadData {
 export function packBatch({ revision, writes, lastId = 0 }: Batch): PackedBatch {
   const parts: PackedWrites[] = [];
   let lengths: number[] = [];
+  let revisions: number[] = [];
   let text = "";
   const endPart = (): void => {
     checkText(text);
-    parts.push({ text, lengths: Int32Array.from(lengths) });
+    parts.push({
+      text,
+      lengths: Int32Array.from(lengths),
+      revisions: Float64Array.from(revisions),
+    });
     lengths = [];
+    revisions = [];
     text = "";
   };
-  for (const { key, value } of writes) {
+  for (const { key, value, revision: own = revision } of writes) {
     text += value === undefined ? key : key + value;
+    revisions.push(own);
     lengths.push(key.length, value === undefined ? DELETED : value.length);
     if (text.length >= limits.storePartCharsMax) endPart();
   }

@@ -19,6 +19,7 @@ export class RowWriter {
   readonly #remove: StatementSync;
   readonly #writeTotals: (totals: Totals) => void;
   readonly #waiting: SQLInputValue[] = []; // parameters of rows not yet written
+  #before = 0; // the revision of the batch before the one that is written
 
   constructor(db: DatabaseSync, totals: Totals) {
     this.#db = db;
@@ -63,14 +64,15 @@ export class RowWriter {
 
   #writeBatch({ revision, parts }: PackedBatch): void {
     const deleted: string[] = [];
+    this.#before = this.#totals.revision;
     this.#totals.revision = revision;
-    for (const part of parts) this.#writePart(part, revision, deleted);
+    for (const part of parts) this.#writePart(part, deleted);
     this.#flush();
     // Deletes come last, so that they find a row which this batch has just written.
     for (const key of deleted) this.#remove.run(key);
   }
 
-  #writePart({ text, lengths }: PackedWrites, revision: number, deleted: string[]): void {
+  #writePart({ text, lengths, revisions }: PackedWrites, deleted: string[]): void {
     let at = 0;
     for (let index = 0; index < lengths.length; index += 2) {
       const keyEnd = at + (lengths[index] ?? 0);
@@ -81,6 +83,7 @@ export class RowWriter {
         at = keyEnd;
       } else {
         const end = keyEnd + valueLength;
+        const revision = revisions[index / 2] ?? 0;
         const crc = rowChecksum(text.substring(at, end), revision);
         this.#put(key, text.substring(keyEnd, end), revision, crc);
         at = end;
@@ -97,9 +100,9 @@ export class RowWriter {
     this.#waiting.length = 0;
   }
 
-  /** A row is replaced or deleted. One of this very revision means that a key stands twice. */
+  /** A row is replaced or deleted. One of this very batch means that a key stands twice. */
   #takeRow(crc: SQLOutputValue | undefined, revision: SQLOutputValue | undefined): void {
-    invariant(revision !== this.#totals.revision, "a key stands twice in one batch");
+    invariant(Number(revision) <= this.#before, "a key stands twice in one batch");
     this.#totals.rows -= 1;
     this.#totals.digest = sumChecksums(this.#totals.digest, 0, Number(crc));
   }

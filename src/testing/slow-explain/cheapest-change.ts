@@ -9,7 +9,7 @@ import type {
 import { fits } from "../../../src/core/model/resources.ts";
 import { addInto } from "../../../src/core/model/resources.ts";
 import type { State } from "../../../src/core/state/state.ts";
-import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
 import type { ClusterPolicy } from "../../../src/core/scheduler/clusters/choose-cluster.ts";
 import { judge } from "./explain.ts";
 import { clusterAnswers } from "./places.ts";

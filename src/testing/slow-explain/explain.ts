@@ -2,7 +2,7 @@ import type { NodeReason, Outlook } from "../../../src/core/scheduler/explain/ex
 import type { FilterChain } from "../../../src/core/scheduler/filters/chain.ts";
 import type { FilterNode, Verdict } from "../../../src/core/scheduler/filters/filter.ts";
 import type { Request } from "../../../src/core/scheduler/request.ts";
-import type { NodeRecord } from "../../../src/core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
 
 const EXAMPLES_MAX = 3;
 

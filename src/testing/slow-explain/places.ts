@@ -1,6 +1,6 @@
 import { invariant } from "../../lib/invariant.ts";
 import type { ClusterId } from "../../core/model/ids.ts";
-import type { NodeRecord } from "../../core/state/nodes/node-record.ts";
+import type { NodeRecord } from "../../core/scheduler/nodes/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
 import {
   type ClusterVerdict,

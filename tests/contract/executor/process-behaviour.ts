@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Executor, RunEnd, RunRequest } from "../../../src/ports/executor.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../../src/agent/runs/progress-files.ts";
 import { RUN_VARIABLE } from "../../../src/agent/runs/run-variable.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
 import {
@@ -187,7 +188,8 @@ export function describeProcesses<Bed extends ExecutorBed & { readonly directory
       );
       expect(arrived).toMatchObject({ ...env, PATH: path });
       const ours = Object.keys(arrived).filter((name) => name.startsWith("BUSBAR_"));
-      expect(ours.filter((name) => name !== RUN_VARIABLE)).toEqual(["BUSBAR_JOB_ID"]);
+      const ofTheAgent = [RUN_VARIABLE, PROGRESS_FILE_VARIABLE];
+      expect(ours.filter((name) => !ofTheAgent.includes(name))).toEqual(["BUSBAR_JOB_ID"]);
     });
 
     test("the program is run, never a builtin of the same name", async () => {

@@ -34,6 +34,7 @@ describeLaunchers("processes", (launcher) => {
         .map((line) => line.split("=", 1)[0] ?? "");
       const ofTheShell = ["PWD", "SHLVL", "OLDPWD", "_"]; // the spawn launcher's wrapper sets these
       expect(names.filter((name) => !ofTheShell.includes(name)).toSorted()).toEqual([
+        "BUSBAR_PROGRESS_FILE",
         "BUSBAR_RUN",
         "HOME",
         "MINE",

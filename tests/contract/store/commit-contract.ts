@@ -101,6 +101,38 @@ export function describeCommits(contract: StoreContract): void {
 export function describeRevisions(contract: StoreContract): void {
   describe(`${contract.name} store: revisions`, () => {
     test(
+      "each row keeps the revision of its own change, and the batch has the last one",
+      withStore(contract, async (store, reopen) => {
+        const at = (write: RowWrite, revision: number): RowWrite => ({ ...write, revision });
+        await store.commit({ revision: 4, writes: [at(put("a", "1"), 2), at(put("b", "1"), 1)] });
+        await store.commit({
+          revision: 9,
+          writes: [at(put("b", "2"), 7), at(del("c"), 5), put("d", "")],
+        });
+        expect(store.revision()).toBe(9);
+        const again = await reopen();
+        expect(again.revision()).toBe(9);
+        expect(await loadAll(again)).toEqual([
+          { key: "a", value: "1", revision: 2 },
+          { key: "b", value: "2", revision: 7 },
+          { key: "d", value: "", revision: 9 },
+        ]);
+      }),
+    );
+
+    test(
+      "a row of another batch's revision is refused, and nothing changes",
+      withStore(contract, async (store, reopen) => {
+        await store.commit({ revision: 4, writes: [put("a", "1")] });
+        for (const revision of [3, 4, 7]) {
+          const writes = [{ ...put("b", "1"), revision }];
+          await expect(store.commit({ revision: 6, writes })).rejects.toThrow("a row's revision");
+        }
+        expect((await loadAll(await reopen())).map(({ key }) => key)).toEqual(["a"]);
+      }),
+    );
+
+    test(
       "a batch that is not newer than the last one is refused and changes nothing",
       withStore(contract, async (store, reopen) => {
         await store.commit({ revision: 5, writes: [put("a", "1")] });

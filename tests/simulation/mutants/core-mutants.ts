@@ -2,6 +2,7 @@ import { body, edited, type Mutant, swap, withImport } from "./mutant.ts";
 
 const NODES = "core/state/decide/nodes/nodes.ts";
 const REPORTS = "core/state/decide/tasks/report-runs.ts";
+const PROGRESS = "core/model/job/task-progress.ts";
 const HOLDS = "core/state/dependencies/holds.ts";
 const EFFECTS = "core/state/effects.ts";
 const TASK_CODEC = "core/state/jobs/task-codec.ts";
@@ -27,7 +28,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "same-attempt",
     "one-execution-per-attempt",
     "a new placement keeps the number of the last",
-    swap(PLACE, "rowOfAttempt", "(before?.attempt ?? 0) + 1", "before?.attempt ?? 1"),
+    swap(PLACE, "rowOfAttempt", "before.attempt + 1", "before.attempt"),
   ),
   edited(
     "any-attempt",
@@ -67,10 +68,22 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     swap(REPORTS, "reportRuns", 'if (event.kind === "started") stops.push(run);', ""),
   ),
   edited(
+    "progress-back",
+    "progress-goes-forward",
+    "a smaller percentage is taken for news",
+    swap(PROGRESS, "advance", "percent < known.percent", "false"),
+  ),
+  edited(
+    "no-last-word",
+    "ends-say-how-far",
+    "what comes with the end of a run is not written down",
+    swap(REPORTS, "ended", "withFinal(running, event.progress)", "withFinal(running, undefined)"),
+  ),
+  edited(
     "releases-nothing",
     "indexes-agree-with-rows",
     "what a task used stays used",
-    swap("core/state/nodes/node-record.ts", "NodeRecord.release", "subtractFrom($_, $_);", ""),
+    swap("core/scheduler/nodes/node-record.ts", "NodeRecord.release", "subtractFrom($_, $_);", ""),
   ),
   edited(
     "losses-not-read",
@@ -199,7 +212,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "trials-at-will",
     "quarantines-are-due",
     "a node that is tried gets as much as it can take",
-    swap(PLACE, "changesOf", "node.quarantine === undefined", "true"),
+    swap(PLACE, "onTrial", "node.quarantine === undefined", "true"),
   ),
   edited(
     "one-job-is-enough",

@@ -33,6 +33,8 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "quarantines-are-due": true,
   "losses-follow-policy": true,
   "held-is-begun-or-back": true,
+  "progress-goes-forward": true,
+  "ends-say-how-far": true,
 };
 
 describe("mutants", () => {

@@ -99,7 +99,7 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "credentials-stay",
     "indexes-agree-with-rows",
     "a cluster that is deleted can be spoken for",
-    swap(CLUSTERS, "removeCluster", "changes.push(...removedWithCluster(state, id));", ""),
+    swap(CLUSTERS, "removeCluster", "changes.push(...removedWithCluster(state, id, by));", ""),
   ),
   edited(
     "nothing-counts",

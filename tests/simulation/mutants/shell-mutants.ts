@@ -44,14 +44,48 @@ export const SHELL_MUTANTS: readonly Mutant[] = [
     swap("server/loop/open-batch.ts", "whenDurable", "batch === undefined", "true"),
   ),
   edited(
-    "reads-claim-too-much",
+    "reads-claim-too-little",
     "watched-view-agrees",
-    "a list names the revision of a batch that still grows",
+    "a list names the revision before the batch that it shows",
+    swap(LOOP, "ControlLoop.#readAfter", "batch?.revision", "batch?.before"),
+  ),
+  edited(
+    "reads-claim-too-much",
+    "durable-before-told",
+    "a list names the revision after the last that it shows",
     swap(
       LOOP,
       "ControlLoop.#readAfter",
-      "toRevision(this.#open.revision - 1)",
-      "this.#open.revision",
+      "batch?.revision",
+      "batch && toRevision(batch.revision + 1)",
+    ),
+  ),
+  edited(
+    "jobs-share-revisions",
+    "watch-has-no-gaps",
+    "a job has the revision of its task, so that who was cut between the two misses one",
+    swap("core/state/state.ts", "State.besideWriting", "this.#writing + 1", "this.#writing"),
+  ),
+  edited(
+    "resume-repeats",
+    "watch-has-no-gaps",
+    "a watch that resumes in a commit begins with what was seen",
+    swap(
+      "server/watch/rendered-events.ts",
+      "RenderedEvents.#render",
+      "own <= after",
+      "own < after",
+    ),
+  ),
+  edited(
+    "touch-is-forgotten",
+    "indexes-agree-with-rows",
+    "a job's revision is not raised when its task is read back",
+    swap(
+      "core/state/effects.ts",
+      "putTask",
+      "record.moveTo(state.besideWriting());",
+      "if (!state.isLoading) record.moveTo(state.besideWriting());",
     ),
   ),
   edited(

@@ -80,6 +80,7 @@ export type LauncherKind = "native" | "perl" | "spawn";
  *   directory/journal.ndjson   what to remember (see JournalEntry)
  *   directory/runs/17.3.1/     one attempt: state, stdout, stderr, script, work/, stopping
  *   directory/launchers/812-1/ of a native launcher: its record, and its runs until they are forgotten
+ *   directory/progress/17.3.1  how far one is, if it says so; in memory where there is a place for it
  *   directory/spare/           of launchers in Perl: prepared to become one of runs/
  *   directory/trash/           on its way out
  *
@@ -134,6 +135,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       queued: () => runs.queued(),
       readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
       onReport: (listener) => runs.onReport(listener),
+      onProgress: (listener) => runs.onProgress(listener),
       probe: () => probe({ directory, clock, starter, files, restore }),
       async close() {
         if (!runs.close()) return;

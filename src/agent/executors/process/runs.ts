@@ -11,6 +11,8 @@ import { RunLedger } from "../../runs/ledger/run-ledger.ts";
 import { describeOwnFault } from "../../runs/machine-fault.ts";
 import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launchers/launch.ts";
+import { progressDirectoryOf } from "../../runs/progress-directory.ts";
+import { ProgressFiles } from "../../runs/progress-files.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
 import { cutOutput, outputBytes } from "../../runs/output.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
@@ -36,9 +38,15 @@ export class Runs {
   readonly #groups: RunGroups;
   readonly #watch: Watch;
   readonly #disk: DiskSpace;
+  readonly #progress: ProgressFiles;
 
   constructor(options: RunsOptions) {
     this.#options = options;
+    this.#progress = new ProgressFiles({
+      ...options,
+      directory: progressDirectoryOf(options.directory, options.tag),
+      isActive: (key) => isActive(this.#ledger.runs.get(key)),
+    });
     this.#disk = new DiskSpace(options.directory, options.clock);
     this.#files = new RunFiles(options);
     const ledger = new RunLedger<ProcessRun, ProcessRunTerms, ProcessEntry>({
@@ -104,6 +112,7 @@ export class Runs {
     this.#recoverStrays();
     this.#ledger.open(directory);
     this.#watch.look();
+    this.#progress.open();
     this.#groups.recover(new Set(Array.from(this.#ledger.active, ({ key }) => key)));
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
@@ -120,7 +129,8 @@ export class Runs {
     const fault = this.#ledger.isFull ? "the agent has too many runs" : this.#disk.fault();
     if (fault !== undefined) return this.#end(run, { kind: "node-fault", message: fault });
     try {
-      const launch = launchOf(request, { ...this.#options, directory, group });
+      const progressFile = this.#progress.pathOf(key);
+      const launch = launchOf(request, { ...this.#options, directory, group, progressFile });
       this.#ledger.after((failure) => this.#launch(run, launch, failure));
     } catch (error) {
       this.#end(run, { kind: "could-not-start", message: describeChain(error) });
@@ -165,6 +175,10 @@ export class Runs {
     this.#ledger.onReport(listener);
   }
 
+  onProgress(listener: Parameters<ProgressFiles["onProgress"]>[0]): void {
+    this.#progress.onProgress(listener);
+  }
+
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
@@ -179,6 +193,7 @@ export class Runs {
     this.#survivors.close();
     this.#groups.close();
     this.#outputs.close();
+    this.#progress.close(this.#ledger.active.size === 0);
     return true;
   }
 
@@ -368,7 +383,9 @@ export class Runs {
     const { outputLimitBytes, group } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
-    const report = endReportOf(run, this.#groups.judge(end, group), endedAtMs, measured);
+    const ended = endReportOf(run, this.#groups.judge(end, group), endedAtMs, measured);
+    const progress = this.#progress.ended(key);
+    const report = progress === undefined ? ended : { ...ended, progress };
     run.state = { kind: "ended", report };
     this.#ledger.end(run, report);
     this.#outputs.ended(key);

@@ -9,7 +9,7 @@ import {
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import { frameMessage } from "../calls/frames.ts";
+import { frameMessage } from "../../../lib/grpc/frames.ts";
 import { type FrameSink, PushedFrames } from "../calls/pushed-frames.ts";
 import { message } from "../calls/wire-message.ts";
 import { defineService, type GrpcService } from "../service.ts";

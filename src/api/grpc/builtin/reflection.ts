@@ -6,7 +6,7 @@ import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { BidiReceiver } from "../calls/bidi.ts";
 import { defineService, type GrpcService } from "../service.ts";
-import { GRPC } from "../status.ts";
+import { GRPC } from "../../../lib/grpc/status-codes.ts";
 import { ReflectedFiles } from "./reflected-files.ts";
 
 type Question = v1.ServerReflectionRequest["messageRequest"] | V1AlphaQuestion;

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { Busbar, GetJobRequestSchema, JobSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../limits.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
-import { frameMessage } from "./frames.ts";
+import { frameMessage } from "../../../lib/grpc/frames.ts";
 import { createGrpcServer, type GrpcServerOptions } from "../server.ts";
 import { busbarService } from "../../native/grpc/service.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";

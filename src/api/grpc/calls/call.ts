@@ -9,12 +9,14 @@ import { AppError, invalid } from "../../../lib/errors.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
 import type { AnswerHold } from "../memory/answer-bytes.ts";
-import { frameMessage, MessageReader } from "./frames.ts";
+import { frameMessage, MessageReader } from "../../../lib/grpc/frames.ts";
 import type { ConnectionMemory } from "../memory/call-memory.ts";
 import type { RequestHold } from "../memory/request-hold.ts";
-import { GRPC, type GrpcStatus, toGrpcStatus } from "../status.ts";
+import { GRPC } from "../../../lib/grpc/status-codes.ts";
+import { type GrpcStatus, toGrpcStatus } from "../status.ts";
 import { parseTimeoutMs } from "./timeout.ts";
-import { unpackAtOnce, type Unpacking } from "./unpack.ts";
+import { unpackAtOnce } from "../../../lib/grpc/unpack.ts";
+import type { Unpacking } from "./unpacking.ts";
 
 /** Who calls, and what came beside the request. */
 export interface CallContext {
@@ -61,7 +63,7 @@ export class GrpcCall implements CallContext {
   /** Set by the interceptor, before anything answers the call. */
   principal: Principal = ANONYMOUS;
   readonly #stream: ServerHttp2Stream;
-  readonly #reader = new MessageReader();
+  readonly #reader = new MessageReader(limits.messageBytesMax);
   readonly #unpacking: Unpacking;
   readonly #request: RequestHold;
   readonly #answer: AnswerHold;

@@ -2,21 +2,21 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError, describeChain, type ErrorCode } from "../../../lib/errors.ts";
 import type { CallContext, CallListener, GrpcCall } from "./call.ts";
 import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./codec.ts";
-import { OfBytes } from "./bytes-method.ts";
+import { BytesMethod } from "./bytes-method.ts";
 import type { Serve, ServiceHost } from "../service.ts";
-import { GRPC } from "../status.ts";
+import { GRPC } from "../../../lib/grpc/status-codes.ts";
 
 type Message = MessageShape<DescMessage>;
 type Handler = (request: Message, context: CallContext) => Promise<Message>;
 
 export function unaryHandler(
   method: Method,
-  handler: Handler | OfBytes<DescMessage>,
+  handler: Handler | BytesMethod<DescMessage>,
   host: ServiceHost,
 ): Serve {
   const { answerBytesMax, requestBytesMax } = host;
   const answer = async (request: Buffer, call: GrpcCall): Promise<Uint8Array> =>
-    handler instanceof OfBytes
+    handler instanceof BytesMethod
       ? checkAnswer(method, await handler.answer(request, call), answerBytesMax)
       : encodeAnswer(method, await handler(decodeRequest(method, request), call), answerBytesMax);
   const serve = async (call: GrpcCall, request: Buffer): Promise<void> => {

@@ -14,7 +14,7 @@ import type { CallMemory } from "./call-memory.ts";
 import { RequestBytes } from "./request-bytes.ts";
 import { createGrpcServer } from "../server.ts";
 import { call, connect, pathOf } from "../testing/grpc-client.ts";
-import { Unpacking } from "../calls/unpack.ts";
+import { Unpacking } from "../calls/unpacking.ts";
 
 const MIB = 1024 ** 2;
 const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 20_000 });

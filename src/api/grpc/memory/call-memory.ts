@@ -1,6 +1,6 @@
 import { AnswerBytes } from "./answer-bytes.ts";
 import { type ConnectionBytes, RequestBytes } from "./request-bytes.ts";
-import { Unpacking } from "../calls/unpack.ts";
+import { Unpacking } from "../calls/unpacking.ts";
 
 /** The memory that calls of all connections share. */
 export interface CallMemory {

@@ -75,7 +75,7 @@ describe("over gRPC", () => {
     const { graph } = await call(client, method.getClusterGraph, { name: "blue" });
     expect(JSON.parse(graph)).toMatchObject({ graph: { nodes: { blue: { label: "blue" } } } });
     await call(client, method.deleteCluster, { name: "blue" });
-    expect(last()).toEqual({ name: "deleteCluster", args: ["blue"] });
+    expect(last()).toEqual({ name: "deleteCluster", args: ["blue", {}] });
     const error = await failure(call(client, method.getCluster, { name: "blue" }));
     expect(error.code).toBe(status.NOT_FOUND);
   });

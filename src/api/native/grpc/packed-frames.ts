@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { WatchBatchSchema, WatchEventSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { limits } from "../../../limits.ts";
-import { frameMessage, messagesOf } from "../../grpc/calls/frames.ts";
+import { frameMessage, messagesOf } from "../../../lib/grpc/frames.ts";
 
 const EVENTS = WatchBatchSchema.field.events.number;
 const REVISION = WatchEventSchema.field.revision.number;

@@ -101,6 +101,16 @@ test("jobs are submitted, shown, listed, counted and cancelled", async () => {
   expect(await call(client, method.getTask, { id: "1" })).toMatchObject({ id: "1", node: "n1" });
   expect(operations.last()).toEqual({ name: "getTask", args: ["1"] });
 
+  const said = { id: "1", percent: 40.5, message: "step 3", attempt: 1 };
+  expect(await call(client, method.reportProgress, said)).toMatchObject({
+    id: "1",
+    progress: { percent: 40.5, message: "step 3" },
+  });
+  expect(operations.last()).toEqual({
+    name: "reportProgress",
+    args: ["1", { percent: 40.5, message: "step 3", attempt: 1 }],
+  });
+
   const cancelled = await call(client, method.cancelJob, { id: "1", reason: "enough" });
   expect(cancelled).toMatchObject({ state: State.CANCELLED, reason: "enough" });
 });
@@ -137,11 +147,18 @@ test("outputs and watches are streams", async () => {
   expect(events.map(({ event, revision }) => `${event.case} ${revision}`)).toEqual([
     "sync 8",
     "job 9",
-    "task 9",
-    "node 10",
-    "group 11",
-    "removed 12",
+    "task 10",
+    "node 11",
+    "cluster 12",
+    "group 13",
+    "removed 14",
   ]);
+});
+
+test("a change names the revision that it is made for", async () => {
+  const request = { name: "n1", ifRevision: 7n };
+  await call(client, method.undrainNode, request).catch(() => undefined); // it may be gone
+  expect(operations.last()).toMatchObject({ name: "undrainNode", args: ["n1", { ifRevision: 7 }] });
 });
 
 test("a backup arrives as bytes", async () => {

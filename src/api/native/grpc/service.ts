@@ -10,7 +10,7 @@ import type { Logger } from "../../../ports/logger.ts";
 import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
-import { OfBytes } from "../../grpc/calls/bytes-method.ts";
+import { BytesMethod } from "../../grpc/calls/bytes-method.ts";
 import type { CallContext } from "../../grpc/calls/call.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
 import { PushedFrames } from "../../grpc/calls/pushed-frames.ts";
@@ -39,7 +39,7 @@ export const busbarService = (
   return defineService(
     Busbar,
     {
-      submitJobs: new OfBytes(SubmitJobsResponseSchema, async (request, call) =>
+      submitJobs: new BytesMethod(SubmitJobsResponseSchema, async (request, call) =>
         encodeSubmitted(await submit(by(call), request)),
       ),
       submitJobspec: async (request, call) =>
@@ -60,8 +60,10 @@ export const busbarService = (
           ),
         ),
       getTask: async ({ id }, call) => jobs.toTask(await by(call).getTask(id)),
-      cancelJob: async ({ id, reason }, call) =>
-        jobs.toJob(await by(call).cancelJob(id, reason ?? "")),
+      cancelJob: async ({ id, reason, ifRevision }, call) =>
+        jobs.toJob(await by(call).cancelJob(id, reason ?? "", from.fromCondition({ ifRevision }))),
+      reportProgress: async ({ id, percent, message: text, attempt }, call) =>
+        jobs.toTask(await by(call).reportProgress(id, { percent, message: text, attempt })),
       explainJob: async ({ id }, call) => jobs.toExplanation(await by(call).explainJob(id)),
       async *readOutput(request, call) {
         for await (const part of by(call).readOutput(from.fromReadOutput(request), call.signal)) {
@@ -85,26 +87,34 @@ export const busbarService = (
           await by(call).listNodes(from.fromNodeFilter(request), from.fromPage(request)),
         ),
       getNode: async ({ name }, call) => fleet.toNode(await by(call).getNode(name)),
-      drainNode: async ({ name, reason }, call) =>
-        fleet.toNode(await by(call).drainNode(name, reason ?? "")),
-      undrainNode: async ({ name }, call) => fleet.toNode(await by(call).undrainNode(name)),
-      setNode: async ({ name, onLost, lostAfterMs }, call) =>
-        fleet.toNode(await by(call).setNode(name, { onLost, lostAfterMs })),
-      removeNode: async ({ name }, call) => fleet.toNodeRemoved(await by(call).removeNode(name)),
+      drainNode: async ({ name, reason, ifRevision }, call) =>
+        fleet.toNode(
+          await by(call).drainNode(name, reason ?? "", from.fromCondition({ ifRevision })),
+        ),
+      undrainNode: async ({ name, ifRevision }, call) =>
+        fleet.toNode(await by(call).undrainNode(name, from.fromCondition({ ifRevision }))),
+      setNode: async (request, call) =>
+        fleet.toNode(await by(call).setNode(request.name, from.fromSetNode(request))),
+      removeNode: async ({ name, ifRevision }, call) =>
+        fleet.toNodeRemoved(await by(call).removeNode(name, from.fromCondition({ ifRevision }))),
       listClusters: async (_, call) => clusters.toClusters(await by(call).listClusters()),
       getCluster: async ({ name }, call) => clusters.toCluster(await by(call).getCluster(name)),
       registerCluster: async (request, call) =>
         clusters.toRegistered(
           await by(call).registerCluster(clusters.fromRegisterCluster(request)),
         ),
-      deleteCluster: async ({ name }, call) =>
-        clusters.toClusterDeleted(await by(call).deleteCluster(name)),
+      deleteCluster: async ({ name, ifRevision }, call) =>
+        clusters.toClusterDeleted(
+          await by(call).deleteCluster(name, from.fromCondition({ ifRevision })),
+        ),
       getClusterGraph: async ({ name }, call) =>
         clusters.toDocument(await by(call).getClusterGraph(name)),
       addSubsystem: async (request, call) =>
         clusters.toCluster(await by(call).addSubsystem(clusters.fromAddSubsystem(request))),
-      removeSubsystem: async ({ cluster, name }, call) =>
-        clusters.toSubsystemRemoved(await by(call).removeSubsystem({ cluster, name })),
+      removeSubsystem: async ({ cluster, name, ifRevision }, call) =>
+        clusters.toSubsystemRemoved(
+          await by(call).removeSubsystem({ cluster, name, ...from.fromCondition({ ifRevision }) }),
+        ),
       getSubsystem: async ({ cluster, name }, call) =>
         clusters.toDocument(await by(call).getSubsystem({ cluster, name })),
       setClusterState: async (request, call) =>
@@ -128,7 +138,8 @@ export const busbarService = (
       listGroups: async (_, call) => fleet.toGroups(await by(call).listGroups()),
       putGroup: async (request, call) =>
         fleet.toGroup(await by(call).putGroup(from.fromPutGroup(request))),
-      removeGroup: async ({ name }, call) => fleet.toGroupRemoved(await by(call).removeGroup(name)),
+      removeGroup: async ({ name, ifRevision }, call) =>
+        fleet.toGroupRemoved(await by(call).removeGroup(name, from.fromCondition({ ifRevision }))),
       getStats: async (_, call) => fleet.toStats(await by(call).stats()),
     },
     {

@@ -52,4 +52,6 @@ export const fromReport = (report: wire.TaskReport): TaskReportInput => ({
   timeLimit: report.timeLimit,
   stdout: report.stdout,
   stderr: report.stderr,
+  percent: report.percent,
+  message: report.message,
 });

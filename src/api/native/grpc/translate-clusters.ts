@@ -26,7 +26,9 @@ import type {
   SatisfyQuery,
   SubsystemInput,
 } from "../../../server/operations/operations.ts";
+import type * as satisfy from "../../../server/views/satisfy-view.ts";
 import type * as views from "../../../server/views/views.ts";
+import { fromCondition } from "./translate.ts";
 import { fromJson, fromValues, toValue } from "./translate-values.ts";
 import { message, wide } from "../../grpc/calls/wire-message.ts";
 
@@ -41,6 +43,7 @@ export const fromRegisterCluster = (request: asked.RegisterClusterRequest): Clus
   graph: request.graph,
   isUpdate: request.update,
   withCredentials: request.withCredentials,
+  ...fromCondition(request),
 });
 
 /** Neither: both. */
@@ -60,6 +63,7 @@ export const fromAddSubsystem = (request: asked.AddSubsystemRequest): SubsystemI
   cluster: request.cluster,
   name: request.name,
   document: request.graph,
+  ...fromCondition(request),
 });
 
 export const fromSetState = (request: asked.SetClusterStateRequest): ClusterStateInput => ({
@@ -67,6 +71,7 @@ export const fromSetState = (request: asked.SetClusterStateRequest): ClusterStat
   values: fromValues(request.values, "values"),
   remove: request.remove,
   counters: request.counters?.counters.map(({ key, by }) => ({ key, by })),
+  ...fromCondition(request),
 });
 
 export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQuery {
@@ -78,40 +83,46 @@ export function fromSatisfy({ ask, selection }: asked.SatisfyRequest): SatisfyQu
         : { kind: "request", request: fromJson(ask.value, "request") },
     selection: selection && {
       strategy: selection.strategy,
-      options:
-        selection.options === undefined ? {} : fromJson(selection.options, "selection.options"),
+      options: selection.options && fromJson(selection.options, "selection.options"),
       parameters: fromValues(selection.parameters, "selection.parameters"),
     },
   };
 }
 
+/** In a watch a cluster comes without what follows from its nodes, tasks and graph. */
 export const toCluster = (
-  view: views.ClusterView,
+  view: views.ClusterRowView & Partial<views.ClusterView>,
   issued?: views.IssuedCredentialsView,
 ): wire.Cluster =>
   message(ClusterSchema, {
     name: view.name,
-    nodes: view.nodes,
-    nodesConnected: view.nodesConnected,
+    nodes: view.nodes ?? 0,
+    nodesConnected: view.nodesConnected ?? 0,
     capacity: { ...view.capacity },
     used: { ...view.used },
-    tasks: view.tasks,
+    tasks: view.tasks ?? 0,
     kind: view.kind,
     createdAtMs: wide(view.createdAtMs),
     registeredBy: view.registeredBy,
+    changedBy: view.changedBy,
+    stateChangedBy: view.stateChangedBy,
     vertices: { ...view.vertices },
-    subsystems: view.subsystems.map(({ name, vertices, links }) =>
+    subsystems: (view.subsystems ?? []).map(({ name, vertices, links }) =>
       message(SubsystemSummarySchema, { name, vertices: wide(vertices), links: wide(links) }),
     ),
     state: view.state.map(({ key, value, setAtMs }) =>
       message(StateEntrySchema, { key, value: toValue(value), setAtMs: wide(setAtMs) }),
     ),
     counters: view.counters.map(({ key, by }) => message(StateCounterSchema, { key, by })),
-    credentials: message(CredentialTimesSchema, {
-      secretSinceMs: wide(view.credentials.secretSinceMs),
-      tokenSinceMs: wide(view.credentials.tokenSinceMs),
-    }),
+    credentials: view.credentials && toTimes(view.credentials),
     issued: issued && toIssued(issued),
+    revision: wide(view.revision),
+  });
+
+const toTimes = (view: views.CredentialTimesView): asked.CredentialTimes =>
+  message(CredentialTimesSchema, {
+    secretSinceMs: wide(view.secretSinceMs),
+    tokenSinceMs: wide(view.tokenSinceMs),
   });
 
 const toIssued = ({ secret, token }: views.IssuedCredentialsView): asked.IssuedCredentials =>
@@ -151,7 +162,7 @@ export const toClusterDeleted = (answer: At): asked.DeleteClusterResponse =>
 export const toSubsystemRemoved = (answer: At): asked.RemoveSubsystemResponse =>
   message(RemoveSubsystemResponseSchema, { revision: wide(answer.revision) });
 
-export const toSatisfied = (view: views.SatisfyView): asked.SatisfyResponse =>
+export const toSatisfied = (view: satisfy.SatisfyView): asked.SatisfyResponse =>
   message(SatisfyResponseSchema, {
     ever: [...view.ever],
     now: [...view.now],
@@ -162,7 +173,7 @@ export const toSatisfied = (view: views.SatisfyView): asked.SatisfyResponse =>
     revision: wide(view.revision),
   });
 
-const toAnswer = (view: views.ClusterAnswerView): asked.ClusterAnswer =>
+const toAnswer = (view: satisfy.ClusterAnswerView): asked.ClusterAnswer =>
   message(ClusterAnswerSchema, {
     cluster: view.cluster,
     kind: view.kind,
@@ -173,7 +184,7 @@ const toAnswer = (view: views.ClusterAnswerView): asked.ClusterAnswer =>
     reasons: [...view.reasons],
   });
 
-const toSelection = (view: views.SelectionView): asked.SelectionAnswer =>
+const toSelection = (view: satisfy.SelectionView): asked.SelectionAnswer =>
   message(SelectionAnswerSchema, {
     strategy: view.strategy,
     chosen: view.chosen,

@@ -5,6 +5,8 @@ import {
   ListGroupsResponseSchema,
   ListNodesResponseSchema,
   NodeSchema,
+  PowerChangeSchema,
+  PowerSchema,
   RemovedSchema,
   RemoveGroupResponseSchema,
   RemoveNodeResponseSchema,
@@ -13,7 +15,9 @@ import {
   WatchEventSchema,
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { unreachable } from "../../../lib/invariant.ts";
+import type { PowerView } from "../../../server/views/energy-views.ts";
 import type * as views from "../../../server/views/views.ts";
+import { toCluster } from "./translate-clusters.ts";
 import { toCounts, toJob, toTask, toUsage } from "./translate-jobs.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
@@ -53,6 +57,17 @@ export const toNode = (view: views.NodeView): wire.Node =>
     revision: wide(view.revision),
     isClusterAgent: view.isClusterAgent,
     facts: view.facts === undefined ? undefined : JSON.stringify(view.facts),
+    power: view.power && toPower(view.power),
+  });
+
+const toPower = (view: PowerView): wire.Power =>
+  message(PowerSchema, {
+    watts: wide(view.watts),
+    changes: view.changes.map(({ atMs, watts }) =>
+      message(PowerChangeSchema, { atMs: wide(atMs), watts: wide(watts) }),
+    ),
+    greatestShare: wide(view.greatestShare),
+    needsNoCommand: view.needsNoCommand,
   });
 
 /** In a watch a group comes without what its tasks use. */
@@ -69,6 +84,7 @@ export const toGroup = (
     tasks: view.tasks === undefined ? undefined : toCounts(view.tasks),
     used: { ...view.used },
     usage: toUsage(view.usage),
+    revision: wide(view.revision),
   });
 
 export const toStats = (view: views.StatsView): wire.Stats =>
@@ -90,6 +106,7 @@ export const toStats = (view: views.StatsView): wire.Stats =>
     commitMsMax: view.commitMsMax,
     commitMsP99: view.commitMsP99,
     placements: wide(view.placements),
+    progressReports: wideAll(view.progressReports),
     placementsRefused: wide(view.placementsRefused),
     tasksEnded: wide(view.tasksEnded),
     heldBegun: wide(view.heldBegun),
@@ -112,10 +129,17 @@ function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
       return { case: "task", value: toTask(view.task) };
     case "node":
       return { case: "node", value: toNode(view.node) };
+    case "cluster":
+      return { case: "cluster", value: toCluster(view.cluster) };
     case "group":
       return { case: "group", value: toGroup(view.group) };
+    case "nexus": // nobody can ask for it here
+      return { case: undefined };
     case "removed":
-      return { case: "removed", value: message(RemovedSchema, { kind: view.what, id: view.id }) };
+      return {
+        case: "removed",
+        value: message(RemovedSchema, { kind: view.what, id: view.id, by: view.by }),
+      };
     default:
       return unreachable(view);
   }

@@ -1,16 +1,19 @@
-import type { TaskCounts } from "../../../core/state/jobs/progress.ts";
+import type { TaskCounts } from "../../../core/model/progress.ts";
 import type * as wire from "../../../gen/busbar/v1/busbar_pb.ts";
 import {
   ClusterReasonSchema,
   CountJobsResponseSchema,
   DependencyReasonSchema,
   ExplanationSchema,
+  JobEnergySchema,
   JobSchema,
   JobSpecSchema,
   ListJobsResponseSchema,
   ListTasksResponseSchema,
   NodeReasonSchema,
   PastAttemptSchema,
+  ProgressSchema,
+  ShareSchema,
   SubmitJobsResponseSchema,
   SubmittedJobSchema,
   TaskCountsSchema,
@@ -52,6 +55,14 @@ export const toJob = (view: views.JobView): wire.Job =>
     exitCode: view.exitCode,
     revision: wide(view.revision),
     usage: toUsage(view.usage),
+    progress: toProgress(view.progress),
+    energy:
+      view.energy &&
+      message(JobEnergySchema, {
+        wattSeconds: wide(view.energy.wattSeconds),
+        doneWattSeconds: wide(view.energy.doneWattSeconds),
+        unplacedWattSeconds: wide(view.energy.unplacedWattSeconds),
+      }),
   });
 
 /** The view of a spec is the JSON of the message: names and types are the same. */
@@ -92,6 +103,23 @@ export const toTask = (view: views.TaskView): wire.Task =>
     notBeforeMs: wide(view.notBeforeMs),
     past: view.past.map(toPastAttempt),
     usage: toUsage(view.usage),
+    failure: view.failure,
+    share:
+      view.share &&
+      message(ShareSchema, {
+        wattSeconds: wide(view.share.wattSeconds),
+        doneWattSeconds: wide(view.share.doneWattSeconds),
+      }),
+    progress: toProgress(view.progress),
+    revision: wide(view.revision),
+  });
+
+const toProgress = (view: views.ProgressView | undefined): wire.Progress | undefined =>
+  view &&
+  message(ProgressSchema, {
+    percent: view.percent,
+    message: view.message,
+    reportedAtMs: wide(view.reportedAtMs),
   });
 
 export const toUsage = (view: views.UsageView | undefined): wire.Usage | undefined =>

@@ -2,7 +2,7 @@ import type { StateValue } from "../../../core/graph/cluster-state.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import type * as wire from "../../../gen/busbar/v1/cluster_pb.ts";
 import { SelectionSchema, ValueSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
-import { invalid } from "../../../lib/errors.ts";
+import { invalid, unprocessable } from "../../../lib/errors.ts";
 import { toJson } from "../../../wire/write-json.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
 
@@ -12,7 +12,10 @@ export function fromJson(text: string, field: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw invalid(field, `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`);
+    throw unprocessable(
+      field,
+      `is not JSON: ${cause instanceof Error ? cause.message : "unreadable"}`,
+    );
   }
 }
 

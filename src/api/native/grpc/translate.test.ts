@@ -30,6 +30,7 @@ import {
 import { SatisfyResponseSchema } from "../../../gen/busbar/v1/cluster_pb.ts";
 import { aJob, aTask } from "../testing/view-builders.ts";
 import { explanations, tried } from "../testing/arbitrary-explanations.ts";
+import { satisfied } from "../testing/arbitrary-satisfied.ts";
 import * as arbitrary from "../testing/arbitrary-views.ts";
 import {
   fromJobState,
@@ -115,7 +116,7 @@ test("nothing of a cluster is lost on the wire", () =>
     return essence({ ...read, state });
   }));
 test("nothing of what clusters could run is lost on the wire", () =>
-  check(arbitrary.satisfied, (view) => seen(SatisfyResponseSchema, toSatisfied(view))));
+  check(satisfied, (view) => seen(SatisfyResponseSchema, toSatisfied(view))));
 test("nothing of a group is lost on the wire", () =>
   check(arbitrary.groups, (view) => seen(GroupSchema, toGroup(view))));
 test("nothing of an explanation is lost on the wire", () =>

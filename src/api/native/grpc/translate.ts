@@ -1,6 +1,9 @@
+import type { NodeSettings } from "../../../server/views/views.ts";
+import { USUAL_KINDS } from "../../../server/watch/watch-filter.ts";
 import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
 import { OutputStream } from "../../../gen/busbar/v1/agent_pb.ts";
 import type {
+  SetNodeRequest,
   JobFilter as WireJobFilter,
   JobSpec,
   JobSubmission,
@@ -15,6 +18,7 @@ import type {
 import { JobSpecSchema, PlacementSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { invalid } from "../../../lib/errors.ts";
 import type {
+  ChangeCondition,
   JobFilter,
   JobspecInput,
   Operations,
@@ -45,6 +49,7 @@ export function fromJobSpec(wire: JobSpec, field: string): JobSpecInput {
   if (wire.select !== undefined) checkSelect(wire.select, `${field}.select`);
   checkNumbers(wire, field);
   if (wire.retries !== undefined) checkNumbers(wire.retries, `${field}.retries`);
+  if (wire.energy !== undefined) checkNumbers(wire.energy, `${field}.energy`);
   return toJson(JobSpecSchema, wire);
 }
 
@@ -102,7 +107,21 @@ export const fromNodeFilter = (wire: ListNodesRequest): NodeFilter => ({
   state: wire.state === undefined ? undefined : fromNodeState(wire.state, "state"),
 });
 
+/** What a change is to be made of. */
+export const fromCondition = ({
+  ifRevision,
+}: {
+  readonly ifRevision?: bigint | undefined;
+}): ChangeCondition => ({ ifRevision: toOptional(ifRevision, "ifRevision") });
+
+export const fromSetNode = (wire: SetNodeRequest): NodeSettings & ChangeCondition => ({
+  onLost: wire.onLost,
+  lostAfterMs: wire.lostAfterMs,
+  ...fromCondition(wire),
+});
+
 export const fromPutGroup = (wire: PutGroupRequest): GroupInput => ({
+  ...fromCondition(wire),
   name: wire.name,
   weight: wire.weight,
   owner: wire.owner,
@@ -125,12 +144,7 @@ function fromStream(wire: OutputStream): OutputQuery["stream"] {
 }
 
 export function fromWatch(wire: WatchRequest): WatchQuery {
-  const kinds = [
-    ...(wire.jobs ? (["job"] as const) : []),
-    ...(wire.tasks ? (["task"] as const) : []),
-    ...(wire.nodes ? (["node"] as const) : []),
-    ...(wire.groups ? (["group"] as const) : []),
-  ];
+  const kinds = USUAL_KINDS.filter((kind) => wire[`${kind}s`]);
   return {
     afterRevision: toOptional(wire.afterRevision, "afterRevision"),
     jobId: wire.jobId,

@@ -31,7 +31,11 @@ const manyJobs = Array.from({ length: JOBS }, (_, at) => aJob(at + 1, groupOf(at
 /** Both doors of a real hub. */
 async function serve(heartbeatMs = 60_000) {
   const hub = new WatchHub(revision(0), {
-    source: { jobOf: (id) => aJob(id, groupOf(id)), clusterOf: () => "local" },
+    source: {
+      jobOf: (id) => aJob(id, groupOf(id)),
+      revisionOf: () => undefined,
+      clusterOf: () => "local",
+    },
     soon: setImmediate,
   });
   const formats: string[] = [];

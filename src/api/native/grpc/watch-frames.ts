@@ -3,7 +3,7 @@ import { WatchEventSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { WatchFormat } from "../../../server/watch/watch-format.ts";
-import { frameMessage } from "../../grpc/calls/frames.ts";
+import { frameMessage } from "../../../lib/grpc/frames.ts";
 import { batchFrames, gzipFrames } from "./packed-frames.ts";
 import { toWatchEvent } from "./translate-fleet.ts";
 

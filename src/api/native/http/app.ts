@@ -1,7 +1,8 @@
 import { fastify } from "fastify";
 import { limits } from "../../../limits.ts";
+import type { GraphqlDoor } from "../graphql/routes.ts";
 import { answerBadUrl, answerFailures } from "./guards/answer-failures.ts";
-import type { OwnNames } from "./guards/browser-guard.ts";
+import type { OwnNames } from "../../web/browser-guard.ts";
 import { addDocs } from "./docs.ts";
 import { addHooks } from "./hooks.ts";
 import type { HttpHost } from "./guards/host.ts";
@@ -10,15 +11,14 @@ import { addRoutes } from "./routes.ts";
 import { chargeMemory } from "./memory.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 
-interface AppOptions {
+interface AppOptions extends GraphqlDoor {
   readonly version: string;
   readonly names: OwnNames;
-  readonly heartbeatMs: number;
 }
 
 /** What the core checks by the same rules, for every door in the same words. */
 const VALUES: readonly string[] =
-  "minimum maximum exclusiveMinimum minLength maxLength pattern minItems minProperties maxProperties propertyNames prefixItems oneOf allOf not".split(
+  "minimum maximum exclusiveMinimum multipleOf minLength maxLength pattern minItems minProperties maxProperties propertyNames prefixItems const oneOf anyOf allOf not dependentRequired".split(
     " ",
   );
 
@@ -63,7 +63,7 @@ export async function createApp(host: HttpHost, options: AppOptions): Promise<Ap
   addHooks(app, host, options);
   answerFailures(app, host);
   await addDocs(app, options.version);
-  addRoutes(app, host, options.heartbeatMs);
+  addRoutes(app, host, options);
   await app.ready();
   return app;
 }

@@ -1,29 +1,12 @@
 import fastifySwagger from "@fastify/swagger";
 import fastifySwaggerUi from "@fastify/swagger-ui";
+import { completeDocument } from "./document.ts";
 import { SubmitBody, SubmitBodyShown } from "./schemas/request-schemas.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 
 const DESCRIPTION = `Submit jobs, watch them, read what they print. Times are milliseconds since
-1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.`;
-
-interface Operation {
-  readonly requestBody?: {
-    required?: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: object }>>;
-  };
-}
-
-/** A body whose fields may all be left out may be left out; but PUT puts something (hooks.ts). */
-function markOptionalBodies(paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>) {
-  for (const operations of Object.values(paths)) {
-    for (const [method, { requestBody }] of Object.entries(operations)) {
-      const schema = requestBody?.content["application/json"]?.schema;
-      if (requestBody === undefined || schema === undefined || method === "put") continue;
-      const isPlain = !("$ref" in schema) && !("anyOf" in schema);
-      requestBody.required = !isPlain || "required" in schema;
-    }
-  }
-}
+1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.
+A request that does not fit its schema is refused with 400; one that fits and cannot be followed with 422.`;
 
 /** Describes all routes added after this: a document for programs, a page for people. */
 export async function addDocs(app: App, version: string): Promise<void> {
@@ -59,7 +42,7 @@ export async function addDocs(app: App, version: string): Promise<void> {
   });
   app.addHook("onReady", async () => {
     const { paths = {} } = app.swagger(); // from here on it stays the same
-    markOptionalBodies(paths as Parameters<typeof markOptionalBodies>[0]);
+    completeDocument(paths as Parameters<typeof completeDocument>[0]);
   });
   app.get("/v1/openapi.json", { schema: { hide: true } }, async () => app.swagger());
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
-import { type OwnNames, refuseForeignPages } from "./guards/browser-guard.ts";
+import { type OwnNames, refuseForeignPages } from "../../web/browser-guard.ts";
 import { coerceQuery } from "./schemas/coerce-query.ts";
 import type { HttpHost } from "./guards/host.ts";
 import { outcomeOf } from "./guards/answer-failures.ts";

@@ -85,9 +85,9 @@ test("the header Idempotency-Key is the key of one job", async () => {
   const again = await http.send("POST", "/v1/jobs", { script: "x", idempotencyKey: "h1" }, header);
   expect(again).toMatchObject({ status: 200, json: { existed: true } });
   const both = await http.send("POST", "/v1/jobs", { script: "x", idempotencyKey: "h2" }, header);
-  expect(both).toMatchObject({ status: 400, error: { field: "idempotencyKey" } });
+  expect(both).toMatchObject({ status: 422, error: { field: "idempotencyKey" } });
   const many = await http.send("POST", "/v1/jobs", { jobs: [{ script: "x" }] }, header);
-  expect(many).toMatchObject({ status: 400, error: { field: "Idempotency-Key" } });
+  expect(many).toMatchObject({ status: 422, error: { field: "Idempotency-Key" } });
 });
 
 test("lists are filtered by what the query says, words in a list or with commas", async () => {
@@ -114,11 +114,18 @@ test("jobs are counted, explained, and cancelled with or without a reason", asyn
   });
   expect(operations.last()?.args.slice(0, 2)).toEqual(["1", ["waiting"]]);
   expect((await http.get("/v1/tasks/1")).json).toMatchObject({ id: "1", node: "n1" });
+  const said = await http.send("POST", "/v1/tasks/1/progress", { percent: 40.5, message: "a" });
+  expect(said.json).toMatchObject({ id: "1", progress: { percent: 40.5, message: "a" } });
+  expect((await http.send("POST", "/v1/tasks/1/progress", { message: "a" })).status).toBe(400);
   const cancelled = await http.send("POST", "/v1/jobs/1/cancel", { reason: "enough" });
   expect(cancelled.json).toMatchObject({ state: "cancelled", reason: "enough" });
   expect((await http.send("POST", "/v1/jobs/1/cancel")).status).toBe(200);
   expect((await http.send("POST", "/v1/jobs/1/cancel", "")).status).toBe(200);
-  expect(operations.last()?.args).toEqual(["1", ""]);
+  expect(operations.last()?.args).toEqual(["1", "", {}]);
+  await http.send("POST", "/v1/jobs/1/cancel", { ifRevision: 7 });
+  expect(operations.last()?.args).toEqual(["1", "", { ifRevision: 7 }]);
+  await http.send("DELETE", "/v1/groups/g?ifRevision=8");
+  expect(operations.last()?.args).toEqual(["g", { ifRevision: 8 }]);
   expect(operations.principals.at(-1)).toBe("local");
 });
 

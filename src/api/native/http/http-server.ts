@@ -5,6 +5,7 @@ import { Lazy } from "../../../lib/lazy.ts";
 import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { OperationsAccess } from "../../../server/operations/operations.ts";
+import type { GraphqlDoor } from "../graphql/routes.ts";
 import { answerNoRequest } from "./guards/answer-no-request.ts";
 import { type HttpHost, OpenStreams } from "./guards/host.ts";
 import type { App } from "./schemas/typebox-provider.ts";
@@ -31,6 +32,8 @@ export interface HttpServerOptions {
   readonly drainMs?: number;
   /** Between two signs of life in a watch. */
   readonly heartbeatMs?: number;
+  /** What other doors add to the schema of GraphQL; loaded with the first request for it. */
+  readonly graphqlExtensions?: GraphqlDoor["extend"];
 }
 
 export interface HttpServer {
@@ -58,6 +61,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       version,
       names: { listenHost: host, hostNames: options.hostNames ?? [] },
       heartbeatMs: options.heartbeatMs ?? limits.sseHeartbeatIntervalMs,
+      extend: options.graphqlExtensions ?? [],
     });
   });
   const server = createServer(

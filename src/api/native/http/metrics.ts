@@ -33,6 +33,15 @@ export const statsMetrics = (stats: StatsView): MetricFamily[] => [
     "Placements that the judge refused; they are tried again",
     stats.placementsRefused,
   ),
+  {
+    name: "busbar_progress_reports_total",
+    help: "Reports of how far tasks are, by what became of them",
+    type: "counter",
+    samples: Object.entries(stats.progressReports).map(([outcome, value]) => ({
+      labels: { outcome },
+      value,
+    })),
+  },
   counter("busbar_tasks_ended_total", "Tasks that ended", stats.tasksEnded),
   counter("busbar_held_begun_total", "Tasks fetched ahead that nodes began", stats.heldBegun),
   counter(

@@ -1,3 +1,4 @@
+import { graphqlRoutes, type GraphqlDoor } from "../graphql/routes.ts";
 import type { HttpHost } from "./guards/host.ts";
 import { Failure } from "./routes/answers.ts";
 import { clusterRoutes } from "./routes/clusters.ts";
@@ -11,16 +12,17 @@ import { watchRoute } from "./routes/watch.ts";
 import type { App } from "./schemas/typebox-provider.ts";
 import { components } from "./schemas/derived.ts";
 
-export function addRoutes(app: App, host: HttpHost, heartbeatMs: number): void {
+export function addRoutes(app: App, host: HttpHost, streaming: GraphqlDoor): void {
   // What routes refer to by name.
   for (const schema of [Failure, ...components()]) app.addSchema(schema);
   submitRoute(app);
   jobspecRoutes(app);
   jobRoutes(app);
   taskRoutes(app, host);
-  watchRoute(app, host, heartbeatMs);
+  watchRoute(app, host, streaming.heartbeatMs);
   nodeRoutes(app);
   clusterRoutes(app);
   groupRoutes(app);
   systemRoutes(app, host);
+  graphqlRoutes(app, host, streaming);
 }

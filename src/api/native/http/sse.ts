@@ -1,17 +1,19 @@
 import type { ServerResponse } from "node:http";
-import { AppError } from "../../../lib/errors.ts";
+import type { AppError } from "../../../lib/errors.ts";
 import { gzipPiece, GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
 import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch/watch-format.ts";
 import type { WatchEventView } from "../../../server/views/views.ts";
 import { toHttpError } from "../status.ts";
-import { eventId } from "./translate.ts";
 
 /** The JSON of a WatchEvent: its kind is the name of what it has. */
-function dataOf(event: WatchEventView): object {
+export function eventJson(event: WatchEventView): object {
   const { kind, revision, ...rest } = event;
-  if (event.kind === "removed") return { revision, removed: { kind: event.what, id: event.id } };
+  if (event.kind === "removed") {
+    const { what, id, by } = event;
+    return { revision, removed: { kind: what, id, by } };
+  }
   return { revision, ...(kind === "sync" || kind === "bookmark" ? { [kind]: {} } : rest) };
 }
 
@@ -20,7 +22,7 @@ export const WATCH_SSE: WatchFormat = {
   name: "sse",
   render: (event) =>
     Buffer.from(
-      `id: ${eventId(event)}\nevent: ${event.kind}\ndata: ${JSON.stringify(dataOf(event))}\n\n`,
+      `id: ${event.revision}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventJson(event))}\n\n`,
     ),
 };
 
@@ -40,9 +42,25 @@ export const WATCH_SSE_GZIP: WatchFormat = {
 const SIGN_OF_LIFE = Buffer.from(":\n\n");
 const SIGN_OF_LIFE_GZIP = pack(SIGN_OF_LIFE);
 
+/** What a stream of events is made of. */
+export interface SseWire {
+  readonly format: WatchFormat;
+  /** Its format is that of pieces of a gzip stream. */
+  readonly isGzip: boolean;
+  /** The last that is sent. */
+  formatEnd(error: AppError): Buffer;
+}
+
+/** Events of /v1/watch. */
+export const watchWire = (isGzip: boolean): SseWire => ({
+  format: isGzip ? WATCH_SSE_GZIP : WATCH_SSE,
+  isGzip,
+  formatEnd,
+});
+
 /** The answer to one watch: events as they are pushed in `format`, then the reason of the end. */
 export class SseStream implements WatchSink {
-  readonly format: WatchFormat;
+  readonly #wire: SseWire;
   readonly #response: ServerResponse;
   readonly #gzip: GzipStream | undefined;
   /** What to call when its part has left, or the reader. */
@@ -52,10 +70,10 @@ export class SseStream implements WatchSink {
   #late: NodeJS.Timeout | undefined;
   #isEnded = false;
 
-  constructor(response: ServerResponse, isGzip: boolean) {
-    this.format = isGzip ? WATCH_SSE_GZIP : WATCH_SSE;
+  constructor(response: ServerResponse, wire: SseWire) {
+    this.#wire = wire;
     this.#response = response;
-    this.#gzip = isGzip ? new GzipStream() : undefined;
+    this.#gzip = wire.isGzip ? new GzipStream() : undefined;
     response.once("close", () => this.#closed());
   }
 
@@ -106,7 +124,7 @@ export class SseStream implements WatchSink {
     const response = this.#response;
     if (this.#isEnded || response.destroyed) return;
     this.#over();
-    const last = formatEnd(error);
+    const last = this.#wire.formatEnd(error);
     response.end(this.#gzip === undefined ? last : this.#gzip.end(last));
     this.#late = setTimeout(() => this.cut(), limits.drainMsMax).unref();
   }
@@ -129,8 +147,7 @@ export class SseStream implements WatchSink {
 }
 
 /** Not called "error": in browsers that is what a lost connection is called. */
-function formatEnd(reason: unknown): Buffer {
-  const error = AppError.from(reason, "internal error");
+function formatEnd(error: AppError): Buffer {
   const id = error.revision === undefined ? "" : `id: ${error.revision}\n`;
   return Buffer.from(`${id}event: closed\ndata: ${JSON.stringify(toHttpError(error))}\n\n`);
 }

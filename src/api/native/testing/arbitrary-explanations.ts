@@ -6,7 +6,7 @@ import type {
   NodeReasonView,
   TriedJobView,
 } from "../../../server/views/views.ts";
-import { count, jobState, name, record, text, wide } from "./arbitrary-views.ts";
+import { count, jobState, name, record, text, wide } from "./arbitrary-values.ts";
 
 const clusterReasons = record<ClusterReasonView>(
   {

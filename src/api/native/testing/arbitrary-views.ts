@@ -3,7 +3,6 @@ import type { ResourceChoice } from "../../../core/graph/request/request.ts";
 import { requireOne, want } from "../../../core/graph/testing/requests.ts";
 import type { NodeFacts } from "../../../core/model/node/node-facts.ts";
 import type {
-  ClusterAnswerView,
   ClusterView,
   CredentialTimesView,
   CountsView,
@@ -12,47 +11,27 @@ import type {
   JobView,
   NodeView,
   PastAttemptView,
-  SatisfyView,
-  SelectionView,
+  ProgressView,
   StatsView,
   TaskView,
   UsageView,
 } from "../../../server/views/views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
+import {
+  amounts,
+  count,
+  counts,
+  int32,
+  jobState,
+  name,
+  record,
+  text,
+  texts,
+  wide,
+} from "./arbitrary-values.ts";
+import { energyTerms, jobEnergy, power, share } from "./arbitrary-energy.ts";
 
-/** An arbitrary for every field, optional ones too: a new field does not compile until it has one. */
-type Model<View> = {
-  readonly [Field in keyof Required<View>]: fc.Arbitrary<NonNullable<View[Field]>>;
-};
-type OptionalOf<View> = {
-  [Field in keyof View]-?: undefined extends View[Field] ? Field : never;
-}[keyof View];
-
-export const record = <View>(
-  model: Model<View>,
-  optional: readonly (OptionalOf<View> & string)[],
-) => {
-  const fields = Object.keys(model) as (keyof Model<View>)[];
-  const requiredKeys = fields.filter((field) => !optional.includes(field as never));
-  return fc.record(model, { requiredKeys }) as unknown as fc.Arbitrary<View>;
-};
-
-export const text = fc.string({ unit: "grapheme", maxLength: 12 });
-export const name = fc.stringMatching(/^[a-z]{1,8}$/);
-const texts = fc.dictionary(name, text, { maxKeys: 3 });
-const amounts = fc.dictionary(name, fc.double({ noNaN: true, noDefaultInfinity: true }), {
-  maxKeys: 3,
-});
-export const wide = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
-export const count = fc.nat({ max: 2 ** 31 - 1 });
-const counts = <Word extends string>(words: readonly Word[]) =>
-  fc.record(Object.fromEntries(words.map((word) => [word, wide]))) as fc.Arbitrary<
-    Record<Word, number>
-  >;
-export const jobState = fc.constantFrom(...jobStateNames);
-
-const kind = fc.constantFrom("managed" as const, "pulling" as const);
+export const kind = fc.constantFrom("managed" as const, "pulling" as const);
 
 type Placement = NonNullable<JobSpecView["placement"]>;
 type Retries = NonNullable<JobSpecView["retries"]>;
@@ -105,6 +84,7 @@ export const specs = someOfSpec(
       [[want(1, "node", [want(2, "core")])]],
       [[want(1, "gpu")], [want(4, "core", [], { requires: [requireOne("os", "name", "debian")] })]],
     ),
+    energy: energyTerms,
     select: record<Select>(
       {
         strategy: fc.constant("constraint"),
@@ -129,6 +109,7 @@ export const specs = someOfSpec(
     "dependsOn",
     "request",
     "select",
+    "energy",
   ],
 );
 
@@ -137,6 +118,11 @@ const usage = record<UsageView>(
   { cpuMs: nonNegative, wallMs: nonNegative, maxRssBytes: wide, majorFaults: wide },
   ["cpuMs", "wallMs", "maxRssBytes", "majorFaults"],
 );
+
+const progress = record<ProgressView>({ percent: nonNegative, message: text, reportedAtMs: wide }, [
+  "message",
+  "reportedAtMs",
+]);
 
 export const jobs = record<JobView>(
   {
@@ -154,9 +140,21 @@ export const jobs = record<JobView>(
     reason: text,
     exitCode: int32,
     usage,
+    progress,
+    energy: jobEnergy,
     revision: wide,
   },
-  ["cancelledBy", "startedAtMs", "endedAtMs", "idempotencyKey", "reason", "exitCode", "usage"],
+  [
+    "cancelledBy",
+    "startedAtMs",
+    "endedAtMs",
+    "idempotencyKey",
+    "reason",
+    "exitCode",
+    "usage",
+    "progress",
+    "energy",
+  ],
 );
 
 const pasts = record<PastAttemptView>(
@@ -191,7 +189,11 @@ export const tasks = record<TaskView>(
     reason: text,
     notBeforeMs: wide,
     past: fc.array(pasts, { maxLength: 3 }),
+    failure: fc.constantFrom("exited" as const, "time-limit" as const, "lost" as const),
     usage,
+    progress,
+    share,
+    revision: wide,
   },
   [
     "node",
@@ -203,7 +205,10 @@ export const tasks = record<TaskView>(
     "signal",
     "reason",
     "notBeforeMs",
+    "failure",
     "usage",
+    "progress",
+    "share",
   ],
 );
 
@@ -239,6 +244,7 @@ export const nodes = record<NodeView>(
     agentVersion: text,
     address: text,
     isClusterAgent: fc.boolean(),
+    power,
     facts: record<NodeFacts>(
       {
         cores: count,
@@ -268,6 +274,7 @@ export const nodes = record<NodeView>(
     "probeAtMs",
     "onLost",
     "lostAfterMs",
+    "power",
     "clockOffsetMs",
     "address",
     "facts",
@@ -282,6 +289,8 @@ export const clusters = record<ClusterView>(
     kind,
     createdAtMs: wide,
     registeredBy: text,
+    changedBy: text,
+    stateChangedBy: text,
     nodes: count,
     nodesConnected: count,
     capacity: amounts,
@@ -298,44 +307,9 @@ export const clusters = record<ClusterView>(
       "secretSinceMs",
       "tokenSinceMs",
     ]),
-  },
-  ["registeredBy"],
-);
-
-const answers = record<ClusterAnswerView>(
-  {
-    cluster: name,
-    kind,
-    ever: fc.boolean(),
-    now: fc.boolean(),
-    slots: wide,
-    alternative: count,
-    reasons: fc.array(text, { maxLength: 2 }),
-  },
-  [],
-);
-
-const selections = record<SelectionView>(
-  {
-    strategy: name,
-    chosen: name,
-    ranked: fc.array(name, { maxLength: 3 }),
-    dropped: fc.array(fc.record({ name, reason: text }), { maxLength: 3 }),
-  },
-  ["chosen"],
-);
-
-export const satisfied = record<SatisfyView>(
-  {
-    ever: fc.array(name, { maxLength: 3 }),
-    now: fc.array(name, { maxLength: 3 }),
-    tasks: fc.array(fc.record({ name: text, clusters: fc.array(answers, { maxLength: 2 }) }), {
-      maxLength: 2,
-    }),
-    selection: selections,
     revision: wide,
   },
-  ["selection"],
+  ["registeredBy", "changedBy", "stateChangedBy"],
 );
 
 export const groups = record<GroupView>(
@@ -349,6 +323,7 @@ export const groups = record<GroupView>(
     tasks: counts(taskStateNames),
     used: amounts,
     usage,
+    revision: wide,
   },
   ["runningTasksMax", "queuedTasksMax", "changedBy", "usage"],
 );
@@ -378,6 +353,7 @@ export const stats = record<StatsView>(
     commitMsP99: fc.double({ noNaN: true }),
     placements: wide,
     placementsRefused: wide,
+    progressReports: fc.dictionary(name, wide, { maxKeys: 3 }),
     tasksEnded: wide,
     heldBegun: wide,
     heldReturned: wide,

@@ -3,6 +3,7 @@ import { parseJobspec } from "../../../core/jobspec/read/parse.ts";
 import type { JgfDocument } from "../../../core/graph/jgf.ts";
 import { nameOf, type Principal } from "../../../core/access/principal.ts";
 import { toJobSpec } from "../../../core/model/job/job-spec.ts";
+import { revision as toRevision } from "../../../core/model/ids.ts";
 import { AppError, insideField } from "../../../lib/errors.ts";
 import { Histogram } from "../../../lib/histogram.ts";
 import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
@@ -122,6 +123,11 @@ function basics(by: () => string): Operations {
       jobs.set(id, job);
       return job;
     },
+    reportProgress: async (id, { percent, message }) => {
+      const progress = { percent, ...(message === undefined ? {} : { message }) };
+      const job = find(jobs, "job", id);
+      return aTask({ id: job.id, jobId: job.id, progress });
+    },
     explainJob: async (jobId) => ({
       jobId: find(jobs, "job", jobId).id,
       state: "pending",
@@ -147,10 +153,11 @@ function basics(by: () => string): Operations {
     watch: fakeWatch(async function* ({ afterRevision = revision }) {
       yield { kind: "sync", revision: afterRevision };
       yield { kind: "job", revision: afterRevision + 1, job: aJob() };
-      yield { kind: "task", revision: afterRevision + 1, task: aTask() };
-      yield { kind: "node", revision: afterRevision + 2, node: aNode() };
-      yield { kind: "group", revision: afterRevision + 3, group: aGroup() };
-      yield { kind: "removed", revision: afterRevision + 4, what: "job", id: "1" };
+      yield { kind: "task", revision: afterRevision + 2, task: aTask() };
+      yield { kind: "node", revision: afterRevision + 3, node: aNode() };
+      yield { kind: "cluster", revision: afterRevision + 4, cluster: aCluster() };
+      yield { kind: "group", revision: afterRevision + 5, group: aGroup() };
+      yield { kind: "removed", revision: afterRevision + 6, what: "job", id: "1" };
     }),
     listNodes: async () => ({ nodes: [...nodes.values()], revision }),
     getNode: async (name) => find(nodes, "node", name),
@@ -249,6 +256,9 @@ function basics(by: () => string): Operations {
     },
     stats: async () => someStats({ revision }),
     times: async () => ({ commits: new Histogram([1, 10]), tasks: [] }),
+    listNotes: async () => ({ notes: [], revision }),
+    putNotes: async () => ({ revision }),
+    follow: () => ({ revision: toRevision(revision), close: () => undefined }),
     isReady: () => true,
   };
 }

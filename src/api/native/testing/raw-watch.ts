@@ -1,8 +1,9 @@
+import { limits } from "../../../limits.ts";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { gunzipSync } from "node:zlib";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { WatchRequestSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
-import { frameMessage, MessageReader } from "../../grpc/calls/frames.ts";
+import { frameMessage, MessageReader } from "../../../lib/grpc/frames.ts";
 
 export interface RawFrame {
   readonly isPacked: boolean;
@@ -27,7 +28,7 @@ export function openFrames(
   stream.on("error", () => undefined);
   stream.end(frameMessage(toBinary(WatchRequestSchema, create(WatchRequestSchema, request))));
   const frames: RawFrame[] = [];
-  const reader = new MessageReader();
+  const reader = new MessageReader(limits.messageBytesMax);
   let headers: IncomingHttpHeaders = {};
   let bytes = 0;
   stream.on("response", (head) => (headers = head));

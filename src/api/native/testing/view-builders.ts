@@ -1,10 +1,10 @@
-import { noCounts } from "../../../core/state/jobs/progress.ts";
+import { noCounts } from "../../../core/model/progress.ts";
+import type { SatisfyView } from "../../../server/views/satisfy-view.ts";
 import type {
   ClusterView,
   GroupView,
   JobView,
   NodeView,
-  SatisfyView,
   StatsView,
   TaskView,
 } from "../../../server/views/views.ts";
@@ -39,6 +39,7 @@ export const aTask = (fields: Partial<TaskView> = {}): TaskView => ({
   node: "n1",
   cluster: "local",
   past: [],
+  revision: 4,
   ...fields,
 });
 
@@ -64,6 +65,7 @@ export const aGroup = (fields: Partial<GroupView> = {}): GroupView => ({
   owner: "",
   tasks: noCounts(),
   used: {},
+  revision: 3,
   ...fields,
 });
 
@@ -81,6 +83,7 @@ export const aCluster = (fields: Partial<ClusterView> = {}): ClusterView => ({
   state: [],
   counters: [],
   credentials: {},
+  revision: 2,
   ...fields,
 });
 
@@ -143,6 +146,7 @@ export const someStats = (fields: Partial<StatsView> = {}): StatsView => ({
   commitMsP99: 2,
   placements: 7,
   placementsRefused: 0,
+  progressReports: { taken: 2, late: 1 },
   tasksEnded: 3,
   heldBegun: 2,
   heldReturned: 1,

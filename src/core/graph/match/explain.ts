@@ -4,42 +4,9 @@ import type { Alternative, CompiledRequest, Need } from "./compile-request.ts";
 import { NO_PARENT } from "../graph.ts";
 import type { Layout } from "../layout.ts";
 import { Attempt, type Budgets, newBudgets } from "./match.ts";
-import { describeRequirement } from "../request/requirement.ts";
+import type { Requirement } from "../request/request.ts";
+import type { AskedAmount, Refusal } from "./refusal.ts";
 import type { Use } from "./use.ts";
-
-/**
- * Why a request cannot be met, at the deepest place where it fails.
- *
- * - none: there is no vertex of this type.
- * - too-few: there are too few of the type.
- * - too-small: no `holder` has as much of the type as is asked inside one; `found` is the most.
- * - too-few-large: some have, but not as many as are asked.
- * - unmet: too few meet a requirement.
- * - busy: there would be enough if it were free.
- * - not-together: each part fits alone.
- * - too-complex: it was given up.
- */
-export interface Refusal {
-  readonly kind:
-    | "none"
-    | "too-few"
-    | "too-small"
-    | "too-few-large"
-    | "unmet"
-    | "busy"
-    | "not-together"
-    | "too-complex";
-  readonly type: string;
-  readonly asked: number;
-  readonly found: number;
-  readonly holder: string | undefined;
-  readonly text: string;
-}
-
-/** Those with different texts: alternatives often fail for the same reason. */
-export const distinctRefusals = (all: readonly Refusal[]): readonly Refusal[] => [
-  ...new Map(all.map((refusal) => [refusal.text, refusal])).values(),
-];
 
 /** One refusal for each alternative of a request that does not fit. */
 export function explainRefusal(
@@ -64,7 +31,7 @@ const TOO_COMPLEX: Refusal = {
   asked: 1,
   found: 0,
   holder: undefined,
-  text: "the request asks for too many things of a graph that is too irregular",
+  detail: { kind: "too-complex" },
 };
 
 function explainAlternative(
@@ -90,14 +57,13 @@ function explainAlternative(
 }
 
 function notTogether(types: readonly string[], isBusy: boolean): Refusal {
-  const names = [...new Set(types)].join(", ");
   return {
     kind: isBusy ? "busy" : "not-together",
     type: types[0] ?? "",
     asked: 1,
     found: 0,
     holder: undefined,
-    text: `each part fits alone, but no way was found to fit all together (${names})`,
+    detail: { kind: "parts-fit-alone", types: [...new Set(types)] },
   };
 }
 
@@ -124,20 +90,19 @@ class Explainer {
     }
     const { type } = need;
     const vertices = this.#verticesOf(host, type);
-    const where = holder === undefined ? "" : ` in a ${holder}`;
+    const { unit } = need;
     const base = { type, asked: wanted, holder };
-    if (vertices.length === 0) {
-      return { ...base, kind: "none", found: 0, text: `there is no ${type}${where}` };
-    }
+    if (vertices.length === 0)
+      return { ...base, kind: "none", found: 0, detail: { kind: "absent" } };
     const pieces = this.#piecesOf(vertices, need);
     const meeting = vertices.filter((each) => this.#capacity.meetsAll(this.#placeOf(each), need));
     const met = this.#piecesOf(meeting, need);
     if (isAtLeast(pieces, wanted) && !isAtLeast(met, wanted)) {
-      return { ...base, kind: "unmet", found: met, text: this.#unmet(vertices, need, wanted, met) };
+      const requires = this.#unmet(vertices, need, wanted);
+      return { ...base, kind: "unmet", found: met, detail: { kind: "unmet", unit, requires } };
     }
     if (!isAtLeast(met, wanted)) {
-      const text = `${amount(pieces, need)}${where}, ${number(wanted)} asked`;
-      return { ...base, kind: "too-few", found: pieces, text };
+      return { ...base, kind: "too-few", found: pieces, detail: { kind: "few", unit } };
     }
     if (need.inside.length > 0) {
       const open = this.#isBusy ? meeting.filter((each) => this.#isOpen(each, need)) : meeting;
@@ -150,8 +115,7 @@ class Explainer {
   }
 
   #busy(base: Pick<Refusal, "type" | "asked" | "holder">, found: number, need: Need): Refusal {
-    const text = `${number(found)} of ${amount(base.asked, need)} asked are free`;
-    return { ...base, kind: "busy", found, text };
+    return { ...base, kind: "busy", found, detail: { kind: "few-free", unit: need.unit } };
   }
 
   /** Why what a need holds does not fit into as many of these vertices as are wanted. */
@@ -167,18 +131,16 @@ class Explainer {
     }
     const kindOf = (kind: Refusal["kind"]): Refusal["kind"] => (this.#isBusy ? "busy" : kind);
     if (scarcest === undefined || isAtLeast(scarcest.found, wanted)) {
-      const parts = need.inside.map((inner) => amount(inner.count, inner)).join(" and ");
-      const text = `too few ${plural(holder, 2)} have ${parts} together, ${number(wanted)} asked`;
       const base = { type: holder, asked: wanted, found: 0, holder: undefined };
-      return { ...base, kind: kindOf("not-together"), text };
+      const parts = need.inside.map(amountOf);
+      return { ...base, kind: kindOf("not-together"), detail: { kind: "few-have-all", parts } };
     }
     const { inner, found } = scarcest;
     const type = inner.type ?? "slot";
+    const isFree = this.#isBusy;
     if (found > 0) {
-      const text = `${number(found)} of ${number(wanted)} ${plural(holder, wanted)} asked ${
-        found === 1 ? "has" : "have"
-      } ${amount(inner.count, inner)}${this.#isBusy ? " free" : ""}`;
-      return { kind: kindOf("too-few-large"), type, asked: wanted, found, holder, text };
+      const detail = { kind: "few-have", each: amountOf(inner), isFree } as const;
+      return { kind: kindOf("too-few-large"), type, asked: wanted, found, holder, detail };
     }
     const amounts = hosts.map((host) => this.#capacity.inside(this.#placeOf(host), inner));
     const most = amounts.reduce((a, b) => Math.max(a, b), 0);
@@ -188,34 +150,20 @@ class Explainer {
     if (best !== undefined && (!isPlain || most === 0) && !this.#isBusy) {
       return this.explain(best, inner, inner.count);
     }
-    const text = this.#tooSmall(hosts.length, holder, isSame, most, inner);
-    return { kind: kindOf("too-small"), type, asked: inner.count, found: most, holder, text };
+    const { unit } = inner;
+    const detail = { kind: "largest", hosts: hosts.length, isSame, unit, isFree } as const;
+    return { kind: kindOf("too-small"), type, asked: inner.count, found: most, holder, detail };
   }
 
-  #tooSmall(hosts: number, holder: string, isSame: boolean, most: number, inner: Need): string {
-    const free = this.#isBusy ? " free" : "";
-    const asked = `${number(inner.count)} asked`;
-    if (hosts === 1) return `the ${holder} has ${amount(most, inner)}${free}, ${asked}`;
-    if (isSame) {
-      return `${hosts} ${plural(holder, hosts)} have ${amount(most, inner)}${free}, ${asked}`;
-    }
-    const largest = `the largest of ${hosts} ${plural(holder, hosts)}`;
-    return `${largest} has ${amount(most, inner)}${free}, ${asked}`;
-  }
-
-  /** Names the first requirement that alone rules out too many, or all of them. */
-  #unmet(vertices: readonly number[], need: Need, wanted: number, met: number): string {
+  /** The first requirement that alone rules out too many, or all of them. */
+  #unmet(vertices: readonly number[], need: Need, wanted: number): readonly Requirement[] {
     const alone = need.requires.find((each) => {
       const meeting = vertices.filter((vertex) =>
         this.#capacity.meets(this.#placeOf(vertex), each),
       );
       return !isAtLeast(this.#piecesOf(meeting, need), wanted);
     });
-    const all = need.requires.map(({ requirement }) => describeRequirement(requirement));
-    const what = alone === undefined ? all.join(" and ") : describeRequirement(alone.requirement);
-    return met === 0
-      ? `no ${need.type} with ${what}`
-      : `${number(met)} of ${amount(wanted, need)} asked with ${what}`;
+    return (alone === undefined ? need.requires : [alone]).map(({ requirement }) => requirement);
   }
 
   #verticesOf(host: number, type: string): readonly number[] {
@@ -257,12 +205,4 @@ class Explainer {
   };
 }
 
-const number = (value: number): string => String(Math.round(value * 1_000) / 1_000);
-const plural = (type: string, count: number): string =>
-  count === 1 || type.endsWith("s") ? type : `${type}s`;
-
-/** "4 cores", "1 node", "16 GiB memory", "200 memory". */
-function amount(value: number, { type = "slot", unit }: Need): string {
-  if (unit !== undefined) return `${number(value)} ${unit} ${type}`;
-  return `${number(value)} ${type === "memory" ? type : plural(type, value)}`;
-}
+const amountOf = ({ count, type = "slot", unit }: Need): AskedAmount => ({ count, type, unit });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compileRequest } from "./compile-request.ts";
 import { explainRefusal } from "./explain.ts";
+import { describeGraphRefusal } from "./refusal.ts";
 import { layOut } from "../layout.ts";
 import { limits } from "../../../limits.ts";
 import { allocate, match, newBudgets, stepsTaken } from "./match.ts";
@@ -111,7 +112,7 @@ describe("refusals say why, at the deepest place", () => {
   for (const [name, trees, layout, kind, text] of cases) {
     test(name, () => {
       const [refusal] = explainRefusal(layout, compileRequest([trees]));
-      expect(refusal?.text).toBe(text);
+      expect(refusal && describeGraphRefusal(refusal)).toBe(text);
       expect(refusal?.kind).toBe(kind);
     });
   }
@@ -121,7 +122,10 @@ describe("refusals say why, at the deepest place", () => {
     const taken = allocate(small, compileRequest([[want(2, "node")]])).allocation;
     if (taken !== undefined) use.add(taken);
     const why = (...trees: ResourceRequest[]) =>
-      explainRefusal(small, compileRequest([trees]), use).map(({ kind, text }) => [kind, text]);
+      explainRefusal(small, compileRequest([trees]), use).map((each) => [
+        each.kind,
+        describeGraphRefusal(each),
+      ]);
     expect(why(want(4, "node"))).toEqual([["busy", "2 of 4 nodes asked are free"]]);
     expect(why(want(4, "node", [want(1, "core")]))).toEqual([
       ["busy", "2 of 4 nodes asked are free"],
@@ -164,7 +168,7 @@ describe("refusals say why, at the deepest place", () => {
 
   test("each alternative has its own", () => {
     const request = compileRequest([[want(1, "gpu")], [want(5, "node")]]);
-    expect(explainRefusal(small, request).map(({ text }) => text)).toEqual([
+    expect(explainRefusal(small, request).map(describeGraphRefusal)).toEqual([
       "there is no gpu",
       "4 nodes, 5 asked",
     ]);

@@ -1,7 +1,8 @@
 import { invalid } from "../../../lib/errors.ts";
 import { runToEnd } from "../../../lib/run-to-end.ts";
+import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
-import { checkText, isKey } from "../../model/texts.ts";
+import { checkText, CONTROL_SET, isKey } from "../../model/texts.ts";
 import type { Graph } from "../graph.ts";
 import type { Edge, JgfDocument } from "../jgf.ts";
 import { linkSubsystem } from "./link-subsystem.ts";
@@ -32,6 +33,12 @@ export interface SubsystemVertex {
 
 /** The name of the containment graph itself, where clients speak of it as a subsystem. */
 export const DOMINANT = "cluster";
+
+export const SUBSYSTEM_NAME_RULE = {
+  minLength: 1,
+  maxLength: limits.nameLengthMax,
+  pattern: `^(?!(${DOMINANT}|__proto__)$)[^${CONTROL_SET}]+$`,
+} as const satisfies Rule;
 
 export function checkSubsystemName(name: string): void {
   checkText(name, "subsystem", limits.nameLengthMax);

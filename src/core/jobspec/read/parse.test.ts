@@ -315,7 +315,7 @@ tasks:
     }
   })();
   expect(error).toBeInstanceOf(AppError);
-  expect(error).toMatchObject({ code: "invalid_argument", field: "version" });
+  expect(error).toMatchObject({ code: "unprocessable", field: "version" });
   expect((error as AppError).message.split("\n")).toEqual([
     "line 1, column 10: version: must be 1, not 2",
     "line 3, column 26: resources.a.count: must be a whole number from 1, not 0",

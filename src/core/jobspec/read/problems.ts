@@ -47,5 +47,5 @@ export function toError(problems: readonly Problem[], count: number): AppError {
   const more = count > problems.length ? [`and ${count - problems.length} more`] : [];
   const text = [...problems.map(describeProblem), ...more].join("\n");
   const field = first?.field === "" ? undefined : first?.field;
-  return new AppError("invalid_argument", text, { field, saysWhere: true });
+  return new AppError("unprocessable", text, { field, saysWhere: true });
 }

@@ -1,4 +1,4 @@
-import { invalid } from "../../../lib/errors.ts";
+import { invalid, unprocessable } from "../../../lib/errors.ts";
 
 /** Indexes first, first + step, … up to last. */
 export interface IndexRange {
@@ -43,19 +43,20 @@ export function positionOf(ranges: IndexRanges, index: number): number {
   return before;
 }
 
-export const hasIndex = (ranges: IndexRanges, index: number): boolean =>
-  ranges.some(
-    (range) =>
-      index >= range.first && index <= range.last && (index - range.first) % range.step === 0,
-  );
+export function hasIndex(ranges: IndexRanges, index: number): boolean {
+  for (const { first, last, step } of ranges) {
+    if (index <= last) return index >= first && (index - first) % step === 0;
+  }
+  return false;
+}
 
 export interface ArrayLimits {
   readonly tasksMax: number;
   readonly indexMax: number;
 }
 
-const PART = /^(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?$/;
-const RANGE = " *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)? *";
+const RANGE = " *([0-9]{1,10})(?:-([0-9]{1,10})(?::([1-9][0-9]{0,9}))?)? *";
+const PART = new RegExp(`^${RANGE}$`);
 /** The form of an array; that its ranges rise and do not overlap no pattern can say. */
 export const ARRAY_PATTERN = `^${RANGE}(,${RANGE})*$`;
 const SHAPE = 'use a form like "0-99", "1-9:2" or "0-3,8,10-12"';
@@ -64,18 +65,18 @@ const PARTS_MAX = 1_000;
 /** Parses "0-99", "1-9:2", "0-3,8". Parts may come in any order but must not overlap. */
 export function parseIndexRanges(text: string, field: string, limits: ArrayLimits): IndexRanges {
   const parts = text.split(",");
-  if (parts.length > PARTS_MAX) throw invalid(field, `at most ${PARTS_MAX} parts`);
-  const ranges = parts.map((part) => parsePart(part.trim(), field, limits));
+  if (parts.length > PARTS_MAX) throw unprocessable(field, `at most ${PARTS_MAX} parts`);
+  const ranges = parts.map((part) => parsePart(part, field, limits));
   ranges.sort((a, b) => a.first - b.first);
   for (const [at, range] of ranges.entries()) {
     const before = ranges[at - 1];
     if (before !== undefined && range.first <= before.last) {
-      throw invalid(field, `parts overlap at ${range.first}`);
+      throw unprocessable(field, `parts overlap at ${range.first}`);
     }
   }
   const count = countIndexes(ranges);
   if (count > limits.tasksMax)
-    throw invalid(field, `at most ${limits.tasksMax} tasks, not ${count}`);
+    throw unprocessable(field, `at most ${limits.tasksMax} tasks, not ${count}`);
   return ranges;
 }
 
@@ -87,10 +88,9 @@ function parsePart(part: string, field: string, limits: ArrayLimits): IndexRange
   const first = Number(match[1]);
   const last = match[2] === undefined ? first : Number(match[2]);
   const step = match[3] === undefined ? 1 : Number(match[3]);
-  if (step < 1) throw invalid(field, `the step in ${part} must be at least 1`);
-  if (last < first) throw invalid(field, `${part} ends before it begins`);
+  if (last < first) throw unprocessable(field, `${part} ends before it begins`);
   if (last > limits.indexMax)
-    throw invalid(field, `indexes go up to ${limits.indexMax}, not ${last}`);
+    throw unprocessable(field, `indexes go up to ${limits.indexMax}, not ${last}`);
   // Normalised so that `last` is itself an index.
   return { first, last: first + Math.floor((last - first) / step) * step, step };
 }

@@ -27,9 +27,9 @@ const refused: readonly [readonly DependencyInput[], string][] = [
   [[{ kind: "banana", on: ["a"] }], "use afterok, afterany, afternotok, after, singleton"],
   [[{ on: ["a"] }, {}], "dependsOn[1].on: must name at least one job"],
   [[{ on: [] }], "dependsOn[0].on: must name at least one job"],
-  [[{ on: ["a", ""] }], "dependsOn[0].on[1]: must have 1 to"],
-  [[{ on: ["x".repeat(200)] }], "dependsOn[0].on[0]: must have 1 to"],
-  [[{ on: ["a\0"] }], "dependsOn[0].on[0]: must not contain a NUL"],
+  [[{ on: ["a", ""] }], "dependsOn[0].on[1]: must not be empty"],
+  [[{ on: ["x".repeat(200)] }], "dependsOn[0].on[0]: must have at most 138"],
+  [[{ on: ["a\0"] }], "dependsOn[0].on[0]: must be a text without NUL"],
   [[{ on: ["a"], name: "b" }], "dependsOn[0].name: only a singleton has a name"],
   [
     [{ on: ["a", "b"], atLeast: 0 }],
@@ -40,7 +40,7 @@ const refused: readonly [readonly DependencyInput[], string][] = [
     "dependsOn[0].atLeast: must be a whole number from 1 to 2, not 3",
   ],
   [[{ on: ["a", "b"], atLeast: 1.5 }], "dependsOn[0].atLeast: must be a whole number"],
-  [[{ kind: "singleton" }], "dependsOn[0].name: must have 1 to"],
+  [[{ kind: "singleton" }], "dependsOn[0].name: must not be empty"],
   [[{ kind: "singleton", name: "x", on: ["a"] }], "dependsOn[0].on: a singleton names no jobs"],
   [[{ kind: "singleton", name: "x", atLeast: 1 }], "dependsOn[0].atLeast: a singleton has none"],
   [

@@ -1,6 +1,7 @@
-import { invalid } from "../../../lib/errors.ts";
+import { checkRule } from "../../../lib/rules/check-rule.ts";
+import { invalid, unprocessable } from "../../../lib/errors.ts";
 import { nearest } from "../../../lib/nearest.ts";
-import type { Rule } from "../../../lib/rules.ts";
+import type { Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
 import type { JobId } from "../ids.ts";
 
@@ -65,6 +66,7 @@ export const REFERENCE_RULE = {
   minLength: 1,
   maxLength: REFERENCE_LENGTH_MAX,
   pattern: "^[^\\u0000]+$",
+  hint: "a text without NUL characters",
 } as const satisfies Rule;
 
 /** Checks what can be checked without knowing any other job. An empty list says nothing. */
@@ -81,10 +83,10 @@ export function toDependencies(
       targets += one.on.length;
       continue;
     }
-    if (singletons.has(one.name)) throw invalid(`dependsOn[${at}].name`, "is there twice");
+    if (singletons.has(one.name)) throw unprocessable(`dependsOn[${at}].name`, "is there twice");
     singletons.add(one.name);
   }
-  if (targets > limits.dependenciesPerJobMax) throw tooMany("dependsOn");
+  if (targets > limits.dependenciesPerJobMax) throw tooMany("dependsOn").as("unprocessable");
   return dependencies;
 }
 
@@ -106,7 +108,7 @@ function toKind(text: string, field: string): (typeof DEPENDENCY_KINDS)[number] 
 }
 
 function toSingleton({ on, atLeast, name }: DependencyInput, field: string): Dependency {
-  if (on !== undefined && on.length > 0) {
+  if (on !== undefined) {
     throw invalid(`${field}.on`, "a singleton names no jobs; it has a name of its own");
   }
   if (atLeast !== undefined) throw invalid(`${field}.atLeast`, "a singleton has none");
@@ -124,7 +126,8 @@ function toAfter(
   for (const [at, text] of on.entries()) reference(text, `${field}.on[${at}]`);
   if (atLeast === undefined) return { kind, on: on.slice() };
   if (!Number.isInteger(atLeast) || atLeast < 1 || atLeast > on.length) {
-    throw invalid(
+    const refuse = atLeast > on.length ? unprocessable : invalid;
+    throw refuse(
       `${field}.atLeast`,
       `must be a whole number from 1 to ${on.length}, not ${atLeast}`,
     );
@@ -133,9 +136,5 @@ function toAfter(
 }
 
 function reference(text: string, field: string): string {
-  if (text === "" || text.length > REFERENCE_LENGTH_MAX) {
-    throw invalid(field, `must have 1 to ${REFERENCE_LENGTH_MAX} characters`);
-  }
-  if (text.includes("\0")) throw invalid(field, "must not contain a NUL character");
-  return text;
+  return checkRule(text, field, REFERENCE_RULE);
 }

@@ -1,4 +1,5 @@
-import { invalid } from "../../../lib/errors.ts";
+import { isLongerText } from "../../../lib/rules/check-rule.ts";
+import { invalid, readingDocument, unprocessable } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { graphRequest, needsOf } from "../../graph/request/graph-request.ts";
 import { readResourceChoice } from "../../graph/request/read-request.ts";
@@ -6,6 +7,7 @@ import { parseIndexRanges } from "./array-range.ts";
 import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
+import { type EnergyInput, isPlaceName, toEnergy, withPlace } from "./energy.ts";
 import { checkName, groupId } from "../ids.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
@@ -57,6 +59,7 @@ export interface JobSpecInput extends PlainInput {
   readonly queueDeadlineMs?: number | undefined;
   readonly outputLimitBytes?: number | undefined;
   readonly dependsOn?: readonly DependencyInput[] | undefined;
+  readonly energy?: EnergyInput | undefined;
 }
 
 // Shared by every spec that has nothing else to say: a million queued jobs must not hold a
@@ -105,11 +108,23 @@ export function toJobSpec(
   const work = toWork(input);
   const name = toJobName(input.name, work);
   const dependsOn = toDependencies(input.dependsOn);
+  const energy = toEnergy(input.energy);
+  if (energy !== undefined) checkShares(input);
   const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
   const terms = toTerms(asked, like?.terms, selects);
-  const spec = new SharedSpec(name, work, terms, dependsOn);
+  const spec = new SharedSpec(name, work, terms, { dependsOn, energy });
   checkSize(spec);
   return spec;
+}
+
+/** Shares are made for nodes with power: neither a graph nor a pull cluster says what they could be. */
+function checkShares({ jobspec, array, request, select, placement }: JobSpecInput): void {
+  const why = "a job with energy is split over nodes with power";
+  if (jobspec !== undefined) throw invalid("jobspec", `${why}: give a command, or none`);
+  if (array !== undefined) throw invalid("array", `${why}: submit one job for each index`);
+  if (request !== undefined) throw invalid("request", `${why}: give resources`);
+  if (select !== undefined) throw invalid("select", `${why}: give energy.split`);
+  if (placement?.kind === "pulling") throw invalid("placement.kind", `${why}: leave it out`);
 }
 
 /** Who takes a whole jobspec has a scheduler of its own: that is for clusters that pull. */
@@ -118,10 +133,10 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
   if (array !== undefined) throw invalid("array", "a jobspec is taken as a whole: it is no array");
   for (const field of ["node", "labels"] as const) {
     if (placement?.[field] === undefined) continue;
-    throw invalid(`placement.${field}`, "a whole jobspec goes to a cluster that pulls");
+    throw unprocessable(`placement.${field}`, "a whole jobspec goes to a cluster that pulls");
   }
   if (placement?.kind === "managed") {
-    throw invalid("placement.kind", "a whole jobspec goes to a cluster that pulls");
+    throw unprocessable("placement.kind", "a whole jobspec goes to a cluster that pulls");
   }
   return { ...input, placement: { ...placement, kind: "pulling" } };
 }
@@ -175,8 +190,17 @@ function saysNothing(input: JobSpecInput): boolean {
   return true;
 }
 
+const NO_WORK: Work = Object.freeze({ kind: "command", argv: Object.freeze([]) });
+
+const isBare = ({ energy, command, script, jobspec }: JobSpecInput): boolean =>
+  energy !== undefined &&
+  script === undefined &&
+  jobspec === undefined &&
+  (command === undefined || command.length === 0);
+
 function toWork(input: JobSpecInput): Work {
   const { command, script, jobspec } = input;
+  if (isBare(input)) return NO_WORK;
   if (jobspec !== undefined) {
     if (command !== undefined || script !== undefined) {
       throw invalid("jobspec", "give either a jobspec or something to run, not both");
@@ -210,7 +234,7 @@ function toWork(input: JobSpecInput): Work {
 function toJobName(name: string | undefined, work: Work): string {
   if (name === undefined) return defaultNameOf(work);
   const { maxLength } = SPEC_RULES.name;
-  if (name === "" || name.length > maxLength) {
+  if (name === "" || isLongerText(name, maxLength)) {
     throw invalid("name", `must have 1 to ${maxLength} characters`);
   }
   if (!isPrintable(name)) throw invalid("name", "must not have control characters");
@@ -220,7 +244,7 @@ function toJobName(name: string | undefined, work: Work): string {
 /** What a job is called that says nothing about it. */
 export function defaultNameOf(work: Work): string {
   if (work.kind !== "command") return work.kind;
-  const program = work.argv[0] ?? "";
+  const program = work.argv[0] ?? "energy";
   const name = program.slice(program.lastIndexOf("/") + 1) || program;
   return visible(name, limits.nameLengthMax);
 }
@@ -234,10 +258,10 @@ function toEnv(env: Texts | undefined): Texts {
     throw invalid("env", `at most ${maxProperties} variables, not ${names.length}`);
   }
   for (const name of names) {
+    if (isReservedVariable(name)) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
     if (!isVariableName(name)) {
       throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
     }
-    if (isReservedVariable(name)) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
     text(env[name] ?? "", `env.${name}`);
   }
   return env;
@@ -247,19 +271,26 @@ function toCwd(cwd: string | undefined): string | undefined {
   if (cwd === undefined) return undefined;
   if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
   const { maxLength } = SPEC_RULES.cwd;
-  if (cwd.length > maxLength) throw invalid("cwd", `at most ${maxLength} characters`);
+  if (isLongerText(cwd, maxLength)) throw invalid("cwd", `at most ${maxLength} characters`);
   return text(cwd, "cwd");
 }
 
 function toNeeds(resources: JobSpecInput["resources"]): Resources {
   if (resources === undefined) return ONE_CPU;
+  const place = Object.keys(resources).find(isPlaceName);
+  if (place !== undefined) throw invalid(`resources.${place}`, "give energy instead");
   const amounts = resources["cpu"] === undefined ? { ...resources, cpu: 1 } : resources;
   const needs = toResources(amounts, "resources", limits.resourceNamesMax);
   return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
 }
 
 function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
-  const { resources, request, jobspec } = input;
+  const { resources, request, jobspec, energy } = input;
+  if (energy !== undefined) {
+    const bare = isBare(input);
+    const own = bare && resources === undefined ? NOTHING : toNeeds(resources);
+    return { needs: withPlace(own, bare), request: undefined };
+  }
   if (request === undefined) {
     // One that says nothing else goes wherever it is sent.
     const isAnything = jobspec !== undefined && resources === undefined;
@@ -268,7 +299,7 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
   if (resources !== undefined) {
     throw invalid("request", "give either resources or a request, not both");
   }
-  const choice = readResourceChoice(request, "request");
+  const choice = readingDocument(() => readResourceChoice(request, "request"));
   return { needs: needsOf(graphRequest(choice)), request: choice };
 }
 
@@ -290,9 +321,9 @@ function toWhere(placement: JobSpecInput["placement"]): Where {
 }
 
 function toClusterKind(kind: string): NonNullable<Where["kind"]> {
-  if (kind === "managed" || kind === "pulling") return kind;
+  if (kind === "managed" || kind === "pulling" || kind === "any") return kind;
   const shown = JSON.stringify(kind.slice(0, 40));
-  throw invalid("placement.kind", `${shown} is neither managed (with agents) nor pulling`);
+  throw invalid("placement.kind", `${shown} is neither managed (with agents), pulling nor any`);
 }
 
 function toRetries(retries: JobSpecInput["retries"]): Retries {
@@ -301,8 +332,11 @@ function toRetries(retries: JobSpecInput["retries"]): Retries {
   const max = whole(retries.max ?? 0, "retries.max", RETRIES_RULES.max);
   const first = whole(backoffMs, "retries.backoffMs", RETRIES_RULES.backoffMs);
   const most = backoffMaxMs ?? Math.max(first, limits.retryBackoffMsMax);
-  const rule = { ...RETRIES_RULES.backoffMaxMs, minimum: first };
-  return { max, backoffMs: first, backoffMaxMs: whole(most, "retries.backoffMaxMs", rule) };
+  whole(most, "retries.backoffMaxMs", RETRIES_RULES.backoffMaxMs);
+  if (most < first) {
+    throw unprocessable("retries.backoffMaxMs", `is less than backoffMs, which is ${first}`);
+  }
+  return { max, backoffMs: first, backoffMaxMs: most };
 }
 
 /** Fields with a rule that is a range. */
@@ -331,6 +365,6 @@ function checkSize(spec: JobSpec): void {
   for (const name in spec.env) size += name.length + (spec.env[name]?.length ?? 0) + 2;
   const most = work.kind === "jobspec" ? limits.jobspecCharsMax : limits.workBytesMax;
   if (size > most) {
-    throw invalid(work.kind, `with env it has ${size} characters; at most ${most}`);
+    throw unprocessable(work.kind, `with env it has ${size} characters; at most ${most}`);
   }
 }

@@ -3,12 +3,14 @@ import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { IndexRanges } from "./array-range.ts";
 import { countIndexes, SINGLE } from "./array-range.ts";
 import type { Clause, Dependency } from "./dependency.ts";
+import type { EnergyTerms } from "./energy.ts";
 import type { GroupId, JobId } from "../ids.ts";
 import type { Resources } from "../resources.ts";
 import type { PlainTerms } from "./plain-fields.ts";
 
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
+  /** Without arguments: nothing. Only with energy, for nodes that need no command. */
   | { readonly kind: "command"; readonly argv: readonly string[] }
   | { readonly kind: "script"; readonly text: string }
   /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
@@ -16,8 +18,8 @@ export type Work =
 
 /** Where a task may run; what is absent does not matter. */
 export interface Where {
-  /** Only on nodes with agents, or only on clusters that pull. */
-  readonly kind?: "managed" | "pulling";
+  /** Only on nodes with agents, only on clusters that pull, or on either, whatever it asks for. */
+  readonly kind?: "managed" | "pulling" | "any";
   readonly cluster?: string;
   readonly node?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -73,6 +75,8 @@ export interface JobSpec extends OwnTerms {
   readonly terms: JobTerms;
   /** What it depends on, as it was written; undefined: nothing. */
   readonly dependsOn: readonly Dependency[] | undefined;
+  /** What it uses, in shares that are made when they are placed; undefined: it has one task, or those of its array. */
+  readonly energy: EnergyTerms | undefined;
 }
 
 /**
@@ -84,17 +88,19 @@ export class SharedSpec implements JobSpec {
   readonly work: Work;
   readonly terms: JobTerms;
   readonly dependsOn: readonly Dependency[] | undefined;
+  readonly energy: EnergyTerms | undefined;
 
   constructor(
     name: string,
     work: Work,
     terms: JobTerms,
-    dependsOn: readonly Dependency[] | undefined,
+    { dependsOn, energy }: Partial<Pick<JobSpec, "dependsOn" | "energy">> = {},
   ) {
     this.name = name;
     this.work = work;
     this.terms = terms;
     this.dependsOn = dependsOn;
+    this.energy = energy;
   }
 
   get group(): GroupId {
@@ -149,7 +155,8 @@ export class SharedSpec implements JobSpec {
  * that wait for another attempt. One row thus ends a million tasks.
  */
 export interface Closing {
-  readonly kind: "cancelled" | "expired" | "skipped";
+  /** failed: a job with energy whose shares failed too often; succeeded: one that asks for none. */
+  readonly kind: "cancelled" | "expired" | "skipped" | "failed" | "succeeded";
   readonly atMs: number;
   readonly by: string;
   readonly reason: string;
@@ -169,8 +176,25 @@ export interface Job {
   readonly waitsFor: readonly Clause[] | undefined;
 }
 
+/** A job that asks for no energy has succeeded as soon as nothing keeps it. */
+export function endedIfNothing(job: Job, atMs: number): Job {
+  if (job.spec.energy?.wattSeconds !== 0) return job;
+  const closed = {
+    kind: "succeeded",
+    atMs,
+    by: "busbar",
+    reason: "it asks for no energy",
+  } as const;
+  return { ...job, closed };
+}
+
 export const rangesOf = (spec: JobSpec): IndexRanges => spec.array ?? SINGLE;
 
+/** Whether its tasks are told apart by an index: "17.3". */
+export const hasIndexes = ({ array, energy }: JobSpec): boolean =>
+  array !== undefined || energy !== undefined;
+
+/** How many tasks it is submitted with; of one with energy all that is not placed counts as one. */
 export const taskTotalOf = (spec: JobSpec): number =>
   spec.array === undefined ? 1 : countIndexes(spec.array);
 

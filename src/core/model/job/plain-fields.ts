@@ -1,5 +1,5 @@
 import { invalid } from "../../../lib/errors.ts";
-import type { Rule } from "../../../lib/rules.ts";
+import type { Rule } from "../../../lib/rules/rules.ts";
 import { checkValue, PRINTABLE } from "../texts.ts";
 import { whole, type WholeRule } from "./whole.ts";
 

@@ -1,9 +1,10 @@
-import { insideField, invalid } from "../../../lib/errors.ts";
+import { insideField, invalid, ofDocument, unprocessable } from "../../../lib/errors.ts";
 import { isDeeperJson, isLongerJson } from "../../../lib/bytes/json-size.ts";
+import type { MessageRules } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
-import { readValues } from "../../graph/cluster-state.ts";
+import { readValues, VALUES_RULE } from "../../graph/cluster-state.ts";
 import { isRecord } from "../../graph/metadata.ts";
-import { strategyByName } from "../../select/all.ts";
+import { strategyByName, strategyNames } from "../../select/all.ts";
 import type { SelectTerms } from "./job.ts";
 
 export interface SelectInput {
@@ -30,9 +31,7 @@ export class SelectReader {
     checkSelectSize(select, "select");
     const given = toOptions(select.options);
     const parameters = readValues(select.parameters ?? NO_OPTIONS, "select.parameters");
-    if (strategy === undefined && given !== NO_OPTIONS) {
-      throw invalid("select.options", "are those of a strategy: name it");
-    }
+    if (given !== NO_OPTIONS) checkHasStrategy(select, "select");
     const options = strategy === undefined ? given : this.#check(strategy, given);
     return { strategy, options, parameters };
   }
@@ -47,7 +46,7 @@ export class SelectReader {
     if (this.#charsLeft < 0) {
       const max = limits.selectCharsPerSubmissionMax;
       const problem = `different options of all jobs in one submission have at most ${max} characters`;
-      throw invalid("select.options", `${problem}; submit fewer jobs at once`);
+      throw unprocessable("select.options", `${problem}; submit fewer jobs at once`);
     }
     prepare(strategy, given);
     this.#known.set(key, given);
@@ -60,7 +59,7 @@ function prepare(strategy: string, options: Options): void {
   try {
     found.prepare(options);
   } catch (error) {
-    throw insideField(error, "select");
+    throw ofDocument(insideField(error, "select"));
   }
 }
 
@@ -69,10 +68,25 @@ export function checkSelectSize({ options, parameters }: SelectInput, field: str
   const { selectOptionsDepthMax: depthMax, selectCharsMax: charsMax } = limits;
   for (const [name, value] of Object.entries({ options, parameters })) {
     if (!isDeeperJson(value, depthMax)) continue;
-    throw invalid(`${field}.${name}`, `has at most ${depthMax} levels of nesting`);
+    throw unprocessable(`${field}.${name}`, `has at most ${depthMax} levels of nesting`);
   }
   if (!isLongerJson([options, parameters], charsMax)) return;
-  throw invalid(field, `options and parameters have at most ${charsMax} characters`);
+  throw unprocessable(field, `options and parameters have at most ${charsMax} characters`);
+}
+
+/** Of how one of several clusters is chosen. */
+export const SELECTION_RULES: MessageRules = {
+  fields: {
+    strategy: { enum: strategyNames },
+    options: { type: "object" },
+    parameters: VALUES_RULE,
+  },
+  together: { options: ["strategy"] },
+};
+
+export function checkHasStrategy({ strategy }: SelectInput, field: string): void {
+  if (strategy !== undefined) return;
+  throw invalid(`${field}.options`, "are those of a strategy: name it");
 }
 
 function toOptions(options: unknown): Options {

@@ -1,10 +1,12 @@
-import type { MessageRules, Rule } from "../../../lib/rules.ts";
+import type { MessageRules, Rule } from "../../../lib/rules/rules.ts";
 import { limits } from "../../../limits.ts";
 import { NAME_RULE } from "../ids.ts";
-import { RESOURCE_NAME_RULE } from "../resources.ts";
+import { AMOUNTS_RULE } from "../resources.ts";
 import { LABELS_RULE, PRINTABLE } from "../texts.ts";
 import { ARRAY_PATTERN } from "./array-range.ts";
+import { ENERGY_RULES } from "./energy.ts";
 import { DEPENDENCY_KINDS, REFERENCE_RULE } from "./dependency.ts";
+import { SELECTION_RULES } from "./select-reader.ts";
 import { PLAIN_RULES } from "./plain-fields.ts";
 import { VARIABLE_NAME_RULE } from "./variable-names.ts";
 
@@ -39,8 +41,7 @@ export const SPEC_RULES = {
   cwd: { maxLength: 4_096, pattern: "^/[^\\u0000]*$" },
   resources: {
     maxProperties: limits.resourceNamesMax - 1, // cpu is added where it is not named
-    propertyNames: RESOURCE_NAME_RULE,
-    additionalProperties: { minimum: 0, maximum: 2 ** 40 },
+    ...AMOUNTS_RULE,
   },
   array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8"] },
   ...PLAIN_RULES,
@@ -50,7 +51,7 @@ export const SPEC_RULES = {
   queueDeadlineMs: duration(1),
   outputLimitBytes: { minimum: 0, maximum: limits.outputBytesMax },
   dependsOn: { maxItems: limits.dependenciesPerJobMax },
-  request: { type: "array" },
+  request: { type: "array", minItems: 1 },
 } as const satisfies Readonly<Record<string, Rule>>;
 
 export const RETRIES_RULES = {
@@ -59,22 +60,52 @@ export const RETRIES_RULES = {
   backoffMaxMs: duration(0),
 } as const satisfies Readonly<Record<string, Rule>>;
 
-export const PLACEMENT_RULES = {
-  kind: { enum: ["managed", "pulling"] },
+const PLACEMENT_RULES = {
+  kind: { enum: ["managed", "pulling", "any"] },
   cluster: NAME_RULE,
   node: NAME_RULE,
   labels: LABELS_RULE,
 } as const satisfies Readonly<Record<string, Rule>>;
 
-export const DEPENDENCY_RULES = {
+const DEPENDENCY_RULES = {
   kind: { enum: DEPENDENCY_KINDS },
   on: { minItems: 1, maxItems: limits.dependenciesPerJobMax, items: REFERENCE_RULE },
   atLeast: { minimum: 1 },
   name: REFERENCE_RULE,
 } as const satisfies Readonly<Record<string, Rule>>;
 
+/** A singleton has a name; any other dependency names jobs. */
+const DEPENDENCY_GROUPS: Omit<MessageRules, "fields"> = {
+  forms: [
+    { field: "kind", words: ["singleton"], required: ["name"], forbidden: ["on", "atLeast"] },
+    {
+      field: "kind",
+      words: DEPENDENCY_KINDS.filter((kind) => kind !== "singleton"),
+      isDefault: true,
+      required: ["on"],
+      forbidden: ["name"],
+    },
+  ],
+};
+
 /** Fields that exclude each other. */
-export const SPEC_GROUPS: Omit<MessageRules, "fields"> = {
+const SPEC_GROUPS: Omit<MessageRules, "fields"> = {
   exactlyOne: ["command", "script", "jobspec"],
-  atMostOne: ["resources", "request"],
+  orNoneWith: "energy",
+  atMostOne: [
+    ["resources", "request"],
+    ["jobspec", "array"],
+    ...["array", "request", "select", "jobspec"].map((name) => ["energy", name]),
+  ],
+  onlyInRequests: true,
+};
+
+/** The rules of a spec and of its parts, by the names of the messages. */
+export const SPEC_MESSAGE_RULES: Readonly<Record<string, MessageRules>> = {
+  JobSpec: { fields: SPEC_RULES, ...SPEC_GROUPS },
+  Retries: { fields: RETRIES_RULES },
+  Energy: { fields: ENERGY_RULES },
+  Placement: { fields: PLACEMENT_RULES },
+  Dependency: { fields: DEPENDENCY_RULES, ...DEPENDENCY_GROUPS },
+  Selection: SELECTION_RULES,
 };

@@ -1,13 +1,16 @@
 import { formatBytes } from "../../../lib/units.ts";
 import type { ClusterId, JobId, NodeId } from "../ids.ts";
 import type { Resources } from "../resources.ts";
+import { partOf } from "./energy.ts";
+import { hundredths, type TaskProgress } from "./task-progress.ts";
 import type { Usage } from "./usage.ts";
 import { addUsage } from "./usage.ts";
 
 /** How an attempt ended that did not succeed. */
 export type TaskFailure =
   | { readonly kind: "exited"; readonly exitCode: number }
-  | { readonly kind: "signalled"; readonly signal: string }
+  /** `message`: who sent it, where that is known. */
+  | { readonly kind: "signalled"; readonly signal: string; readonly message?: string }
   | { readonly kind: "time-limit" }
   /** The kernel killed it at the memory limit that its node enforces; without a limit: not known. */
   | { readonly kind: "out-of-memory"; readonly limitBytes?: number }
@@ -15,7 +18,8 @@ export type TaskFailure =
   /** The node could not start it, for reasons of its own: no fault of the task. */
   | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string }
-  | { readonly kind: "lost"; readonly message: string };
+  /** `isLast`: a share whose rest must not be split again, as its node's policy says. */
+  | { readonly kind: "lost"; readonly message: string; readonly isLast?: true };
 
 /**
  * One task of a job: what deviates from "pending, never placed". A task without a row is pending,
@@ -57,8 +61,12 @@ export interface Task {
   readonly past: readonly PastAttempt[];
   /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
   readonly takes?: Resources;
+  /** Of a job with energy: how many watt-seconds of it are this task's. */
+  readonly share?: number;
   /** What the cluster that ran it told of its output: the end of it, bounded. */
   readonly told?: ToldOutput;
+  /** Of the latest attempt, as it was last told; absent: nothing was. */
+  readonly progress?: TaskProgress;
   /** Of the latest attempt, once it has ended and where its executor measured it. */
   readonly usage?: Usage;
   /** Of all attempts before the latest, also of those that are no longer in `past`. */
@@ -169,7 +177,8 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   accepted: ["accepted", "waiting", "succeeded", "failed", "cancelled"],
   // cancelled: on a lost node that keeps it nobody can be asked to stop it
   assigned: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
-  running: ["stopping", "waiting", "succeeded", "failed", "cancelled"],
+  // running: it is further
+  running: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
   // stopping: the word of its start came late; succeeded: it finished before the stop reached it
   stopping: ["stopping", "cancelled", "succeeded"],
   succeeded: [],
@@ -193,6 +202,24 @@ export const ranBy = (state: ActiveState | AcceptedState): Ran =>
     ? { nodeId: undefined, cluster: state.cluster }
     : { nodeId: state.nodeId };
 
+/**
+ * The energy that counts as used. What an edge did before it vanished counts by its last progress, rounded down; of a
+ * command that failed nothing is believed.
+ */
+export function doneOf({ share = 0, state, progress }: Task): number {
+  if (state.kind === "succeeded") return share;
+  if (progress === undefined || (state.kind === "failed" && isOwnFailure(state.failure))) return 0;
+  return partOf(share, hundredths(progress.percent));
+}
+
+/** The energy of its job that is in its hands, or done. */
+export const placedOf = (task: Task): number =>
+  isEnded(task.state) ? doneOf(task) : (task.share ?? 0);
+
+/** Whether it failed by its own doing: those count against retries. */
+export const isOwnFailure = ({ kind }: TaskFailure): boolean =>
+  kind !== "lost" && kind !== "vanished" && kind !== "node-fault";
+
 /** What all attempts used that have ended, as far as it is known. */
 export const usageOf = (task: Task | undefined): Usage | undefined =>
   addUsage(task?.earlierUsage, task?.usage);
@@ -203,7 +230,7 @@ export function describeFailure(failure: TaskFailure): string {
     case "exited":
       return `exited with code ${failure.exitCode}`;
     case "signalled":
-      return `killed by ${failure.signal}`;
+      return `killed by ${failure.signal}${failure.message === undefined ? "" : `: ${failure.message}`}`;
     case "time-limit":
       return "ran longer than its time limit";
     case "out-of-memory": {

@@ -1,13 +1,16 @@
-import type { Rule } from "../../../lib/rules.ts";
+import type { Rule } from "../../../lib/rules/rules.ts";
 
-/** Of names that a task's environment may have, in every shell, and that Busbar does not set itself. */
+/**
+ * Of names that a task's environment may have, in every shell, and that Busbar does not set itself. BUSBAR_ORIGIN_
+ * names say what the job is on the Busbar that it comes from, which writes them into the spec.
+ */
 export const VARIABLE_NAME_RULE = {
-  pattern: "^(?!BUSBAR_|__proto__$)[A-Za-z_][A-Za-z0-9_]*$",
+  pattern: "^(?!BUSBAR_(?!ORIGIN_)|__proto__$)[A-Za-z_][A-Za-z0-9_]*$",
 } as const satisfies Rule;
+const NAME = new RegExp(VARIABLE_NAME_RULE.pattern);
 
-/** Names that a task's environment may have, in every shell. */
-export const isVariableName = (name: string): boolean =>
-  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && name !== "__proto__";
+export const isVariableName = (name: string): boolean => NAME.test(name);
 
 /** Busbar itself sets these. */
-export const isReservedVariable = (name: string): boolean => name.startsWith("BUSBAR_");
+export const isReservedVariable = (name: string): boolean =>
+  name.startsWith("BUSBAR_") && !name.startsWith("BUSBAR_ORIGIN_");

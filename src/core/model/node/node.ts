@@ -1,7 +1,10 @@
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { Rule } from "../../../lib/rules/rules.ts";
+import { limits } from "../../../limits.ts";
 import type { ClusterId, JobId, NodeId } from "../ids.ts";
 import type { Texts } from "../job/job.ts";
 import type { Resources } from "../resources.ts";
+import type { Power } from "./power.ts";
 
 /**
  * A machine or edge of a cluster, spoken for by an agent.
@@ -35,6 +38,8 @@ export interface Node {
   readonly clockOffsetMs?: number;
   /** Its agent can hold tasks beyond its free capacity and begin them by itself. */
   readonly canHold?: true;
+  /** What it has for shares of jobs with energy; absent: it takes none. Its capacity has a place for one. */
+  readonly power?: Power;
   /** It speaks for a whole cluster that pulls: it takes tasks, none are placed on it. */
   readonly clusterAgent?: ClusterAgentTerms;
   /** As its agent asks (`busbar agent --on-lost`); absent: nothing was asked. */
@@ -75,6 +80,18 @@ export const LOSS_POLICIES = ["requeue", "keep", "fail"] as const;
  * long it takes; or failed without another attempt.
  */
 export type LossPolicy = (typeof LOSS_POLICIES)[number];
+
+/** Of how long an agent may be away; 0: as long as the server allows any. */
+export const AWAY_RULE = {
+  anyOf: [{ const: 0 }, { minimum: limits.leaseMsMin, maximum: limits.durationMsMax }],
+  hint: `a time in milliseconds from ${limits.leaseMsMin} to ${limits.durationMsMax} (366 days)`,
+} as const satisfies Rule;
+
+/** Of what operators set over what its agent asks. */
+export const SET_NODE_RULES = {
+  onLost: { enum: [...LOSS_POLICIES, "agent"] },
+  lostAfterMs: AWAY_RULE,
+} as const satisfies Readonly<Record<string, Rule>>;
 
 /** When a node that is away counts as lost, and what becomes of its tasks then. */
 export interface LossTerms {

@@ -1,6 +1,6 @@
 import type { StateValues } from "../../graph/cluster-state.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import type { ClusterTable } from "../../state/cluster-table.ts";
+import type { ClusterTable } from "./cluster-table.ts";
 import { candidateOf } from "./choose-cluster.ts";
 import type { ClusterAnswer } from "../explain/satisfy.ts";
 import { strategyByName } from "../../select/all.ts";

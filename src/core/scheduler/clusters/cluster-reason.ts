@@ -1,4 +1,4 @@
-import type { Refusal } from "../../graph/match/explain.ts";
+import type { Refusal } from "../../graph/match/refusal.ts";
 import type { NodeReason } from "../explain/explain.ts";
 import type { DropReason } from "../../select/strategy.ts";
 

@@ -3,7 +3,7 @@ import { verticesOfType } from "../../graph/match/allocation.ts";
 import type { Alternative } from "../../graph/match/compile-request.ts";
 import type { ClusterStatus } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
-import type { ClusterTable } from "../../state/cluster-table.ts";
+import type { ClusterTable } from "./cluster-table.ts";
 import { askedOfClusters, type Request } from "../request.ts";
 
 /** What the cluster says of itself, less what it was given; undefined: it counts nothing. */

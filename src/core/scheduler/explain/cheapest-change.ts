@@ -4,14 +4,14 @@ import { describeRequirement } from "../../graph/request/requirement.ts";
 import { formatTaskId } from "../../model/ids.ts";
 import type { NodeLink } from "../../model/node/node.ts";
 import { addInto, fits, type Resources } from "../../model/resources.ts";
-import type { JobTable } from "../../state/jobs/job-table.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { ClusterPolicy } from "../clusters/choose-cluster.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { viewOf } from "../ledger.ts";
 import { type NodeClass, NodeClasses } from "../nodes/node-classes.ts";
 import { type PlacesView, pullingAnswers } from "./places.ts";
 import { requestOf, type Request } from "../request.ts";
+import type { QueuedJobTable } from "../queue/queued-jobs.ts";
 
 /** One thing that, changed alone, would let a task start at once. `describeChange` makes text of it. */
 export interface SingleChange {
@@ -56,7 +56,7 @@ type TrialLimit =
 
 /** What it looks at. */
 export interface ChangeView extends PlacesView {
-  readonly jobs: JobTable;
+  readonly jobs: QueuedJobTable;
 }
 
 /** A step and what it costs. */

@@ -1,4 +1,6 @@
 import { unreachable } from "../../../lib/invariant.ts";
+import { describeGraphRefusal } from "../../graph/match/refusal.ts";
+import { isPlaceName, SHARE_PLACE } from "../../model/job/energy.ts";
 import { formatAmount } from "../../model/resources.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import type { Reason } from "../filters/reason.ts";
@@ -26,23 +28,30 @@ export function describeReason(reason: Reason): string {
     case "other-label":
       return `label ${reason.name} is not ${reason.asked}`;
     case "graph":
-      return reason.refusals.map(({ text }) => text).join("; or ");
+      return reason.refusals.map(describeGraphRefusal).join("; or ");
     case "graph-unexplained":
       return `does not have the graph asked for (${reason.explainedMax} kinds of nodes are explained)`;
     case "too-small": {
       const { resource, has, asked } = reason;
+      if (isPlaceName(resource)) return describeNoPlace(resource);
       return `too small: has ${formatAmount(resource, has)}, ${formatAmount(resource, asked)} asked`;
     }
     case "busy": {
       const { resource, free, asked } = reason;
+      if (isPlaceName(resource)) return "busy: works at another share";
       return `busy: ${formatAmount(resource, free)} free, ${formatAmount(resource, asked)} asked`;
     }
+    case "no-power":
+      return "has no power now";
     case "not-ready":
       return reason.why === undefined ? reason.state : `${reason.state}: ${reason.why}`;
     default:
       return unreachable(reason);
   }
 }
+
+const describeNoPlace = (resource: string): string =>
+  resource === SHARE_PLACE ? "has no power" : "takes no shares without a command";
 
 export interface NodeReasonText {
   readonly reason: string;
@@ -91,7 +100,7 @@ function describeClusterReason(reason: ClusterReason): readonly string[] {
     case "node-or-labels-asked":
       return ["a node or labels are asked for, and its nodes are its own business"];
     case "graph":
-      return reason.refusals.map(({ text }) => text);
+      return reason.refusals.map(describeGraphRefusal);
     case "no-nodes":
       return ["has no nodes"];
     case "nodes":
@@ -175,6 +184,12 @@ export function describeRefusal(refusal: PlacementRefusal): string {
       return `node ${refusal.node} holds no tasks`;
     case "graph-not-held":
       return "tasks that request parts of a graph are not held";
+    case "share-not-held":
+      return "shares of energy are not held";
+    case "too-much-energy":
+      return `${refusal.asked} Ws are more than what is left of the job, ${refusal.left} Ws`;
+    case "wrong-share":
+      return `node ${refusal.node}: not with a share of ${refusal.wattSeconds} Ws`;
     case "cluster-unknown":
       return `there is no cluster ${refusal.cluster} that pulls`;
     case "cluster-refuses":

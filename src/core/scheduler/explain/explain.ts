@@ -1,3 +1,4 @@
+import { isPlaceName, isShareRequest } from "../../model/job/energy.ts";
 import { formatAmount } from "../../model/resources.ts";
 import type { Reason } from "../filters/reason.ts";
 import {
@@ -73,14 +74,16 @@ export function hintsFor({ needs, where }: Request, seen: Outlook): string[] {
   );
   if (seen.now === 0 && seen.later === 0) {
     if (kinds.has("too-small")) {
-      const asked = Object.keys(needs).map((name) => formatAmount(name, needs[name] ?? 0));
-      hints.push(`ask for less than ${asked.join(", ")}, or add a node that has as much`);
+      const amounts = Object.keys(needs).filter((name) => !isPlaceName(name));
+      const asked = amounts.map((name) => formatAmount(name, needs[name] ?? 0)).join(", ");
+      if (asked !== "") hints.push(`ask for less than ${asked}, or add a node that has as much`);
+      if (isShareRequest(needs)) hints.push("add a node with power: busbar agent --power 100W");
     }
     if (
       where.cluster !== undefined ||
       where.node !== undefined ||
       where.labels !== undefined ||
-      where.kind !== undefined
+      (where.kind !== undefined && where.kind !== "any")
     ) {
       hints.push("check the placement asked for: cluster, node and labels must match a node");
     }

@@ -7,7 +7,7 @@ import type { Subsystem } from "../../graph/subsystems/subsystem.ts";
 import type { DeclaredSoftware } from "../../model/declared-software.ts";
 import type { ClusterId, NodeId } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { FactEntry, NodeFacts } from "../../model/node/node-facts.ts";
 
 interface NodeFactsView {

@@ -14,7 +14,7 @@ import { cores, join, register, submit, tell } from "../testing/worlds.ts";
 import { tryOut } from "./trial.ts";
 
 const policy = createPolicy({ policy: "spread" }, () => 0);
-const bounds = { candidatesMax: 8, placementsMax: 100, stepsMax: 1e6 };
+const bounds = { candidatesMax: 8, placementsMax: 100, stepsMax: 1e6, nowMs: 0 };
 
 const answers = (world: World, input: Partial<JobSpecInput>): readonly string[] =>
   clusterAnswers(world.state, aSpec(input), policy).map(({ cluster, verdict, reasons }) =>
@@ -27,7 +27,7 @@ const change = (world: World, input: Partial<JobSpecInput>): string | undefined 
 };
 
 function drain(world: World, name: string): void {
-  world.do({ kind: "drain-node", nodeId: nodeId(name), drain: { by: "t", reason: "" } });
+  world.do({ kind: "drain-node", nodeId: nodeId(name), drain: { reason: "" } });
 }
 
 const whenFree = (filter: string) => ({

@@ -1,9 +1,9 @@
 import { invariant } from "../../../lib/invariant.ts";
-import { distinctRefusals } from "../../graph/match/explain.ts";
+import { distinctRefusals } from "../../graph/match/refusal.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Cluster } from "../../model/cluster.ts";
-import type { ClusterTable } from "../../state/cluster-table.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { ClusterTable } from "../clusters/cluster-table.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import { chooseCluster, type ClusterPolicy } from "../clusters/choose-cluster.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { type Outlook, outlook } from "./explain.ts";

@@ -1,11 +1,11 @@
 import type { CompiledRequest } from "../../graph/match/compile-request.ts";
-import { distinctRefusals } from "../../graph/match/explain.ts";
+import { distinctRefusals } from "../../graph/match/refusal.ts";
 import { graphRequest } from "../../graph/request/graph-request.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { Cluster } from "../../model/cluster.ts";
 import { clusterId, type ClusterId } from "../../model/ids.ts";
 import { NO_RESOURCES } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { ClusterReason } from "../clusters/cluster-reason.ts";
 import { NodeClasses } from "../nodes/node-classes.ts";
 import { managedAnswer, outlookByCluster, type PlacesView } from "./places.ts";

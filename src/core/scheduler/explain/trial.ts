@@ -1,3 +1,4 @@
+import { limits } from "../../../limits.ts";
 import { matchWork } from "../../graph/match/match-work.ts";
 import { indexAt } from "../../model/job/array-range.ts";
 import type { JobSpec } from "../../model/job/job.ts";
@@ -5,10 +6,11 @@ import { rangesOf, taskTotalOf } from "../../model/job/job.ts";
 import { jobId } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { GroupId } from "../../model/ids.ts";
-import type { GroupRecord } from "../../state/group-record.ts";
+import type { GroupRecord } from "../queue/group-record.ts";
 import { countedDown } from "../clusters/counted-down.ts";
 import type { Target } from "../clusters/choose-cluster.ts";
 import { chooseTarget, type PlanPolicy, type PlanView } from "../plan.ts";
+import { chooseShares } from "../power/choose-shares.ts";
 import type { RequestClass } from "../request.ts";
 import { takesNow } from "../nodes/placement-cost.ts";
 
@@ -33,6 +35,8 @@ export interface TrialLimits {
   readonly placementsMax: number;
   /** Of matching, before another job is tried. */
   readonly stepsMax: number;
+  /** By it is foreseen what power nodes will have; absent: as if no change were over. */
+  readonly nowMs?: number;
 }
 
 /**
@@ -44,19 +48,19 @@ export function tryOut(
   state: TrialView,
   specs: readonly JobSpec[],
   policy: PlanPolicy,
-  limits: TrialLimits,
+  { candidatesMax, placementsMax, stepsMax, nowMs = 0 }: TrialLimits,
 ): readonly Trial[] {
   const undo: (() => void)[] = [];
-  let left = limits.placementsMax;
+  let left = placementsMax;
   const running = new Map<string, number>();
   const { turn } = state.clusters;
   try {
     const firstStep = matchWork.steps;
     return specs.map((spec) => {
-      const isTried = left > 0 && matchWork.steps - firstStep < limits.stepsMax;
+      const isTried = left > 0 && matchWork.steps - firstStep < stepsMax;
       if (!isTried) return untried(spec);
       const trial = state.queue.withClass(spec, (request) =>
-        placeAll({ state, spec, request, policy, undo, running }, limits.candidatesMax, left),
+        placeAll({ state, spec, request, policy, undo, running, nowMs }, candidatesMax, left),
       );
       left -= Math.max(1, trial.placements.length);
       return trial;
@@ -82,6 +86,7 @@ interface Attempt {
   readonly undo: (() => void)[];
   /** By group, of what was tried. */
   readonly running: Map<string, number>;
+  readonly nowMs: number;
 }
 
 function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number): Trial {
@@ -93,6 +98,7 @@ function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number
   const result = (isStuck: boolean, isGroupFull: boolean): Trial => {
     return { tasks, placements, isStuck, isGroupFull };
   };
+  if (spec.energy !== undefined) return placeShares(attempt, most, placementsMax);
   for (let at = 0; at < Math.min(tasks, placementsMax); at++) {
     const active = (group?.activeTasks ?? 0) + (running.get(spec.group) ?? 0);
     if (active >= most) return result(false, true);
@@ -104,6 +110,26 @@ function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number
     take(attempt, index, target);
   }
   return result(false, false);
+}
+
+/** The shares that its energy would be split into now. */
+function placeShares(attempt: Attempt, most: number, placementsMax: number): Trial {
+  const { state, spec, request, running, nowMs } = attempt;
+  const { energy: terms } = spec;
+  if (terms === undefined || terms.wattSeconds === 0) return { ...untried(spec), tasks: 0 };
+  const active = (state.groups.get(spec.group)?.activeTasks ?? 0) + (running.get(spec.group) ?? 0);
+  const sharesMax = Math.min(limits.sharesPerSplitMax, placementsMax, most - active);
+  const asked = { energy: terms.wattSeconds, terms, sharesMax };
+  const shares = chooseShares(request, asked, nowMs);
+  const placements = shares.map(({ node }, index) => {
+    const target: Target = { kind: "node", node };
+    take(attempt, index, target);
+    return { index, target };
+  });
+  running.set(spec.group, (running.get(spec.group) ?? 0) + shares.length);
+  const isGroupFull = active >= most;
+  const isStuck = shares.length === 0 && !isGroupFull;
+  return { tasks: Math.max(1, shares.length), placements, isStuck, isGroupFull };
 }
 
 /** As State.apply would, for as long as the trial lasts. */

@@ -146,7 +146,7 @@ describe("planner and explanations", () => {
           const capacity = { cpu: cpus * 1_000, ...(gpus > 0 && { gpu: gpus }) };
           const hello = { capacity, labels: { zone }, cluster, session: at + 1 };
           world.do({ kind: "connect-node", ...aHello(name, hello) });
-          const drain = { by: "t", reason: "" };
+          const drain = { reason: "" };
           if (drained) world.do({ kind: "drain-node", nodeId: nodeId(name), drain });
         }
         for (const input of jobs) {

@@ -41,7 +41,7 @@ export class FilterChain {
   readonly #ever: readonly Question[];
   readonly #now: readonly Question[];
   /** Asked when a node's row changes. */
-  readonly #ofRow: readonly Question[];
+  readonly #ofRow: Allows;
   /** Asked when a node comes to a pool. */
   readonly #ofPool: readonly Question[];
   /** The questions that are left for nodes that take tasks and belong to the pool of the request. */
@@ -57,7 +57,7 @@ export class FilterChain {
     this.filters = all;
     this.#ever = all.flatMap(({ ever }) => ever ?? []);
     this.#now = all.flatMap(({ now }) => now ?? []);
-    this.#ofRow = all.flatMap(({ now, nowFollowsRow }) => (nowFollowsRow && now) ?? []);
+    this.#ofRow = together(all.flatMap(({ now, nowFollowsRow }) => (nowFollowsRow && now) ?? []));
     this.#ofPool = all.flatMap(({ ever, requestKey }) => (requestKey && ever) ?? []);
     const changing = ({ now, nowFollowsRow }: Filter): Question | undefined =>
       nowFollowsRow === true ? undefined : now;
@@ -80,7 +80,7 @@ export class FilterChain {
 
   /** Whether the node takes any tasks now. */
   takesTasks(node: FilterNode): boolean {
-    return areAllowed(this.#ofRow, ANY, node);
+    return this.#ofRow(ANY, node);
   }
 
   /** Whether the node can take the task now. */
@@ -165,13 +165,28 @@ function mostOf(
   };
 }
 
-/** Asked for every node that is looked at: without a loop where there is one question. */
+const always: Allows = () => true;
+
+/**
+ * Asked for every node that is looked at, and by the judge for every placement: without a loop, so
+ * that the engine sees which filter is called where, and can inline it.
+ */
 function together(questions: readonly Question[]): Allows {
-  const [only, ...others] = questions;
-  if (only === undefined) return () => true;
-  return others.length === 0
-    ? only.allows
-    : (request, node) => areAllowed(questions, request, node);
+  const [a = always, b, ...others] = questions.map(({ allows }) => allows);
+  if (b === undefined) return a;
+  const [c = always, d = always, e = always, f = always, g = always, h = always] = others;
+  const rest = questions.slice(8);
+  const first: Allows = (request, node) =>
+    a(request, node) &&
+    b(request, node) &&
+    c(request, node) &&
+    d(request, node) &&
+    e(request, node) &&
+    f(request, node) &&
+    g(request, node) &&
+    h(request, node);
+  if (rest.length === 0) return first;
+  return (request, node) => first(request, node) && areAllowed(rest, request, node);
 }
 
 function areAllowed(questions: readonly Question[], request: Request, node: FilterNode): boolean {

@@ -1,6 +1,6 @@
 import type { Node } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { Request } from "../request.ts";
 import type { Reason } from "./reason.ts";
 

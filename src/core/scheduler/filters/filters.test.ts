@@ -5,7 +5,7 @@ import { want } from "../../graph/testing/requests.ts";
 import { clusterId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import type { Node } from "../../model/node/node.ts";
-import { NodeRecord } from "../../state/nodes/node-record.ts";
+import { NodeRecord } from "../nodes/node-record.ts";
 import { describeReason } from "../explain/describe.ts";
 import { submit } from "../testing/worlds.ts";
 import { FILTERS } from "./chain.ts";

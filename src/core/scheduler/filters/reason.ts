@@ -1,4 +1,4 @@
-import type { Refusal } from "../../graph/match/explain.ts";
+import type { Refusal } from "../../graph/match/refusal.ts";
 import type { NodeStateName } from "../../model/node/node.ts";
 
 /** Why a filter refuses a node. `describeReason` turns it into text for people. */
@@ -16,6 +16,8 @@ export type Reason =
   /** Even the empty node has too little of the resource. */
   | ({ readonly kind: "too-small"; readonly has: number } & Shortage)
   | ({ readonly kind: "busy"; readonly free: number } & Shortage)
+  /** It would take a share, and has no power for it now. */
+  | { readonly kind: "no-power" }
   | {
       readonly kind: "not-ready";
       readonly state: NodeStateName;

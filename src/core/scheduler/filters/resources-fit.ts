@@ -1,4 +1,6 @@
 import { graphRequest } from "../../graph/request/graph-request.ts";
+import { isShareRequest } from "../../model/job/energy.ts";
+import type { Node } from "../../model/node/node.ts";
 import { fits, NO_RESOURCES, shortage, type Resources } from "../../model/resources.ts";
 import { takesNow } from "../nodes/placement-cost.ts";
 import type { Request } from "../request.ts";
@@ -16,8 +18,10 @@ export const resourcesFit: Filter = {
     reason: tooSmall,
   },
   now: {
-    allows: (request, view) => takesNow(request, view) !== undefined,
+    allows: (request, view) =>
+      takesNow(request, view) !== undefined && !isPowerless(request, view.node),
     reason(request, view) {
+      if (takesNow(request, view) !== undefined) return { kind: "no-power" };
       const least = leastOn(request, view) ?? NO_RESOURCES;
       const resource = shortage(least, view.free) ?? "";
       const free = Math.max(0, view.free[resource] ?? 0);
@@ -26,11 +30,13 @@ export const resourcesFit: Filter = {
   },
   nodeKey({ needs, request }) {
     const names = Object.keys(needs);
-    return ({ node: { capacity }, free }) => {
+    const isShare = isShareRequest(needs);
+    return ({ node, free }) => {
+      const { capacity } = node;
       let key = "";
       if (request === undefined) {
         for (const name of names) key += ` ${capacity[name]} ${free[name]}`;
-        return key;
+        return isShare ? `${key} ${node.power?.watts === 0}` : key;
       }
       // What an alternative takes of a node may be any of its resources.
       for (const name in free) key += ` ${name} ${capacity[name]} ${free[name]}`;
@@ -56,3 +62,7 @@ export function tooSmall(request: Request, view: FilterNode): Reason {
   const has = Math.max(0, capacity[resource] ?? 0);
   return { kind: "too-small", resource, has, asked: least[resource] ?? 0 };
 }
+
+/** It has a place for a share, and no power for it now. */
+const isPowerless = ({ needs }: Request, { power }: Node): boolean =>
+  power?.watts === 0 && isShareRequest(needs);

@@ -4,7 +4,7 @@ import { limits } from "../../../limits.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import { type QuarantineTerms, Suspicions } from "./suspicions.ts";
 import { type FilterChain, FILTERS } from "../filters/chain.ts";
 import { clusterKey } from "../filters/in-cluster.ts";

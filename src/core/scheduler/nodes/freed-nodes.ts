@@ -1,6 +1,6 @@
 import { SmallSet } from "../../../lib/collections/small-set.ts";
 import type { Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import type { PlannerWork } from "../planner-work.ts";
 
 /** With more nodes than this, what they have free is added up only when a search was in vain. */

@@ -71,7 +71,7 @@ const aRequest: fc.Arbitrary<Partial<JobSpecInput>> = fc
         cluster: fc.constantFrom("a", "b", "blue"),
         node: fc.constantFrom("n0", "n1", "n99"),
         labels: fc.constantFrom({ zone: "x" }, { zone: "y", rack: "1" }),
-        kind: fc.constantFrom("managed" as const, "pulling" as const),
+        kind: fc.constantFrom("managed" as const, "pulling" as const, "any" as const),
       },
       { requiredKeys: [] },
     ),
@@ -94,7 +94,7 @@ function build(nodes: readonly NodeChoice[], running: readonly Partial<JobSpecIn
   for (const [at, { fate }] of nodes.entries()) {
     const id = nodeId(`n${at}`);
     if (fate === "drain") {
-      world.do({ kind: "drain-node", nodeId: id, drain: { by: "t", reason: "" } });
+      world.do({ kind: "drain-node", nodeId: id, drain: { reason: "" } });
     } else if (fate !== "stay") {
       world.do({ kind: "disconnect-node", nodeId: id, session: at + 1, nowMs: world.nowMs });
     }

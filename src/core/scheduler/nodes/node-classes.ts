@@ -3,7 +3,7 @@ import { graphRequest } from "../../graph/request/graph-request.ts";
 import { matchWork } from "../../graph/match/match-work.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { ClusterId, NodeId } from "../../model/ids.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import type { FilterChain } from "../filters/chain.ts";
 import type { Verdict } from "../filters/filter.ts";
 import type { NodeGraph } from "./node-graphs.ts";

@@ -1,6 +1,7 @@
 import { limits } from "../../../limits.ts";
 import type { Allocation } from "../../graph/match/allocation.ts";
-import { distinctRefusals, explainRefusal, type Refusal } from "../../graph/match/explain.ts";
+import { explainRefusal } from "../../graph/match/explain.ts";
+import { distinctRefusals, type Refusal } from "../../graph/match/refusal.ts";
 import { clusterGraph } from "../../graph/facts.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { type GraphRequest, isResource, toTaken } from "../../graph/request/graph-request.ts";

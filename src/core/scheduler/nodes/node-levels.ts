@@ -1,5 +1,5 @@
 import type { Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import { Best } from "../choice.ts";
 import type { FilterChain } from "../filters/chain.ts";
 import { NodeOrder } from "./node-order.ts";

@@ -1,4 +1,4 @@
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 
 /** As it was when it was put there. */
 export interface NodeEntry {

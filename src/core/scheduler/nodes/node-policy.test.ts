@@ -272,7 +272,11 @@ function fitting(world: World, spec: JobSpec, cluster: string | undefined): read
 
 test("round-robin is what a search through all nodes would find, whatever happens", () => {
   const policy = createPolicy({ policy: "round-robin" }, () => 0);
-  const bounds = { candidatesMax: limits.candidatesPerPlacementMax, wakeChecksMax: 1_000 };
+  const bounds = {
+    candidatesMax: limits.candidatesPerPlacementMax,
+    wakeChecksMax: 1_000,
+    nowMs: 0,
+  };
   const property = fc.property(fc.array(step, { minLength: 2, maxLength: 14 }), (steps) => {
     const world = aWorld("round-robin", names(10), { cpu: 3_000, memory: 8 });
     for (const at of [0, 1, 2, 3]) join(world, `b${at}`, { cpu: 8_000, memory: 9 }, "blue");
@@ -282,7 +286,7 @@ test("round-robin is what a search through all nodes would find, whatever happen
       run(world, one, running);
       for (;;) {
         const next = nextPlacement(world.state, policy, bounds);
-        if (next?.target.kind !== "node") break;
+        if (next === undefined || "shares" in next || next.target.kind !== "node") break;
         const { id, cluster } = next.target.node.node;
         const { spec } = next.record.job;
         // Where something is asked of graphs the cluster is chosen first, and not by this policy.

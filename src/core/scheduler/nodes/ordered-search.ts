@@ -1,5 +1,5 @@
 import type { SeededNumbers } from "../../../lib/seeded-numbers.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import { Best, Drawn } from "../choice.ts";
 import { goesBefore, type NodeEntry } from "./node-order.ts";
 import type { NodeLevels } from "./node-levels.ts";

@@ -1,7 +1,8 @@
 import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
 import type { ClusterId } from "../../model/ids.ts";
+import { isShareRequest, SHARE_PLACE } from "../../model/job/energy.ts";
 import { NO_RESOURCES, type Resources } from "../../model/resources.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 import type { FilterChain } from "../filters/chain.ts";
 import { rareNames } from "../filters/has-resources.ts";
 import type { Fleet } from "./fleet.ts";
@@ -43,6 +44,9 @@ export class Pool {
   readonly narrowed: OrderedTree<RequestClass>;
   readonly freed: FreedNodes;
   readonly waiting: WaitingLanes;
+  /** Of pools for shares of energy: nodes with power that work at none. */
+  readonly freeEdges = new Set<NodeRecord>();
+  readonly #isOfShares: boolean;
   /** How many narrowed classes fit on none of the freed nodes. */
   #tried = 0;
   /** Made when a class first chooses between clusters. */
@@ -66,6 +70,7 @@ export class Pool {
     const least = filters.leastFree(request);
     const isOfAmounts = isShared || least !== NO_RESOURCES;
     this.#dimensions = isOfAmounts ? ["cpu", "memory", ...(isShared ? [] : rareNames(least))] : [];
+    this.#isOfShares = isShared || isShareRequest(request.needs);
     this.nodes = new NodeLevels(filters, work, isShared);
     const before = (a: RequestClass, b: RequestClass): boolean => a.number < b.number;
     this.narrowed = new OrderedTree({ before, amountsOf: ({ amounts }) => amounts }, work);
@@ -92,11 +97,16 @@ export class Pool {
   put(record: NodeRecord): void {
     this.nodes.put(record);
     this.freed.shrunk(record, false);
+    if (this.#isOfShares) {
+      if ((record.free[SHARE_PLACE] ?? 0) > 0) this.freeEdges.add(record);
+      else this.freeEdges.delete(record);
+    }
     if (this.#byCluster !== undefined) this.#putInCluster(this.#byCluster, record);
   }
 
   remove(record: NodeRecord): void {
     this.nodes.remove(record);
+    this.freeEdges.delete(record);
     this.freed.shrunk(record, true);
     const nodes = this.#clusterNodesOf.get(record); // its row may name another cluster by now
     if (nodes === undefined) return;

@@ -3,7 +3,7 @@ import type { ClusterId, JobId, NodeId } from "../../model/ids.ts";
 import type { Node } from "../../model/node/node.ts";
 import type { TaskFailure, Task } from "../../model/job/task.ts";
 import { MultiMap } from "../../../lib/collections/multi-map.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "./node-record.ts";
 
 /** When a node is quarantined, and for how long at first. */
 export interface QuarantineTerms {

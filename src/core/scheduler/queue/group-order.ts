@@ -1,7 +1,7 @@
 import { invariant } from "../../../lib/invariant.ts";
 import { OrderedTree } from "../../../lib/collections/ordered-tree.ts";
 import { dominantShare } from "../../model/resources.ts";
-import type { GroupRecord } from "../../state/group-record.ts";
+import type { GroupRecord } from "./group-record.ts";
 import type { Fleet } from "../nodes/fleet.ts";
 
 /** A group's rank among groups at one moment. Replaced, never changed. */

@@ -1,9 +1,8 @@
 import { Heap } from "../../../lib/collections/heap.ts";
 import type { JobId } from "../../model/ids.ts";
-import type { GroupRecord } from "../../state/group-record.ts";
-import type { JobRecord } from "../../state/jobs/job-record.ts";
-import type { JobTable } from "../../state/jobs/job-table.ts";
+import type { GroupRecord } from "./group-record.ts";
 import type { RequestClass } from "../request.ts";
+import type { QueuedJobRecord, QueuedJobTable } from "./queued-jobs.ts";
 
 /** A lane's place: among its group's ready lanes, or among those parked in its pool. */
 export interface LaneEntry {
@@ -29,21 +28,21 @@ export class Lane {
   readonly request: RequestClass;
   /** Its only place. */
   entry: LaneEntry | undefined = undefined;
-  readonly #jobs: JobTable;
+  readonly #jobs: QueuedJobTable;
   // New jobs have the largest id, so they need no heap; jobs with a task to place again do. Only
   // ids, because the jobs behind the first are mostly folded.
   readonly #fresh: JobId[] = [];
   #head = 0;
-  readonly #returned = new Heap<JobRecord>((a, b) => a.job.id < b.job.id);
+  readonly #returned = new Heap<QueuedJobRecord>((a, b) => a.job.id < b.job.id);
 
-  constructor(group: GroupRecord, priority: number, request: RequestClass, jobs: JobTable) {
+  constructor(group: GroupRecord, priority: number, request: RequestClass, jobs: QueuedJobTable) {
     this.group = group;
     this.priority = priority;
     this.request = request;
     this.#jobs = jobs;
   }
 
-  push(record: JobRecord): void {
+  push(record: QueuedJobRecord): void {
     record.lane = this;
     const last = this.#fresh.at(-1);
     if (last === undefined || last < record.job.id) this.#fresh.push(record.job.id);
@@ -56,14 +55,14 @@ export class Lane {
   }
 
   /** The oldest job with a task to place. Drops those in front of it that have none. */
-  peek(): JobRecord | undefined {
+  peek(): QueuedJobRecord | undefined {
     const fresh = this.#peekFresh();
     const returned = this.#peekReturned();
     if (fresh === undefined || returned === undefined) return fresh ?? returned;
     return fresh.job.id < returned.job.id ? fresh : returned;
   }
 
-  #peekFresh(): JobRecord | undefined {
+  #peekFresh(): QueuedJobRecord | undefined {
     for (;;) {
       const id = this.#fresh[this.#head];
       if (id === undefined) {
@@ -82,7 +81,7 @@ export class Lane {
     }
   }
 
-  #peekReturned(): JobRecord | undefined {
+  #peekReturned(): QueuedJobRecord | undefined {
     for (;;) {
       const record = this.#returned.peek();
       if (record === undefined || record.nextIndex() !== undefined) return record;

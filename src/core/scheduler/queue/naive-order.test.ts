@@ -13,7 +13,7 @@ import type { Task } from "../../model/job/task.ts";
 import { isActive } from "../../model/job/task.ts";
 import { placeTask } from "../../state/decide/tasks/place-task.ts";
 import type { JobRecord } from "../../state/jobs/job-record.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { State } from "../../state/state.ts";
 import { judge } from "../../../testing/slow-explain/explain.ts";
 import { describeRefusal } from "../explain/describe.ts";
@@ -231,7 +231,11 @@ for (const [name, poolsPerPlaceMax] of [
 
 function checkOrder(poolsPerPlaceMax: number): void {
   const policy = createPolicy({ policy: "spread" }, () => 0);
-  const bounds = { candidatesMax: limits.candidatesPerPlacementMax, wakeChecksMax: 1_000 };
+  const bounds = {
+    candidatesMax: limits.candidatesPerPlacementMax,
+    wakeChecksMax: 1_000,
+    nowMs: 0,
+  };
   const property = fc.property(world, (steps) => {
     const it = new World();
     let passes = new Passes();
@@ -248,7 +252,13 @@ function checkOrder(poolsPerPlaceMax: number): void {
         const want = naiveNext(it.state, passes);
         const next = nextPlacement(it.state, policy, bounds);
         expect(next?.record.job.id).toBe(want?.record.job.id);
-        if (next?.target.kind !== "node" || want === undefined) break;
+        if (
+          next === undefined ||
+          "shares" in next ||
+          next.target.kind !== "node" ||
+          want === undefined
+        )
+          break;
         const { spec } = want.record.job;
         const { node } = next.target.node;
         // By a request of graphs the cluster is chosen first.

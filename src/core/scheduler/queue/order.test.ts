@@ -146,7 +146,7 @@ describe("a group that comes and goes, beside three that always wait for the one
     const count = new Map<string, number>();
     for (let at = 0; at < SLOTS; at++) {
       const [open, closed] = canRun(at) ? ["own", "all"] : ["all", "own"];
-      const drain = { by: "t", reason: "" };
+      const drain = { reason: "" };
       world.do({ kind: "drain-node", nodeId: nodeId(closed), drain });
       world.do({ kind: "drain-node", nodeId: nodeId(open), drain: undefined });
       const [task, ...more] = world.plan();

@@ -1,11 +1,9 @@
 import { Heap } from "../../../lib/collections/heap.ts";
 import { MultiMap } from "../../../lib/collections/multi-map.ts";
-import type { ClusterId, JobId } from "../../model/ids.ts";
+import type { ClusterId, JobId, Revision } from "../../model/ids.ts";
 import type { JobTerms } from "../../model/job/job.ts";
-import type { GroupRecord } from "../../state/group-record.ts";
-import type { JobRecord } from "../../state/jobs/job-record.ts";
-import type { JobTable } from "../../state/jobs/job-table.ts";
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { GroupRecord } from "./group-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { Fleet } from "../nodes/fleet.ts";
 import { goesBefore, GroupOrder } from "./group-order.ts";
 import { Lane, type LaneEntry, laneGoesFirst } from "./lane.ts";
@@ -13,11 +11,12 @@ import { ParkedLanes } from "./parked-lanes.ts";
 import type { Pool } from "../nodes/pool.ts";
 import type { Request, RequestClass } from "../request.ts";
 import { isWaiting, looksAtClusters, requestKey, requestOf } from "../request.ts";
+import type { QueuedJobRecord, QueuedJobTable } from "./queued-jobs.ts";
 
 interface WaitingTask {
   readonly atMs: number;
   readonly group: GroupRecord;
-  readonly record: JobRecord;
+  readonly record: QueuedJobRecord;
   readonly index: number;
 }
 
@@ -43,7 +42,7 @@ function goesFirst(a: LaneEntry, b: LaneEntry): boolean {
 export class Queue {
   readonly #classes = new Map<string, RequestClass>();
   readonly #fleet: Fleet;
-  readonly #jobs: JobTable;
+  readonly #jobs: QueuedJobTable;
   readonly order: GroupOrder;
   readonly #parked: ParkedLanes;
   /** The largest `pass` that a group was served with. */
@@ -55,7 +54,7 @@ export class Queue {
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
   readonly #refused = new Heap<RefusedClass>((a, b) => a.atMs < b.atMs);
 
-  constructor(fleet: Fleet, jobs: JobTable) {
+  constructor(fleet: Fleet, jobs: QueuedJobTable) {
     this.#fleet = fleet;
     this.#jobs = jobs;
     this.order = new GroupOrder(fleet);
@@ -71,7 +70,7 @@ export class Queue {
     return this.order.hasReady || this.#parked.mayPlace;
   }
 
-  add(group: GroupRecord, record: JobRecord): void {
+  add(group: GroupRecord, record: QueuedJobRecord): void {
     const lane = this.#laneFor(group, record.job.spec.terms);
     if (record.lane === undefined) lane.push(record);
     this.#place(lane);
@@ -82,10 +81,14 @@ export class Queue {
   addFolded(
     group: GroupRecord,
     id: JobId,
-    { text, terms }: { readonly text: string; readonly terms: JobTerms },
+    {
+      text,
+      terms,
+      revision,
+    }: { readonly text: string; readonly terms: JobTerms; readonly revision: Revision },
   ): void {
     const lane = this.#laneFor(group, terms);
-    this.#jobs.addFolded(id, text, lane);
+    this.#jobs.addFolded(id, text, lane, revision);
     lane.pushFolded(id);
     this.#place(lane);
     this.order.lowered++;
@@ -97,7 +100,7 @@ export class Queue {
   }
 
   /** The task waits for another attempt, not before `atMs`. */
-  addWaiting(group: GroupRecord, record: JobRecord, index: number, atMs: number): void {
+  addWaiting(group: GroupRecord, record: QueuedJobRecord, index: number, atMs: number): void {
     this.#waiting.push({ atMs, group, record, index });
   }
 
@@ -116,7 +119,13 @@ export class Queue {
       if (next === undefined || next.atMs > nowMs) return;
       this.#waiting.pop();
       const { group, record, index } = next;
-      if (record.job.closed !== undefined || record.task(index)?.state.kind !== "waiting") continue;
+      if (record.job.closed !== undefined) continue;
+      if (record.isBackingOff) {
+        record.isBackingOff = false;
+        if (record.nextIndex() !== undefined) this.add(group, record);
+        continue;
+      }
+      if (record.task(index)?.state.kind !== "waiting") continue;
       record.giveBack(index);
       this.add(group, record);
     }

@@ -1,5 +1,5 @@
 import { isWithin, OrderedTree } from "../../../lib/collections/ordered-tree.ts";
-import type { GroupRecord } from "../../state/group-record.ts";
+import type { GroupRecord } from "./group-record.ts";
 import { goesBefore, type GroupOrder, type Standing } from "./group-order.ts";
 import { type LaneEntry, laneGoesFirst } from "./lane.ts";
 import type { PlannerWork } from "../planner-work.ts";

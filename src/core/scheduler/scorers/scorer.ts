@@ -1,4 +1,4 @@
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { Request } from "../request.ts";
 
 /** Ranks nodes that fit: the highest score gets the task. Pure. */

@@ -1,4 +1,4 @@
-import type { NodeRecord } from "../../state/nodes/node-record.ts";
+import type { NodeRecord } from "../nodes/node-record.ts";
 import type { Request } from "../request.ts";
 
 /** How full the node would be with the task on it: its fullest resource, 0 … 1. */

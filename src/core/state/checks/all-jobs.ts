@@ -1,3 +1,4 @@
+import type { Revision } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { State } from "../state.ts";
@@ -11,11 +12,20 @@ export function* allJobs(state: State): Generator<JobRecord> {
 }
 
 /** A job and its rows, as they were at one moment. */
-export type SeenJob = Pick<JobRecord, "job" | "progress" | "lane"> & { readonly rows: Task[] };
+export type SeenJob = Pick<
+  JobRecord,
+  "job" | "progress" | "lane" | "isBackingOff" | "revision" | "rowRevision"
+> & {
+  readonly rows: Task[];
+  /** Of the rows. */
+  readonly revisions: readonly Revision[];
+};
 
 /** Every job is read once: one that is folded costs its whole text each time. */
 export const readJobs = (state: State): SeenJob[] =>
   Array.from(allJobs(state), (record) => {
-    const { job, progress, lane } = record;
-    return { job, progress, lane, rows: [...record.taskRows()] };
+    const { job, progress, lane, isBackingOff, revision, rowRevision } = record;
+    const rows = [...record.taskRows()];
+    const revisions = rows.map(({ index }) => record.taskRevision(index));
+    return { job, progress, lane, isBackingOff, revision, rowRevision, rows, revisions };
   });

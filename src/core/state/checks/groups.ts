@@ -1,7 +1,7 @@
 import { isActive, usageOf } from "../../model/job/task.ts";
 import { noUsage, tallyUsage } from "../../model/job/usage.ts";
 import { addInto } from "../../model/resources.ts";
-import { TASK_STATES } from "../jobs/progress.ts";
+import { TASK_STATES } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 

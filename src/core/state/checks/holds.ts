@@ -1,7 +1,7 @@
 import type { Job } from "../../model/job/job.ts";
 import type { HeldClause } from "../dependencies/holds.ts";
-import type { Progress } from "../jobs/progress.ts";
-import { isJobEnded } from "../jobs/progress.ts";
+import type { Progress } from "../../model/progress.ts";
+import { isJobEnded } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import type { AllRows } from "./slow-dependencies.ts";

@@ -1,10 +1,11 @@
-import { deadlineOf, taskTotalOf } from "../../model/job/job.ts";
-import { usageOf } from "../../model/job/task.ts";
+import { deadlineOf, type Job, taskTotalOf } from "../../model/job/job.ts";
+import { placedOf, type Task, usageOf } from "../../model/job/task.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import { requestKey } from "../../scheduler/request.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { energyOf, type EnergyProgress } from "../../model/energy-progress.ts";
 import { prepareQuery } from "../jobs/job-index.ts";
-import { endOf, isJobEnded, TASK_STATES, taskStateName } from "../jobs/progress.ts";
+import { endOf, isJobEnded, TASK_STATES, taskStateName } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import { isHeldBy } from "./holds.ts";
@@ -13,15 +14,14 @@ import { isHeldBy } from "./holds.ts";
 export function checkJobs(all: readonly SeenJob[]): string[] {
   const wrong: string[] = [];
   for (const { job, progress, ...record } of all) {
+    wrong.push(...checkEnergy({ job, progress, ...record }));
     const counts = Object.fromEntries(TASK_STATES.map((name) => [name, 0]));
-    let rows = 0;
     for (const task of record.rows) {
-      rows++;
       const name = taskStateName(job, task.state);
       counts[name] = (counts[name] ?? 0) + 1;
     }
     const rest = job.closed?.kind ?? "pending";
-    counts[rest] = (counts[rest] ?? 0) + taskTotalOf(job.spec) - rows;
+    counts[rest] = (counts[rest] ?? 0) + withoutRow(job, record.rows);
     for (const name of TASK_STATES) {
       if (counts[name] !== progress.counts[name]) {
         wrong.push(`job ${job.id} counts ${progress.counts[name]} ${name}, has ${counts[name]}`);
@@ -33,10 +33,14 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
         `job ${job.id} used ${JSON.stringify(progress.usage)}, its tasks ${JSON.stringify(usage)}`,
       );
     }
+    const last = Math.max(record.rowRevision, ...record.revisions.map((at) => at + 1));
+    if (record.revision !== last) {
+      wrong.push(`job ${job.id} is at revision ${record.revision}, its rows at ${last}`);
+    }
     const { lane } = record;
     const isHeld = isHeldBy(job, progress);
     if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
-    if (progress.counts.pending > 0 && lane === undefined && !isHeld) {
+    if (progress.counts.pending > 0 && lane === undefined && !isHeld && !record.isBackingOff) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
     if (lane === undefined) continue;
@@ -44,6 +48,33 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
     const asksFor = [job.spec.group, job.spec.priority, requestKey(job.spec)].join(" ");
     if (waitsFor !== asksFor)
       wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
+  }
+  return wrong;
+}
+
+/** How many of its tasks have no row: of a job with energy what is not placed is one. */
+function withoutRow(job: Job, rows: readonly Task[]): number {
+  const { energy } = job.spec;
+  if (energy === undefined) return taskTotalOf(job.spec) - rows.length;
+  return rows.reduce((rest, task) => rest - placedOf(task), energy.wattSeconds) > 0 ? 1 : 0;
+}
+
+/** Sums of shares are those of their rows, and never more than the job. */
+function checkEnergy({ job, progress, rows }: SeenJob): string[] {
+  const { energy } = job.spec;
+  if (energy === undefined) return [];
+  const sums = rows.map(energyOf);
+  const sum = (name: keyof EnergyProgress): number =>
+    sums.reduce((total, one) => total + one[name], 0);
+  const wrong: string[] = [];
+  for (const name of ["placed", "done", "failures", "losses", "forsaken"] as const) {
+    const known = progress.energy?.[name];
+    if (known !== sum(name)) wrong.push(`job ${job.id} knows ${name} ${known}, has ${sum(name)}`);
+  }
+  if (sum("placed") > energy.wattSeconds || sum("done") > sum("placed")) {
+    wrong.push(
+      `job ${job.id} of ${energy.wattSeconds} Ws placed ${sum("placed")}, did ${sum("done")}`,
+    );
   }
   return wrong;
 }
@@ -92,6 +123,7 @@ export function checkJobLists(state: State, all: readonly SeenJob[]): string[] {
 export function checkDeadlines({ deadlines }: State, all: readonly SeenJob[]): string[] {
   const want = all
     .filter(({ job, progress }) => job.closed === undefined && !isJobEnded(progress))
+    .filter(({ job, rows }) => job.spec.energy === undefined || rows.length === 0)
     .map(({ job }) => ({ atMs: deadlineOf(job) ?? Infinity, id: job.id }))
     .filter(({ atMs }) => atMs !== Infinity)
     .sort((a, b) => a.atMs - b.atMs || a.id - b.id);

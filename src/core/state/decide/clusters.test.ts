@@ -45,11 +45,19 @@ describe("registered clusters", () => {
     addIo(world, register(world));
     setState(world, { nodes_free: 2, zone: "north", spot: true });
     const counters = [{ key: "nodes_free", by: "nodes" }] as const;
-    world.do({ kind: "set-status", id: BLUE, patch: { spot: null }, counters, nowMs: 11 });
+    world.do({
+      kind: "set-status",
+      id: BLUE,
+      patch: { spot: null },
+      counters,
+      by: "it",
+      nowMs: 11,
+    });
     expect(world.state.clusters.statusOf(BLUE)).toEqual({
       id: BLUE,
       state: { nodes_free: { value: 2, setAtMs: 9 }, zone: { value: "north", setAtMs: 9 } },
       counters,
+      changedBy: "it",
     });
     expect(digest(readBack(world.changes))).toEqual(digest(world.state));
     expect(checkState(world.state)).toEqual([]);

@@ -9,6 +9,8 @@ import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
+import { clusterChanged } from "./cluster-changed.ts";
+import { checkRevision, type Conditional } from "./if-revision.ts";
 import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
 import { failForGood, withdrawn } from "./tasks/end-attempt.ts";
 
@@ -19,6 +21,7 @@ export function registerCluster(
 ): Decision<undefined> {
   const { id, graph, isUpdate, credentials, by, nowMs } = command;
   const known = state.clusters.get(id);
+  checkRevision(`cluster ${id}`, state.clusters.revisionOf(id), command);
   if (known?.kind === "managed") {
     throw new AppError(
       "already_exists",
@@ -42,19 +45,23 @@ export function registerCluster(
   }
   const changes: Change[] = [];
   if (known === undefined) {
-    const registered = by === undefined ? {} : { registeredBy: by };
-    const row = { id, kind: "pulling", createdAtMs: nowMs, ...registered } as const;
+    const row = { id, kind: "pulling", createdAtMs: nowMs, registeredBy: by } as const;
     changes.push({ table: "cluster", row });
-  }
+  } else changes.push(changedBy(known, by));
   changes.push({ table: "graph", row: { id, graph } });
   if (known !== undefined) changes.push(...relinkedRows(state, command));
   if (credentials !== undefined) {
-    const { hashes, by: issuer } = credentials;
-    const rows = writtenCredentials(toHashedCredentials(id, hashes), { by: issuer, nowMs });
+    const hashed = toHashedCredentials(id, credentials.hashes);
+    const rows = writtenCredentials(hashed, { by, nowMs });
     changes.push(...rows);
   }
   return { changes, answer: undefined };
 }
+
+const changedBy = (cluster: Cluster, by: string): Change => ({
+  table: "cluster",
+  row: { ...cluster, changedBy: by },
+});
 
 /** The subsystems of a cluster, linked to vertices of the same ids in its new graph. */
 function relinkedRows(
@@ -73,12 +80,20 @@ export function requireCluster(state: State, id: ClusterId): Cluster {
   return cluster;
 }
 
+/** The same, if it has the revision that the command was made for. */
+function clusterToChange(state: State, id: ClusterId, command: Conditional): Cluster {
+  const cluster = requireCluster(state, id);
+  checkRevision(`cluster ${id}`, state.clusters.revisionOf(id), command);
+  return cluster;
+}
+
 /** Forgets a cluster with all that is known of it. */
 export function removeCluster(
   state: State,
-  { id, nowMs }: CommandOf<"remove-cluster">,
+  command: CommandOf<"remove-cluster">,
 ): Decision<undefined> {
-  const { kind } = requireCluster(state, id);
+  const { id, by, nowMs } = command;
+  const { kind } = clusterToChange(state, id, command);
   const changes: Change[] = [];
   const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
   if (nodes.length > 0) {
@@ -102,8 +117,8 @@ export function removeCluster(
     changes.push({ table: "graph", removed: id });
   }
   if (state.clusters.hasStatus(id)) changes.push({ table: "status", removed: id });
-  changes.push(...removedWithCluster(state, id));
-  changes.push({ table: "cluster", removed: id });
+  changes.push(...removedWithCluster(state, id, by));
+  changes.push({ table: "cluster", removed: id, by });
   return { changes, answer: undefined };
 }
 
@@ -130,10 +145,14 @@ function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number):
 
 export function putSubsystems(
   state: State,
-  { id, subsystems, graph }: CommandOf<"put-subsystems">,
+  command: CommandOf<"put-subsystems">,
 ): Decision<undefined> {
+  const { id, subsystems, graph, by } = command;
   const { graphs } = state.clusters;
-  requirePulling(state, id);
+  const cluster = clusterToChange(state, id, command);
+  if (cluster.kind !== "pulling") {
+    throw new AppError("conflict", `cluster ${id} got agents meanwhile; try again`);
+  }
   if (graphs.graph(id) !== graph) {
     throw new AppError("conflict", `cluster ${id} got another graph meanwhile; try again`);
   }
@@ -145,16 +164,20 @@ export function putSubsystems(
   const changes = subsystems.map((subsystem): Change => {
     return { table: "subsystem", row: { id, subsystem } };
   });
-  return { changes, answer: undefined };
+  return { changes: [...changes, changedBy(cluster, by)], answer: undefined };
 }
 
 export function removeSubsystem(
   state: State,
-  { id, name }: CommandOf<"remove-subsystem">,
+  command: CommandOf<"remove-subsystem">,
 ): Decision<undefined> {
-  if (requireCluster(state, id).kind === "managed") {
+  const { id, name, by } = command;
+  const cluster = clusterToChange(state, id, command);
+  const removed = { removed: id, name, by };
+  const changed = changedBy(cluster, by);
+  if (cluster.kind === "managed") {
     if (state.clusters.declared(id).has(name)) {
-      return { changes: [{ table: "declared", removed: id, name }], answer: undefined };
+      return { changes: [{ table: "declared", ...removed }, changed], answer: undefined };
     }
     throw new AppError(
       "not_found",
@@ -164,15 +187,17 @@ export function removeSubsystem(
   if (state.clusters.subsystem(id, name) === undefined) {
     throw new AppError("not_found", `cluster ${id} has no subsystem ${name}`);
   }
-  return { changes: [{ table: "subsystem", removed: id, name }], answer: undefined };
+  return { changes: [{ table: "subsystem", ...removed }, changed], answer: undefined };
 }
 
 /** The same as adding a subsystem, for a cluster with agents. */
 export function declareSoftware(
   state: State,
-  { row }: CommandOf<"declare-software">,
+  command: CommandOf<"declare-software">,
 ): Decision<undefined> {
-  if (requireCluster(state, row.id).kind === "pulling") {
+  const { row, by } = command;
+  const cluster = clusterToChange(state, row.id, command);
+  if (cluster.kind === "pulling") {
     throw new AppError("conflict", `cluster ${row.id} was registered meanwhile; try again`);
   }
   const known = state.clusters.declared(row.id);
@@ -182,20 +207,13 @@ export function declareSoftware(
       `${known.size} subsystems were added to cluster ${row.id} already`,
     );
   }
-  return { changes: [{ table: "declared", row }], answer: undefined };
-}
-
-function requirePulling(state: State, id: ClusterId): void {
-  if (requireCluster(state, id).kind === "pulling") return;
-  throw new AppError("conflict", `cluster ${id} got agents meanwhile; try again`);
+  return { changes: [{ table: "declared", row }, changedBy(cluster, by)], answer: undefined };
 }
 
 /** Keys told replace, others stay, null removes. */
-export function setStatus(
-  state: State,
-  { id, patch, counters, nowMs }: CommandOf<"set-status">,
-): Decision<undefined> {
-  const { kind } = requireCluster(state, id);
+export function setStatus(state: State, command: CommandOf<"set-status">): Decision<undefined> {
+  const { id, patch, counters, by, nowMs } = command;
+  const { kind } = clusterToChange(state, id, command);
   if (kind === "managed" && counters !== undefined && counters.length > 0) {
     throw new AppError(
       "conflict",
@@ -207,6 +225,8 @@ export function setStatus(
     id,
     state: mergeState(known.state, patch, nowMs),
     counters: counters ?? known.counters,
+    changedBy: by,
   };
-  return { changes: [{ table: "status", row }], answer: undefined };
+  const changed = clusterChanged(state, id);
+  return { changes: [{ table: "status", row }, ...changed], answer: undefined };
 }

@@ -17,11 +17,15 @@ export const writtenCredentials = (
   }));
 
 /** Of those that are there. */
-export const removedCredentials = (state: State, ids: readonly CredentialRef[]): Change[] =>
+export const removedCredentials = (
+  state: State,
+  ids: readonly CredentialRef[],
+  by: string,
+): Change[] =>
   ids
     .filter((id) => state.credentials.get(id) !== undefined)
-    .map((removed) => ({ table: "credential", removed }));
+    .map((removed) => ({ table: "credential", removed, by }));
 
 /** Nobody speaks for a cluster that is gone, nor for the next one of its name. */
-export const removedWithCluster = (state: State, cluster: ClusterId): Change[] =>
-  removedCredentials(state, clusterCredentialRefs(cluster));
+export const removedWithCluster = (state: State, cluster: ClusterId, by: string): Change[] =>
+  removedCredentials(state, clusterCredentialRefs(cluster), by);

@@ -19,8 +19,8 @@ function register(
   hashes?: { secret: string; token: string },
   isUpdate = false,
 ): void {
-  const credentials = hashes && { hashes, by: "registrar" };
-  const command = { id: BLUE, graph, isUpdate, nowMs: world.nowMs };
+  const credentials = hashes && { hashes };
+  const command = { id: BLUE, graph, isUpdate, by: "registrar", nowMs: world.nowMs };
   world.do({ kind: "register-cluster", ...command, ...(credentials && { credentials }) });
 }
 

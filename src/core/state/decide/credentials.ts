@@ -12,7 +12,7 @@ export function setCredentials(
   return {
     changes: [
       ...writtenCredentials(command.put, command),
-      ...removedCredentials(state, command.remove),
+      ...removedCredentials(state, command.remove, command.by),
     ],
     answer: undefined,
   };

@@ -4,7 +4,7 @@ import { checkState } from "../../../testing/check/check-state.ts";
 import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { jobId } from "../../model/ids.ts";
-import type { NodeRecord } from "../nodes/node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import { decide } from "../decide.ts";
 import { nextTickMs } from "./tick.ts";
 

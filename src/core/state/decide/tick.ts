@@ -5,7 +5,7 @@ import type { Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision, TickSettings } from "../command.ts";
 import { condense } from "../dependencies/settle.ts";
-import type { NodeRecord } from "../nodes/node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import type { State } from "../state.ts";
 import { lostAtMs } from "../../model/node/node.ts";
 import { withdrawn } from "./tasks/end-attempt.ts";
@@ -13,6 +13,7 @@ import { withdrawForsaken } from "./tasks/withdraw-offers.ts";
 import { failSilent, silentAtMs } from "./tasks/accepted-tasks.ts";
 import { type HeldTask, takenBack } from "./tasks/held.ts";
 import { disconnected, loseNode } from "./nodes/nodes.ts";
+import { takeBackAtMs as sharesBackAtMs, takeBackShares } from "./nodes/power.ts";
 import { dueAtMs, tickQuarantines } from "./nodes/quarantine.ts";
 
 /** Whatever time alone brings about: deadlines, lost nodes, removal of what ended long ago. */
@@ -35,6 +36,7 @@ export function tick(state: State, { nowMs, settings }: CommandOf<"tick">): Deci
   changes.push(...failSilent(state, nowMs));
   const gone = new Set(lost);
   changes.push(...takeBackOld(state, gone, nowMs));
+  changes.push(...takeBackShares(state, gone, nowMs));
   for (const change of tickQuarantines(state, nowMs)) {
     const record = change.table === "node" && "row" in change && state.nodes.get(change.row.id);
     if (record !== false && record !== undefined && !gone.has(record)) changes.push(change);
@@ -51,6 +53,7 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
   for (const { node } of state.disconnected) {
     next = Math.min(next, lostAtMs(node, settings.nodeLostAfterMs) ?? next);
   }
+  for (const record of state.powerless) next = Math.min(next, sharesBackAtMs(record) ?? next);
   for (const { node } of state.fleet.suspicions.quarantined) {
     next = Math.min(next, (node.quarantine && dueAtMs(state, node.quarantine)) ?? next);
   }

@@ -2,8 +2,8 @@ import type { Clause, DependencyTarget, TargetClause } from "../../model/job/dep
 import type { JobId } from "../../model/ids.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { JobTable } from "../jobs/job-table.ts";
-import type { Progress } from "../jobs/progress.ts";
-import { isJobEnded } from "../jobs/progress.ts";
+import type { Progress } from "../../model/progress.ts";
+import { isJobEnded } from "../../model/progress.ts";
 import { Singletons } from "./singletons.ts";
 import { isNews, verdictOn } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import { invalid } from "../../../lib/errors.ts";
+import { unprocessable } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { hasIndex } from "../../model/job/array-range.ts";
 import type { Clause, Dependency, DependencyTarget } from "../../model/job/dependency.ts";
@@ -53,7 +53,10 @@ function checkCount(all: readonly Submittable[]): void {
     for (const one of spec.dependsOn ?? []) count += one.kind === "singleton" ? 1 : one.on.length;
   }
   if (count <= limits.dependenciesPerSubmissionMax) return;
-  throw invalid("jobs", `at most ${limits.dependenciesPerSubmissionMax} dependencies in one call`);
+  throw unprocessable(
+    "jobs",
+    `at most ${limits.dependenciesPerSubmissionMax} dependencies in one call`,
+  );
 }
 
 const ID = /^\d+(?:\.\d+)?$/;
@@ -77,7 +80,7 @@ class Resolver {
     if (other !== undefined && other.id !== id) {
       const isGiven = [spec, other.spec].every(({ name, work }) => name === defaultNameOf(work));
       if (!isGiven) {
-        throw invalid(
+        throw unprocessable(
           field,
           `${JSON.stringify(spec.name)} is there twice; where jobs depend on others each has a name of its own`,
         );
@@ -113,7 +116,10 @@ class Resolver {
     const of = [...targets.values()];
     const { atLeast = of.length, kind } = dependency;
     if (atLeast > of.length) {
-      throw invalid(`${field}.atLeast`, `${atLeast} of ${of.length} different ones cannot be met`);
+      throw unprocessable(
+        `${field}.atLeast`,
+        `${atLeast} of ${of.length} different ones cannot be met`,
+      );
     }
     return { kind: "jobs", when: WANTED[kind], atLeast, of };
   }
@@ -122,7 +128,7 @@ class Resolver {
     if (ID.test(text)) {
       const { jobId, index } = parseTaskId(text, field);
       const spec = this.#state.jobs.get(jobId)?.job.spec;
-      if (spec === undefined) throw invalid(field, `there is no job ${jobId}, or no longer`);
+      if (spec === undefined) throw unprocessable(field, `there is no job ${jobId}, or no longer`);
       return (
         targetOf({ id: jobId, spec }, index) ?? fail(field, `job ${jobId} has no task ${index}`)
       );
@@ -144,7 +150,7 @@ class Resolver {
 
   #isHere(name: string, field: string): Named | undefined {
     if (this.#unclear.has(name)) {
-      throw invalid(field, `several jobs here are called ${JSON.stringify(name)}; name them`);
+      throw unprocessable(field, `several jobs here are called ${JSON.stringify(name)}; name them`);
     }
     return this.#here.get(name);
   }
@@ -172,7 +178,7 @@ function targetOf({ id, spec }: Named, index: number | undefined): DependencyTar
 }
 
 function fail(field: string, message: string): never {
-  throw invalid(field, message);
+  throw unprocessable(field, message);
 }
 
 /** Only new jobs can wait for new ones, so a circle lies within one submission. */
@@ -203,7 +209,7 @@ function checkCycles(
     names.length <= limits.cycleShownMax + 1
       ? names
       : [...names.slice(0, limits.cycleShownMax), "…", ...names.slice(-1)];
-  throw invalid(
+  throw unprocessable(
     `jobs[${cycle[0]}].dependsOn`,
     `jobs cannot wait for each other in a circle: ${shown.join(" -> ")}`,
   );

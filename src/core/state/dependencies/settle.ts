@@ -1,7 +1,8 @@
 import { invariant } from "../../../lib/invariant.ts";
 import type { Clause, DependencyTarget } from "../../model/job/dependency.ts";
-import type { Job } from "../../model/job/job.ts";
+import { endedIfNothing, type Job } from "../../model/job/job.ts";
 import type { Change } from "../change.ts";
+import { nextGivenUp } from "../energy/give-up.ts";
 import type { JobTable } from "../jobs/job-table.ts";
 import type { State } from "../state.ts";
 import { describeBroken } from "./describe.ts";
@@ -9,13 +10,14 @@ import type { Hold, HeldClause } from "./holds.ts";
 import { verdictOn } from "./verdict.ts";
 
 /**
- * The next job whose fate is known: released into the queue, or skipped. Looks at the newest state,
+ * The next job whose fate is known: released into the queue, skipped, or given up. Looks at the newest state,
  * so each must be applied before the next is asked for; a skipped job is an ended one, and so the
  * next may be one that waited for it.
  */
 export function nextSettlement(state: State, nowMs: number): Change | undefined {
   const hold = state.holds.nextSettled();
-  return hold === undefined ? undefined : { table: "job", row: settled(state, hold, nowMs) };
+  if (hold !== undefined) return { table: "job", row: settled(state, hold, nowMs) };
+  return nextGivenUp(state, nowMs);
 }
 
 /**
@@ -40,7 +42,7 @@ function openPart(jobs: JobTable, { clause, met }: HeldClause): Clause {
 
 function settled(state: State, hold: Hold, atMs: number): Job {
   const job = jobOf(state, hold);
-  if (hold.broken === undefined) return { ...job, waitsFor: undefined };
+  if (hold.broken === undefined) return endedIfNothing({ ...job, waitsFor: undefined }, atMs);
   const reason = describeBroken(state.jobs, hold.broken);
   const closed = { kind: "skipped", atMs, by: "busbar", reason } as const;
   const isNeedless = wasNotNeeded(state.jobs, hold.broken);

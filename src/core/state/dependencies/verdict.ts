@@ -3,8 +3,8 @@ import type { Job } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { JobTable } from "../jobs/job-table.ts";
-import type { Progress, TaskStateName } from "../jobs/progress.ts";
-import { isJobEnded, taskStateName } from "../jobs/progress.ts";
+import type { Progress, TaskStateName } from "../../model/progress.ts";
+import { isJobEnded, taskStateName } from "../../model/progress.ts";
 
 /** Whether a target did what is wanted of it. Only "open" can still change. */
 export type DependencyVerdict = "met" | "never" | "open";

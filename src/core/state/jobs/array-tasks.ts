@@ -1,9 +1,10 @@
 import type { IndexRanges } from "../../model/job/array-range.ts";
 import { countIndexes, indexAt } from "../../model/job/array-range.ts";
-import type { ClusterId, JobId } from "../../model/ids.ts";
+import type { ClusterId, JobId, Revision } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
 import { isEnded } from "../../model/job/task.ts";
-import { TaskColumns, TaskTables } from "./task-columns.ts";
+import { RevisionColumn } from "./columns/revision-column.ts";
+import { TaskColumns, TaskTables } from "./columns/task-columns.ts";
 
 /** Positions of an array that share their columns. */
 export const TASKS_PER_BLOCK = 4_096;
@@ -22,6 +23,8 @@ export class ArrayTasks {
   /** How many open rows stand in each block. */
   readonly #openIn: number[] = [];
   readonly #ended: (TaskColumns | undefined)[] = [];
+  /** Of all rows, open and ended. */
+  readonly #revisions: (RevisionColumn | undefined)[] = [];
   readonly #tables = new TaskTables();
   readonly #offeredTo = new Map<ClusterId, number>();
   #endedCount = 0;
@@ -52,13 +55,22 @@ export class ArrayTasks {
     return block?.get(position % TASKS_PER_BLOCK, this.#jobId, index);
   }
 
-  set(task: Task): void {
+  revisionOf(index: number): Revision | undefined {
+    const position = this.#positionOf(index);
+    if (position === undefined) return undefined;
+    const column = this.#revisions[blockOf(position)];
+    const at = position % TASKS_PER_BLOCK;
+    return column?.has(at) === true ? column.get(at) : undefined;
+  }
+
+  set(task: Task, revision: Revision): void {
     const { index, state } = task;
     const before = this.#open.get(index);
     if (before?.state.kind === "offered") this.#countOffer(before.state.cluster, -1);
     if (state.kind === "offered") this.#countOffer(state.cluster, 1);
     const position = this.#positionOf(index) ?? 0;
     const at = blockOf(position);
+    this.#revisionsAt(at).put(position % TASKS_PER_BLOCK, revision);
     const hasEnded = isEnded(state);
     const more = (hasEnded ? 0 : 1) - (before === undefined ? 0 : 1);
     if (more !== 0) this.#openIn[at] = (this.#openIn[at] ?? 0) + more;
@@ -137,11 +149,24 @@ export class ArrayTasks {
     let block = this.#ended[at];
     if (block === undefined) {
       while (this.#ended.length < at) this.#ended.push(undefined);
-      const size = Math.min(TASKS_PER_BLOCK, this.#total - at * TASKS_PER_BLOCK);
-      block = new TaskColumns(size, this.#tables);
+      block = new TaskColumns(this.#sizeOf(at), this.#tables);
       this.#ended[at] = block;
     }
     return block;
+  }
+
+  #revisionsAt(at: number): RevisionColumn {
+    let column = this.#revisions[at];
+    if (column === undefined) {
+      while (this.#revisions.length < at) this.#revisions.push(undefined);
+      column = new RevisionColumn(this.#sizeOf(at));
+      this.#revisions[at] = column;
+    }
+    return column;
+  }
+
+  #sizeOf(block: number): number {
+    return Math.min(TASKS_PER_BLOCK, this.#total - block * TASKS_PER_BLOCK);
   }
 
   #countOffer(cluster: ClusterId, more: number): void {

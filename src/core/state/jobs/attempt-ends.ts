@@ -1,7 +1,7 @@
 import { isEnded, type Task } from "../../model/job/task.ts";
 import type { Fleet } from "../../scheduler/nodes/fleet.ts";
 import type { JobRecord } from "./job-record.ts";
-import type { NodeRecord } from "../nodes/node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import type { State } from "../state.ts";
 
 /** An attempt has left its node: what that says of the node. */

@@ -5,7 +5,7 @@ import { checkState, digest, readBack } from "../../../testing/check/check-state
 import { World } from "../../../testing/world.ts";
 import { limits } from "../../../limits.ts";
 import { parseIndexRanges } from "../../model/job/array-range.ts";
-import { clusterId, jobId, nodeId } from "../../model/ids.ts";
+import { clusterId, jobId, nodeId, revision } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import type { Task } from "../../model/job/task.ts";
 import { ArrayTasks } from "./array-tasks.ts";
@@ -159,15 +159,19 @@ test("the rows of an array are what a map would hold, whatever their tasks did",
     fc.property(fc.array(task, { maxLength: 40 }), (tasks) => {
       const rows = new ArrayTasks(jobId(7), RANGES);
       const wanted = new Map<number, Task>();
+      const revisions = new Map<number, number>();
+      let last = 2 ** 40;
       for (const one of tasks) {
         const before = wanted.get(one.index);
         if (before !== undefined && "endedAtMs" in before.state) continue; // it is final
-        rows.set(one);
+        rows.set(one, revision(++last));
         wanted.set(one.index, one);
+        revisions.set(one.index, last);
       }
       expect(rows.size).toBe(wanted.size);
       for (let index = 0; index <= 101; index++) {
         expect(rows.get(index)).toEqual(wanted.get(index));
+        expect(rows.revisionOf(index)).toBe(revisions.get(index));
       }
       const byIndex = (a: Task, b: Task): number => a.index - b.index;
       expect([...rows.rows()].sort(byIndex)).toEqual([...wanted.values()].sort(byIndex));

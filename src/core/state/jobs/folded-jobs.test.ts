@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { groupId, jobId } from "../../model/ids.ts";
+import { groupId, jobId, revision } from "../../model/ids.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
 import { FoldedJobs } from "./folded-jobs.ts";
 
@@ -29,7 +29,7 @@ describe("folded jobs", () => {
         for (const step of all) {
           if ("text" in step) {
             last += 1 + step.skip;
-            folded.add(jobId(last), step.text, aLane);
+            folded.add(jobId(last), { text: step.text, lane: aLane, revision: revision(last * 2) });
             wanted.set(last, step.text);
           } else if ("again" in step) {
             if (wanted.has(step.again) || step.again > last) continue;
@@ -37,6 +37,7 @@ describe("folded jobs", () => {
               group: groupId("g"),
               state: "failed",
               endMs: 7,
+              revision: revision(step.again * 2),
               only: undefined,
             } as const;
             folded.addEnded(jobId(step.again), { ...fold, text: step.ended });
@@ -54,7 +55,9 @@ describe("folded jobs", () => {
             expect(folded.has(jobId(id))).toBe(isThere);
             expect(folded.laneOf(jobId(id))).toBe(isThere && !hasEnded ? aLane : undefined);
             expect(folded.endedMarkOf(jobId(id))?.state).toBe(hasEnded ? "failed" : undefined);
-            if (isThere) expect(folded.textOf(jobId(id))).toBe(wanted.get(id));
+            if (!isThere) continue;
+            expect(folded.textOf(jobId(id))).toBe(wanted.get(id));
+            expect(folded.revisionOf(jobId(id))).toBe(id * 2);
           }
         }
       }),

@@ -1,9 +1,10 @@
 import { invariant } from "../../../lib/invariant.ts";
-import type { GroupId, JobId } from "../../model/ids.ts";
+import { type GroupId, type JobId, NO_REVISION, type Revision } from "../../model/ids.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
-import type { JobStateName } from "./progress.ts";
-import { TaskColumns } from "./task-columns.ts";
+import type { JobStateName } from "../../model/progress.ts";
+import { RevisionColumn } from "./columns/revision-column.ts";
+import { TaskColumns } from "./columns/task-columns.ts";
 import { PagePool, TextBlock } from "./text-block.ts";
 
 export const IDS_PER_BLOCK = 4_096;
@@ -15,6 +16,19 @@ export interface EndedMark {
   readonly state: JobStateName;
 }
 
+/** One that waits. */
+interface WaitingFold {
+  readonly text: string;
+  readonly lane: Lane;
+  readonly revision: Revision;
+}
+
+/** A task's row with its revision. */
+export interface KeptTask {
+  readonly row: Task;
+  readonly revision: Revision;
+}
+
 /** How an ended job is kept. */
 export interface EndedFold {
   /** Its row, and on further lines those of its tasks that are not in a column. */
@@ -22,8 +36,10 @@ export interface EndedFold {
   readonly group: GroupId;
   readonly state: JobStateName;
   readonly endMs: number;
-  /** The row of a job's only task. */
-  readonly only: Task | undefined;
+  /** Of all that is shown of it. */
+  readonly revision: Revision;
+  /** Of a job without array. */
+  readonly only: KeptTask | undefined;
 }
 
 /**
@@ -46,9 +62,9 @@ export class FoldedJobs {
   }
 
   /** One that waits. */
-  add(id: JobId, text: string, lane: Lane): void {
+  add(id: JobId, fold: WaitingFold): void {
     const block = this.#blockFor(id);
-    block.add(id - block.first, text, lane);
+    block.add(id - block.first, fold);
     this.#size++;
   }
 
@@ -87,10 +103,16 @@ export class FoldedJobs {
     return text;
   }
 
-  /** The row of an ended job's only task, if it stands in the columns. */
-  taskOf(id: JobId): Task | undefined {
+  /** Of all that is shown of a folded job. */
+  revisionOf(id: JobId): Revision {
     const block = this.#blockOf(id);
-    return block?.columns?.get(id - block.first, id, 0);
+    return block?.revisions.get(id - block.first) ?? NO_REVISION;
+  }
+
+  /** The row of an ended job's only task, if it stands in the columns. */
+  taskOf(id: JobId): KeptTask | undefined {
+    const block = this.#blockOf(id);
+    return block?.taskAt(id - block.first);
   }
 
   hasTask(id: JobId): boolean {
@@ -153,8 +175,10 @@ class Block {
   readonly marks: (Mark | undefined)[] = [];
   readonly texts: TextBlock;
   readonly #size: number;
+  readonly revisions: RevisionColumn;
   ends: Float64Array | undefined = undefined;
   columns: TaskColumns | undefined = undefined;
+  #taskRevisions: RevisionColumn | undefined = undefined;
   left = 0;
   /** Jobs of one group that ended alike share their mark. */
   readonly #ended = new Map<GroupId, EndedMark[]>();
@@ -163,20 +187,30 @@ class Block {
     this.first = first;
     this.#size = size;
     this.texts = new TextBlock(size, pages);
+    this.revisions = new RevisionColumn(size);
   }
 
-  add(at: number, text: string, mark: Mark): void {
+  add(at: number, { text, lane, revision }: WaitingFold): void {
     this.texts.put(at, text);
-    this.#mark(at, mark);
+    this.revisions.put(at, revision);
+    this.#mark(at, lane);
   }
 
-  end(at: number, { group, state, endMs, only }: Omit<EndedFold, "text">): void {
+  taskAt(at: number): KeptTask | undefined {
+    const row = this.columns?.get(at, (this.first + at) as JobId, 0);
+    return row && { row, revision: this.#taskRevisions?.get(at) ?? NO_REVISION };
+  }
+
+  end(at: number, { group, state, endMs, revision, only }: Omit<EndedFold, "text">): void {
     this.#mark(at, this.#endedMark(group, state));
+    this.revisions.put(at, revision);
     this.ends ??= new Float64Array(this.#size);
     this.ends[at] = endMs;
     if (only === undefined) return;
     this.columns ??= new TaskColumns(this.#size);
-    this.columns.put(at, only);
+    this.columns.put(at, only.row);
+    this.#taskRevisions ??= new RevisionColumn(this.#size);
+    this.#taskRevisions.put(at, only.revision);
   }
 
   remove(at: number): boolean {

@@ -18,6 +18,7 @@ export function encodeJob(job: Job): string {
   const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
   stored["name"] = spec.name;
   stored["work"] = spec.work;
+  if (spec.energy !== undefined) stored["energy"] = spec.energy;
   return JSON.stringify({
     closed,
     waitsFor,
@@ -94,10 +95,10 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
 }
 
 function decodeSpec(stored: StoredJob["spec"], like: JobTerms): JobSpec {
-  const { name, work, dependsOn, ...some } = stored;
+  const { name, work, dependsOn, energy, ...some } = stored;
   const isDefault = Object.keys(some).length === 0;
   const terms = isDefault ? DEFAULT_TERMS : shareTerms(decodeTerms(some), like);
-  return new SharedSpec(name, work, terms, dependsOn);
+  return new SharedSpec(name, work, terms, { dependsOn, energy });
 }
 
 function decodeTerms(some: Partial<JobTerms>): JobTerms {

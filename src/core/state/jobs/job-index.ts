@@ -1,6 +1,6 @@
 import type { JobId } from "../../model/ids.ts";
 import type { Job, JobTerms } from "../../model/job/job.ts";
-import type { JobStateName } from "./progress.ts";
+import type { JobStateName } from "../../model/progress.ts";
 
 const IDS_PER_BLOCK = 4_096;
 const FILTER_BITS = 65_536;

@@ -1,16 +1,29 @@
 import { limits } from "../../../limits.ts";
-import type { JobId } from "../../model/ids.ts";
+import { type JobId, type Revision, revision as toRevision } from "../../model/ids.ts";
 import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
+import { hasIndexes } from "../../model/job/job.ts";
 import type { Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
+import type { QueuedJobTable } from "../../scheduler/queue/queued-jobs.ts";
 import { decodeJob, encodeJob, isEscaped } from "./job-codec.ts";
 import { decodeTask, encodeTask } from "./task-codec.ts";
-import { type EndedMark, FoldedJobs } from "./folded-jobs.ts";
+import { type EndedFold, type EndedMark, FoldedJobs, type KeptTask } from "./folded-jobs.ts";
 import { JobRecord } from "./job-record.ts";
-import { afterClosing, afterTask, endOf, isJobEnded, type JobStateName } from "./progress.ts";
+import {
+  afterClosing,
+  afterTask,
+  endOf,
+  isJobEnded,
+  type JobStateName,
+} from "../../model/progress.ts";
 
-/** Between the row of an ended job and those of its tasks; JSON has none. */
+/**
+ * Between the row of an ended job, the revision of that, and rows of its tasks, which begin with
+ * theirs; JSON has none.
+ */
 const NEXT_ROW = "\n";
+
+type EndedInPlace = Pick<EndedFold, "group" | "state" | "revision">;
 
 /**
  * All jobs by their ids. A job that was stored and only waits, or has ended, is folded: kept as the
@@ -18,7 +31,7 @@ const NEXT_ROW = "\n";
  * heap. Who looks at a folded job gets a record made for the look: docs/design/queued-jobs.md,
  * docs/design/ended-jobs.md.
  */
-export class JobTable {
+export class JobTable implements QueuedJobTable {
   readonly #open = new Map<JobId, JobRecord>();
   readonly #folded = new FoldedJobs();
   #like = DEFAULT_TERMS; // jobs that are looked at one after the other mostly have the same
@@ -81,7 +94,7 @@ export class JobTable {
 
   /** The row of a folded job's only task, if it can be had without reading the job. */
   foldedTask(id: JobId): Task | undefined {
-    return this.#folded.taskOf(id);
+    return this.#folded.taskOf(id)?.row;
   }
 
   /**
@@ -92,6 +105,13 @@ export class JobTable {
     const record = this.#open.get(id);
     if (record !== undefined) return [record.job.spec.name];
     return this.#folded.has(id) ? namesIn(this.#folded.textOf(id)) : [];
+  }
+
+  /** Of all that is shown of the job. */
+  revisionOf(id: JobId): Revision | undefined {
+    const open = this.#open.get(id);
+    if (open !== undefined) return open.revision;
+    return this.#folded.has(id) ? this.#folded.revisionOf(id) : undefined;
   }
 
   stateOf(id: JobId): JobStateName | undefined {
@@ -110,7 +130,7 @@ export class JobTable {
   /** How many rows of tasks a folded job has. */
   foldedTaskRows(id: JobId): number {
     if (this.#folded.hasTask(id)) return 1;
-    return this.#folded.textOf(id).split(NEXT_ROW).length - 1;
+    return Math.max(0, this.#folded.textOf(id).split(NEXT_ROW).length - 2);
   }
 
   /** Every record that is not folded. */
@@ -126,8 +146,8 @@ export class JobTable {
     this.#open.set(record.job.id, record);
   }
 
-  addFolded(id: JobId, text: string, lane: Lane): void {
-    this.#folded.add(id, text, lane);
+  addFolded(id: JobId, text: string, lane: Lane, revision: Revision): void {
+    this.#folded.add(id, { text, lane, revision });
   }
 
   delete(id: JobId): void {
@@ -147,7 +167,7 @@ export class JobTable {
     if (record?.lane === undefined || !record.onlyWaits) return;
     if (text.length > limits.foldedJobCharsMax) return; // long ones gain little
     this.#open.delete(id);
-    this.#folded.add(id, text, record.lane);
+    this.#folded.add(id, { text, lane: record.lane, revision: record.revision });
   }
 
   /**
@@ -161,27 +181,35 @@ export class JobTable {
     const { job, progress } = record;
     const { group } = job.spec;
     let text = record.rowText ?? encodeJob(job);
-    const only = job.spec.array === undefined ? record.task(0) : undefined;
+    const only = hasIndexes(job.spec) ? undefined : record.task(0);
     if (only === undefined) {
-      for (const task of record.taskRows()) text += NEXT_ROW + encodeTask(task);
+      text += NEXT_ROW + record.rowRevision;
+      for (const task of record.taskRows()) {
+        text += `${NEXT_ROW}${record.taskRevision(task.index)} ${encodeTask(task)}`;
+      }
     }
     if (text.length > limits.foldedJobCharsMax) return;
     this.#open.delete(id);
     const { state } = progress;
-    this.#folded.addEnded(id, { text, group, state, endMs: endOf(job, progress), only });
+    const { revision } = record;
+    const ofTask = only === undefined ? undefined : { row: only, revision: record.taskRevision(0) };
+    const endMs = endOf(job, progress);
+    this.#folded.addEnded(id, { text, group, state, endMs, revision, only: ofTask });
   }
 
   /** While rows are read back: the only task of a folded job has ended. */
-  endFolded(id: JobId, only: Task, end: Pick<EndedMark, "group" | "state">): void {
-    const endMs = "endedAtMs" in only.state ? only.state.endedAtMs : 0;
+  endFolded(id: JobId, only: KeptTask, end: EndedInPlace): void {
+    const { state } = only.row;
+    const endMs = "endedAtMs" in state ? state.endedAtMs : 0;
     this.#folded.endInPlace(id, { ...end, endMs, only });
   }
 
   #unfolded(id: JobId): JobRecord | undefined {
     if (!this.#folded.has(id)) return undefined;
     this.unfoldings++;
-    const [text = "", ...rows] = this.#folded.textOf(id).split(NEXT_ROW);
-    const record = new JobRecord(decodeJob(text, this.#like));
+    const [text = "", rowRevision, ...rows] = this.#folded.textOf(id).split(NEXT_ROW);
+    const record = new JobRecord(decodeJob(text, this.#like), this.#folded.revisionOf(id));
+    if (rowRevision !== undefined) record.rowRevision = toRevision(Number(rowRevision));
     record.rowText = text;
     this.#like = record.job.spec.terms;
     record.lane = this.#folded.laneOf(id);
@@ -189,14 +217,18 @@ export class JobTable {
     record.progress = afterClosing(record.progress, record.job);
     const only = this.#folded.taskOf(id);
     if (only !== undefined) putTask(record, only);
-    for (const row of rows) putTask(record, decodeTask(row));
+    for (const line of rows) {
+      const at = line.indexOf(" ");
+      const revision = toRevision(Number(line.slice(0, at)));
+      putTask(record, { row: decodeTask(line.slice(at + 1)), revision });
+    }
     return record;
   }
 }
 
-function putTask(record: JobRecord, task: Task): void {
-  record.progress = afterTask(record.progress, record.job, undefined, task);
-  record.setTask(task);
+function putTask(record: JobRecord, { row, revision }: KeptTask): void {
+  record.progress = afterTask(record.progress, record.job, undefined, row);
+  record.setTask(row, revision);
 }
 
 const NAMED = '"name":"';

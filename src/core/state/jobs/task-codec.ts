@@ -8,7 +8,9 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> &
     readonly returns?: number | undefined;
     readonly past?: readonly StoredPast[];
     readonly takes?: Task["takes"] | undefined;
+    readonly share?: number | undefined;
     readonly told?: Task["told"] | undefined;
+    readonly progress?: Task["progress"] | undefined;
     readonly usage?: StoredUsage | undefined;
     readonly earlierUsage?: StoredUsage | undefined;
   };
@@ -16,11 +18,21 @@ type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> &
 export const NO_PAST: Task["past"] = Object.freeze([]);
 
 export function encodeTask(task: Task): string {
-  const { jobId, index, attempt, state, failures, losses, returns, past, takes, told, usage } =
-    task;
+  const { jobId, index, attempt, state, failures, losses, returns, past } = task;
+  const { takes, share, told, progress, usage } = task;
   // What is undefined is not written.
   const used = usage && encodeUsage(usage);
-  const base: StoredTask = { jobId, index, attempt, state, takes, told, usage: used };
+  const base: StoredTask = {
+    jobId,
+    index,
+    attempt,
+    state,
+    takes,
+    share,
+    told,
+    progress,
+    usage: used,
+  };
   const isFirst = failures === 0 && losses === 0 && returns === undefined && past.length === 0;
   if (isFirst) return JSON.stringify(base);
   const earlierUsage = task.earlierUsage && encodeUsage(task.earlierUsage);
@@ -59,7 +71,9 @@ function readTask(stored: StoredTask): Task {
     past: stored.past === undefined ? NO_PAST : stored.past.map(decodePast),
     ...(stored.returns === undefined ? {} : { returns: stored.returns }),
     ...(stored.takes === undefined ? {} : { takes: stored.takes }),
+    ...(stored.share === undefined ? {} : { share: stored.share }),
     ...(stored.told === undefined ? {} : { told: stored.told }),
+    ...(stored.progress === undefined ? {} : { progress: stored.progress }),
     ...(usage === undefined ? {} : { usage }),
     ...(earlierUsage === undefined ? {} : { earlierUsage }),
   };

@@ -9,7 +9,7 @@ import type { JobSpecInput } from "../../model/job/job-spec.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import type { Usage } from "../../model/job/usage.ts";
 import { encodeTask } from "./task-codec.ts";
-import { fitsColumns, UsageColumns } from "./usage-columns.ts";
+import { fitsColumns, UsageColumns } from "./columns/usage-columns.ts";
 
 function worldWith(spec: Partial<JobSpecInput>): World {
   const world = new World();

@@ -2,7 +2,7 @@ import { type NodeStateName, nodeStateName } from "../../model/node/node.ts";
 import type { Resources } from "../../model/resources.ts";
 import { addInto, subtractFrom } from "../../model/resources.ts";
 import type { Task } from "../../model/job/task.ts";
-import type { NodeRecord } from "./node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 
 /** How many nodes are in each state, and what those that are connected have and use. */
 export class NodeTotals {

@@ -1,4 +1,4 @@
-import type { NodeRecord } from "./node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 
 /** All nodes by name. A node that comes or goes costs a search, not a sort of all. */
 export class NodesByName {

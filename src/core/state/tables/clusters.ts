@@ -1,23 +1,23 @@
 import type { Cluster } from "../../model/cluster.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import { checkClusters } from "../checks/clusters.ts";
-import { ClusterTable } from "../cluster-table.ts";
+import { ClusterTable } from "../../scheduler/clusters/cluster-table.ts";
 import { forgetPossible } from "../effects.ts";
-import { idOf, oneRow, type Removed, type Table, type Written } from "../table.ts";
+import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
 
 export type ClusterChange = Written<"cluster", Cluster> | Removed<"cluster", ClusterId>;
 
 /** Graphs, subsystems, declared software and statuses of clusters are kept with them. */
-export const clusterTable: Table<ClusterChange, ClusterTable> = {
+export const clusterTable: WatchedTable<ClusterChange, ClusterTable> = {
   name: "cluster",
-  isWatched: false,
+  isWatched: true,
   ...oneRow((change) => `cluster/${idOf(change)}`),
   decode: (_key, value) => ({ table: "cluster", row: JSON.parse(value) as Cluster }),
   newRows: () => new ClusterTable(),
   apply(state, change) {
     // Without a graph it helps no job that waits for a cluster: the queue does not look.
     if ("removed" in change) state.clusters.remove(change.removed);
-    else state.clusters.put(change.row);
+    else if (!state.clusters.put(change.row, state.writing)) return;
     forgetPossible(state);
   },
   isNewest(state, change) {
@@ -25,5 +25,6 @@ export const clusterTable: Table<ClusterChange, ClusterTable> = {
     return state.clusters.get(change.row.id) === change.row;
   },
   check: checkClusters,
-  digest: (state) => state.clusters.inOrder,
+  digest: ({ clusters }) =>
+    clusters.inOrder.map((row) => ({ row, revision: clusters.revisionOf(row.id) })),
 };

@@ -4,7 +4,7 @@ import type { GroupId } from "../../model/ids.ts";
 import { checkGroups, checkTotals } from "../checks/groups.ts";
 import { checkGroupOrder } from "../checks/queue.ts";
 import { putGroup } from "../effects.ts";
-import type { GroupRecord } from "../group-record.ts";
+import type { GroupRecord } from "../../scheduler/queue/group-record.ts";
 import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
 
 export type GroupChange = Written<"group", Group> | Removed<"group", GroupId>;
@@ -41,9 +41,9 @@ export const groupTable: WatchedTable<GroupChange, Map<GroupId, GroupRecord>> = 
   digest: ({ groups, totals }) => ({
     // One that was never written is as good as none.
     rows: [...groups.values()]
-      .map(({ group }) => group)
-      .filter((group) => !isDeepEqual(group, freshGroup(group.id)))
-      .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      .filter(({ group }) => !isDeepEqual(group, freshGroup(group.id)))
+      .map(({ group, revision }) => ({ group, revision }))
+      .sort((a, b) => (a.group.id < b.group.id ? -1 : 1)),
     totals,
   }),
 };

@@ -50,7 +50,13 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
     ...checkClasses(state),
   ],
   digest: ({ ended, holds }, jobs) => ({
-    rows: jobs.map(({ job, progress }) => ({ job, progress })),
+    rows: jobs.map(({ job, progress, revision, rowRevision }) => ({
+      job,
+      progress,
+      revision,
+      // Shown by tasks without rows.
+      rowRevision: job.spec.array && rowRevision,
+    })),
     ended: ended.count,
     endedTasks: ended.tasks,
     held: holds.size,

@@ -8,7 +8,7 @@ import {
 } from "../checks/nodes.ts";
 import { checkFleet } from "../checks/queue.ts";
 import { putNode, removeNode } from "../effects.ts";
-import type { NodeRecord } from "../nodes/node-record.ts";
+import type { NodeRecord } from "../../scheduler/nodes/node-record.ts";
 import { idOf, oneRow, type Removed, type WatchedTable, type Written } from "../table.ts";
 
 export type NodeChange = Written<"node", Node> | Removed<"node", NodeId>;
@@ -45,8 +45,9 @@ export const nodeTable: WatchedTable<NodeChange, Map<NodeId, NodeRecord>> = {
   ],
   digest: ({ nodes }) =>
     [...nodes.values()]
-      .map(({ node, used, free, tasks }) => ({
+      .map(({ node, revision, used, free, tasks }) => ({
         node,
+        revision,
         used: { ...used },
         // What an agent of a cluster uses it does not have.
         free: node.clusterAgent === undefined ? { ...free } : undefined,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkState, digest } from "../../../testing/check/check-state.ts";
+import { revision } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import { createRowLoader } from "../row-loader.ts";
 import { State } from "../state.ts";
@@ -37,6 +38,7 @@ const STORED: Readonly<Record<TableName, readonly [key: string, value: string]>>
       '"array":[{"first":0,"last":2,"step":1}],"name":"a",' +
       '"work":{"kind":"command","argv":["true"]}},"id":1,"submittedAtMs":7,"submittedBy":"me"}',
   ],
+  nexus: ["nexus/Job/1", '{"labels":{"a":"b"},"annotations":{},"id":"Job/1","version":1}'],
   leftover: ["leftover/0000000007", '{"id":7}'],
   node: [
     "node/w1",
@@ -79,7 +81,7 @@ describe("every table", () => {
     const state = new State();
     const load = createRowLoader(state);
     state.startLoading();
-    for (const [key, value] of rows) load(key, value);
+    for (const [at, [key, value]] of rows.entries()) load(key, value, revision(at + 1));
     state.finishLoading();
     const old = rows.map(([key, value]) => TABLES.decode(key, value));
     // A mark of leftover rows has nothing to replace; after the end of a task comes nothing.
@@ -94,7 +96,9 @@ describe("every table", () => {
 
   test("rows of no table are refused", () => {
     expect(() => TABLES.decode("other/1", "{}")).toThrow("not ours: other/1");
-    expect(() => createRowLoader(new State())("jobs/1", "{}")).toThrow("not ours: jobs/1");
+    expect(() => createRowLoader(new State())("jobs/1", "{}", revision(1))).toThrow(
+      "not ours: jobs/1",
+    );
   });
 });
 
@@ -163,7 +167,7 @@ describe("a table that is added to the list", () => {
     expect([...rows]).toEqual([["note/a", '{"id":"a","text":"two"}']]);
     const back = newState();
     const load = createRowLoader(back);
-    for (const [key, value] of rows) load(key, value ?? "");
+    for (const [key, value] of rows) load(key, value ?? "", revision(2));
     expect([...back.rows(noteTable).byId]).toEqual([["a", second.row]]);
     expect(digest(back)).toEqual(digest(state));
   });

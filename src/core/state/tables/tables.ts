@@ -9,6 +9,7 @@ import { groupTable } from "./groups.ts";
 import { jobTable } from "./jobs.ts";
 import { leftoverTable } from "./leftovers.ts";
 import { nodeTable } from "./nodes.ts";
+import { noteTable } from "./notes.ts";
 import { statusTable } from "./statuses.ts";
 import { subsystemTable } from "./subsystems.ts";
 import { taskTable } from "./tasks.ts";
@@ -24,6 +25,7 @@ export const TABLES = new Tables([
   leftoverTable,
   counterTable,
   credentialTable,
+  noteTable,
   // desired: written by the planner and, through the loop, by reports of agents
   taskTable,
   // inventory: written by agents and by those who register clusters

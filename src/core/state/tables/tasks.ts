@@ -1,5 +1,5 @@
 import { isEnded, type Task } from "../../model/job/task.ts";
-import { checkHanded } from "../checks/handed.ts";
+import { checkAcceptedTasks } from "../checks/accepted-tasks.ts";
 import { endFolded, putTask } from "../effects.ts";
 import { decodeTask, encodeTask } from "../jobs/task-codec.ts";
 import { taskKey } from "../row-keys.ts";
@@ -26,6 +26,10 @@ export const taskTable: WatchedTable<TaskChange> = {
     if (isEnded(row.state)) return state.jobs.has(row.jobId);
     return state.task(row) === row;
   },
-  check: checkHanded,
-  digest: (_state, jobs) => jobs.map(({ rows }) => rows.toSorted((a, b) => a.index - b.index)),
+  check: checkAcceptedTasks,
+  digest: (_state, jobs) =>
+    jobs.map(({ rows, revisions }) => ({
+      rows: rows.toSorted((a, b) => a.index - b.index),
+      revisions: revisions.toSorted((a, b) => a - b),
+    })),
 };

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file busbar/v1/agent.proto.
  */
 export const file_busbar_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKwAwoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSABCCQoHbWVzc2FnZSIWCgRNYXJrEg4KBm51bWJlchgBIAEoDSJDCgVQYXJ0cxIRCgllbmNvZGluZ3MYASADKAkSJwoKaGVsZF9zcGVjcxgCIAMoCzITLmJ1c2Jhci52MS5IZWxkU3BlYyIpCghIZWxkU3BlYxIOCgZkaWdlc3QYASABKAwSDQoFYnl0ZXMYAiABKAEipwQKBUhlbGxvEgwKBG5vZGUYASABKAkSDwoHY2x1c3RlchgCIAEoCRIRCglhZ2VudF9rZXkYAyABKAkSDwoHYm9vdF9pZBgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEjAKCGNhcGFjaXR5GAYgAygLMh4uYnVzYmFyLnYxLkhlbGxvLkNhcGFjaXR5RW50cnkSLAoGbGFiZWxzGAcgAygLMhwuYnVzYmFyLnYxLkhlbGxvLkxhYmVsc0VudHJ5Eh4KBHJ1bnMYCCADKAsyEC5idXNiYXIudjEuUnVuSWQSEgoKZmFjdHNfanNvbhgJIAEoCRIuCg1jbHVzdGVyX2FnZW50GAogASgLMhcuYnVzYmFyLnYxLkNsdXN0ZXJBZ2VudBIhCgZoZWFsdGgYCyABKAsyES5idXNiYXIudjEuSGVhbHRoEg8KB29uX2xvc3QYFCABKAkSFQoNbG9zdF9hZnRlcl9tcxgVIAEoARIUCgxoZWFydGJlYXRfbXMYFiABKA0SEgoKc2lsZW5jZV9tcxgXIAEoDRIfCgVwYXJ0cxgeIAEoCzIQLmJ1c2Jhci52MS5QYXJ0cxIQCghjYW5faG9sZBgOIAEoCBovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIxCgxDbHVzdGVyQWdlbnQSEAoIbGVhc2VfbXMYASABKAESDwoHb25fbG9zdBgCIAEoCSJ5CgRUYWtlEg0KBXRhc2tzGAEgASgNEicKBGZyZWUYAiADKAsyGS5idXNiYXIudjEuVGFrZS5GcmVlRW50cnkSDAoEc2VlbhgDIAEoDRorCglGcmVlRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASIVCgVGYWN0cxIMCgRqc29uGAEgASgJIhoKBkhlYWx0aBIQCghzaWNrbmVzcxgBIAEoCSIvCgZRdWV1ZWQSJQoGZ3JvdXBzGAEgAygLMhUuYnVzYmFyLnYxLlF1ZXVlZFJ1bnMiPAoKUXVldWVkUnVucxIOCgZyZWFzb24YASABKAkSHgoEcnVucxgCIAMoCzIQLmJ1c2Jhci52MS5SdW5JZCIZCgVDbG9jaxIQCghhaGVhZF9tcxgBIAEoASI4CglIZWFydGJlYXQSEwoLaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYFCABKAEiOwoHUmVwb3J0cxILCgNzZXEYASABKA0SIwoGZXZlbnRzGAIgAygLMhMuYnVzYmFyLnYxLlJ1bkV2ZW50IqQBCghSdW5FdmVudBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgdzdGFydGVkGAIgASgLMhIuYnVzYmFyLnYxLlN0YXJ0ZWRIABIhCgVlbmRlZBgDIAEoCzIQLmJ1c2Jhci52MS5FbmRlZEgAEicKCHJldHVybmVkGAQgASgLMhMuYnVzYmFyLnYxLlJldHVybmVkSABCBwoFZXZlbnQiHgoIUmV0dXJuZWQSEgoKaGVsZF9hdF9tcxgBIAEoASIgCgdTdGFydGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAEinQIKBUVuZGVkEhUKDXN0YXJ0ZWRfYXRfbXMYASABKAESEwoLZW5kZWRfYXRfbXMYAiABKAESIgoFY2F1c2UYAyABKA4yEy5idXNiYXIudjEuRW5kQ2F1c2USEQoJZXhpdF9jb2RlGAQgASgNEg4KBnNpZ25hbBgFIAEoCRIPCgdtZXNzYWdlGAYgASgJEhUKDWlzX25vZGVfZmF1bHQYCCABKAgSGAoQaXNfb3V0X29mX21lbW9yeRgJIAEoCBIaChJtZW1vcnlfbGltaXRfYnl0ZXMYCiABKAESIgoFdXNhZ2UYByABKAsyEy5idXNiYXIudjEuUnVuVXNhZ2USHwoFYmVnYW4YDCABKAsyEC5idXNiYXIudjEuUnVuSWQiogEKCFJ1blVzYWdlEhMKBmNwdV91cxgBIAEoAUgAiAEBEhQKB3dhbGxfdXMYAiABKAFIAYgBARIYCgttYXhfcnNzX2tpYhgDIAEoAUgCiAEBEhkKDG1ham9yX2ZhdWx0cxgEIAEoAUgDiAEBQgkKB19jcHVfdXNCCgoIX3dhbGxfdXNCDgoMX21heF9yc3Nfa2liQg8KDV9tYWpvcl9mYXVsdHMi8AIKDVNlcnZlck1lc3NhZ2USJQoHd2VsY29tZRgBIAEoCzISLmJ1c2Jhci52MS5XZWxjb21lSAASHwoEd29yaxgCIAEoCzIPLmJ1c2Jhci52MS5Xb3JrSAASHQoDYWNrGAMgASgLMg4uYnVzYmFyLnYxLkFja0gAEioKBm91dHB1dBgEIAEoCzIYLmJ1c2Jhci52MS5PdXRwdXRSZXF1ZXN0SAASJQoHZ29vZGJ5ZRgFIAEoCzISLmJ1c2Jhci52MS5Hb29kYnllSAASKQoJaGVhcnRiZWF0GAYgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEigKCXNwZWNfcGFydBgeIAEoCzITLmJ1c2Jhci52MS5TcGVjUGFydEgAEh8KBG1hcmsYHyABKAsyDy5idXNiYXIudjEuTWFya0gAEiQKCW1hcmtfc2VlbhggIAEoCzIPLmJ1c2Jhci52MS5NYXJrSABCCQoHbWVzc2FnZSK2AQoHV2VsY29tZRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYASABKA0SFgoOc2VydmVyX3RpbWVfbXMYAiABKAESFAoMd2FudHNfaGVhbHRoGAMgASgIEhMKC3dhbnRzX2Nsb2NrGBQgASgIEhQKDHdhbnRzX3F1ZXVlZBgoIAEoCBISCgpzaWxlbmNlX21zGBUgASgNEh8KBXBhcnRzGB4gASgLMhAuYnVzYmFyLnYxLlBhcnRzIvsBCgRXb3JrEiEKBXNwZWNzGAEgAygLMhIuYnVzYmFyLnYxLlJ1blNwZWMSIAoGc3RhcnRzGAIgAygLMhAuYnVzYmFyLnYxLlJ1bklkEh8KBXN0b3BzGAMgAygLMhAuYnVzYmFyLnYxLlJ1bklkEiUKCXNwZWNfcmVmcxgeIAMoCzISLmJ1c2Jhci52MS5TcGVjUmVmEiMKCXdpdGhkcmF3bhgfIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIeCgVob2xkcxgIIAMoCzIPLmJ1c2Jhci52MS5Ib2xkEiEKB3JldHVybnMYCSADKAsyEC5idXNiYXIudjEuUnVuSWQiOAoESG9sZBIcCgJpZBgBIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBISCgpoZWxkX2F0X21zGAIgASgBIiYKB1NwZWNSZWYSCwoDam9iGAEgASgNEg4KBmRpZ2VzdBgCIAEoDCJlCghTcGVjUGFydBIOCgZkaWdlc3QYASABKAwSDAoEc2l6ZRgCIAEoARIOCgZvZmZzZXQYAyABKAESDAoEZGF0YRgEIAEoDBIQCghlbmNvZGluZxgFIAEoCRILCgNqb2IYBiABKA0iogMKB1J1blNwZWMSCwoDam9iGAEgASgNEhAKCGpvYl9uYW1lGAIgASgJEg0KBWdyb3VwGAMgASgJEgwKBGFyZ3YYBCADKAkSDgoGc2NyaXB0GAUgASgJEigKA2VudhgGIAMoCzIbLmJ1c2Jhci52MS5SdW5TcGVjLkVudkVudHJ5EgsKA2N3ZBgHIAEoCRIVCg10aW1lX2xpbWl0X21zGAggASgBEhUKDWtpbGxfZ3JhY2VfbXMYCSABKAESGgoSb3V0cHV0X2xpbWl0X2J5dGVzGAogASgBEhIKCmFycmF5X3NpemUYCyABKA0SDwoHam9ic3BlYxgMIAEoCRIPCgdyZXF1ZXN0GA0gASgJEiwKBW5lZWRzGA4gAygLMh0uYnVzYmFyLnYxLlJ1blNwZWMuTmVlZHNFbnRyeRIMCgRuaWNlGA8gASgFGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLAoKTmVlZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhIKA0FjaxILCgNzZXEYASABKA0isQEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDRIUCgxpc19jYW5jZWxsZWQYHiABKAgiewoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkSDAoEbW9yZRgeIAEoCBIQCghlbmNvZGluZxgfIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
+  fileDesc("ChVidXNiYXIvdjEvYWdlbnQucHJvdG8SCWJ1c2Jhci52MSI0CgVSdW5JZBILCgNqb2IYASABKA0SDQoFaW5kZXgYAiABKA0SDwoHYXR0ZW1wdBgDIAEoDSKIBAoMQWdlbnRNZXNzYWdlEiEKBWhlbGxvGAEgASgLMhAuYnVzYmFyLnYxLkhlbGxvSAASJQoHcmVwb3J0cxgCIAEoCzISLmJ1c2Jhci52MS5SZXBvcnRzSAASKAoGb3V0cHV0GAMgASgLMhYuYnVzYmFyLnYxLk91dHB1dENodW5rSAASKQoJaGVhcnRiZWF0GAQgASgLMhQuYnVzYmFyLnYxLkhlYXJ0YmVhdEgAEiEKBWZhY3RzGAUgASgLMhAuYnVzYmFyLnYxLkZhY3RzSAASHwoEdGFrZRgGIAEoCzIPLmJ1c2Jhci52MS5UYWtlSAASIwoGaGVhbHRoGAcgASgLMhEuYnVzYmFyLnYxLkhlYWx0aEgAEiEKBWNsb2NrGBQgASgLMhAuYnVzYmFyLnYxLkNsb2NrSAASHwoEbWFyaxgeIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGB8gASgLMg8uYnVzYmFyLnYxLk1hcmtIABIjCgZxdWV1ZWQYKCABKAsyES5idXNiYXIudjEuUXVldWVkSAASLgoIcHJvZ3Jlc3MYMiABKAsyGi5idXNiYXIudjEuUHJvZ3Jlc3NSZXBvcnRzSAASJgoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlckgAQgkKB21lc3NhZ2UiFgoETWFyaxIOCgZudW1iZXIYASABKA0iQwoFUGFydHMSEQoJZW5jb2RpbmdzGAEgAygJEicKCmhlbGRfc3BlY3MYAiADKAsyEy5idXNiYXIudjEuSGVsZFNwZWMiKQoISGVsZFNwZWMSDgoGZGlnZXN0GAEgASgMEg0KBWJ5dGVzGAIgASgBIs0ECgVIZWxsbxIMCgRub2RlGAEgASgJEg8KB2NsdXN0ZXIYAiABKAkSEQoJYWdlbnRfa2V5GAMgASgJEg8KB2Jvb3RfaWQYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIwCghjYXBhY2l0eRgGIAMoCzIeLmJ1c2Jhci52MS5IZWxsby5DYXBhY2l0eUVudHJ5EiwKBmxhYmVscxgHIAMoCzIcLmJ1c2Jhci52MS5IZWxsby5MYWJlbHNFbnRyeRIeCgRydW5zGAggAygLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmZhY3RzX2pzb24YCSABKAkSLgoNY2x1c3Rlcl9hZ2VudBgKIAEoCzIXLmJ1c2Jhci52MS5DbHVzdGVyQWdlbnQSIQoGaGVhbHRoGAsgASgLMhEuYnVzYmFyLnYxLkhlYWx0aBIPCgdvbl9sb3N0GBQgASgJEhUKDWxvc3RfYWZ0ZXJfbXMYFSABKAESFAoMaGVhcnRiZWF0X21zGBYgASgNEhIKCnNpbGVuY2VfbXMYFyABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMSEAoIY2FuX2hvbGQYDiABKAgSJAoFcG93ZXIYPCABKAsyFS5idXNiYXIudjEuQWdlbnRQb3dlchovCg1DYXBhY2l0eUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJ7CgpBZ2VudFBvd2VyEg0KBXdhdHRzGAEgASgBEiwKB2NoYW5nZXMYAiADKAsyGy5idXNiYXIudjEuQWdlbnRQb3dlckNoYW5nZRIWCg5ncmVhdGVzdF9zaGFyZRgDIAEoARIYChBuZWVkc19ub19jb21tYW5kGAQgASgIIjAKEEFnZW50UG93ZXJDaGFuZ2USDQoFYXRfbXMYASABKAESDQoFd2F0dHMYAiABKAEiSQoMQ2x1c3RlckFnZW50EhAKCGxlYXNlX21zGAEgASgBEg8KB29uX2xvc3QYAiABKAkSFgoOd2FudHNfam9iX3NwZWMYCiABKAgieQoEVGFrZRINCgV0YXNrcxgBIAEoDRInCgRmcmVlGAIgAygLMhkuYnVzYmFyLnYxLlRha2UuRnJlZUVudHJ5EgwKBHNlZW4YAyABKA0aKwoJRnJlZUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiFQoFRmFjdHMSDAoEanNvbhgBIAEoCSIaCgZIZWFsdGgSEAoIc2lja25lc3MYASABKAkiLwoGUXVldWVkEiUKBmdyb3VwcxgBIAMoCzIVLmJ1c2Jhci52MS5RdWV1ZWRSdW5zIjwKClF1ZXVlZFJ1bnMSDgoGcmVhc29uGAEgASgJEh4KBHJ1bnMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQiNwoPUHJvZ3Jlc3NSZXBvcnRzEiQKBHJ1bnMYASADKAsyFi5idXNiYXIudjEuUnVuUHJvZ3Jlc3MiVgoLUnVuUHJvZ3Jlc3MSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSKQoIcHJvZ3Jlc3MYAiABKAsyFy5idXNiYXIudjEuVG9sZFByb2dyZXNzIjAKDFRvbGRQcm9ncmVzcxIPCgdwZXJjZW50GAEgASgBEg8KB21lc3NhZ2UYAiABKAkiGQoFQ2xvY2sSEAoIYWhlYWRfbXMYASABKAEiOAoJSGVhcnRiZWF0EhMKC2ludGVydmFsX21zGAEgASgNEhYKDnNlcnZlcl90aW1lX21zGBQgASgBIjsKB1JlcG9ydHMSCwoDc2VxGAEgASgNEiMKBmV2ZW50cxgCIAMoCzITLmJ1c2Jhci52MS5SdW5FdmVudCKkAQoIUnVuRXZlbnQSHAoCaWQYASABKAsyEC5idXNiYXIudjEuUnVuSWQSJQoHc3RhcnRlZBgCIAEoCzISLmJ1c2Jhci52MS5TdGFydGVkSAASIQoFZW5kZWQYAyABKAsyEC5idXNiYXIudjEuRW5kZWRIABInCghyZXR1cm5lZBgEIAEoCzITLmJ1c2Jhci52MS5SZXR1cm5lZEgAQgcKBWV2ZW50Ih4KCFJldHVybmVkEhIKCmhlbGRfYXRfbXMYASABKAEiIAoHU3RhcnRlZBIVCg1zdGFydGVkX2F0X21zGAEgASgBIsgCCgVFbmRlZBIVCg1zdGFydGVkX2F0X21zGAEgASgBEhMKC2VuZGVkX2F0X21zGAIgASgBEiIKBWNhdXNlGAMgASgOMhMuYnVzYmFyLnYxLkVuZENhdXNlEhEKCWV4aXRfY29kZRgEIAEoDRIOCgZzaWduYWwYBSABKAkSDwoHbWVzc2FnZRgGIAEoCRIVCg1pc19ub2RlX2ZhdWx0GAggASgIEhgKEGlzX291dF9vZl9tZW1vcnkYCSABKAgSGgoSbWVtb3J5X2xpbWl0X2J5dGVzGAogASgBEiIKBXVzYWdlGAcgASgLMhMuYnVzYmFyLnYxLlJ1blVzYWdlEh8KBWJlZ2FuGAwgASgLMhAuYnVzYmFyLnYxLlJ1bklkEikKCHByb2dyZXNzGDIgASgLMhcuYnVzYmFyLnYxLlRvbGRQcm9ncmVzcyKiAQoIUnVuVXNhZ2USEwoGY3B1X3VzGAEgASgBSACIAQESFAoHd2FsbF91cxgCIAEoAUgBiAEBEhgKC21heF9yc3Nfa2liGAMgASgBSAKIAQESGQoMbWFqb3JfZmF1bHRzGAQgASgBSAOIAQFCCQoHX2NwdV91c0IKCghfd2FsbF91c0IOCgxfbWF4X3Jzc19raWJCDwoNX21ham9yX2ZhdWx0cyLwAgoNU2VydmVyTWVzc2FnZRIlCgd3ZWxjb21lGAEgASgLMhIuYnVzYmFyLnYxLldlbGNvbWVIABIfCgR3b3JrGAIgASgLMg8uYnVzYmFyLnYxLldvcmtIABIdCgNhY2sYAyABKAsyDi5idXNiYXIudjEuQWNrSAASKgoGb3V0cHV0GAQgASgLMhguYnVzYmFyLnYxLk91dHB1dFJlcXVlc3RIABIlCgdnb29kYnllGAUgASgLMhIuYnVzYmFyLnYxLkdvb2RieWVIABIpCgloZWFydGJlYXQYBiABKAsyFC5idXNiYXIudjEuSGVhcnRiZWF0SAASKAoJc3BlY19wYXJ0GB4gASgLMhMuYnVzYmFyLnYxLlNwZWNQYXJ0SAASHwoEbWFyaxgfIAEoCzIPLmJ1c2Jhci52MS5NYXJrSAASJAoJbWFya19zZWVuGCAgASgLMg8uYnVzYmFyLnYxLk1hcmtIAEIJCgdtZXNzYWdlIuMBCgdXZWxjb21lEh0KFWhlYXJ0YmVhdF9pbnRlcnZhbF9tcxgBIAEoDRIWCg5zZXJ2ZXJfdGltZV9tcxgCIAEoARIUCgx3YW50c19oZWFsdGgYAyABKAgSEwoLd2FudHNfY2xvY2sYFCABKAgSFAoMd2FudHNfcXVldWVkGCggASgIEhYKDndhbnRzX3Byb2dyZXNzGDIgASgIEhMKC3dhbnRzX3Bvd2VyGDwgASgIEhIKCnNpbGVuY2VfbXMYFSABKA0SHwoFcGFydHMYHiABKAsyEC5idXNiYXIudjEuUGFydHMiogIKBFdvcmsSIQoFc3BlY3MYASADKAsyEi5idXNiYXIudjEuUnVuU3BlYxIgCgZzdGFydHMYAiADKAsyEC5idXNiYXIudjEuUnVuSWQSHwoFc3RvcHMYAyADKAsyEC5idXNiYXIudjEuUnVuSWQSJQoJc3BlY19yZWZzGB4gAygLMhIuYnVzYmFyLnYxLlNwZWNSZWYSIwoJd2l0aGRyYXduGB8gAygLMhAuYnVzYmFyLnYxLlJ1bklkEh4KBWhvbGRzGAggAygLMg8uYnVzYmFyLnYxLkhvbGQSIQoHcmV0dXJucxgJIAMoCzIQLmJ1c2Jhci52MS5SdW5JZBIlCgZzaGFyZXMYPCADKAsyFS5idXNiYXIudjEuU2hhcmVTdGFydCJACgpTaGFyZVN0YXJ0EhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEhQKDHdhdHRfc2Vjb25kcxgCIAEoASI4CgRIb2xkEhwKAmlkGAEgASgLMhAuYnVzYmFyLnYxLlJ1bklkEhIKCmhlbGRfYXRfbXMYAiABKAEiJgoHU3BlY1JlZhILCgNqb2IYASABKA0SDgoGZGlnZXN0GAIgASgMImUKCFNwZWNQYXJ0Eg4KBmRpZ2VzdBgBIAEoDBIMCgRzaXplGAIgASgBEg4KBm9mZnNldBgDIAEoARIMCgRkYXRhGAQgASgMEhAKCGVuY29kaW5nGAUgASgJEgsKA2pvYhgGIAEoDSLNAwoHUnVuU3BlYxILCgNqb2IYASABKA0SEAoIam9iX25hbWUYAiABKAkSDQoFZ3JvdXAYAyABKAkSDAoEYXJndhgEIAMoCRIOCgZzY3JpcHQYBSABKAkSKAoDZW52GAYgAygLMhsuYnVzYmFyLnYxLlJ1blNwZWMuRW52RW50cnkSCwoDY3dkGAcgASgJEhUKDXRpbWVfbGltaXRfbXMYCCABKAESFQoNa2lsbF9ncmFjZV9tcxgJIAEoARIaChJvdXRwdXRfbGltaXRfYnl0ZXMYCiABKAESEgoKYXJyYXlfc2l6ZRgLIAEoDRIPCgdqb2JzcGVjGAwgASgJEg8KB3JlcXVlc3QYDSABKAkSLAoFbmVlZHMYDiADKAsyHS5idXNiYXIudjEuUnVuU3BlYy5OZWVkc0VudHJ5EgwKBG5pY2UYDyABKAUSEAoIam9iX3NwZWMYMiABKAwSFwoPc3VibWl0dGVkX2F0X21zGDMgASgBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLAoKTmVlZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIhIKA0FjaxILCgNzZXEYASABKA0isQEKDU91dHB1dFJlcXVlc3QSDwoHcmVxdWVzdBgBIAEoDRIcCgJpZBgCIAEoCzIQLmJ1c2Jhci52MS5SdW5JZBInCgZzdHJlYW0YAyABKA4yFy5idXNiYXIudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgEIAEoARIRCgltYXhfYnl0ZXMYBSABKA0SDwoHd2FpdF9tcxgGIAEoDRIUCgxpc19jYW5jZWxsZWQYHiABKAgiewoLT3V0cHV0Q2h1bmsSDwoHcmVxdWVzdBgBIAEoDRIMCgRkYXRhGAIgASgMEgsKA2VvZhgDIAEoCBIRCgl0cnVuY2F0ZWQYBCABKAgSDQoFZXJyb3IYBSABKAkSDAoEbW9yZRgeIAEoCBIQCghlbmNvZGluZxgfIAEoCSIoCgdHb29kYnllEg4KBnJlYXNvbhgBIAEoCRINCgVyZXRyeRgCIAEoCCq8AQoIRW5kQ2F1c2USGQoVRU5EX0NBVVNFX1VOU1BFQ0lGSUVEEAASFAoQRU5EX0NBVVNFX0VYSVRFRBABEhcKE0VORF9DQVVTRV9TSUdOQUxMRUQQAhIYChRFTkRfQ0FVU0VfVElNRV9MSU1JVBADEhUKEUVORF9DQVVTRV9TVE9QUEVEEAQSHQoZRU5EX0NBVVNFX0NPVUxEX05PVF9TVEFSVBAFEhYKEkVORF9DQVVTRV9WQU5JU0hFRBAGKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACMkoKBkFnZW50cxJACgdTZXNzaW9uEhcuYnVzYmFyLnYxLkFnZW50TWVzc2FnZRoYLmJ1c2Jhci52MS5TZXJ2ZXJNZXNzYWdlKAEwAWIGcHJvdG8z");
 
 /**
  * One attempt at one task: the unit an agent starts, reports and stops.
@@ -122,6 +122,18 @@ export type AgentMessage = Message<"busbar.v1.AgentMessage"> & {
      */
     value: Queued;
     case: "queued";
+  } | {
+    /**
+     * @generated from field: busbar.v1.ProgressReports progress = 50;
+     */
+    value: ProgressReports;
+    case: "progress";
+  } | {
+    /**
+     * @generated from field: busbar.v1.AgentPower power = 60;
+     */
+    value: AgentPower;
+    case: "power";
   } | { case: undefined; value?: undefined };
 };
 
@@ -323,6 +335,13 @@ export type Hello = Message<"busbar.v1.Hello"> & {
    * @generated from field: bool can_hold = 14;
    */
   canHold: boolean;
+
+  /**
+   * absent: the node takes no shares of jobs with energy
+   *
+   * @generated from field: busbar.v1.AgentPower power = 60;
+   */
+  power?: AgentPower | undefined;
 };
 
 /**
@@ -331,6 +350,73 @@ export type Hello = Message<"busbar.v1.Hello"> & {
  */
 export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
   messageDesc(file_busbar_v1_agent, 5);
+
+/**
+ * What the node has for shares of jobs with energy, all of it; replaces the one before. Sent in Hello, and whenever the
+ * power is no longer what it was told last, at most once a second. Only for servers whose Welcome asks for it.
+ *
+ * @generated from message busbar.v1.AgentPower
+ */
+export type AgentPower = Message<"busbar.v1.AgentPower"> & {
+  /**
+   * now: whole watts
+   *
+   * @generated from field: double watts = 1;
+   */
+  watts: number;
+
+  /**
+   * that are expected, by rising time
+   *
+   * @generated from field: repeated busbar.v1.AgentPowerChange changes = 2;
+   */
+  changes: AgentPowerChange[];
+
+  /**
+   * it takes none larger, in watt-seconds; 0: any
+   *
+   * @generated from field: double greatest_share = 3;
+   */
+  greatestShare: number;
+
+  /**
+   * it also takes shares of jobs that have nothing to run
+   *
+   * @generated from field: bool needs_no_command = 4;
+   */
+  needsNoCommand: boolean;
+};
+
+/**
+ * Describes the message busbar.v1.AgentPower.
+ * Use `create(AgentPowerSchema)` to create a new message.
+ */
+export const AgentPowerSchema: GenMessage<AgentPower> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 6);
+
+/**
+ * @generated from message busbar.v1.AgentPowerChange
+ */
+export type AgentPowerChange = Message<"busbar.v1.AgentPowerChange"> & {
+  /**
+   * by the server's clock
+   *
+   * @generated from field: double at_ms = 1;
+   */
+  atMs: number;
+
+  /**
+   * @generated from field: double watts = 2;
+   */
+  watts: number;
+};
+
+/**
+ * Describes the message busbar.v1.AgentPowerChange.
+ * Use `create(AgentPowerChangeSchema)` to create a new message.
+ */
+export const AgentPowerChangeSchema: GenMessage<AgentPowerChange> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 7);
 
 /**
  * @generated from message busbar.v1.ClusterAgent
@@ -349,6 +435,13 @@ export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
    * @generated from field: string on_lost = 2;
    */
   onLost: string;
+
+  /**
+   * it hands work on to another Busbar: RunSpec.job_spec
+   *
+   * @generated from field: bool wants_job_spec = 10;
+   */
+  wantsJobSpec: boolean;
 };
 
 /**
@@ -356,7 +449,7 @@ export type ClusterAgent = Message<"busbar.v1.ClusterAgent"> & {
  * Use `create(ClusterAgentSchema)` to create a new message.
  */
 export const ClusterAgentSchema: GenMessage<ClusterAgent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 6);
+  messageDesc(file_busbar_v1_agent, 8);
 
 /**
  * Of an agent that speaks for a cluster: what it would take now of the tasks that were offered to
@@ -394,7 +487,7 @@ export type Take = Message<"busbar.v1.Take"> & {
  * Use `create(TakeSchema)` to create a new message.
  */
 export const TakeSchema: GenMessage<Take> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 7);
+  messageDesc(file_busbar_v1_agent, 9);
 
 /**
  * What the machine has is no longer what Hello, or the last of these, said.
@@ -415,7 +508,7 @@ export type Facts = Message<"busbar.v1.Facts"> & {
  * Use `create(FactsSchema)` to create a new message.
  */
 export const FactsSchema: GenMessage<Facts> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 8);
+  messageDesc(file_busbar_v1_agent, 10);
 
 /**
  * Whether the agent can start processes. One that cannot gives back the tasks that it has not
@@ -438,7 +531,7 @@ export type Health = Message<"busbar.v1.Health"> & {
  * Use `create(HealthSchema)` to create a new message.
  */
 export const HealthSchema: GenMessage<Health> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 9);
+  messageDesc(file_busbar_v1_agent, 11);
 
 /**
  * Why runs wait in the queue of a scheduler below, all of it; replaces the one before. Only for servers
@@ -458,7 +551,7 @@ export type Queued = Message<"busbar.v1.Queued"> & {
  * Use `create(QueuedSchema)` to create a new message.
  */
 export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 10);
+  messageDesc(file_busbar_v1_agent, 12);
 
 /**
  * @generated from message busbar.v1.QueuedRuns
@@ -482,7 +575,75 @@ export type QueuedRuns = Message<"busbar.v1.QueuedRuns"> & {
  * Use `create(QueuedRunsSchema)` to create a new message.
  */
 export const QueuedRunsSchema: GenMessage<QueuedRuns> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 11);
+  messageDesc(file_busbar_v1_agent, 13);
+
+/**
+ * How far runs are, of each the newest: not acknowledged, and said again for all that run in the next
+ * session. What a run told last comes with its end. Only for servers whose Welcome asks for it.
+ *
+ * @generated from message busbar.v1.ProgressReports
+ */
+export type ProgressReports = Message<"busbar.v1.ProgressReports"> & {
+  /**
+   * @generated from field: repeated busbar.v1.RunProgress runs = 1;
+   */
+  runs: RunProgress[];
+};
+
+/**
+ * Describes the message busbar.v1.ProgressReports.
+ * Use `create(ProgressReportsSchema)` to create a new message.
+ */
+export const ProgressReportsSchema: GenMessage<ProgressReports> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 14);
+
+/**
+ * @generated from message busbar.v1.RunProgress
+ */
+export type RunProgress = Message<"busbar.v1.RunProgress"> & {
+  /**
+   * @generated from field: busbar.v1.RunId id = 1;
+   */
+  id?: RunId | undefined;
+
+  /**
+   * @generated from field: busbar.v1.ToldProgress progress = 2;
+   */
+  progress?: ToldProgress | undefined;
+};
+
+/**
+ * Describes the message busbar.v1.RunProgress.
+ * Use `create(RunProgressSchema)` to create a new message.
+ */
+export const RunProgressSchema: GenMessage<RunProgress> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 15);
+
+/**
+ * @generated from message busbar.v1.ToldProgress
+ */
+export type ToldProgress = Message<"busbar.v1.ToldProgress"> & {
+  /**
+   * 0 to 100, in hundredths
+   *
+   * @generated from field: double percent = 1;
+   */
+  percent: number;
+
+  /**
+   * in the words of the task; empty: none
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message busbar.v1.ToldProgress.
+ * Use `create(ToldProgressSchema)` to create a new message.
+ */
+export const ToldProgressSchema: GenMessage<ToldProgress> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 16);
 
 /**
  * The agent's clock differs from the server's by more than two seconds, or no longer does. Its reports
@@ -504,7 +665,7 @@ export type Clock = Message<"busbar.v1.Clock"> & {
  * Use `create(ClockSchema)` to create a new message.
  */
 export const ClockSchema: GenMessage<Clock> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 12);
+  messageDesc(file_busbar_v1_agent, 17);
 
 /**
  * A sign of life. The agent sends one when it has sent nothing, or heard nothing, for its interval, and
@@ -535,7 +696,7 @@ export type Heartbeat = Message<"busbar.v1.Heartbeat"> & {
  * Use `create(HeartbeatSchema)` to create a new message.
  */
 export const HeartbeatSchema: GenMessage<Heartbeat> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 13);
+  messageDesc(file_busbar_v1_agent, 18);
 
 /**
  * Numbered by the agent, from 1 in each session. What was not acknowledged is sent again in the
@@ -560,7 +721,7 @@ export type Reports = Message<"busbar.v1.Reports"> & {
  * Use `create(ReportsSchema)` to create a new message.
  */
 export const ReportsSchema: GenMessage<Reports> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 14);
+  messageDesc(file_busbar_v1_agent, 19);
 
 /**
  * @generated from message busbar.v1.RunEvent
@@ -600,7 +761,7 @@ export type RunEvent = Message<"busbar.v1.RunEvent"> & {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 15);
+  messageDesc(file_busbar_v1_agent, 20);
 
 /**
  * A held run that the agent has not begun, and never will: it may be placed again under the same id.
@@ -621,7 +782,7 @@ export type Returned = Message<"busbar.v1.Returned"> & {
  * Use `create(ReturnedSchema)` to create a new message.
  */
 export const ReturnedSchema: GenMessage<Returned> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 16);
+  messageDesc(file_busbar_v1_agent, 21);
 
 /**
  * @generated from message busbar.v1.Started
@@ -638,7 +799,7 @@ export type Started = Message<"busbar.v1.Started"> & {
  * Use `create(StartedSchema)` to create a new message.
  */
 export const StartedSchema: GenMessage<Started> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 17);
+  messageDesc(file_busbar_v1_agent, 22);
 
 /**
  * @generated from message busbar.v1.Ended
@@ -676,7 +837,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
   signal: string;
 
   /**
-   * for COULD_NOT_START and VANISHED: what went wrong
+   * for COULD_NOT_START and VANISHED: what went wrong; for SIGNALLED: who sent it, where that is known
    *
    * @generated from field: string message = 6;
    */
@@ -716,6 +877,13 @@ export type Ended = Message<"busbar.v1.Ended"> & {
    * @generated from field: busbar.v1.RunId began = 12;
    */
   began?: RunId | undefined;
+
+  /**
+   * the last that it told; absent: it told none
+   *
+   * @generated from field: busbar.v1.ToldProgress progress = 50;
+   */
+  progress?: ToldProgress | undefined;
 };
 
 /**
@@ -723,7 +891,7 @@ export type Ended = Message<"busbar.v1.Ended"> & {
  * Use `create(EndedSchema)` to create a new message.
  */
 export const EndedSchema: GenMessage<Ended> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 18);
+  messageDesc(file_busbar_v1_agent, 23);
 
 /**
  * What a run used. A number that the executor does not know is absent.
@@ -765,7 +933,7 @@ export type RunUsage = Message<"busbar.v1.RunUsage"> & {
  * Use `create(RunUsageSchema)` to create a new message.
  */
 export const RunUsageSchema: GenMessage<RunUsage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 19);
+  messageDesc(file_busbar_v1_agent, 24);
 
 /**
  * @generated from message busbar.v1.ServerMessage
@@ -838,7 +1006,7 @@ export type ServerMessage = Message<"busbar.v1.ServerMessage"> & {
  * Use `create(ServerMessageSchema)` to create a new message.
  */
 export const ServerMessageSchema: GenMessage<ServerMessage> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 20);
+  messageDesc(file_busbar_v1_agent, 25);
 
 /**
  * @generated from message busbar.v1.Welcome
@@ -878,6 +1046,20 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
   wantsQueued: boolean;
 
   /**
+   * and ProgressReports
+   *
+   * @generated from field: bool wants_progress = 50;
+   */
+  wantsProgress: boolean;
+
+  /**
+   * and AgentPower
+   *
+   * @generated from field: bool wants_power = 60;
+   */
+  wantsPower: boolean;
+
+  /**
    * How long either side may hear nothing on this link; 0: twice the interval and 10 seconds.
    *
    * @generated from field: uint32 silence_ms = 21;
@@ -897,7 +1079,7 @@ export type Welcome = Message<"busbar.v1.Welcome"> & {
  * Use `create(WelcomeSchema)` to create a new message.
  */
 export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 21);
+  messageDesc(file_busbar_v1_agent, 26);
 
 /**
  * What to do. The spec of a job comes with or before the starts that need it. It is not sent again
@@ -953,6 +1135,13 @@ export type Work = Message<"busbar.v1.Work"> & {
    * @generated from field: repeated busbar.v1.RunId returns = 9;
    */
   returns: RunId[];
+
+  /**
+   * of starts of this message that are shares of energy
+   *
+   * @generated from field: repeated busbar.v1.ShareStart shares = 60;
+   */
+  shares: ShareStart[];
 };
 
 /**
@@ -960,7 +1149,31 @@ export type Work = Message<"busbar.v1.Work"> & {
  * Use `create(WorkSchema)` to create a new message.
  */
 export const WorkSchema: GenMessage<Work> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 22);
+  messageDesc(file_busbar_v1_agent, 27);
+
+/**
+ * @generated from message busbar.v1.ShareStart
+ */
+export type ShareStart = Message<"busbar.v1.ShareStart"> & {
+  /**
+   * @generated from field: busbar.v1.RunId id = 1;
+   */
+  id?: RunId | undefined;
+
+  /**
+   * how much energy the run is to use: BUSBAR_SHARE_WATT_SECONDS of its command
+   *
+   * @generated from field: double watt_seconds = 2;
+   */
+  wattSeconds: number;
+};
+
+/**
+ * Describes the message busbar.v1.ShareStart.
+ * Use `create(ShareStartSchema)` to create a new message.
+ */
+export const ShareStartSchema: GenMessage<ShareStart> = /*@__PURE__*/
+  messageDesc(file_busbar_v1_agent, 28);
 
 /**
  * @generated from message busbar.v1.Hold
@@ -984,7 +1197,7 @@ export type Hold = Message<"busbar.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 23);
+  messageDesc(file_busbar_v1_agent, 29);
 
 /**
  * @generated from message busbar.v1.SpecRef
@@ -1006,7 +1219,7 @@ export type SpecRef = Message<"busbar.v1.SpecRef"> & {
  * Use `create(SpecRefSchema)` to create a new message.
  */
 export const SpecRefSchema: GenMessage<SpecRef> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 24);
+  messageDesc(file_busbar_v1_agent, 30);
 
 /**
  * A part of a large RunSpec, which is sent once for all tasks of its job. The agent keeps it, or the
@@ -1059,7 +1272,7 @@ export type SpecPart = Message<"busbar.v1.SpecPart"> & {
  * Use `create(SpecPartSchema)` to create a new message.
  */
 export const SpecPartSchema: GenMessage<SpecPart> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 25);
+  messageDesc(file_busbar_v1_agent, 31);
 
 /**
  * @generated from message busbar.v1.RunSpec
@@ -1160,6 +1373,21 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
    * @generated from field: int32 nice = 15;
    */
   nice: number;
+
+  /**
+   * Only for agents that want it (ClusterAgent.wants_job_spec): the job's spec, a busbar.v1.JobSpec without
+   * command, script, jobspec and env, which stand above.
+   *
+   * @generated from field: bytes job_spec = 50;
+   */
+  jobSpec: Uint8Array;
+
+  /**
+   * with job_spec: tells the job apart from one of the same number on another server
+   *
+   * @generated from field: double submitted_at_ms = 51;
+   */
+  submittedAtMs: number;
 };
 
 /**
@@ -1167,7 +1395,7 @@ export type RunSpec = Message<"busbar.v1.RunSpec"> & {
  * Use `create(RunSpecSchema)` to create a new message.
  */
 export const RunSpecSchema: GenMessage<RunSpec> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 26);
+  messageDesc(file_busbar_v1_agent, 32);
 
 /**
  * All reports of this session up to and including seq are durable.
@@ -1186,7 +1414,7 @@ export type Ack = Message<"busbar.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 27);
+  messageDesc(file_busbar_v1_agent, 33);
 
 /**
  * @generated from message busbar.v1.OutputRequest
@@ -1237,7 +1465,7 @@ export type OutputRequest = Message<"busbar.v1.OutputRequest"> & {
  * Use `create(OutputRequestSchema)` to create a new message.
  */
 export const OutputRequestSchema: GenMessage<OutputRequest> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 28);
+  messageDesc(file_busbar_v1_agent, 34);
 
 /**
  * @generated from message busbar.v1.OutputChunk
@@ -1294,7 +1522,7 @@ export type OutputChunk = Message<"busbar.v1.OutputChunk"> & {
  * Use `create(OutputChunkSchema)` to create a new message.
  */
 export const OutputChunkSchema: GenMessage<OutputChunk> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 29);
+  messageDesc(file_busbar_v1_agent, 35);
 
 /**
  * @generated from message busbar.v1.Goodbye
@@ -1318,7 +1546,7 @@ export type Goodbye = Message<"busbar.v1.Goodbye"> & {
  * Use `create(GoodbyeSchema)` to create a new message.
  */
 export const GoodbyeSchema: GenMessage<Goodbye> = /*@__PURE__*/
-  messageDesc(file_busbar_v1_agent, 30);
+  messageDesc(file_busbar_v1_agent, 36);
 
 /**
  * @generated from enum busbar.v1.EndCause

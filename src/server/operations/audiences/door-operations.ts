@@ -1,6 +1,10 @@
 import type { Jobspec } from "../../../core/jobspec/model.ts";
 import type { DocumentReader } from "../../../ports/document-reader.ts";
-import type { NewestTaskView, SatisfyView } from "../../views/views.ts";
+import type { Note } from "../../../core/model/note.ts";
+import type { NotePut } from "../../../core/state/command.ts";
+import type { SatisfyView } from "../../views/satisfy-view.ts";
+import type { NewestTaskView, WatchEventView } from "../../views/views.ts";
+import type { EventFollower } from "../../watch/watch-format.ts";
 import type { NewestTasksQuery, TaskPlace, OutputQuery, SatisfyQuery } from "../operations.ts";
 
 /** What doors need to serve their callers, and no caller asks for by itself. */
@@ -15,6 +19,15 @@ export interface DoorOperations {
     /** How many of all tasks are not over. */
     readonly openTotal: number;
   }>;
+  /**
+   * Calls for every event of every kind when it is durable, before any watch is sent it: for what a
+   * door has to find by other names. The call is made on the deciding thread, and must be short.
+   */
+  follow(hear: (event: WatchEventView) => void): EventFollower;
+  /** What clients of the nexus tree say of objects. */
+  listNotes(): Promise<{ readonly notes: readonly Note[]; readonly revision: number }>;
+  /** All or none; refused with `conflict` where one has another version than is asked for. */
+  putNotes(notes: readonly NotePut[]): Promise<{ readonly revision: number }>;
   /**
    * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
    * would take long to read.

@@ -10,6 +10,7 @@ import type {
 } from "../../views/views.ts";
 import type {
   ClusterInput,
+  ChangeCondition,
   CredentialsInput,
   GroupSettings,
   Page,
@@ -27,11 +28,11 @@ export interface OperatorOperations {
     readonly revision: number;
   }>;
   getNode(name: string): Promise<NodeView>;
-  drainNode(name: string, reason: string): Promise<NodeView>;
-  undrainNode(name: string): Promise<NodeView>;
+  drainNode(name: string, reason: string, condition?: ChangeCondition): Promise<NodeView>;
+  undrainNode(name: string, condition?: ChangeCondition): Promise<NodeView>;
   /** What becomes of its tasks when it is lost. What is absent stays as it is. */
-  setNode(name: string, set: NodeSettings): Promise<NodeView>;
-  removeNode(name: string): Promise<{ readonly revision: number }>;
+  setNode(name: string, set: NodeSettings & ChangeCondition): Promise<NodeView>;
+  removeNode(name: string, condition?: ChangeCondition): Promise<{ readonly revision: number }>;
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
   /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
@@ -39,7 +40,7 @@ export interface OperatorOperations {
     cluster: ClusterInput,
   ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
   /** A cluster with agents only when it has no nodes any more. */
-  deleteCluster(name: string): Promise<{ readonly revision: number }>;
+  deleteCluster(name: string, condition?: ChangeCondition): Promise<{ readonly revision: number }>;
   /** The text of a JSON Graph Format document. */
   getClusterGraph(name: string): Promise<string>;
   /** The text of a JSON Graph Format document. */
@@ -59,7 +60,7 @@ export interface OperatorOperations {
   listGroups(): Promise<{ readonly groups: readonly GroupView[]; readonly revision: number }>;
   /** Limits of 0 mean none. What is absent stays as it is. */
   putGroup(group: GroupSettings): Promise<GroupView>;
-  removeGroup(name: string): Promise<{ readonly revision: number }>;
+  removeGroup(name: string, condition?: ChangeCondition): Promise<{ readonly revision: number }>;
   stats(): Promise<StatsView>;
   /** Measured since the start, without waiting for anything to become durable. */
   times(): Promise<LoopTimes>;

@@ -1,18 +1,20 @@
-import type { TaskStateName } from "../../../core/state/jobs/progress.ts";
+import type { TaskStateName } from "../../../core/model/progress.ts";
+import type { SatisfyView } from "../../views/satisfy-view.ts";
 import type {
   CountsView,
   ExplanationView,
   JobView,
-  SatisfyView,
   TaskView,
   TriedJobView,
 } from "../../views/views.ts";
 import type { OpenWatch } from "../../watch/watch-format.ts";
 import type {
+  ChangeCondition,
   JobFilter,
   JobspecInput,
   OutputQuery,
   Page,
+  ProgressInput,
   SatisfyQuery,
   Submissions,
   SubmitOptions,
@@ -59,7 +61,12 @@ export interface UserOperations {
   }>;
   /** "17" or "17.3". */
   getTask(id: string): Promise<TaskView>;
-  cancelJob(id: string, reason: string): Promise<JobView>;
+  cancelJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
+  /**
+   * How far the current attempt at a task is. Refused with `conflict` for one that is not current or
+   * does not run. Answers with the task, once that is durable.
+   */
+  reportProgress(id: string, progress: ProgressInput): Promise<TaskView>;
   explainJob(id: string): Promise<ExplanationView>;
   /** Ends when the output does (with follow: when the task has ended), or when `signal` aborts. */
   readOutput(

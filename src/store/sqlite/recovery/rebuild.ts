@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { revision as toRevision } from "../../../core/model/ids.ts";
 import { jobIdOfKey } from "../../../core/state/row-keys.ts";
 import { TABLES } from "../../../core/state/tables/tables.ts";
 import type { LastGiven } from "../../../core/model/recovery.ts";
@@ -93,14 +94,16 @@ function sumRows(db: DatabaseSync): { rows: number; digest: number } {
   return { rows, digest };
 }
 
+const ROWS = "SELECT key, value, revision FROM rows ORDER BY key";
+
 /** Rows that do not fit together would stop the next start: better to know it now. */
 function checkFit(db: DatabaseSync): void {
   const state = new State();
   state.startLoading();
   const load = createRowLoader(state);
   try {
-    for (const { key, value } of db.prepare("SELECT key, value FROM rows ORDER BY key").iterate()) {
-      load(String(key), String(value));
+    for (const { key, value, revision } of db.prepare(ROWS).iterate()) {
+      load(String(key), String(value), toRevision(Number(revision)));
     }
     state.finishLoading();
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { packageRoot } from "../../../../lib/files/package-root.ts";
 
 /** Where `npm run build` puts the native launcher for the machine it runs on. */
 export const launcherPath = (root: string, arch: string = process.arch): string =>
@@ -9,9 +10,4 @@ export const launcherPath = (root: string, arch: string = process.arch): string 
 export function findLauncher(): string | undefined {
   const path = launcherPath(packageRoot(import.meta.dirname));
   return process.platform === "linux" && existsSync(path) ? path : undefined;
-}
-
-/** The code runs from src, or from one directory of compiled files. */
-function packageRoot(from: string): string {
-  return from === "/" || existsSync(join(from, "package.json")) ? from : packageRoot(dirname(from));
 }

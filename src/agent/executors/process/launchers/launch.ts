@@ -11,6 +11,7 @@ import type { GroupTerms, ProcessRunTerms } from "../run.ts";
 import type { GroupPlan } from "../cgroups/run-groups.ts";
 import { runKey } from "../../../runs/run-key.ts";
 import type { Launch } from "./starter.ts";
+import { PROGRESS_FILE_VARIABLE } from "../../../runs/progress-files.ts";
 import { RUN_VARIABLE } from "../../../runs/run-variable.ts";
 
 export interface LaunchPlace {
@@ -19,16 +20,22 @@ export interface LaunchPlace {
   readonly tag: string;
   readonly group: GroupPlan | undefined;
   readonly enforcement: Enforcement;
+  /** In which it may say how far it is. */
+  readonly progressFile: string;
 }
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
 export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
-  const { directory, tag, group, enforcement } = at;
+  const { directory, tag, group, enforcement, progressFile } = at;
   const limits = processLimitsOf(enforcement, request.needs);
   const { cwd } = request;
   if (cwd !== undefined) checkWorkingDirectory(cwd);
   const key = runKey(request.id);
-  const env = { ...request.env, [RUN_VARIABLE]: `${tag}.${key}` };
+  const env = {
+    ...request.env,
+    [RUN_VARIABLE]: `${tag}.${key}`,
+    [PROGRESS_FILE_VARIABLE]: progressFile,
+  };
   const common = {
     key,
     directory,

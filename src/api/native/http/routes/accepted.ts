@@ -7,8 +7,9 @@ import {
 } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import { message, requestBody } from "../schemas/derived.ts";
 import { NamePath, OfferedQuery } from "../schemas/request-schemas.ts";
+import { fromQuery } from "../schemas/query.ts";
 import type { App } from "../schemas/typebox-provider.ts";
-import { failures } from "./answers.ts";
+import { failures, failures422 } from "./answers.ts";
 
 const tags = ["clusters"];
 const params = NamePath;
@@ -32,7 +33,7 @@ export function handedRoutes(app: App): void {
         response: { 200: Offered, ...failures },
       },
     },
-    ({ params: { name }, query: { max }, operations }) => operations.listOffered(name, max),
+    ({ params: { name }, query, operations }) => operations.listOffered(name, fromQuery(query).max),
   );
   app.post(
     "/v1/clusters/:name/accept",
@@ -43,7 +44,7 @@ export function handedRoutes(app: App): void {
         summary: "Take tasks for the cluster, which runs them by itself; each has one taker",
         params,
         body: AcceptBody,
-        response: { 200: Accepted, ...failures },
+        response: { 200: Accepted, ...failures422, ...failures },
       },
     },
     ({ params: { name }, body, operations }) => operations.acceptTasks(name, body.ids),
@@ -57,7 +58,7 @@ export function handedRoutes(app: App): void {
         summary: "Tell what became of tasks that the cluster took",
         params,
         body: ReportBody,
-        response: { 200: Reported, ...failures },
+        response: { 200: Reported, ...failures422, ...failures },
       },
     },
     ({ params: { name }, body, operations }) => operations.reportTasks(name, body.reports),

@@ -4,6 +4,7 @@ import { named, object, oneOf, optional, text } from "../schemas/schema.ts";
 
 const CODES: Readonly<Record<ErrorCode, true>> = {
   invalid_argument: true,
+  unprocessable: true,
   not_found: true,
   already_exists: true,
   permission_denied: true,
@@ -21,6 +22,12 @@ export const Failure = object(
       code: oneOf(Object.keys(CODES) as ErrorCode[], "What went wrong, for programs"),
       message: text("What went wrong, for people"),
       field: optional(text("The input at fault, as it was written")),
+      revision: optional(
+        Type.Integer({
+          description:
+            "Of a condition that does not hold: the row's own; of a watch: where to resume",
+        }),
+      ),
     }),
   },
   { $id: "Failure" },
@@ -29,6 +36,16 @@ export const Failure = object(
 /** An answer that is not JSON. */
 export const bytesOf = (type: string, description: string, schema: object = { type: "string" }) =>
   Type.Unsafe<unknown>({ description, content: { [type]: { schema } } });
+
+/** Of operations whose requests can mean what cannot be done, though they have the right form. */
+export const failures422 = {
+  422: Type.Unsafe<never>({
+    description:
+      "The request fits its schema and cannot be followed: a document in it cannot be read, values " +
+      "contradict each other or name what is not there, or nothing could ever run a job",
+    ...named(Failure),
+  }),
+} as const;
 
 /** All that any route may answer besides its own. Handlers never send it: they throw. */
 export const failures = {

@@ -16,10 +16,10 @@ import {
 } from "../schemas/cluster-schemas.ts";
 import { credentialRoutes } from "./credentials.ts";
 import { jobspecOf, REGISTER_PATH, SUBSYSTEM_PATH } from "../guards/json-body.ts";
-import { NamePath } from "../schemas/request-schemas.ts";
+import { ConditionQuery, NamePath } from "../schemas/request-schemas.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Removed } from "../schemas/view-schemas.ts";
-import { failures } from "./answers.ts";
+import { failures, failures422 } from "./answers.ts";
 import { handedRoutes } from "./accepted.ts";
 
 const tags = ["clusters"];
@@ -51,16 +51,17 @@ export function clusterRoutes(app: App): void {
         operationId: "registerCluster",
         summary: "Register a cluster with a graph of what it has",
         body: RegisterBody,
-        response: { 200: Cluster, 201: Cluster, ...failures },
+        response: { 200: Cluster, 201: Cluster, ...failures422, ...failures },
       },
     },
     async ({ body, operations }, reply) => {
-      const { name, graph, update = false, withCredentials = false } = body;
+      const { name, graph, update = false, withCredentials = false, ifRevision } = body;
       const input = {
         name,
         graph: wholeDocument(graph as Readonly<Record<string, unknown>>),
         isUpdate: update,
         withCredentials,
+        ifRevision,
       };
       const answer = await operations.registerCluster(input);
       reply.code(update ? 200 : 201).header("location", `/v1/clusters/${answer.cluster.name}`);
@@ -91,10 +92,11 @@ export function clusterRoutes(app: App): void {
         summary:
           "Forget a cluster with all that is known of it; one with agents only without nodes",
         params,
+        querystring: ConditionQuery,
         response: removed,
       },
     },
-    (request) => request.operations.deleteCluster(request.params.name),
+    (request) => request.operations.deleteCluster(request.params.name, request.query),
   );
   app.get(
     "/v1/clusters/:name/graph",
@@ -134,12 +136,17 @@ function subsystemRoutes(app: App): void {
         operationId: "addSubsystem",
         summary: "Add what is linked to a cluster's graph, or replace it",
         params: SubsystemPath,
+        querystring: ConditionQuery,
         body: DocumentBody,
-        response: cluster,
+        response: { ...failures422, ...cluster },
       },
     },
     (request) =>
-      request.operations.addSubsystem({ ...which(request.params), document: request.body }),
+      request.operations.addSubsystem({
+        ...which(request.params),
+        ...request.query,
+        document: request.body,
+      }),
   );
   app.get(
     path,
@@ -165,10 +172,11 @@ function subsystemRoutes(app: App): void {
         operationId: "removeSubsystem",
         summary: "Remove a subsystem with its links",
         params: SubsystemPath,
+        querystring: ConditionQuery,
         response: removed,
       },
     },
-    (request) => request.operations.removeSubsystem(which(request.params)),
+    (request) => request.operations.removeSubsystem({ ...which(request.params), ...request.query }),
   );
 }
 
@@ -181,12 +189,13 @@ function stateRoutes(app: App): void {
         operationId: "setClusterState",
         summary: "Tell what a cluster says of itself; other keys stay",
         params,
+        querystring: ConditionQuery,
         body: StateBody,
         response: cluster,
       },
     },
-    ({ params: { name }, body, operations }) =>
-      operations.setClusterState({ cluster: name, values: body }),
+    ({ params: { name }, query, body, operations }) =>
+      operations.setClusterState({ cluster: name, values: body, ...query }),
   );
   app.put(
     "/v1/clusters/:name/counters",
@@ -196,15 +205,17 @@ function stateRoutes(app: App): void {
         operationId: "setClusterCounters",
         summary: "Say which keys of a cluster's state go down as jobs are assigned",
         params,
+        querystring: ConditionQuery,
         body: CountersBody,
         response: cluster,
       },
     },
-    ({ params: { name }, body, operations }) =>
+    ({ params: { name }, query, body, operations }) =>
       operations.setClusterState({
         cluster: name,
         values: {},
         counters: body.counters,
+        ...query,
       }),
   );
 }
@@ -218,7 +229,7 @@ function satisfyRoute(app: App): void {
         operationId: "satisfy",
         summary: "Say which clusters could run a jobspec, and why others could not",
         body: SatisfyBody,
-        response: { 200: Satisfied, ...failures },
+        response: { 200: Satisfied, ...failures422, ...failures },
       },
     },
     ({ body, operations }) => operations.satisfy({ ask: askOf(body), selection: body.selection }),

@@ -7,7 +7,7 @@ import {
 } from "../schemas/cluster-schemas.ts";
 import { NamePath } from "../schemas/request-schemas.ts";
 import type { App } from "../schemas/typebox-provider.ts";
-import { failures } from "./answers.ts";
+import { failures, failures422 } from "./answers.ts";
 
 const tags = ["clusters"];
 
@@ -39,7 +39,7 @@ export function credentialRoutes(app: App): void {
         operationId: "setCredentials",
         summary: "Set secrets and tokens that come from elsewhere; only their hashes are kept",
         body: CredentialsBody,
-        response: { 200: CredentialsSet, ...failures },
+        response: { 200: CredentialsSet, ...failures422, ...failures },
       },
     },
     ({ body, operations }) => operations.setCredentials(body),

@@ -1,4 +1,4 @@
-import { GroupBody, NamePath } from "../schemas/request-schemas.ts";
+import { ConditionQuery, GroupBody, NamePath } from "../schemas/request-schemas.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Group, Groups, Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -41,9 +41,10 @@ export function groupRoutes(app: App): void {
         operationId: "removeGroup",
         summary: "Remove a group that has no jobs",
         params,
+        querystring: ConditionQuery,
         response: { 200: Removed, ...failures },
       },
     },
-    (request) => request.operations.removeGroup(request.params.name),
+    (request) => request.operations.removeGroup(request.params.name, request.query),
   );
 }

@@ -6,7 +6,7 @@ import {
   ReasonBody,
   TaskQuery,
 } from "../schemas/request-schemas.ts";
-import { fromJobQuery } from "../translate.ts";
+import { fromQuery } from "../schemas/query.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -24,7 +24,10 @@ export function jobRoutes(app: App): void {
         response: { 200: JobPage, ...failures },
       },
     },
-    ({ query, operations }) => operations.listJobs(fromJobQuery(query), query),
+    ({ query, operations }) => {
+      const asked = fromQuery(query);
+      return operations.listJobs(asked, asked);
+    },
   );
 
   app.get(
@@ -38,7 +41,7 @@ export function jobRoutes(app: App): void {
         response: { 200: Counts, ...failures },
       },
     },
-    ({ query, operations }) => operations.countJobs(query.group),
+    ({ query, operations }) => operations.countJobs(fromQuery(query).group),
   );
 
   app.get(
@@ -67,7 +70,7 @@ export function jobRoutes(app: App): void {
         response: { 200: Job, ...failures },
       },
     },
-    ({ params, body, operations }) => operations.cancelJob(params.id, body?.reason ?? ""),
+    ({ params, body, operations }) => operations.cancelJob(params.id, body?.reason ?? "", body),
   );
 
   app.get(
@@ -96,6 +99,9 @@ export function jobRoutes(app: App): void {
         response: { 200: TaskPage, ...failures },
       },
     },
-    ({ params, query, operations }) => operations.listTasks(params.id, query.state ?? [], query),
+    ({ params, query, operations }) => {
+      const { states = [], ...page } = fromQuery(query);
+      return operations.listTasks(params.id, states, page);
+    },
   );
 }

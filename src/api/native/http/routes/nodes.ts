@@ -1,4 +1,11 @@
-import { NamePath, NodeBody, NodeQuery, ReasonBody } from "../schemas/request-schemas.ts";
+import {
+  ConditionQuery,
+  NamePath,
+  NodeBody,
+  NodeQuery,
+  ReasonBody,
+} from "../schemas/request-schemas.ts";
+import { fromQuery } from "../schemas/query.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Node, NodePage, Removed } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
@@ -18,8 +25,10 @@ export function nodeRoutes(app: App): void {
         response: { 200: NodePage, ...failures },
       },
     },
-    ({ query, operations }) =>
-      operations.listNodes({ cluster: query.cluster, state: query.state }, query),
+    ({ query, operations }) => {
+      const asked = fromQuery(query);
+      return operations.listNodes(asked, asked);
+    },
   );
 
   const response = { 200: Node, ...failures };
@@ -40,7 +49,8 @@ export function nodeRoutes(app: App): void {
         response,
       },
     },
-    (request) => request.operations.drainNode(request.params.name, request.body.reason ?? ""),
+    (request) =>
+      request.operations.drainNode(request.params.name, request.body.reason ?? "", request.body),
   );
   app.post(
     "/v1/nodes/:name/undrain",
@@ -50,10 +60,11 @@ export function nodeRoutes(app: App): void {
         operationId: "undrainNode",
         summary: "Place tasks on a node again",
         params,
+        querystring: ConditionQuery,
         response,
       },
     },
-    (request) => request.operations.undrainNode(request.params.name),
+    (request) => request.operations.undrainNode(request.params.name, request.query),
   );
   app.patch(
     "/v1/nodes/:name",
@@ -77,9 +88,10 @@ export function nodeRoutes(app: App): void {
         operationId: "removeNode",
         summary: "Forget a node that is not connected. Its tasks are lost and placed again",
         params,
+        querystring: ConditionQuery,
         response: { 200: Removed, ...failures },
       },
     },
-    (request) => request.operations.removeNode(request.params.name),
+    (request) => request.operations.removeNode(request.params.name, request.query),
   );
 }

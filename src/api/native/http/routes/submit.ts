@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
-import { invalid, withoutFieldPrefix } from "../../../../lib/errors.ts";
+import { unprocessable, withoutFieldPrefix } from "../../../../lib/errors.ts";
 import { invariant } from "../../../../lib/invariant.ts";
 import type {
   JobspecInput,
@@ -15,16 +15,23 @@ import {
   SubmitBody,
   SubmitQuery,
 } from "../schemas/request-schemas.ts";
-import { optional, text } from "../schemas/schema.ts";
+import { JobSubmissionSchema } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import { field } from "../schemas/derived.ts";
+import { optional } from "../schemas/schema.ts";
 import { fromSubmission, oneKey } from "../translate.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { ManySubmitted, OneSubmitted, Tried } from "../schemas/view-schemas.ts";
-import { failures } from "./answers.ts";
+import { failures, failures422 } from "./answers.ts";
 
 const SubmitAnswer = Type.Union([OneSubmitted, ManySubmitted]);
 
 const SubmitHeaders = Type.Object({
-  "idempotency-key": optional(text("For one job: the same as its field idempotencyKey")),
+  "idempotency-key": optional(
+    Type.Unsafe<string>({
+      ...field(JobSubmissionSchema, "idempotencyKey"),
+      description: "For one job: the same as its field idempotencyKey",
+    }),
+  ),
 });
 
 export function submitRoute(app: App): void {
@@ -38,7 +45,7 @@ export function submitRoute(app: App): void {
         headers: SubmitHeaders,
         querystring: SubmitQuery,
         body: SubmitBody,
-        response: { 200: SubmitAnswer, 201: SubmitAnswer, ...failures },
+        response: { 200: SubmitAnswer, 201: SubmitAnswer, ...failures422, ...failures },
       },
     },
     async ({ body, headers, query, operations }, reply) => {
@@ -56,7 +63,7 @@ export function submitRoute(app: App): void {
         operationId: "tryJobs",
         summary: "Say where jobs would go now, or why they would wait. Changes nothing",
         body: SubmitBody,
-        response: { 200: Tried, ...failures },
+        response: { 200: Tried, ...failures422, ...failures },
       },
     },
     ({ body, operations }) => {
@@ -81,7 +88,7 @@ export function jobspecRoutes(app: App): void {
         summary: "Submit the tasks of a jobspec as jobs: all or none",
         querystring: SubmitQuery,
         body: JobspecSubmission,
-        response: { 200: ManySubmitted, 201: ManySubmitted, ...failures },
+        response: { 200: ManySubmitted, 201: ManySubmitted, ...failures422, ...failures },
       },
     },
     async ({ body, query, operations }, reply) => {
@@ -98,7 +105,7 @@ export function jobspecRoutes(app: App): void {
         operationId: "tryJobspec",
         summary: "Say where the tasks of a jobspec would go now, or why they would wait",
         body: JobspecSubmission,
-        response: { 200: Tried, ...failures },
+        response: { 200: Tried, ...failures422, ...failures },
       },
     },
     ({ body, operations }) =>
@@ -124,7 +131,7 @@ async function submitMany(
   reply: FastifyReply,
 ): Promise<Static<typeof ManySubmitted>> {
   if (key !== undefined) {
-    throw invalid("Idempotency-Key", "is for one job; give each its own idempotencyKey");
+    throw unprocessable("Idempotency-Key", "is for one job; give each its own idempotencyKey");
   }
   const jobs = body.jobs.map((job, at) => fromSubmission(job, `jobs[${at}].`));
   const { allowUnsatisfiable } = body;

@@ -1,15 +1,9 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../guards/host.ts";
-import {
-  createProcessMeter,
-  groupMetrics,
-  statsMetrics,
-  timeMetrics,
-  trafficMetrics,
-} from "../metrics.ts";
+import { renderMetrics } from "../render-metrics.ts";
 import { openOutput } from "../output-stream.ts";
-import { formatMetrics, gauge, type MetricFamily, PROMETHEUS_TYPE } from "../prometheus.ts";
+import { PROMETHEUS_TYPE } from "../prometheus.ts";
 import { flag, object } from "../schemas/schema.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Stats } from "../schemas/view-schemas.ts";
@@ -81,8 +75,8 @@ export function systemRoutes(app: App, host: HttpHost): void {
 }
 
 function metricsRoute(app: App, { traffic }: HttpHost): void {
-  const meter = createProcessMeter();
-  app.addHook("onClose", async () => meter.close());
+  const metrics = renderMetrics(traffic);
+  app.addHook("onClose", async () => metrics.close());
   app.get(
     "/metrics",
     {
@@ -94,22 +88,7 @@ function metricsRoute(app: App, { traffic }: HttpHost): void {
       },
     },
     async ({ operations }, reply) => {
-      const families = [
-        gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
-        ...(await onceReady(operations.stats().then(statsMetrics))),
-        ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
-        ...timeMetrics(await operations.times()),
-        ...trafficMetrics(traffic),
-        ...meter.metrics(),
-      ];
-      return reply.type(PROMETHEUS_TYPE).send(formatMetrics(families));
+      return reply.type(PROMETHEUS_TYPE).send(await metrics(operations));
     },
   );
 }
-
-/** A server that is not ready is the one whose process one wants to see. */
-const onceReady = (families: Promise<MetricFamily[]>): Promise<MetricFamily[]> =>
-  families.catch((error: unknown) => {
-    if (error instanceof AppError && error.code === "unavailable") return [];
-    throw error;
-  });

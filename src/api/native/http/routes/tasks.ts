@@ -1,7 +1,8 @@
 import { limits } from "../../../../limits.ts";
 import type { HttpHost } from "../guards/host.ts";
 import { openOutput } from "../output-stream.ts";
-import { IdPath, OutputQuery } from "../schemas/request-schemas.ts";
+import { IdPath, OutputQuery, ProgressBody } from "../schemas/request-schemas.ts";
+import { fromQuery } from "../schemas/query.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Task } from "../schemas/view-schemas.ts";
 import { bytesOf, failures } from "./answers.ts";
@@ -23,6 +24,21 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
     ({ params, operations }) => operations.getTask(params.id),
   );
 
+  app.post(
+    "/v1/tasks/:id/progress",
+    {
+      schema: {
+        tags,
+        operationId: "reportProgress",
+        summary: "Say how far the current attempt at a task is; answers when that is durable",
+        params: IdPath,
+        body: ProgressBody,
+        response: { 200: Task, ...failures },
+      },
+    },
+    ({ params, body, operations }) => operations.reportProgress(params.id, body),
+  );
+
   app.get(
     "/v1/tasks/:id/output",
     {
@@ -39,7 +55,7 @@ export function taskRoutes(app: App, { streams }: HttpHost): void {
     async ({ params, query, operations }, reply) => {
       const ended = streams.open();
       reply.raw.once("close", () => ended.abort());
-      const { stream = "stdout", ...rest } = query;
+      const { stream = "stdout", ...rest } = fromQuery(query);
       const parts = operations.readOutput({ taskId: params.id, stream, ...rest }, ended.signal);
       const bytes = await openOutput(parts, ended, limits.outputHeadersAfterMs);
       // What a task prints is nobody's page, whatever it looks like.

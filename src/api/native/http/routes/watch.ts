@@ -5,10 +5,10 @@ import { addressOf } from "../../../grpc/peer-address.ts";
 import type { HttpHost } from "../guards/host.ts";
 import { WatchQuery } from "../schemas/request-schemas.ts";
 import { optional, text } from "../schemas/schema.ts";
-import { SseStream } from "../sse.ts";
+import { SseStream, watchWire } from "../sse.ts";
 import { fromWatchQuery } from "../translate.ts";
 import type { App } from "../schemas/typebox-provider.ts";
-import { bytesOf, failures } from "./answers.ts";
+import { bytesOf, failures, failures422 } from "./answers.ts";
 
 const WatchHeaders = Type.Object({
   "last-event-id": optional(text("Go on after the event with this id; browsers send it")),
@@ -36,20 +36,22 @@ export function watchRoute(app: App, host: HttpHost, heartbeatMs: number): void 
         response: {
           200: bytesOf(
             "text/event-stream",
-            "Events sync, job, task, node, group, removed and bookmark with JSON as data; at last " +
-              "`closed` with the error that ended the stream and the revision to resume from. After " +
-              "a lost link changes may come again, but none is missed",
+            "Events sync, job, task, node, cluster, group, removed and bookmark with JSON as data; at " +
+              "last `closed` with the error that ended the stream and the revision to resume from. After " +
+              "a lost link the stream goes on after the last event that was seen",
             SseEvent,
           ),
+          ...failures422,
           ...failures,
         },
       },
     },
     async ({ query, headers, socket, operations }, reply) => {
-      const sink = new SseStream(reply.raw, acceptsGzip(headers["accept-encoding"]));
+      const wire = watchWire(acceptsGzip(headers["accept-encoding"]));
+      const sink = new SseStream(reply.raw, wire);
       const caller = { connection: socket, address: addressOf(`${socket.remoteAddress}:`) };
       const asked = fromWatchQuery(query, headers["last-event-id"]);
-      const watch = operations.watch(asked, { format: sink.format, sink, caller });
+      const watch = operations.watch(asked, { format: wire.format, sink, caller });
       const ended = streams.open();
       ended.signal.addEventListener("abort", () => {
         if (ended.signal.reason instanceof AppError) watch.end(ended.signal.reason);

@@ -28,7 +28,9 @@ function coerce(value: unknown, { type, items }: PropertySchema): unknown {
       : values.flatMap((each) => (typeof each === "string" ? each.split(",") : [each]));
   }
   if (typeof value !== "string") return value;
-  if (type === "integer" && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (type === "integer" && /^-?\d{1,16}$/.test(value) && Number.isSafeInteger(Number(value))) {
+    return Number(value);
+  }
   if (type === "boolean" && value === "true") return true;
   if (type === "boolean" && value === "false") return false;
   return value;

@@ -1,4 +1,4 @@
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Type } from "typebox";
 import { Busbar } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import { docs } from "../../../../gen/busbar/v1/docs.ts";
@@ -45,6 +45,8 @@ export function field(desc: DescMessage, name: string) {
   if (found === undefined) throw new Error(`${desc.typeName} has no field ${name}`);
   return book.propertyOf(found);
 }
+
+export const propertyOf = (one: DescField) => book.propertyOf(one);
 
 /** All that was referred to by its name, for the components of the document. */
 export const components = (): readonly object[] =>

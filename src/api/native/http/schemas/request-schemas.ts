@@ -4,7 +4,6 @@ import {
   CountJobsRequestSchema,
   GetJobRequestSchema,
   GetNodeRequestSchema,
-  JobFilterSchema,
   JobSubmissionSchema,
   ListJobsRequestSchema,
   ListNodesRequestSchema,
@@ -12,14 +11,23 @@ import {
   ListTasksRequestSchema,
   PutGroupRequestSchema,
   ReadOutputRequestSchema,
+  RemoveNodeRequestSchema,
+  ReportProgressRequestSchema,
   SetNodeRequestSchema,
   SubmitJobspecRequestSchema,
   SubmitJobsRequestSchema,
   WatchRequestSchema,
 } from "../../../../gen/busbar/v1/busbar_pb.ts";
-import type { JobStateName, TaskStateName } from "../../../../core/state/jobs/progress.ts";
 import type { NodeStateName } from "../../../../core/model/node/node.ts";
+import type { TaskStateName } from "../../../../core/model/progress.ts";
+import type {
+  JobFilter,
+  OutputQuery as ReadOutput,
+  Page,
+} from "../../../../server/operations/operations.ts";
+import { USUAL_KINDS } from "../../../../server/watch/watch-filter.ts";
 import { field, message, requestBody } from "./derived.ts";
+import { querySchema } from "./query.ts";
 import { flag, list, object, oneOf, optional } from "./schema.ts";
 
 // What requests look like. Only shapes are checked here; whether a value makes sense is for the core to
@@ -50,63 +58,31 @@ export const SubmitBody = Type.Unsafe<
 /** The same for the document, whose readers know `anyOf` better. */
 export const SubmitBodyShown = Type.Union([JobSubmission, ManySubmissions]);
 
-const page = {
-  pageSize: optional(Type.Unsafe<number>(field(ListJobsRequestSchema, "pageSize"))),
-  pageToken: optional(Type.Unsafe<string>(field(ListJobsRequestSchema, "pageToken"))),
-};
-const filter = (name: string) => optional(Type.Unsafe<string>(field(JobFilterSchema, name)));
+export const JobQuery = querySchema<JobFilter & Page>(ListJobsRequestSchema);
+export const TaskQuery = querySchema<Page & { readonly states?: readonly TaskStateName[] }>(
+  ListTasksRequestSchema,
+  "jobId",
+);
+export const NodeQuery = querySchema<
+  Page & { readonly cluster?: string; readonly state?: NodeStateName }
+>(ListNodesRequestSchema);
+export const CountQuery = querySchema<{ readonly group?: string }>(CountJobsRequestSchema);
+export const OfferedQuery = querySchema<{ readonly max?: number }>(
+  ListOfferedTasksRequestSchema,
+  "cluster",
+);
+export const OutputQuery = querySchema<Partial<ReadOutput>>(ReadOutputRequestSchema, "taskId");
 
-// In a query each value is given by itself: `state` and `label` are one of `states` and of `labels`.
-export const JobQuery = object({
-  state: optional(Type.Unsafe<readonly JobStateName[]>(field(JobFilterSchema, "states"))),
-  group: filter("group"),
-  label: optional(
-    list(Type.String({ pattern: "^[^=]+=" }), { description: "name=value; all of these" }),
-  ),
-  cluster: filter("cluster"),
-  node: filter("node"),
-  name: filter("name"),
-  submittedBy: filter("submittedBy"),
-  ...page,
-});
-
-export const TaskQuery = object({
-  state: optional(Type.Unsafe<readonly TaskStateName[]>(field(ListTasksRequestSchema, "states"))),
-  ...page,
-});
-
-export const NodeQuery = object({
-  cluster: optional(Type.Unsafe<string>(field(ListNodesRequestSchema, "cluster"))),
-  state: optional(Type.Unsafe<NodeStateName>(field(ListNodesRequestSchema, "state"))),
-  ...page,
-});
-
-export const CountQuery = object({
-  group: optional(Type.Unsafe<string>(field(CountJobsRequestSchema, "group"))),
-});
-
-export const OfferedQuery = object({
-  max: optional(Type.Unsafe<number>(field(ListOfferedTasksRequestSchema, "max"))),
-});
-
-export const OutputQuery = object({
-  stream: optional(Type.Unsafe<"stdout" | "stderr">(field(ReadOutputRequestSchema, "stream"))),
-  offset: optional(Type.Unsafe<number>(field(ReadOutputRequestSchema, "offset"))),
-  follow: optional(Type.Unsafe<boolean>(field(ReadOutputRequestSchema, "follow"))),
-  attempt: optional(Type.Unsafe<number>(field(ReadOutputRequestSchema, "attempt"))),
-});
-
-// Short names, because people type them into an address; `kind` stands for four flags.
+// Short names, because people type them into an address; `kind` stands for flags.
 export const WatchQuery = object({
   after: optional(Type.Unsafe<number>(field(WatchRequestSchema, "afterRevision"))),
   job: optional(Type.Unsafe<string>(field(WatchRequestSchema, "jobId"))),
   group: optional(Type.Unsafe<string>(field(WatchRequestSchema, "group"))),
-  kind: optional(
-    list(oneOf(["job", "task", "node", "group"], "Kind"), { description: "Only of these kinds" }),
-  ),
+  kind: optional(list(oneOf(USUAL_KINDS, "Kind"), { description: "Only of these kinds" })),
 });
 
 export const ReasonBody = requestBody(CancelJobRequestSchema, "id");
+export const ProgressBody = requestBody(ReportProgressRequestSchema, "id");
 export const NodeBody = requestBody(SetNodeRequestSchema, "name");
 export const GroupBody = requestBody(PutGroupRequestSchema, "name");
 
@@ -114,3 +90,8 @@ export const JobPath = object({ id: Type.Unsafe<string>(field(GetJobRequestSchem
 /** Of a job or a task. */
 export const IdPath = object({ id: Type.Unsafe<string>(field(CancelJobRequestSchema, "id")) });
 export const NamePath = object({ name: Type.Unsafe<string>(field(GetNodeRequestSchema, "name")) });
+
+/** Beside a change whose body has no place for it. */
+export const ConditionQuery = object({
+  ifRevision: optional(Type.Unsafe<number>(field(RemoveNodeRequestSchema, "ifRevision"))),
+});

@@ -12,6 +12,7 @@ import { toCluster, toSatisfied } from "../../grpc/translate-clusters.ts";
 import * as fleet from "../../grpc/translate-fleet.ts";
 import * as jobs from "../../grpc/translate-jobs.ts";
 import * as explaining from "../../testing/arbitrary-explanations.ts";
+import { satisfied } from "../../testing/arbitrary-satisfied.ts";
 import * as arbitrary from "../../testing/arbitrary-views.ts";
 
 // The REST API sends views as they are, and describes the JSON of messages: the two must be the same.
@@ -36,7 +37,7 @@ const cases: readonly Case<unknown, DescMessage>[] = [
   aCase(wire.ExplanationSchema, explaining.explanations, jobs.toExplanation),
   aCase(wire.StatsSchema, arbitrary.stats, fleet.toStats),
   aCase(wire.CountJobsResponseSchema, arbitrary.countings, jobs.toCountsAnswer),
-  aCase(SatisfyResponseSchema, arbitrary.satisfied, toSatisfied),
+  aCase(SatisfyResponseSchema, satisfied, toSatisfied),
   aCase(
     wire.TryJobsResponseSchema,
     explaining.tried.map((one) => ({ jobs: [one], revision: 1 })),
@@ -76,7 +77,12 @@ for (const { desc, views, toMessage } of cases) {
   test(`every ${desc.name} fits the schema it is described by`, () => {
     const book = new SchemaBook({
       docs: {},
-      rules: { ...FIELD_RULES, "busbar.v1.JobSpec": { fields: {} } },
+      rules: {
+        ...FIELD_RULES,
+        "busbar.v1.JobSpec": { fields: {} },
+        "busbar.v1.Dependency": { fields: {} },
+        "busbar.v1.Placement": { fields: {} },
+      },
       refOf: (name) => name,
       isAnswer: (typeName) => !(WRITTEN as readonly string[]).includes(typeName),
     });

@@ -17,7 +17,10 @@ export function putFacts(
   if (node?.link.kind !== "connected" || node.link.session !== session) {
     return { changes: [], answer: undefined };
   }
-  return { changes: changeFacts(state, nodeId, facts, node.capacity), answer: undefined };
+  const changes = changeFacts(state, nodeId, facts, node.capacity);
+  if (changes.length === 0) return { changes, answer: undefined };
+  // What its machine has is shown with the node: the node changes, too.
+  return { changes: [...changes, { table: "node", row: { ...node } }], answer: undefined };
 }
 
 /** Nothing where they are as before: agents say hello often, and machines seldom change. */

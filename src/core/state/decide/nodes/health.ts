@@ -29,7 +29,7 @@ export function reportClock(
   return { changes: [{ table: "node", row }], answer: undefined };
 }
 
-function requireConnected({ nodes }: State, nodeId: NodeId, session: number): Node {
+export function requireConnected({ nodes }: State, nodeId: NodeId, session: number): Node {
   const node = nodes.get(nodeId)?.node;
   if (node?.link.kind === "connected" && node.link.session === session) return node;
   throw new AppError("conflict", `this is no longer the session of node ${nodeId}`);

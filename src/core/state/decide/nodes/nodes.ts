@@ -1,3 +1,4 @@
+import { agentOf } from "../../../access/principal.ts";
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { NodeId } from "../../../model/ids.ts";
@@ -6,14 +7,16 @@ import type { Task } from "../../../model/job/task.ts";
 import { checkName, clusterId } from "../../../model/ids.ts";
 import type { LossPolicy, LossTerms, Node } from "../../../model/node/node.ts";
 import { lossPolicyOf } from "../../../model/node/node.ts";
+import { checkPower, toldPower, withPower } from "../../../model/node/power.ts";
 import { checkAmountNames } from "../../../model/resources.ts";
 import { checkLabels, visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, HeldRun, NodeHello, RunRef } from "../../command.ts";
-import type { NodeRecord } from "../../nodes/node-record.ts";
+import type { NodeRecord } from "../../../scheduler/nodes/node-record.ts";
 import type { State } from "../../state.ts";
 import type { ActiveTask } from "../tasks/end-attempt.ts";
 import { failForGood, isActiveTask, loseAttempt } from "../tasks/end-attempt.ts";
+import { checkRevision, type Conditional } from "../if-revision.ts";
 import { changeFacts } from "./facts.ts";
 import { sicknessOf } from "./health.ts";
 import { begun, isHeldTask } from "../tasks/held.ts";
@@ -28,7 +31,12 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
   if (state.clusters.get(cluster) === undefined) {
     changes.push({
       table: "cluster",
-      row: { id: cluster, kind: "managed", createdAtMs: hello.nowMs },
+      row: {
+        id: cluster,
+        kind: "managed",
+        createdAtMs: hello.nowMs,
+        registeredBy: agentOf(hello.nodeId),
+      },
     });
   }
   const rebooted =
@@ -40,11 +48,12 @@ export function connectNode(state: State, hello: NodeHello): Decision<Answers["c
 }
 
 /** Agents are not trusted: their names follow the rules of all names. */
-function checkNames({ nodeId, cluster, capacity, labels }: NodeHello): void {
+function checkNames({ nodeId, cluster, capacity, labels, power }: NodeHello): void {
   checkName(nodeId, "hello.node", limits.nameLengthMax);
   checkName(cluster, "hello.cluster", limits.nameLengthMax);
   checkAmountNames(capacity, "hello.capacity");
   checkLabels(labels, "hello.labels");
+  if (power !== undefined) checkPower(power, "hello.power");
 }
 
 function checkHello(state: State, hello: NodeHello, known: Node | undefined): void {
@@ -97,7 +106,7 @@ function checkCluster({ clusters }: State, { cluster, clusterAgent }: NodeHello)
 const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   id: hello.nodeId,
   cluster: clusterId(hello.cluster),
-  capacity: hello.capacity,
+  capacity: withPower(hello.capacity, hello.power),
   labels: hello.labels,
   link: { kind: "connected", session: hello.session, sinceMs: hello.nowMs },
   drain: known?.drain,
@@ -108,11 +117,14 @@ const toNode = (hello: NodeHello, known: Node | undefined): Node => ({
   ...sicknessOf(hello.sickness, known, hello.nowMs),
   ...(known?.quarantine === undefined ? {} : { quarantine: known.quarantine }),
   ...(hello.canHold === true ? { canHold: true } : {}),
+  ...(hello.power === undefined
+    ? {}
+    : { power: toldPower(hello.power, known?.power, hello.nowMs) }),
   ...(hello.address === undefined ? {} : { address: hello.address }),
   ...(hello.clusterAgent === undefined ? {} : { clusterAgent: hello.clusterAgent }),
   ...(hello.loss === undefined ? {} : { loss: hello.loss }),
   ...(known?.setLoss === undefined ? {} : { setLoss: known.setLoss }),
-  ...changedBy(known?.changedBy),
+  ...(known?.changedBy === undefined ? {} : { changedBy: known.changedBy }),
 });
 
 /**
@@ -153,8 +165,9 @@ function reconcile(
     const isKnown = theirs.has(keyOfRef(run));
     if (isKnown) ours.add(keyOfRef(run));
     if (isKnown && task.state.kind === "stopping") stops.push(run);
-    else if (!isKnown && task.state.kind === "assigned" && !rebooted) starts.push(run);
-    else if (!isKnown) lose(task);
+    else if (!isKnown && task.state.kind === "assigned" && !rebooted) {
+      starts.push(task.share === undefined ? run : { ...run, share: task.share });
+    } else if (!isKnown) lose(task);
   }
   const holds: HeldRun[] = [];
   for (const task of state.nodes.get(hello.nodeId)?.held ?? []) {
@@ -192,14 +205,12 @@ export const disconnected = (node: Node, sinceMs: number): Change => ({
   row: { ...node, link: { kind: "disconnected", sinceMs } },
 });
 
-export function drainNode(
-  state: State,
-  { nodeId, drain: given, by }: CommandOf<"drain-node">,
-): Decision<undefined> {
-  const { node: before } = requireNode(state, nodeId);
+export function drainNode(state: State, command: CommandOf<"drain-node">): Decision<undefined> {
+  const { drain: given, by } = command;
+  const { node: before } = nodeToChange(state, command);
   // Whoever wants it used again has looked at it.
   const node = given === undefined ? released(before) : before;
-  const drain = given && { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
+  const drain = given && { by, reason: visible(given.reason, limits.reasonLengthMax) };
   if (
     node.quarantine === before.quarantine &&
     (drain === undefined) === (node.drain === undefined) &&
@@ -207,22 +218,20 @@ export function drainNode(
   ) {
     return { changes: [], answer: undefined };
   }
-  const row = { ...node, drain, ...changedBy(by) };
+  const row = { ...node, drain, changedBy: by };
   return { changes: [{ table: "node", row }], answer: undefined };
 }
 
-export function removeNode(
-  state: State,
-  { nodeId, nowMs }: CommandOf<"remove-node">,
-): Decision<undefined> {
-  const record = requireNode(state, nodeId);
+export function removeNode(state: State, command: CommandOf<"remove-node">): Decision<undefined> {
+  const { nodeId, by, nowMs } = command;
+  const record = nodeToChange(state, command);
   if (record.node.link.kind === "connected") {
     throw new AppError("conflict", `node ${nodeId} is connected; stop its agent first`);
   }
   const lose = lossPolicyOf(record.node) === "fail" ? fail : loseAttempt;
   const changes = endTasks(state, record, lose, { message: "its node was removed", nowMs });
   if (state.facts.has(nodeId)) changes.push({ table: "facts", removed: nodeId });
-  changes.push({ table: "node", removed: nodeId });
+  changes.push({ table: "node", removed: nodeId, by });
   return { changes, answer: undefined };
 }
 
@@ -232,12 +241,13 @@ export function removeNode(
  */
 export function setNodeLoss(
   state: State,
-  { nodeId, loss, by, nowMs }: CommandOf<"set-node-loss">,
+  command: CommandOf<"set-node-loss">,
 ): Decision<undefined> {
-  const record = requireNode(state, nodeId);
+  const { loss, by, nowMs } = command;
+  const record = nodeToChange(state, command);
   const { node } = record;
   const { setLoss: before, ...others } = node;
-  const rest = { ...others, ...changedBy(by) };
+  const rest = { ...others, changedBy: by };
   const after = merged(before ?? {}, loss);
   if (after.onLost === before?.onLost && after.lostAfterMs === before?.lostAfterMs) {
     return { changes: [], answer: undefined };
@@ -252,9 +262,6 @@ export function setNodeLoss(
   changes.push({ table: "node", row });
   return { changes, answer: undefined };
 }
-
-const changedBy = (by: string | undefined): Pick<Node, "changedBy"> =>
-  by === undefined ? {} : { changedBy: by };
 
 function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-loss">["loss"]) {
   const policy = onLost === undefined ? before.onLost : (onLost ?? undefined);
@@ -319,8 +326,13 @@ const tasksOn = ({ tasks, held }: NodeRecord) => [
   ...[...held].filter(isHeldTask).map(begun),
 ];
 
-function requireNode(state: State, id: NodeId): NodeRecord {
+function nodeToChange(
+  state: State,
+  command: Conditional & { readonly nodeId: NodeId },
+): NodeRecord {
+  const { nodeId: id } = command;
   const record = state.nodes.get(id);
   if (record === undefined) throw new AppError("not_found", `there is no node ${id}`);
+  checkRevision(`node ${id}`, record.revision, command);
   return record;
 }

@@ -230,7 +230,7 @@ describe("a quarantined node", () => {
 
   test("stays so when it is drained, and when its agent comes back", () => {
     const world = aQuarantine();
-    const drain = { by: "me", reason: "look" };
+    const drain = { reason: "look" };
     world.do({ kind: "drain-node", nodeId: nodeId("n1"), drain });
     world.do({ kind: "connect-node", ...aHello("n1", { session: 9, nowMs: world.nowMs }) });
     expect(phaseOf(world, "n1")).toBe("closed");

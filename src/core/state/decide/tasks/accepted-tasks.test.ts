@@ -289,7 +289,7 @@ describe("an agent that speaks for a cluster", () => {
     const world = blueWorld();
     join(world);
     offer(world);
-    const drain = { by: "me", reason: "repair" };
+    const drain = { reason: "repair" };
     world.do({ kind: "drain-node", nodeId: nodeId("agent"), drain });
     expect(take(world, KEEN).taken).toEqual([]);
     const old = { kind: "take-tasks", nodeId: nodeId("agent"), session: 9 } as const;

@@ -2,6 +2,7 @@ import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
 import type { TaskRef } from "../../../model/ids.ts";
 import type { AcceptedState, Task, ToldOutput } from "../../../model/job/task.ts";
+import { advance } from "../../../model/job/task-progress.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, TaskEvent } from "../../command.ts";
 import type { State } from "../../state.ts";
@@ -117,7 +118,10 @@ function after(
   const said = plausible<RunNews>({ ...event, run }, acceptedAtMs, nowMs, known);
   if (said.kind === "started") {
     const startedAtMs = task.state.startedAtMs ?? said.startedAtMs;
-    return { ...task, state: { ...task.state, startedAtMs, heardAtMs: nowMs } };
+    const further = event.kind === "started" ? event.progress : undefined;
+    const progress = further && advance(task.progress, further, nowMs);
+    const state = { ...task.state, startedAtMs, heardAtMs: nowMs };
+    return { ...task, state, ...(progress && { progress }) };
   }
   const row = ended(job, task, said, nowMs);
   return told === undefined ? row : { ...row, told };

@@ -8,8 +8,9 @@ import { visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
 import type { CommandOf, Decision } from "../../command.ts";
 import type { JobRecord } from "../../jobs/job-record.ts";
-import { isJobEnded } from "../../jobs/progress.ts";
+import { isJobEnded } from "../../../model/progress.ts";
 import type { State } from "../../state.ts";
+import { checkRevision } from "../if-revision.ts";
 import { failForGood, isActiveTask } from "./end-attempt.ts";
 import { begun, isHeldTask, takenBack } from "./held.ts";
 
@@ -20,6 +21,7 @@ import { begun, isHeldTask, takenBack } from "./held.ts";
 export function cancelJob(state: State, given: CommandOf<"cancel-job">): Decision<undefined> {
   const record = state.jobs.get(given.jobId);
   if (record === undefined) throw new AppError("not_found", `there is no job ${given.jobId}`);
+  checkRevision(`job ${given.jobId}`, record.revision, given);
   const command = { ...given, reason: visible(given.reason, limits.reasonLengthMax) };
   const changes =
     command.index === undefined
@@ -57,6 +59,9 @@ function cancelOne(
     throw new AppError("not_found", `job ${jobId} has no task ${index}`);
   }
   const task = record.task(index);
+  if (task === undefined && record.job.spec.energy !== undefined) {
+    throw new AppError("conflict", `what is not placed of job ${jobId} is cancelled with the job`);
+  }
   // What waited when the job was closed has ended with it.
   const isWaiting = task === undefined || task.state.kind === "waiting";
   if (record.job.closed !== undefined && isWaiting) return [];

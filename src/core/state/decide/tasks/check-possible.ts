@@ -1,5 +1,6 @@
 import { AppError } from "../../../../lib/errors.ts";
 import { limits } from "../../../../limits.ts";
+import { isShareRequest } from "../../../model/job/energy.ts";
 import type { JobSpec } from "../../../model/job/job.ts";
 import { describeClusterReasons } from "../../../scheduler/explain/describe.ts";
 import { outlook } from "../../../scheduler/explain/explain.ts";
@@ -85,9 +86,17 @@ export const isSameRequest = (one: Request, other: Request): boolean =>
 export const knownPossible = (state: State, request: Request): boolean | undefined =>
   state.possible.isPossible.get(requestKey(request));
 
-/** No node has joined yet, and it would not go to a cluster that pulls, or there is none. */
-export const isNothingKnown = ({ nodes, clusters }: State, request: Request): boolean =>
-  nodes.size === 0 && (clusters.rows.size === 0 || !mayGoToClusters(request));
+/**
+ * No node has joined yet, and it would not go to a cluster that pulls, or there is none. Edges come and go: a job with energy waits for
+ * the first.
+ */
+export function isNothingKnown({ nodes, clusters }: State, request: Request): boolean {
+  if (isShareRequest(request.needs)) {
+    for (const { node } of nodes.values()) if (node.power !== undefined) return false;
+    return true;
+  }
+  return nodes.size === 0 && (clusters.rows.size === 0 || !mayGoToClusters(request));
+}
 
 const REASONS_MAX = 5;
 

@@ -9,6 +9,7 @@ import type {
   Task,
 } from "../../../model/job/task.ts";
 import { ranBy } from "../../../model/job/task.ts";
+import { advance, final, type ToldProgress } from "../../../model/job/task-progress.ts";
 import type { Usage } from "../../../model/job/usage.ts";
 import { addUsage } from "../../../model/job/usage.ts";
 
@@ -45,15 +46,21 @@ export function failAttempt(
     return withUsage({ ...task, state: cancelled }, usage);
   }
   const counts = counted(task, failure);
-  if (!mayTryAgain(job, counts, failure) || job.closed !== undefined) {
+  // What a share leaves undone is split again, into others.
+  if (
+    job.spec.energy !== undefined ||
+    !mayTryAgain(job, counts, failure) ||
+    job.closed !== undefined
+  ) {
     const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
     return withUsage({ ...task, ...counts, state: ended }, usage);
   }
-  const { attempt } = task;
+  const { attempt, progress: _, ...rest } = task; // of the attempt that failed
   const past = withUsage<PastAttempt>({ attempt, ...ran, startedAtMs, endedAtMs, failure }, usage);
   const earlierUsage = addUsage(task.earlierUsage, usage);
   return {
-    ...task,
+    ...rest,
+    attempt,
     ...(earlierUsage === undefined ? {} : { earlierUsage }),
     ...counts,
     past: keepSome([...task.past, past]),
@@ -100,6 +107,13 @@ export const withUsage = <Row extends { readonly usage?: Usage }>(
   usage: Usage | undefined,
 ): Row => (usage === undefined ? row : { ...row, usage });
 
+/** The attempt has ended, and this is the last that it told of its progress. */
+export function withFinal<Row extends Task>(row: Row, told: ToldProgress | undefined): Row {
+  const known = row.progress;
+  const last = told === undefined ? known : (advance(known, told, 0) ?? known);
+  return last === undefined ? row : { ...row, progress: final(last) };
+}
+
 /** The first attempt that started, because it tells when the task began, and the latest. */
 function keepSome(past: readonly PastAttempt[]): readonly PastAttempt[] {
   if (past.length <= limits.pastAttemptsKept) return past;
@@ -117,7 +131,9 @@ export function failForGood(task: ActiveTask | AcceptedTask, message: string, no
     return { ...task, state: { kind: "cancelled", ...at, reason: state.reason } };
   }
   const losses = task.losses + 1;
-  return { ...task, losses, state: { kind: "failed", ...at, failure: { kind: "lost", message } } };
+  const lost = { kind: "lost", message } as const;
+  const failure = task.share === undefined ? lost : ({ ...lost, isLast: true } as const);
+  return { ...task, losses, state: { kind: "failed", ...at, failure } };
 }
 
 /** The attempt is gone with its node, or its node no longer knows it. */

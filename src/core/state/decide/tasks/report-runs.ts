@@ -7,7 +7,7 @@ import { visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../../command.ts";
 import type { State } from "../../state.ts";
-import { failAttempt, isActiveTask, startOf, withUsage } from "./end-attempt.ts";
+import { failAttempt, isActiveTask, startOf, withFinal, withUsage } from "./end-attempt.ts";
 import { begun, isHeldTask, returned } from "./held.ts";
 
 /**
@@ -103,11 +103,12 @@ function started(
 
 export function ended(
   job: Job,
-  task: Parameters<typeof failAttempt>[1],
+  running: Parameters<typeof failAttempt>[1],
   event: RunEvent & { kind: "ended" },
   nowMs: number,
 ): Task {
   const { outcome, usage } = event;
+  const task = withFinal(running, event.progress);
   const endedAtMs = endOfRun(startOf(task.state), event, nowMs);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
   if (outcome.kind === "succeeded") {
@@ -147,8 +148,12 @@ function endOfRun(
 
 /** Agents are not trusted: what they write about an end is shown to people. */
 function readable<Outcome extends TaskFailure>(outcome: Outcome): Outcome {
-  if ("message" in outcome) {
-    return { ...outcome, message: visible(outcome.message, limits.reasonLengthMax) };
-  }
-  return "signal" in outcome ? { ...outcome, signal: visible(outcome.signal, 32) } : outcome;
+  return {
+    ...outcome,
+    ...("signal" in outcome && { signal: visible(outcome.signal, 32) }),
+    ...("message" in outcome &&
+      outcome.message !== undefined && {
+        message: visible(outcome.message, limits.reasonLengthMax),
+      }),
+  };
 }

@@ -4,7 +4,7 @@ import { MatchTotal } from "../../../graph/match/match-total.ts";
 import type { GroupId, JobId } from "../../../model/ids.ts";
 import { JOB_ID_MAX, jobId } from "../../../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../../../model/job/job.ts";
-import { taskTotalOf } from "../../../model/job/job.ts";
+import { endedIfNothing, taskTotalOf } from "../../../model/job/job.ts";
 import { TERM_NAMES } from "../../../model/job/job-spec.ts";
 import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
 import type { Clause } from "../../../model/job/dependency.ts";
@@ -34,8 +34,9 @@ export function submitJobs(
       continue;
     }
     const isKnown = last !== undefined && isSameRequest(last, spec);
-    if (mustBePossible && !isKnown) checkPossible(state, spec, { at, total });
-    last = spec;
+    const isNothing = spec.energy?.wattSeconds === 0; // it needs nobody
+    if (mustBePossible && !isKnown && !isNothing) checkPossible(state, spec, { at, total });
+    if (!isNothing) last = spec;
     const job: Job = {
       id: jobId(++lastId),
       spec,
@@ -65,7 +66,9 @@ export function submitJobs(
 const NOBODY_WAITS: ReadonlyMap<JobId, readonly Clause[]> = new Map();
 
 const withClauses = (job: Job, waitsFor: ReadonlyMap<JobId, readonly Clause[]>): Job =>
-  waitsFor.has(job.id) ? { ...job, waitsFor: waitsFor.get(job.id) } : job;
+  waitsFor.has(job.id)
+    ? { ...job, waitsFor: waitsFor.get(job.id) }
+    : endedIfNothing(job, job.submittedAtMs);
 
 const resolve = (
   state: State,

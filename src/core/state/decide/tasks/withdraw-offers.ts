@@ -2,7 +2,7 @@ import { limits } from "../../../../limits.ts";
 import type { ClusterId, JobId } from "../../../model/ids.ts";
 import { isTaking } from "../../../model/node/node.ts";
 import type { Change } from "../../change.ts";
-import type { NodeRecord } from "../../nodes/node-record.ts";
+import type { NodeRecord } from "../../../scheduler/nodes/node-record.ts";
 import type { State } from "../../state.ts";
 import { withdrawn } from "./end-attempt.ts";
 

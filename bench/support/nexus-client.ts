@@ -1,0 +1,104 @@
+import { Agent, type IncomingMessage, request } from "node:http";
+import { KINDS, type KindName } from "../../src/api/nexus/model/kinds.ts";
+import { hashName, treeLabels } from "../../src/api/nexus/model/names.ts";
+
+/** What the edge agents of the earlier system call themselves. */
+const USER_AGENT = "eps-edge-agent/v0.0.0 (linux/amd64) kubernetes/$Format";
+
+export interface Event {
+  readonly type: string;
+  readonly object: {
+    readonly metadata: { readonly name: string; readonly resourceVersion: string };
+    readonly spec: { readonly powerNeeded: number };
+    readonly status: { readonly state: { readonly progress: number } };
+  };
+}
+
+/** A client of the Kubernetes-style API that does as little as it can: its work is not what we measure. */
+export class NexusClient {
+  readonly #host: string;
+  readonly #port: string;
+  readonly #agent: Agent;
+
+  constructor(address: string, connections: number) {
+    [this.#host = "", this.#port = ""] = address.split(":");
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  path(kind: KindName, name = ""): string {
+    const { group, plural } = KINDS[kind];
+    return `/apis/${group}/v1/${plural}${name === "" ? "" : `/${name}`}`;
+  }
+
+  /** Creates an object by its names from the root down. */
+  async create(kind: KindName, path: readonly string[], more: object = {}): Promise<void> {
+    const labels = treeLabels(KINDS[kind], path);
+    const metadata = { name: hashName(KINDS[kind], path), creationTimestamp: null, labels };
+    await this.#send("POST", this.path(kind), { metadata, ...more });
+  }
+
+  async putStatus(kind: KindName, name: string, state: object): Promise<void> {
+    const body = { kind: KINDS[kind].plural, metadata: { name }, spec: {}, status: { state } };
+    await this.#send("PUT", `${this.path(kind, name)}/status`, body);
+  }
+
+  nameOf(kind: KindName, path: readonly string[]): string {
+    return hashName(KINDS[kind], path);
+  }
+
+  async list(kind: KindName): Promise<{ items: Event["object"][]; resourceVersion: string }> {
+    const text = await this.#send("GET", `${this.path(kind)}?resourceVersion=0`);
+    const { items, metadata } = JSON.parse(text) as {
+      items: Event["object"][];
+      metadata: { resourceVersion: string };
+    };
+    return { items, resourceVersion: metadata.resourceVersion };
+  }
+
+  /** Calls back for each event from a resourceVersion on; returns what ends it. */
+  watch(kind: KindName, from: string, onEvent: (event: Event) => void): () => void {
+    const path = `${this.path(kind)}?watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
+    const asked = request(this.#options("GET", path, false), (answer) => {
+      let rest = "";
+      answer.setEncoding("utf8").on("data", (text: string) => {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) if (line !== "") onEvent(JSON.parse(line) as Event);
+      });
+    });
+    asked.on("error", () => undefined); // it is ended by us
+    asked.end();
+    return () => asked.destroy();
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #options(method: string, path: string, isPooled = true) {
+    return {
+      host: this.#host,
+      port: this.#port,
+      method,
+      path,
+      headers: { "user-agent": USER_AGENT, "content-type": "application/json" },
+      agent: isPooled ? this.#agent : false,
+    } as const;
+  }
+
+  #send(method: string, path: string, body?: object): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const asked = request(this.#options(method, path), (answer: IncomingMessage) => {
+        let text = "";
+        answer.setEncoding("utf8").on("data", (part: string) => (text += part));
+        answer.on("end", () => {
+          const status = answer.statusCode ?? 0;
+          if (status < 300 || status === 409) resolve(text);
+          else reject(new Error(`${method} ${path}: ${status} ${text.slice(0, 300)}`));
+        });
+      });
+      asked.on("error", reject);
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}

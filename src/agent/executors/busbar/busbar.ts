@@ -1,0 +1,89 @@
+import { createClient } from "../../../client/client.ts";
+import { makeDirectory } from "../../../lib/make-directory.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { ClusterSource } from "../../../ports/cluster-source.ts";
+import type { Executor } from "../../../ports/executor.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import { Alarm } from "../../alarm.ts";
+import { readBootId } from "../../proc.ts";
+import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
+import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
+import { lockDirectory } from "../../runs/lock.ts";
+import type { SiteTerms } from "./lower-spec.ts";
+import { SiteRuns } from "./site-runs.ts";
+import { createSiteSource } from "./site-source.ts";
+import { watchSite } from "./site-watch.ts";
+
+export interface BusbarOptions extends Omit<SiteTerms, "group"> {
+  /** Where the Busbar below is. */
+  readonly to: string;
+  /** Undefined: UPSTREAM. */
+  readonly group: string | undefined;
+  /** Holds the journal. One executor at a time. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly keptBounds?: KeptBounds;
+}
+
+/** The group of jobs that come from above, unless another is chosen. */
+const UPSTREAM = "upstream";
+
+/** Another Busbar as a cluster: runs are jobs of it, and its nodes are what the cluster has. */
+export async function createBusbar(
+  options: BusbarOptions,
+): Promise<{ readonly executor: Executor; readonly source: ClusterSource }> {
+  const { to, directory, clock, logger, keptBounds = KEPT_BOUNDS } = options;
+  makeDirectory(directory);
+  const unlock = lockDirectory(directory, readBootId());
+  const api = createClient({ server: to });
+  try {
+    const terms = { ...options, group: options.group ?? UPSTREAM, api };
+    const runs = new SiteRuns({ ...terms, keptBounds });
+    const over = new AbortController();
+    const executor: Executor = {
+      name: "busbar",
+      start: (request) => runs.start(request),
+      stop: (id) => runs.stop(id),
+      forget: (id) => runs.forget(id),
+      known: () => runs.known(),
+      queued: () => runs.queued(),
+      whyQueued: () => runs.whyQueued(),
+      readOutput: (id, stream, how) => runs.readOutput(id, stream, how),
+      onReport: (listener) => runs.onReport(listener),
+      onProgress: (listener) => runs.onProgress(listener),
+      async close() {
+        over.abort();
+        if (!(await runs.close())) return;
+        api.close();
+        unlock();
+      },
+    };
+    let onShape: () => void = () => undefined;
+    const source: ClusterSource = {
+      ...createSiteSource({ ...terms, onShape: () => onShape() }),
+      onChange(listener) {
+        let toldAtMs = 0;
+        const alarm = new Alarm(clock, () => {
+          toldAtMs = clock.nowMs();
+          listener();
+        });
+        over.signal.addEventListener("abort", () => alarm.stop());
+        const soon = (): void =>
+          alarm.wakeBy(
+            Math.max(clock.nowMs() + limits.siteGatherMs, toldAtMs + limits.siteDescribeMsMin),
+          );
+        onShape = soon;
+        const what = { nodes: true };
+        const hear = { what, api, clock, logger, onEvent: soon, onBeginning: soon };
+        void watchSite(hear, over.signal);
+      },
+    };
+    return { executor, source };
+  } catch (error) {
+    api.close();
+    unlock();
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+
+import { JobSpecSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
+import { limits } from "../../../limits.ts";
+import type { RunRequest } from "../../../ports/executor.ts";
+import { idempotencyKeyOf, readLowerSpec, toLowerSpec } from "./lower-spec.ts";
+
+const SITE = { cluster: "site-a", fingerprint: "f1", group: "upstream", below: undefined };
+
+const REQUEST: RunRequest = {
+  id: { jobId: 17, index: 3, attempt: 2 },
+  name: "sweep",
+  arrayIndex: 3,
+  work: { kind: "script", text: "exit 1" },
+  before: ["nice", "-n", "5"],
+  request: undefined,
+  needs: { cpu: 500, memory: 1_024 },
+  env: { A: "1", BUSBAR_JOB_ID: "17", BUSBAR_NODE: "site-a-agent" },
+  cwd: "/data",
+  timeLimitMs: 60_000,
+  killGraceMs: 0,
+  outputLimitBytes: 5,
+};
+
+const jobOf = (spec: Parameters<typeof create<typeof JobSpecSchema>>[1]) => ({
+  spec: toBinary(JobSpecSchema, create(JobSpecSchema, spec)),
+  submittedAtMs: 1_234,
+  arraySize: 9,
+});
+
+const lowerOf = (over: Partial<RunRequest> = {}, site: Partial<typeof SITE> = {}) =>
+  readLowerSpec(toLowerSpec({ ...REQUEST, ...over }, { ...SITE, ...site }));
+
+describe("the job below", () => {
+  test("has all that the job above has, but what is settled there", () => {
+    const job = jobOf({
+      group: "physics",
+      labels: { paper: "7" },
+      comment: "for the paper",
+      priority: 4,
+      nice: 5,
+      array: "0-8",
+      retries: { max: 3 },
+      placement: { cluster: "site-a", labels: { disk: "ssd" } },
+      queueDeadlineMs: 5n,
+      dependsOn: [{ on: ["1"] }],
+      select: { strategy: "first" },
+      resources: { cpu: 7 },
+    });
+    const { $typeName: _, placement, ...spec } = lowerOf({ job });
+    expect(placement).toMatchObject({ kind: "any", labels: {} });
+    expect(placement?.cluster).toBeUndefined();
+    expect(spec).toEqual({
+      name: "sweep",
+      group: "upstream",
+      labels: {
+        paper: "7",
+        "busbar.origin": "site-a",
+        "busbar.origin.task": "17.3",
+        "busbar.origin.path": "f1",
+      },
+      comment: "for the paper",
+      priority: 4,
+      nice: 5,
+      array: "3",
+      command: [],
+      script: "exit 1",
+      env: {
+        A: "1",
+        BUSBAR_ORIGIN_JOB_ID: "17",
+        BUSBAR_ORIGIN_TASK_ID: "17.3",
+        BUSBAR_ORIGIN_ATTEMPT: "2",
+        BUSBAR_ORIGIN_CLUSTER: "site-a",
+        BUSBAR_ORIGIN_ARRAY_SIZE: "9",
+      },
+      cwd: "/data",
+      resources: { cpu: 0.5, memory: 1_024 },
+      timeLimitMs: 60_000n,
+      killGraceMs: 0n,
+      outputLimitBytes: 5n,
+      dependsOn: [],
+    });
+  });
+
+  test("keeps fields that this agent does not know", () => {
+    const unknown = [0xf8, 0x3f, 0x07]; // field 1023, a number: 7
+    const spec = Buffer.concat([jobOf({}).spec, Buffer.from(unknown)]);
+    const text = toLowerSpec({ ...REQUEST, job: { ...jobOf({}), spec } }, SITE);
+    expect(Buffer.from(text, "base64").includes(Buffer.from(unknown))).toBe(true);
+  });
+
+  test("asks for parts of a graph, or for amounts, not for both", () => {
+    const request = [[]];
+    expect(lowerOf({ request, job: jobOf({ resources: { cpu: 1 } }) })).toMatchObject({
+      request: "[[]]",
+      resources: {},
+    });
+    expect(lowerOf().request).toBeUndefined();
+  });
+
+  test("goes to one cluster of the site if the site says so", () => {
+    expect(lowerOf({}, { below: "gpu" as never }).placement).toMatchObject({ cluster: "gpu" });
+  });
+
+  test("says what it was on the first Busbar, however many it came through", () => {
+    const first = lowerOf();
+    const job = jobOf({ labels: first.labels });
+    const second = lowerOf({ env: first.env, job }, { cluster: "site-b", fingerprint: "f2" });
+    expect(second.env).toEqual(first.env);
+    expect(second.labels).toMatchObject({
+      "busbar.origin": "site-b",
+      "busbar.origin.path": "f1,f2",
+    });
+  });
+});
+
+describe("sites below each other", () => {
+  test("a job that was here before is refused", () => {
+    const job = jobOf({ labels: { "busbar.origin.path": "f0,f1,f2" } });
+    expect(() => lowerOf({ job })).toThrow(/came through the agent of site site-a before/);
+  });
+
+  test("a job may come through so many sites", () => {
+    const through = (hops: number) =>
+      jobOf({
+        labels: { "busbar.origin.path": Array.from({ length: hops }, (_, at) => `x${at}`).join() },
+      });
+    expect(() => lowerOf({ job: through(limits.siteHopsMax - 1) })).not.toThrow();
+    expect(() => lowerOf({ job: through(limits.siteHopsMax) })).toThrow(
+      `the job came through ${limits.siteHopsMax} sites; at most that many`,
+    );
+  });
+});
+
+test("the key of a submission names run, site and server above", () => {
+  const key = idempotencyKeyOf({ ...REQUEST, job: jobOf({}) }, SITE);
+  expect(key).toBe("busbar:f1:site-a:17.3.2:1234");
+});

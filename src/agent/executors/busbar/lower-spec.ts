@@ -1,0 +1,117 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import { fromResources } from "../../../core/model/resources.ts";
+import { type JobSpec, JobSpecSchema, PlacementSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { RunRequest } from "../../../ports/executor.ts";
+
+/** What a site is to the Busbar above it, and where its jobs go below. */
+export interface SiteTerms {
+  /** The name that the site has above. */
+  readonly cluster: string;
+  /** Of the agent that speaks for it: no other has it. */
+  readonly fingerprint: string;
+  /** Of the jobs below that come from above. */
+  readonly group: string;
+  /** The only cluster below that they go to; undefined: any. */
+  readonly below: string | undefined;
+}
+
+/** On each job below: the site's name above, the task there, and the agents that it came through, oldest first. */
+export const ORIGIN = "busbar.origin";
+export const ORIGIN_TASK = "busbar.origin.task";
+const ORIGIN_PATH = "busbar.origin.path";
+
+/**
+ * The job below that is one run from above: its spec as bytes, in base64. All fields of the spec above travel, also
+ * those that this agent is too old to know, but for those that are settled there: which group and place it is for,
+ * when it may begin, how often it is tried. Throws for work that was at this site before.
+ */
+export function toLowerSpec(request: RunRequest, site: SiteTerms): string {
+  const { id, work, job, arrayIndex, timeLimitMs } = request;
+  const spec = fromBinary(JobSpecSchema, job?.spec ?? new Uint8Array());
+  const path = pathOf(spec.labels[ORIGIN_PATH], site);
+  settle(spec, site);
+  spec.name = request.name;
+  spec.labels = {
+    ...spec.labels,
+    [ORIGIN]: site.cluster,
+    [ORIGIN_TASK]: arrayIndex === undefined ? `${id.jobId}` : `${id.jobId}.${id.index}`,
+    [ORIGIN_PATH]: path,
+  };
+  if (work.kind === "command") spec.command = [...work.argv];
+  else spec[work.kind] = work.text;
+  spec.env = envOf(request, site);
+  spec.cwd = request.cwd;
+  ask(spec, request);
+  spec.array = arrayIndex === undefined ? undefined : `${arrayIndex}`;
+  spec.timeLimitMs = timeLimitMs === undefined ? undefined : BigInt(timeLimitMs);
+  spec.killGraceMs = BigInt(request.killGraceMs);
+  spec.outputLimitBytes = BigInt(request.outputLimitBytes);
+  return Buffer.from(toBinary(JobSpecSchema, spec)).toString("base64");
+}
+
+export const readLowerSpec = (text: string): JobSpec =>
+  fromBinary(JobSpecSchema, Buffer.from(text, "base64"));
+
+function settle(spec: JobSpec, { group, below }: SiteTerms): void {
+  const placement = below === undefined ? { kind: "any" } : { cluster: below };
+  spec.group = group;
+  spec.placement = create(PlacementSchema, placement);
+  spec.retries = undefined;
+  spec.queueDeadlineMs = undefined;
+  spec.dependsOn = [];
+  spec.select = undefined;
+}
+
+/** A whole jobspec names its resources itself. */
+function ask(spec: JobSpec, { work, needs, request }: RunRequest): void {
+  const isAnything = work.kind === "jobspec" && Object.keys(needs).length === 0;
+  spec.resources = request !== undefined || isAnything ? {} : fromResources(needs);
+  spec.request = request === undefined ? undefined : JSON.stringify(request);
+}
+
+/** The variables of the agent's own place make room for those of the site, which say what the run is there. */
+function envOf({ env, id, job, arrayIndex }: RunRequest, site: SiteTerms): Record<string, string> {
+  const isAbove = (name: string): boolean =>
+    name.startsWith("BUSBAR_") && !name.startsWith("BUSBAR_ORIGIN_");
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isAbove(name)));
+  const isFirst = own["BUSBAR_ORIGIN_JOB_ID"] === undefined; // else it comes from further above
+  if (!isFirst) return own;
+  return {
+    ...own,
+    BUSBAR_ORIGIN_JOB_ID: `${id.jobId}`,
+    BUSBAR_ORIGIN_TASK_ID: arrayIndex === undefined ? `${id.jobId}` : `${id.jobId}.${id.index}`,
+    BUSBAR_ORIGIN_ATTEMPT: `${id.attempt}`,
+    BUSBAR_ORIGIN_CLUSTER: site.cluster,
+    ...(job?.arraySize !== undefined && { BUSBAR_ORIGIN_ARRAY_SIZE: `${job.arraySize}` }),
+  };
+}
+
+function pathOf(before: string | undefined, { cluster, fingerprint }: SiteTerms): string {
+  const agents = before === undefined || before === "" ? [] : before.split(",");
+  if (agents.includes(fingerprint)) {
+    throw new AppError(
+      "conflict",
+      `the job came through the agent of site ${cluster} before: sites are below each other in a circle`,
+    );
+  }
+  if (agents.length >= limits.siteHopsMax) {
+    throw new AppError(
+      "conflict",
+      `the job came through ${agents.length} sites; at most that many`,
+    );
+  }
+  return [...agents, fingerprint].join(",");
+}
+
+/**
+ * Names the run for good: whoever submits it again gets the job that there is. Servers above may be replaced, and
+ * count their jobs from 1 again: when the job was submitted there tells them apart.
+ */
+export const idempotencyKeyOf = (
+  { id: { jobId, index, attempt }, job }: Pick<RunRequest, "id" | "job">,
+  { cluster, fingerprint }: SiteTerms,
+): string =>
+  `busbar:${fingerprint}:${cluster}:${jobId}.${index}.${attempt}:${job?.submittedAtMs ?? 0}`;

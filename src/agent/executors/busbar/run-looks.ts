@@ -1,0 +1,136 @@
+import { describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Explanation, Task } from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import { Alarm } from "../../alarm.ts";
+import { Outage } from "../../lower/retry-delays.ts";
+import { forEachOf, isMissing, type SiteApi } from "./site-api.ts";
+import type { SiteRun } from "./site-run.ts";
+
+export interface RunLooksOptions {
+  readonly api: Pick<SiteApi, "getTask" | "explainJob">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  active(): Iterable<SiteRun>;
+  onTask(run: SiteRun, task: Task): void;
+  onMissing(run: SiteRun): void;
+}
+
+/**
+ * Looks at tasks below: all of them when the watch begins, and now and then those that wait, to learn why, or
+ * that they were cancelled there before they had begun, which is no change of a task. A run that is only
+ * silent is looked at rarely: its Busbar may have been put back to an earlier state.
+ */
+export class RunLooks {
+  readonly #options: RunLooksOptions;
+  readonly #outage: Outage;
+  readonly #alarm: Alarm;
+  #isAllDue = false;
+  #isBusy = false;
+
+  constructor(options: RunLooksOptions) {
+    this.#options = options;
+    this.#outage = new Outage("the Busbar below cannot be asked about its tasks", options.logger);
+    this.#alarm = new Alarm(options.clock, () => void this.#work());
+  }
+
+  /** What happened to each run is to be looked up. */
+  lookAtAll(): void {
+    this.#isAllDue = true;
+    this.#alarm.wakeBy(this.#options.clock.nowMs());
+  }
+
+  /** Something waits below that nobody has looked at yet. */
+  lookSoon(): void {
+    this.#alarm.wakeBy(this.#options.clock.nowMs() + limits.siteFirstLookMs);
+  }
+
+  close(): void {
+    this.#alarm.stop();
+  }
+
+  async #work(): Promise<void> {
+    const { clock, signal } = this.#options;
+    if (this.#isBusy || signal.aborted) return;
+    this.#isBusy = true;
+    const isAll = this.#isAllDue;
+    this.#isAllDue = false;
+    try {
+      const due = isAll ? this.#below() : this.#due();
+      await forEachOf(due, (run) => this.#look(run));
+      await this.#explain(due);
+      this.#outage.succeeded();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#isAllDue ||= isAll;
+      this.#outage.failed(error, clock.nowMs());
+    } finally {
+      this.#isBusy = false;
+      if (signal.aborted) this.#alarm.stop();
+      else if (this.#isAllDue) this.#alarm.wakeBy(Math.max(clock.nowMs(), this.#outage.retryAtMs));
+      else if (this.#below().length > 0) this.#alarm.wakeBy(clock.nowMs() + limits.siteLookMs);
+    }
+  }
+
+  #below(): SiteRun[] {
+    return [...this.#options.active()].filter(({ at }) => at === "below");
+  }
+
+  /** Those that were looked at longest ago go first. */
+  #due(): SiteRun[] {
+    const nowMs = this.#options.clock.nowMs();
+    return this.#below()
+      .filter(({ isQueued, lookedAtMs }) => isQueued || nowMs - lookedAtMs >= limits.siteSweepMs)
+      .toSorted((a, b) => a.lookedAtMs - b.lookedAtMs)
+      .slice(0, limits.siteLooksMax);
+  }
+
+  async #look(run: SiteRun): Promise<void> {
+    const { api, clock, signal } = this.#options;
+    const { taskId: id } = run.terms;
+    if (id === undefined || run.ended !== undefined) return;
+    run.lookedAtMs = clock.nowMs();
+    try {
+      this.#options.onTask(run, await api.getTask({ id }, { signal }));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      this.#options.onMissing(run);
+    }
+  }
+
+  /** Tasks of one job above ask for the same, and wait for the same reason. */
+  async #explain(looked: readonly SiteRun[]): Promise<void> {
+    const waiting = looked.filter(({ isQueued, ended }) => isQueued && ended === undefined);
+    const byJob = Map.groupBy(waiting, ({ id }) => id.jobId);
+    const first = [...byJob.values()].slice(0, limits.siteExplainedMax);
+    await forEachOf(first, async (runs) => {
+      const reason = await this.#reasonOf(runs[0]);
+      for (const run of runs) run.reason = reason;
+    });
+  }
+
+  async #reasonOf(run: SiteRun | undefined): Promise<string | undefined> {
+    const { api, signal } = this.#options;
+    const id = run?.terms.taskId?.split(".", 1)[0];
+    if (id === undefined) return undefined;
+    try {
+      return toReason(await api.explainJob({ id }, { signal }));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return isMissing(error) ? undefined : `it cannot be asked why: ${describeChain(error)}`;
+    }
+  }
+}
+
+const REASONS_NAMED = 3;
+
+/** In one line, without what is said above too: how many tasks wait. */
+export function toReason({ summary, reasons }: Pick<Explanation, "summary" | "reasons">): string {
+  const text = summary.replace(/^\d+ tasks? waits?(?::| in) /, "");
+  const why = reasons
+    .slice(0, REASONS_NAMED)
+    .map(({ reason, nodes }) => `${nodes === 1 ? "1 node" : `${nodes} nodes`}: ${reason}`);
+  return why.length === 0 ? text : `${text} (${why.join("; ")})`;
+}

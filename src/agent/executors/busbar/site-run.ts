@@ -1,0 +1,99 @@
+import type { ToldProgress } from "../../../core/model/job/task-progress.ts";
+import type { EndedReport, RunId, RunReport } from "../../../ports/executor.ts";
+import { idOf } from "../../runs/run-key.ts";
+import type { OwnReplay, RememberedRun, StopOrder } from "../../runs/ledger/run-entries.ts";
+import { changeRun } from "../../runs/ledger/run-entries.ts";
+import type { KeptSpec } from "./kept-specs.ts";
+
+/** What must still be known of a run after a restart. */
+export interface SiteRunTerms {
+  /** See idempotencyKeyOf. */
+  readonly submitKey: string;
+  /** The job below; absent once it is there. */
+  readonly spec?: KeptSpec | undefined;
+  /** The task of it below, like "17" or "17.3"; absent: it is not known to be there. */
+  readonly taskId?: string | undefined;
+  readonly arrayIndex?: number | undefined;
+  readonly killGraceMs: number;
+  readonly outputLimitBytes: number;
+}
+
+/**
+ * Where a run is.
+ *
+ *   waiting --a call is on its way--> doubtful --answer--> below --its task has ended--> ended
+ *      ^                                 |
+ *      +-- refused for now --------------+   each of them: --refused, stopped--> ended
+ *
+ * doubtful: a job may be below or not. Submitting it again finds it, or makes it.
+ */
+export type Whereabouts = "waiting" | "doubtful" | "below";
+
+export class SiteRun {
+  readonly id: RunId;
+  readonly key: string;
+  terms: SiteRunTerms;
+  at: Whereabouts;
+  stop: StopOrder | undefined = undefined;
+  startedAtMs: number | undefined = undefined;
+  ended: EndedReport | undefined = undefined;
+  /** How far it is, as it last said. */
+  progress: ToldProgress | undefined = undefined;
+  /** Below it is in the queue, perhaps again. */
+  isQueued = true;
+  /** Why, as far as it is known. */
+  reason: string | undefined = undefined;
+  lookedAtMs = 0;
+
+  constructor(id: RunId, key: string, terms: SiteRunTerms, at: Whereabouts) {
+    this.id = id;
+    this.key = key;
+    this.terms = terms;
+    this.at = at;
+  }
+}
+
+export const reportOf = ({ ended, startedAtMs }: SiteRun): RunReport | undefined =>
+  ended ?? (startedAtMs === undefined ? undefined : { kind: "running", startedAtMs });
+
+/** Entries that only this executor writes. */
+export type SiteEntry =
+  | { readonly kind: "submitted"; readonly ids: readonly (readonly [key: string, task: string])[] }
+  | { readonly kind: "began"; readonly key: string; readonly startedAtMs: number };
+
+export class SiteReplay implements OwnReplay<SiteRunTerms, SiteEntry> {
+  readonly #starts = new Map<string, number>();
+
+  begin(key: string, terms: SiteRunTerms): void {
+    void terms;
+    this.#starts.delete(key);
+  }
+
+  read(entry: SiteEntry, runs: Map<string, RememberedRun<SiteRunTerms>>): void {
+    if (entry.kind === "began") {
+      this.#starts.set(entry.key, entry.startedAtMs);
+      return;
+    }
+    for (const [key, taskId] of entry.ids) {
+      const terms = runs.get(key)?.terms;
+      if (terms !== undefined)
+        changeRun(runs, key, { terms: { ...terms, taskId, spec: undefined } });
+    }
+  }
+
+  *runs(remembered: ReadonlyMap<string, RememberedRun<SiteRunTerms>>): Generator<SiteRun> {
+    for (const [key, { terms, stop, ended }] of remembered) {
+      const at = terms.taskId === undefined ? "doubtful" : "below";
+      const run = new SiteRun(idOf(key), key, terms, at);
+      run.stop = stop;
+      run.ended = ended;
+      run.startedAtMs = this.#starts.get(key) ?? ended?.startedAtMs;
+      yield run;
+    }
+  }
+}
+
+/** What a summary of the journal must tell beside the terms. */
+export function* entriesOf({ key, startedAtMs }: SiteRun): Generator<SiteEntry> {
+  if (startedAtMs !== undefined) yield { kind: "began", key, startedAtMs };
+}

@@ -1,0 +1,192 @@
+import type { JgfDocument } from "../../../core/graph/jgf.ts";
+import { addInto, type Resources, toResources } from "../../../core/model/resources.ts";
+import type { Cluster, Node } from "../../../gen/busbar/v1/busbar_pb.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { ClusterObservation, ClusterSource } from "../../../ports/cluster-source.ts";
+import { isToldBy } from "../../cluster/description.ts";
+import type { SiteTerms } from "./lower-spec.ts";
+import type { SiteApi } from "./site-api.ts";
+import { type ClusterBelow, siteGraph, siteSubsystems } from "./site-graph.ts";
+
+export interface SiteSourceOptions extends SiteTerms {
+  readonly api: SiteApi;
+  /** Pull clusters below have something else than when it was last looked: no event of a node tells that. */
+  onShape(): void;
+}
+
+/** What the Busbar below has: its nodes, its clusters that pull, and what those have below them. */
+export function createSiteSource(options: SiteSourceOptions): ClusterSource {
+  const { api, cluster: site, below, group } = options;
+  let toldShape: string | undefined;
+
+  async function clusters(): Promise<readonly Cluster[]> {
+    const all = (await api.listClusters({})).clusters;
+    const own = all.filter(({ name }) => below === undefined || name === below);
+    if (below === undefined || own.length > 0) return own;
+    throw new AppError("unavailable", `the Busbar at ${api.server} has no cluster ${below}`);
+  }
+
+  async function nodes(): Promise<readonly Node[]> {
+    const found: Node[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await api.listNodes({
+        pageSize: limits.pageSizeMax,
+        ...(below === undefined ? {} : { cluster: below }),
+        ...(pageToken === undefined ? {} : { pageToken }),
+      });
+      found.push(...page.nodes.filter(({ isClusterAgent }) => !isClusterAgent));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined && found.length < limits.siteNodesMax);
+    return found;
+  }
+
+  return {
+    async describe() {
+      const there = (await clusters()).filter(isSomething);
+      if (there.length === 0) throw new AppError("unavailable", `${api.server} has no nodes yet`);
+      const described: ClusterBelow[] = [];
+      for (const { name } of there) described.push(await describeBelow(api, name));
+      checkCircle(described, options);
+      const graph = siteGraph(site, described, await nodes());
+      return { graph, subsystems: siteSubsystems(site, described) };
+    },
+
+    async observe() {
+      const asked = [clusters(), nodes(), api.countJobs({}), api.listGroups({})] as const;
+      const [all, own, { tasks }, { groups }] = await Promise.all(asked);
+      const used = groups.find(({ name }) => name === group)?.used ?? {};
+      const shape = shapeOf(all);
+      if (shape !== toldShape) options.onShape();
+      toldShape = shape;
+      const running = Number(tasks?.running ?? 0n) + Number(tasks?.stopping ?? 0n);
+      const waiting = [tasks?.pending, tasks?.waiting, tasks?.offered, tasks?.assigned];
+      const queued = waiting.reduce((sum, count) => sum + Number(count ?? 0n), 0);
+      return { ...observationOf(all, own, { running, queued }), own: amountsOf(used) };
+    },
+  };
+}
+
+const shapeOf = (clusters: readonly Cluster[]): string =>
+  JSON.stringify(
+    clusters.map(({ name, kind, vertices, subsystems }) => [
+      name,
+      kind === "pulling" ? vertices : {},
+      subsystems.map((each) => [each.name, each.vertices, each.links]),
+    ]),
+    (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value),
+  );
+
+/** A cluster whose nodes are all gone has nothing to tell. */
+const isSomething = ({ kind, nodes }: Cluster): boolean => kind === "pulling" || nodes > 0;
+
+async function describeBelow(api: SiteApi, name: string): Promise<ClusterBelow> {
+  const { subsystems } = await api.getCluster({ name });
+  const parse = ({ graph }: { readonly graph: string }): JgfDocument =>
+    JSON.parse(graph) as JgfDocument;
+  const graph = parse(await api.getClusterGraph({ name }));
+  const told: { name: string; document: JgfDocument }[] = [];
+  for (const each of subsystems) {
+    const document = parse(await api.getSubsystem({ cluster: name, name: each.name }));
+    told.push({ name: each.name, document });
+  }
+  return { name, graph, subsystems: told };
+}
+
+/** What came from this very agent would be told again and again, and jobs would go round. */
+function checkCircle(
+  clusters: readonly ClusterBelow[],
+  { cluster: site, fingerprint }: SiteSourceOptions,
+): void {
+  for (const { name, graph } of clusters) {
+    const vertices = Object.values(graph.graph.nodes);
+    if (!vertices.some(({ metadata }) => isToldBy(metadata, fingerprint))) continue;
+    throw new AppError(
+      "invalid_argument",
+      `site ${site} is below itself: its cluster ${name} holds what this agent has told; ` +
+        `end the agent of ${name}, or choose clusters that are not (--partition)`,
+    );
+  }
+}
+
+const CPU = 1_000; // of one core
+const READY = "connected";
+
+/** What pull clusters below say of themselves, by the name of the resource. */
+const TOLD: Readonly<Record<string, { readonly key: string; readonly units: number }>> = {
+  cpu: { key: "cores_free", units: CPU },
+  gpu: { key: "gpus_free", units: 1 },
+  memory: { key: "memory_free", units: 1 },
+  power: { key: "power_free", units: 1 },
+};
+
+/** Nodes that take no tasks now have nothing free. */
+export function observationOf(
+  clusters: readonly Cluster[],
+  nodes: readonly Node[],
+  { running, queued }: { readonly running: number; readonly queued: number },
+): ClusterObservation {
+  const ready = nodes.filter(({ state }) => state === READY);
+  const free: Record<string, number> = {};
+  const total: Record<string, number> = {};
+  for (const { capacity } of nodes) addInto(total, amountsOf(capacity));
+  for (const { capacity, used } of ready) {
+    const taken = amountsOf(used);
+    for (const [name, amount] of Object.entries(amountsOf(capacity))) {
+      addInto(free, { [name]: Math.max(0, amount - (taken[name] ?? 0)) });
+    }
+  }
+  const pulling = clusters.filter(({ kind }) => kind === "pulling").map(toldOf);
+  const sum = (key: string): number => pulling.reduce((all, told) => all + (told.get(key) ?? 0), 0);
+  for (const [name, { key, units }] of Object.entries(TOLD)) {
+    if (pulling.length === 0) break;
+    // One that does not say how much it has may have any amount.
+    if (pulling.every((told) => told.has(key))) addInto(free, { [name]: sum(key) * units });
+    else if (name !== "cpu") delete free[name];
+  }
+  const nodesFree = ready.filter(({ tasks }) => tasks === 0).length + sum("nodes_free");
+  return {
+    state: {
+      nodes_total: nodes.length + sum("nodes_total"),
+      nodes_up: ready.length + pulling.reduce((all, told) => all + upOf(told), 0),
+      nodes_free: nodesFree,
+      cores_total: (total["cpu"] ?? 0) / CPU + sum("cores_total"),
+      cores_free: (free["cpu"] ?? 0) / CPU,
+      ...freeOf(free, total),
+      ...wattsOf(ready, sum("watts")),
+      running,
+      queue_length: queued,
+    },
+    free: { ...free, nodes: nodesFree },
+  };
+}
+
+/** What its nodes have for shares of jobs with energy; it changes too often for a graph. */
+function wattsOf(ready: readonly Node[], told: number): Readonly<Record<string, number>> {
+  const own = ready.reduce((all, { power }) => all + Number(power?.watts ?? 0n), 0);
+  return own + told > 0 ? { watts: own + told } : {};
+}
+
+const upOf = (told: ReadonlyMap<string, number>): number =>
+  told.get("nodes_up") ?? told.get("nodes_total") ?? 0;
+
+/** Only what the site has, or may have. */
+function freeOf(free: Resources, total: Resources): Readonly<Record<string, number>> {
+  const told: Record<string, number> = {};
+  for (const [name, { key }] of Object.entries(TOLD)) {
+    if (name === "cpu" || free[name] === undefined) continue;
+    if (free[name] > 0 || (total[name] ?? 0) > 0) told[key] = free[name];
+  }
+  return told;
+}
+
+const amountsOf = (amounts: Readonly<Record<string, number>>): Resources =>
+  toResources(amounts, "amounts", limits.resourceNamesMax);
+
+const toldOf = ({ state }: Cluster): ReadonlyMap<string, number> =>
+  new Map(
+    state.flatMap(({ key, value }) =>
+      value?.value.case === "number" ? [[key, value.value.value] as const] : [],
+    ),
+  );

@@ -1,0 +1,115 @@
+import { create } from "@bufbuild/protobuf";
+
+import type { JobSubmission, Task, WatchEvent } from "../../../../gen/busbar/v1/busbar_pb.ts";
+import {
+  JobSchema,
+  State,
+  SubmitJobsResponseSchema,
+  TaskSchema,
+  WatchEventSchema,
+} from "../../../../gen/busbar/v1/busbar_pb.ts";
+import { AppError } from "../../../../lib/errors.ts";
+import type { SiteApi } from "../site-api.ts";
+
+interface Told {
+  readonly id: string;
+  readonly submission: JobSubmission;
+  state: State;
+}
+
+/** A Busbar below, as far as an executor above it speaks to it. What it does not do by itself tests have it do. */
+export class FakeSite {
+  readonly jobs = new Map<string, Told>();
+  readonly cancelled: string[] = [];
+  readonly submissions: string[][] = [];
+  readonly watchedFrom: (bigint | undefined)[] = [];
+  looks = 0;
+  /** What a submission does instead of being taken. */
+  refuse: (names: readonly string[]) => AppError | undefined = () => undefined;
+  /** Taken, but the answer comes when this resolves. */
+  answering: Promise<void> = Promise.resolve();
+  revision = 1n;
+  #emit: ((event: WatchEvent | AppError) => void) | undefined;
+
+  readonly api = {
+    server: "below",
+    submitJobs: (request: { jobs: JobSubmission[] }) => this.#submit(request.jobs),
+    getTask: async ({ id }: { id: string }) => this.#taskOf(id),
+    cancelJob: async ({ id }: { id: string }) => {
+      this.cancelled.push(id);
+      this.tell(id, State.CANCELLED);
+      return create(JobSchema, { id });
+    },
+    explainJob: async () => ({ summary: "1 task waits: for you", reasons: [] }),
+    listJobs: async () => ({
+      jobs: [...this.jobs.values()].map(({ id, submission }) =>
+        create(JobSchema, { id, idempotencyKey: submission.idempotencyKey }),
+      ),
+    }),
+    watch: ({ afterRevision }: { afterRevision?: bigint }, { signal }: { signal: AbortSignal }) =>
+      this.#watch(afterRevision, signal),
+  } as unknown as SiteApi;
+
+  /** Its state is another now, and whoever watches hears of it. */
+  tell(id: string, state: State): void {
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new Error(`no job ${id}`);
+    job.state = state;
+    this.revision += 1n;
+    const event = { case: "task" as const, value: this.#taskOf(id) };
+    this.#emit?.(create(WatchEventSchema, { revision: this.revision, event }));
+  }
+
+  /** The watch ends. */
+  cut(error: AppError): void {
+    this.#emit?.(error);
+    this.#emit = undefined;
+  }
+
+  #taskOf(id: string): Task {
+    this.looks += 1;
+    const job = this.jobs.get(id);
+    if (job === undefined) throw new AppError("not_found", `no task ${id}`);
+    const { state } = job;
+    const times = state === State.PENDING ? {} : { startedAtMs: 5n, endedAtMs: 6n };
+    return create(TaskSchema, { id, jobId: id, state, ...times });
+  }
+
+  async #submit(all: readonly JobSubmission[]): Promise<unknown> {
+    const names = all.map(({ spec }) => spec?.name ?? "");
+    this.submissions.push(names);
+    const refusal = this.refuse(names);
+    if (refusal !== undefined) throw refusal;
+    const jobs = all.map((submission) => {
+      const known = [...this.jobs.values()].find(
+        (job) => job.submission.idempotencyKey === submission.idempotencyKey,
+      );
+      const id = known?.id ?? `${this.jobs.size + 100}`;
+      if (known === undefined) this.jobs.set(id, { id, submission, state: State.PENDING });
+      return { id, existed: known !== undefined };
+    });
+    await this.answering;
+    return create(SubmitJobsResponseSchema, { jobs, revision: this.revision });
+  }
+
+  async *#watch(after: bigint | undefined, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    this.watchedFrom.push(after);
+    const told: (WatchEvent | AppError)[] = [];
+    let wake: () => void = () => undefined;
+    this.#emit = (event) => {
+      told.push(event);
+      wake();
+    };
+    signal.addEventListener("abort", () => this.#emit?.(new AppError("unavailable", "over")));
+    yield create(WatchEventSchema, {
+      revision: after ?? this.revision,
+      event: { case: "sync", value: {} },
+    });
+    for (;;) {
+      const next = told.shift();
+      if (next instanceof AppError) throw next;
+      if (next !== undefined) yield next;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { lstatSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+
+const SHARED_MEMORY = "/dev/shm";
+const TMPFS_MAGIC = 0x0102_1994;
+
+/**
+ * Where runs say how far they are: in memory, where the system has a place for that. ext4 writes a block
+ * each time a shell empties and closes a file. Another user cannot have made it: then, as where there is
+ * no such place, it is beside the runs. An earlier life's is kept: its runs write there.
+ */
+export function progressDirectoryOf(
+  directory: string,
+  tag: string,
+  memory: string = SHARED_MEMORY,
+): string {
+  const beside = join(directory, "progress");
+  if (namesIn(beside).length > 0) return beside;
+  const inMemory = join(memory, `busbar-progress-${tag}`);
+  return isTmpfs(memory) && makeOwn(inMemory) ? inMemory : beside;
+}
+
+/** Whether the directory is there, and nobody else's. */
+function makeOwn(path: string): boolean {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    return true;
+  } catch {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    const isOwn = stats?.isDirectory() === true && stats.uid === process.getuid?.();
+    return isOwn && (stats.mode & 0o077) === 0;
+  }
+}
+
+function isTmpfs(path: string): boolean {
+  try {
+    return statfsSync(path).type === TMPFS_MAGIC;
+  } catch {
+    return false; // there is none
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return []; // it was never made
+  }
+}

@@ -1,0 +1,36 @@
+import { type Packed, unpackerOf, unpackRefusal } from "../../../lib/grpc/unpack.ts";
+import { limits } from "../../../limits.ts";
+
+/** A large piece at a time: each goes to zlib's threads and back. */
+const PIECE_BYTES = 256 * 1_024;
+
+/**
+ * Unpacks in zlib's threads. Few at a time: what comes out is charged when it is there, and the
+ * pieces of one that nobody wants any more are held to its end.
+ */
+export class Unpacking {
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  /** Undefined when `isWanted` says so before its turn. Rejects with AppError. */
+  async unpack(
+    { bytes, encoding, bytesMax }: Packed,
+    isWanted: () => boolean,
+  ): Promise<Buffer | undefined> {
+    const { later } = unpackerOf(encoding);
+    if (this.#running >= limits.unpackingsAtOnceMax) {
+      await new Promise<void>((start) => this.#waiting.push(start));
+    } else this.#running++;
+    try {
+      if (!isWanted()) return undefined;
+      return await later(bytes, { maxOutputLength: bytesMax, chunkSize: PIECE_BYTES });
+    } catch (cause) {
+      throw unpackRefusal(cause, encoding, bytesMax);
+    } finally {
+      // Whoever waits takes over the place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next();
+    }
+  }
+}

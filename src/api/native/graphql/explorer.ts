@@ -1,0 +1,37 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { FastifyReply } from "fastify";
+import { packageRoot } from "../../../lib/files/package-root.ts";
+import type { App } from "../http/schemas/typebox-provider.ts";
+
+/** The files of the page are part of the package, and served as they are. */
+const folder = join(packageRoot(import.meta.dirname), "src/api/native/graphql/explorer");
+
+/** As strict as that of /docs: nothing comes from elsewhere. */
+const POLICY =
+  "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const FILES = {
+  "explorer.js": "text/javascript; charset=utf-8",
+  "explorer.css": "text/css; charset=utf-8",
+} as const;
+
+async function send(reply: FastifyReply, name: string, type: string): Promise<FastifyReply> {
+  return reply
+    .header("content-security-policy", POLICY)
+    .header("x-content-type-options", "nosniff")
+    .header("cache-control", "no-cache")
+    .type(type)
+    .send(await readFile(join(folder, name)));
+}
+
+/** A page to write queries, run them and read about the schema; works without a network. */
+export const sendExplorer = (reply: FastifyReply): Promise<FastifyReply> =>
+  send(reply, "explorer.html", "text/html; charset=utf-8");
+
+export function explorerRoutes(app: App): void {
+  for (const [name, type] of Object.entries(FILES)) {
+    const options = { exposeHeadRoute: false, schema: { hide: true } };
+    app.get(`/graphql/${name}`, options, (_, reply) => send(reply, name, type));
+  }
+}

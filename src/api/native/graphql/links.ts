@@ -1,0 +1,93 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import {
+  ClusterSchema,
+  GroupSchema,
+  JobSchema,
+  NodeSchema,
+  TaskSchema,
+} from "../../../gen/busbar/v1/busbar_pb.ts";
+import type { METHODS } from "./methods.ts";
+
+/** A field that is the answer of a method about the row it stands in. */
+export interface RowLink {
+  readonly on: DescMessage;
+  readonly name: string;
+  readonly method: keyof typeof METHODS;
+  /** Fields of the request, each from a field of the row. */
+  readonly bind: Readonly<Record<string, string>>;
+  readonly description: string;
+}
+
+/** The .proto files have rows and methods; this is how they belong together. */
+export const LINKS: readonly RowLink[] = [
+  {
+    on: JobSchema,
+    name: "explanation",
+    method: "explainJob",
+    bind: { id: "id" },
+    description: "Why it is where it is, and what would help",
+  },
+  {
+    on: JobSchema,
+    name: "taskList",
+    method: "listTasks",
+    bind: { jobId: "id" },
+    description: "Its tasks, by array index",
+  },
+  {
+    on: TaskSchema,
+    name: "job",
+    method: "getJob",
+    bind: { id: "jobId" },
+    description: "The job it belongs to",
+  },
+  {
+    on: TaskSchema,
+    name: "onNode",
+    method: "getNode",
+    bind: { name: "node" },
+    description: "The node where it is or was",
+  },
+  {
+    on: NodeSchema,
+    name: "jobs",
+    method: "listJobs",
+    bind: { node: "name" },
+    description: "Jobs with tasks that are or were there, newest first",
+  },
+  {
+    on: NodeSchema,
+    name: "inCluster",
+    method: "getCluster",
+    bind: { name: "cluster" },
+    description: "The cluster that it belongs to",
+  },
+  {
+    on: ClusterSchema,
+    name: "nodeList",
+    method: "listNodes",
+    bind: { cluster: "name" },
+    description: "Its nodes with agents, by name",
+  },
+  {
+    on: ClusterSchema,
+    name: "jobs",
+    method: "listJobs",
+    bind: { cluster: "name" },
+    description: "Jobs with tasks that are or were there, newest first",
+  },
+  {
+    on: ClusterSchema,
+    name: "graph",
+    method: "getClusterGraph",
+    bind: { name: "name" },
+    description: "What it has",
+  },
+  {
+    on: GroupSchema,
+    name: "jobs",
+    method: "listJobs",
+    bind: { group: "name" },
+    description: "Its jobs, newest first",
+  },
+];

@@ -1,0 +1,38 @@
+import { AppError } from "../../../lib/errors.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import type { Traffic } from "../../grpc/traffic.ts";
+import {
+  createProcessMeter,
+  groupMetrics,
+  statsMetrics,
+  timeMetrics,
+  trafficMetrics,
+} from "./metrics.ts";
+import { formatMetrics, gauge, type MetricFamily } from "./prometheus.ts";
+
+interface MetricsText {
+  (operations: Operations): Promise<string>;
+  close(): void;
+}
+
+/** Everything that is measured, as Prometheus reads it. */
+export function renderMetrics(traffic: Traffic): MetricsText {
+  const meter = createProcessMeter();
+  const render = async (operations: Operations): Promise<string> =>
+    formatMetrics([
+      gauge("busbar_ready", "Whether commands are taken", operations.isReady() ? 1 : 0),
+      ...(await onceReady(operations.stats().then(statsMetrics))),
+      ...(await onceReady(operations.listGroups().then(({ groups }) => groupMetrics(groups)))),
+      ...timeMetrics(await operations.times()),
+      ...trafficMetrics(traffic),
+      ...meter.metrics(),
+    ]);
+  return Object.assign(render, { close: () => meter.close() });
+}
+
+/** A server that is not ready is the one whose process one wants to see. */
+const onceReady = (families: Promise<MetricFamily[]>): Promise<MetricFamily[]> =>
+  families.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === "unavailable") return [];
+    throw error;
+  });

@@ -1,0 +1,134 @@
+/** What a request of an operation looks like. */
+interface Example {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  /** By name; the first is the one that is filled in. */
+  readonly bodies?: Readonly<Record<string, unknown>>;
+}
+
+const id = { id: "1" };
+const node = { name: "n1" };
+const cluster = { name: "blue" };
+const group = { name: "physics" };
+const subsystem = { name: "blue", subsystem: "spack" };
+
+const JOBSPEC = `version: 1
+resources:
+  core: { type: core, count: 1 }
+tasks:
+  - name: hello
+    command: [echo, hello]
+    resources: core
+`;
+const REQUEST = [[{ type: "node", count: 1, with: [{ type: "core", count: 2 }] }]];
+const vertex = (type: string, at: number) => ({
+  metadata: { type, basename: type, name: `${type}${at}`, id: at, size: 1 },
+});
+const GRAPH = {
+  graph: {
+    nodes: {
+      blue0: vertex("cluster", 0),
+      node0: vertex("node", 0),
+      core0: vertex("core", 0),
+      core1: vertex("core", 1),
+    },
+    edges: [
+      { source: "blue0", target: "node0", metadata: { subsystem: "containment" } },
+      { source: "node0", target: "core0", metadata: { subsystem: "containment" } },
+      { source: "node0", target: "core1", metadata: { subsystem: "containment" } },
+    ],
+  },
+};
+const SOFTWARE = {
+  graph: {
+    nodes: { spack0: { metadata: { type: "spack", basename: "spack", name: "spack", id: 0 } } },
+    edges: [{ source: "node0", target: "spack0", metadata: { subsystem: "spack" } }],
+  },
+};
+
+/**
+ * Requests that the document shows and its page fills in, by operation. They work as they stand, one after
+ * the other (a test sends them all): job 1 is the first that is submitted and job 2 runs, n1 is a node, blue and
+ * green are the clusters that are registered here.
+ */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  submitJobs: {
+    bodies: {
+      one: { command: ["echo", "hello"], resources: { cpu: 1, memory: "64MiB" } },
+      many: {
+        jobs: [
+          { name: "prepare", script: "#!/bin/sh\nsleep 30\n", labels: { project: "demo" } },
+          { name: "step", command: ["true"], array: "0-2", dependsOn: [{ on: ["prepare"] }] },
+          { name: "there", command: ["true"], placement: { cluster: "blue" } },
+        ],
+        allowUnsatisfiable: true,
+      },
+    },
+  },
+  tryJobs: { bodies: { one: { command: ["true"], resources: { cpu: 1 } } } },
+  submitJobspec: { bodies: { one: { jobspec: JOBSPEC, allowUnsatisfiable: true } } },
+  tryJobspec: { bodies: { one: { jobspec: JOBSPEC } } },
+  listJobs: { query: { state: ["running", "succeeded"], pageSize: 20 } },
+  countJobs: { query: { group: "default" } },
+  listNodes: { query: { state: "connected" } },
+  getJob: { path: id },
+  cancelJob: { path: id, bodies: { one: { reason: "not needed any more" } } },
+  explainJob: { path: id },
+  listTasks: { path: id },
+  getTask: { path: id },
+  reportProgress: {
+    path: { id: "2" },
+    bodies: { one: { percent: 40, message: "step 2 of 5" } },
+  },
+  readOutput: { path: id },
+  getNode: { path: node },
+  setNode: { path: node, bodies: { one: { onLost: "keep", lostAfterMs: 60_000 } } },
+  removeNode: { path: node },
+  drainNode: { path: node, bodies: { one: { reason: "a new kernel" } } },
+  undrainNode: { path: node },
+  registerCluster: {
+    bodies: {
+      one: { name: "blue", graph: GRAPH },
+      withCredentials: { name: "green", graph: GRAPH, withCredentials: true },
+    },
+  },
+  getCluster: { path: cluster },
+  deleteCluster: { path: { name: "green" } },
+  getClusterGraph: { path: cluster },
+  addSubsystem: { path: subsystem, bodies: { one: SOFTWARE } },
+  getSubsystem: { path: subsystem },
+  removeSubsystem: { path: subsystem },
+  setClusterState: { path: cluster, bodies: { one: { nodes_free: 20, zone: "north" } } },
+  setClusterCounters: {
+    path: cluster,
+    bodies: { one: { counters: [{ key: "nodes_free", by: "nodes" }] } },
+  },
+  listOfferedTasks: { path: cluster },
+  acceptTasks: { path: cluster, bodies: { one: { ids: ["4"] } } },
+  reportTasks: {
+    path: cluster,
+    bodies: { one: { reports: [{ id: "4", state: "succeeded", stdout: "done\n" }] } },
+  },
+  rotateClusterCredentials: { path: cluster, bodies: { one: { token: true } } },
+  setCredentials: { bodies: { one: { registerSecret: "a secret of your own" } } },
+  satisfy: { bodies: { one: { request: REQUEST, selection: { strategy: "random" } } } },
+  putGroup: { path: group, bodies: { one: { weight: 2, owner: "ada", runningTasksMax: 100 } } },
+  removeGroup: { path: group },
+};
+
+/** What can be asked next with what was answered: an operation, and its parameters in the answer. */
+export const LINKS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  submitJobs: { id: ["getJob", "cancelJob", "explainJob", "listTasks", "getTask", "readOutput"] },
+  registerCluster: {
+    name: [
+      "getCluster",
+      "getClusterGraph",
+      "setClusterState",
+      "setClusterCounters",
+      "listOfferedTasks",
+      "rotateClusterCredentials",
+      "deleteCluster",
+    ],
+  },
+  putGroup: { name: ["removeGroup"] },
+};

@@ -1,0 +1,57 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { Type } from "typebox";
+import { invalid } from "../../../../lib/errors.ts";
+import { fieldsOf } from "../../../../wire/descriptors.ts";
+import { propertyOf } from "./derived.ts";
+
+/** What a query calls a field of its request: each value of a list or map is given by itself. */
+const IN_QUERY = { states: "state", labels: "label" } as const satisfies Readonly<
+  Record<string, string>
+>;
+const FIELDS: ReadonlyMap<string, string> = new Map(
+  Object.entries(IN_QUERY).map(([field, name]) => [name, field]),
+);
+
+const PAIRS = {
+  type: "array",
+  items: { type: "string", pattern: "^[^=]+=" },
+  description: "name=value; all of these",
+} as const;
+
+/** The fields of a request as a query has them, but those that its path has; none must be given. */
+export function querySchema<Asked>(desc: DescMessage, ...omit: readonly string[]) {
+  const fields = fieldsOf(desc).filter(({ jsonName }) => !omit.includes(jsonName));
+  return Type.Unsafe<InQuery<Asked>>({
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map((field) => [
+        (IN_QUERY as Readonly<Record<string, string>>)[field.jsonName] ?? field.jsonName,
+        field.fieldKind === "map" ? PAIRS : propertyOf(field),
+      ]),
+    ),
+    additionalProperties: false,
+  });
+}
+
+/** A query that was checked by its schema; it is read by `fromQuery`. */
+export type InQuery<Asked> = Readonly<Record<string, unknown>> & { readonly asks?: Asked };
+
+/** What a query asks for, under the names that the fields of its request have. */
+export function fromQuery<Asked>(query: InQuery<Asked>): Asked {
+  const entries = Object.entries(query).map(([name, value]) => {
+    if (!Array.isArray(value)) return [name, value]; // the one `state` of a filter of nodes
+    const values = value as readonly string[];
+    return [FIELDS.get(name) ?? name, name === IN_QUERY.labels ? fromPairs(values, name) : values];
+  });
+  return Object.fromEntries(entries) as Asked;
+}
+
+function fromPairs(pairs: readonly string[], name: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    pairs.map((text) => {
+      const at = text.indexOf("=");
+      if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
+      throw invalid(name, `${JSON.stringify(text.slice(0, 40))} is not name=value`);
+    }),
+  );
+}

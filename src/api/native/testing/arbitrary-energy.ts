@@ -1,0 +1,25 @@
+import * as fc from "fast-check";
+import type { JobEnergyView, PowerView, ShareView } from "../../../server/views/energy-views.ts";
+import { record, wide } from "./arbitrary-values.ts";
+
+export const energyTerms = fc.constantFrom(
+  { wattSeconds: 400, leastShare: 25, greatestShare: 400, split: "earliest" },
+  { wattSeconds: 0 },
+);
+
+export const jobEnergy = record<JobEnergyView>(
+  { wattSeconds: wide, doneWattSeconds: wide, unplacedWattSeconds: wide },
+  [],
+);
+
+export const share = record<ShareView>({ wattSeconds: wide, doneWattSeconds: wide }, []);
+
+export const power = record<PowerView>(
+  {
+    watts: wide,
+    changes: fc.array(fc.record({ atMs: wide, watts: wide }), { maxLength: 2 }),
+    greatestShare: wide,
+    needsNoCommand: fc.boolean(),
+  },
+  ["greatestShare"],
+);

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from "node:http";
+import { type OwnNames, refuseForeignPages } from "../../web/browser-guard.ts";
+
+const METHODS = "GET, POST, PUT, PATCH, DELETE";
+
+export type Headers = Readonly<Record<string, string>>;
+
+/**
+ * Keeps web pages out, but for those that the server was told of. Returns what their browser must be told
+ * with every answer.
+ */
+export function admitPage(
+  request: IncomingMessage,
+  names: OwnNames,
+  origins: readonly string[],
+): Headers {
+  const { origin, host } = request.headers;
+  if (origin === undefined || !origins.includes(origin)) {
+    refuseForeignPages(request, names);
+    return {};
+  }
+  // It may come from this page, but not by a name that is not ours.
+  const { method, socket } = request;
+  const headers = host === undefined ? {} : { host };
+  refuseForeignPages({ method, socket, headers }, names);
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "link, location, x-continue",
+    vary: "origin",
+  };
+}
+
+/** What a browser asks before it sends what a form could not. */
+export const preflight = (admitted: Headers): Headers => ({
+  ...admitted,
+  "access-control-allow-methods": METHODS,
+  "access-control-allow-headers": "content-type",
+  "access-control-max-age": "600",
+});

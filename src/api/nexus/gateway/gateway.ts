@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { parseAddress } from "../../../lib/address.ts";
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { OperationsAccess } from "../../../server/operations/operations.ts";
+import { byAddress, type Identify } from "../../grpc/identify.ts";
+import { addressOf } from "../../grpc/peer-address.ts";
+import type { Traffic } from "../../grpc/traffic.ts";
+import { type HttpListener, listenHttp } from "../../web/http-listener.ts";
+import { toFailure } from "../documents/status.ts";
+import { withBody } from "../http/body.ts";
+import { type Exchange, type HttpAnswer, answer, readPath, send } from "../http/exchange.ts";
+import { route, type Routes } from "../http/routes.ts";
+import { admitPage, type Headers, preflight } from "./cors.ts";
+import { serveDocs } from "./docs.ts";
+import { type GatewayHost, NoMethod, serveTarget } from "./objects.ts";
+import { treeWriter } from "../write/tree-writer.ts";
+import { targetOf } from "./uris.ts";
+
+export interface GatewayOptions {
+  readonly operations: OperationsAccess;
+  readonly identify?: Identify | undefined;
+  /** Where to listen: "127.0.0.1:8001". */
+  readonly address: string;
+  readonly hostNames?: readonly string[] | undefined;
+  /** Pages that may call it: "https://console.example.com". None, if it is not said. */
+  readonly origins?: readonly string[] | undefined;
+  /** What the Kubernetes-style API serves, which is here as well. */
+  readonly routes: Routes;
+  readonly logger: Logger;
+  readonly traffic: Traffic;
+  readonly drainMs?: number | undefined;
+}
+
+/** Whose paths the Kubernetes-style API knows. */
+const KUBERNETES = new Set([
+  "api",
+  "apis",
+  "openapi",
+  "version",
+  "healthz",
+  "livez",
+  "readyz",
+  "metrics",
+]);
+
+/** Serves the tree by the routes of the data model. */
+export function createNexusGateway(options: GatewayOptions): Promise<HttpListener> {
+  const { address, routes, logger, traffic, origins = [], identify = byAddress } = options;
+  const flag = "--nexus-rest";
+  const names = {
+    listenHost: parseAddress(address, flag).host,
+    hostNames: options.hostNames ?? [],
+  };
+  const host: GatewayHost = { reader: routes.reader, writer: treeWriter(routes) };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const startedMs = performance.now();
+    let admitted: Headers = {};
+    let name = "unmatched";
+    let code: AppError["code"] | "ok" = "ok";
+    const tell = (told: HttpAnswer): void =>
+      send({ request, response }, { ...told, headers: { ...told.headers, ...admitted } });
+    try {
+      if (routes.closing.aborted) throw new AppError("unavailable", "the server is stopping");
+      admitted = admitPage(request, names, origins);
+      const peer = addressOf(`${request.socket.remoteAddress}:`);
+      const principal = identify({ address: peer, headers: request.headers });
+      const operations = options.operations.as(principal);
+      const exchange = { request, response, operations, ...readPath(request.url) };
+      const asked = dispatch(exchange, { host, routes, admitted });
+      ({ name } = asked);
+      const told = await asked.answer;
+      if (told !== undefined) tell(told);
+    } catch (error) {
+      const known = AppError.from(error, "internal error");
+      ({ code } = known);
+      if (code === "internal") logger.error({ error: describeChain(error) }, "gateway failed");
+      if (response.headersSent) response.destroy();
+      else tell(refusal(known));
+      request.resume();
+    } finally {
+      const ms = performance.now() - startedMs;
+      traffic.record("http", `nexus rest ${name}`, { code, ms });
+    }
+  };
+  return listenHttp({ address, flag, serve, drainMs: options.drainMs });
+}
+
+interface Asked {
+  /** For counts: never a path as a caller wrote it. */
+  readonly name: string;
+  readonly answer: Promise<HttpAnswer | undefined> | HttpAnswer;
+}
+
+function dispatch(
+  exchange: Exchange,
+  {
+    host,
+    routes,
+    admitted,
+  }: { readonly host: GatewayHost; readonly routes: Routes; readonly admitted: Headers },
+): Asked {
+  const { request, path } = exchange;
+  if (request.method === "OPTIONS") return { name: "OPTIONS", answer: preflightAnswer(admitted) };
+  if (KUBERNETES.has(path[0] ?? "")) return route(routes, exchange);
+  const target = targetOf(path);
+  if (target === undefined) return { name: "docs", answer: docs(exchange) };
+  const { kind, isList } = target.uri;
+  const run = (body: unknown) => serveTarget(host, target, exchange, body);
+  const hasBody = ["PUT", "POST", "PATCH"].includes(request.method ?? "");
+  return {
+    name: `${request.method} ${kind.plural}${isList ? "" : "/name"}`,
+    answer: hasBody ? withBody(request, routes.memoryOf(request.socket), run) : run(undefined),
+  };
+}
+
+function preflightAnswer(admitted: Headers): HttpAnswer {
+  if (admitted["access-control-allow-origin"] === undefined) {
+    throw new AppError("permission_denied", "pages of other servers may not call this one");
+  }
+  return { status: 204, body: "", headers: preflight(admitted) };
+}
+
+async function docs({ path, request }: Exchange): Promise<HttpAnswer> {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  const found = isRead ? await serveDocs(path) : undefined;
+  if (found !== undefined) return found;
+  throw new AppError("not_found", "Not Found");
+}
+
+/** In the shape that clients of the gateway know. */
+function refusal(error: AppError): HttpAnswer {
+  if (error instanceof NoMethod) {
+    return { ...answer({ message: error.message }, 405), headers: { allow: error.allow } };
+  }
+  const { code, message } = toFailure(error);
+  const text = code === 404 ? "Not Found" : message;
+  const headers: Headers = code === 429 || code === 503 ? { "retry-after": "1" } : {};
+  return { ...answer({ message: text }, code), headers };
+}

@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { AppError, invalid } from "../../../lib/errors.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import type { Included } from "../model/table.ts";
+
+/** One request and its answer. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** As the caller's principal may use them. */
+  readonly operations: Operations;
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+/** What a handler answers: a document, or nothing when it has answered by itself. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: object | string;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const answer = (body: object | string, status = 200, type?: string): HttpAnswer => ({
+  status,
+  body,
+  ...(type === undefined ? {} : { type }),
+});
+
+export function send(
+  { request, response }: Pick<Exchange, "request" | "response">,
+  { status, body, type, headers }: HttpAnswer,
+): void {
+  if (response.destroyed || response.headersSent) return;
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  response.writeHead(status, {
+    "content-type": type ?? "application/json",
+    "content-length": bytes.length,
+    "cache-control": "no-cache, private",
+    ...headers,
+    // A body that nobody reads would be taken for the next request.
+    ...(request.complete ? {} : { connection: "close" }),
+  });
+  response.end(request.method === "HEAD" ? undefined : bytes);
+}
+
+/** The path as segments, without the slashes at its end. */
+export function readPath(url: string | undefined): {
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+} {
+  try {
+    const { pathname, searchParams } = new URL(url ?? "/", "http://here");
+    const path = pathname.split("/").map(decodeURIComponent);
+    return { path: path.filter((part) => part !== ""), query: searchParams };
+  } catch (cause) {
+    throw new AppError("invalid_argument", "the URL cannot be read", { cause });
+  }
+}
+
+export const isSet = (query: URLSearchParams, name: string): boolean =>
+  ["true", "1", "t", "T", "TRUE", "True"].includes(query.get(name) ?? "");
+
+/** undefined: it is not there, or empty. */
+export const textOf = (query: URLSearchParams, name: string): string | undefined =>
+  query.get(name) || undefined;
+
+export function numberOf(query: URLSearchParams, name: string): number | undefined {
+  const text = textOf(query, name);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(text))
+    throw invalid(name, `must be a whole number, not ${text.slice(0, 40)}`);
+  return Number(text);
+}
+
+/** How much of an object the rows of a table carry. */
+export function includedOf(query: URLSearchParams): Included {
+  const text = textOf(query, "includeObject") ?? "Metadata";
+  if (text === "Metadata" || text === "Object" || text === "None") return text;
+  throw invalid("includeObject", "must be Metadata, Object or None");
+}

@@ -1,0 +1,125 @@
+import type { WatchEventView } from "../../../server/views/views.ts";
+import type { WatchFormat } from "../../../server/watch/watch-format.ts";
+import { apiVersionOf, type Served } from "../model/kinds.ts";
+import type { NexusObject } from "../model/object.ts";
+import type { Selector } from "../model/selectors.ts";
+import { type Included, tableHead, toRow } from "../model/table.ts";
+import type { Aside } from "../tree/gone.ts";
+import { at } from "../tree/shown.ts";
+import type { Tree } from "../tree/tree.ts";
+import { asAsked } from "./lists.ts";
+
+/** What one watch wants; two of the same key are sent the same bytes. */
+export interface WatchShape {
+  readonly served: Served;
+  readonly selector: Selector;
+  readonly table: Included | undefined;
+  readonly hasBookmarks: boolean;
+}
+
+type Told = Pick<Aside, "type" | "object">;
+
+/** What an event of Busbar is to a watch of a kind: of most none, of some several. */
+export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): readonly Told[] {
+  const { revision } = event;
+  if (event.kind === "sync" || event.kind === "bookmark") return [];
+  const told: Told[] = [...tree.asides.of(revision, kind.kind)];
+  const say = (object: NexusObject): void => {
+    const type = tree.bornAt(object.metadata.name) === revision ? "ADDED" : "MODIFIED";
+    told.push({ type, object: at(object, revision) });
+  };
+  switch (event.kind) {
+    case "job":
+      if (kind.kind === "Job" && tree.job(event.job.id) !== undefined)
+        say(tree.jobObject(event.job));
+      break;
+    case "task": {
+      if (kind.kind !== "JobInfo" && kind.kind !== "Edge") break;
+      const { task } = event;
+      const share = tree.share(task.jobId, task.index);
+      // One that is elsewhere by now: that it left is told with a later event.
+      if (share === undefined || share.task.node !== task.node) break;
+      if (kind.kind === "JobInfo") {
+        say(tree.shareObject({ ...share, task }));
+        break;
+      }
+      const node = tree.nodes.get(task.node ?? "");
+      if (node !== undefined) say(tree.edgeObject(node));
+      break;
+    }
+    case "node":
+      if (kind.kind === "Edge" && tree.nodes.has(event.node.name)) say(tree.edgeObject(event.node));
+      break;
+    case "cluster":
+    case "group":
+    case "nexus":
+    case "removed":
+      break;
+  }
+  return told;
+}
+
+/** Renders events for watches of one shape. */
+export function createFormat(
+  tree: Tree,
+  shape: WatchShape,
+  nowMs: () => number,
+): WatchFormat & { line(told: Told): Buffer } {
+  const { served, selector, table, hasBookmarks } = shape;
+  const { kind } = served;
+  const show = (object: NexusObject): object => {
+    const shown = asAsked(served, object, selector.name);
+    if (table === undefined) return shown;
+    const { resourceVersion } = shown.metadata;
+    return { ...tableHead(kind, { resourceVersion }), rows: [toRow(kind, shown, nowMs(), table)] };
+  };
+  const line = ({ type, object }: Told): Buffer =>
+    selector.isAll || selector.fits(object)
+      ? Buffer.from(`${JSON.stringify({ type, object: show(object) })}\n`)
+      : NOTHING;
+  const bookmark = (revision: number): Buffer => {
+    const metadata = { resourceVersion: String(revision), creationTimestamp: null };
+    const plain = { kind: kind.kind, apiVersion: apiVersionOf(served), metadata };
+    const object = table === undefined ? plain : { ...tableHead(kind, metadata), rows: [] };
+    return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
+  };
+  return {
+    name: `nexus ${kind.kind}`,
+    line,
+    render(event) {
+      if (event.kind === "bookmark" && hasBookmarks) return bookmark(event.revision);
+      const parts = toldOf(tree, served, event).map(line);
+      return parts.length === 0 ? NOTHING : Buffer.concat(parts);
+    },
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+const FORMATS_MAX = 256;
+
+/** One format for all watches of the same shape, so that each event is rendered once for them. */
+export class Formats {
+  readonly #tree: Tree;
+  readonly #nowMs: () => number;
+  readonly #known = new Map<string, ReturnType<typeof createFormat>>();
+
+  constructor(tree: Tree, nowMs: () => number) {
+    this.#tree = tree;
+    this.#nowMs = nowMs;
+  }
+
+  of(shape: WatchShape): ReturnType<typeof createFormat> {
+    const { served, selector, table = "", hasBookmarks } = shape;
+    const { group, kind } = served;
+    const key = [group, kind.kind, table, hasBookmarks, selector.key].join(" ");
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = this.#known.keys();
+    // Watches that have it go on with it.
+    if (this.#known.size >= FORMATS_MAX && oldest !== undefined) this.#known.delete(oldest);
+    const format = createFormat(this.#tree, shape, this.#nowMs);
+    this.#known.set(key, format);
+    return format;
+  }
+}

@@ -1,0 +1,94 @@
+import type { ServerResponse } from "node:http";
+import type { AppError } from "../../../lib/errors.ts";
+import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
+import { limits } from "../../../limits.ts";
+import type { OpenWatch, WatchSink } from "../../../server/watch/watch-format.ts";
+import { toFailure, toStatus } from "../documents/status.ts";
+
+/** The answer to one watch: a line for each event, and at last, if it failed, why. */
+export class WatchStream implements WatchSink {
+  readonly #response: ServerResponse;
+  readonly #untaken = new Set<() => void>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #watch: OpenWatch | undefined;
+  #isEnded = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    response.once("close", () => this.#closed());
+  }
+
+  get isOver(): boolean {
+    return this.#isEnded || this.#response.destroyed;
+  }
+
+  /** Sends the head. `timeoutMs`: when it ends by itself; undefined: never. */
+  start(watch: OpenWatch, type: string, timeoutMs: number | undefined): void {
+    const response = this.#response;
+    this.#watch = watch;
+    if (response.destroyed || response.socket === null) return this.#closed();
+    boundSendBuffer(response.socket, limits.watchSendBufferBytes);
+    // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
+    response.useChunkedEncodingByDefault = false;
+    const headers = { "content-type": type, "cache-control": "no-cache, private" };
+    response.writeHead(200, { ...headers, connection: "close" });
+    response.flushHeaders();
+    this.every(limits.sseHeartbeatIntervalMs, () => void watch.beat());
+    if (timeoutMs !== undefined) this.#timers.push(setTimeout(() => this.#finish(), timeoutMs));
+  }
+
+  every(ms: number, run: () => void): void {
+    if (!this.isOver) this.#timers.push(setInterval(run, ms));
+  }
+
+  /** A line that is for this watch alone. */
+  write(line: Buffer): void {
+    if (!this.isOver && line.length > 0) this.#response.write(line);
+  }
+
+  send(parts: readonly Buffer[], taken: () => void): void {
+    const response = this.#response;
+    const full = parts.filter(({ length }) => length > 0);
+    const last = full.at(-1);
+    if (this.isOver || last === undefined) return taken();
+    const left = (): void => {
+      if (this.#untaken.delete(left)) taken();
+    };
+    this.#untaken.add(left);
+    if (full.length > 1) response.cork();
+    for (const part of full.slice(0, -1)) response.write(part);
+    response.write(last, left);
+    if (full.length > 1) response.uncork();
+  }
+
+  /** Clients that are told 410 list again and go on. */
+  end(error: AppError): void {
+    if (this.isOver) return;
+    const isTooSlow = error.code === "exhausted";
+    // A reader that was too slow goes on from what it saw last, as after a lost connection.
+    const last = isTooSlow ? undefined : toStatus(toFailure(error));
+    this.#finish(last && `${JSON.stringify({ type: "ERROR", object: last })}\n`);
+  }
+
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  #finish(last?: string): void {
+    if (this.isOver) return;
+    this.#over();
+    this.#response.end(last);
+    this.#timers.push(setTimeout(() => this.cut(), limits.drainMsMax).unref());
+  }
+
+  #over(): void {
+    this.#isEnded = true;
+    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+    this.#watch?.close();
+  }
+
+  #closed(): void {
+    this.#over();
+    for (const left of this.#untaken) left();
+  }
+}

@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { KINDS, type NexusKind, type KindName } from "./kinds.ts";
+
+/** The names of an object and of what it hangs on that callers chose: those of singletons go without saying. */
+export type Path = readonly string[];
+
+/** Of a singleton, and of a parent that nobody named. */
+export const DEFAULT = "default";
+
+export const DISPLAY_NAME = "nexus/display_name";
+export const IS_NAME_HASHED = "nexus/is_name_hashed";
+
+/** Ancestors whose names are part of a path, then the kind itself. */
+const named = new Map<KindName, readonly NexusKind[]>();
+
+export function namedKinds(kind: NexusKind): readonly NexusKind[] {
+  let kinds = named.get(kind.kind);
+  if (kinds === undefined) {
+    kinds = [...kind.ancestors.map((name) => KINDS[name]), kind].filter((one) => !one.isSingleton);
+    named.set(kind.kind, kinds);
+  }
+  return kinds;
+}
+
+/** Of a singleton "default", else the last name of the path. */
+export const displayOf = (path: Path): string => path.at(-1) ?? DEFAULT;
+
+/** The names of ancestors as labels have them: root first, singletons included. */
+export function ancestorsOf(
+  kind: NexusKind,
+  path: Path,
+): readonly (readonly [NexusKind, string])[] {
+  let at = 0;
+  return kind.ancestors.map((name) => {
+    const ancestor = KINDS[name];
+    return [ancestor, ancestor.isSingleton ? DEFAULT : (path[at++] ?? DEFAULT)];
+  });
+}
+
+/** The name of an object as the wire has it: of clients that make it themselves every character counts. */
+export function hashName(kind: NexusKind, path: Path): string {
+  const parents = ancestorsOf(kind, path).map(([{ crd }, name]) => `${crd}:${name}`);
+  // There is nothing between the last parent and the kind.
+  return createHash("sha1")
+    .update(`${parents.join("/")}${kind.crd}:${displayOf(path)}`)
+    .digest("hex");
+}
+
+export const isHashed = (name: string): boolean => /^[0-9a-f]{40}$/.test(name);
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What every object of this path is labelled with. */
+export function treeLabels(kind: NexusKind, path: Path): Labels {
+  const labels: Record<string, string> = {
+    [DISPLAY_NAME]: displayOf(path),
+    [IS_NAME_HASHED]: "true",
+  };
+  for (const [{ crd }, name] of ancestorsOf(kind, path)) labels[crd] = name;
+  return labels;
+}
+
+/** Whether the tree gives this label, so that no client can. */
+export const isTreeLabel = (kind: NexusKind, label: string): boolean =>
+  label === DISPLAY_NAME ||
+  label === IS_NAME_HASHED ||
+  kind.ancestors.some((name) => KINDS[name].crd === label);
+
+/** Where an object belongs, by the labels it came with; what they do not name is "default". */
+export function pathOf(kind: NexusKind, display: string, labels: Labels): Path {
+  return namedKinds(kind).map((one) => (one === kind ? display : (labels[one.crd] ?? DEFAULT)));
+}

@@ -1,0 +1,299 @@
+import type { EnergyJobView, PowerNodeView, ShareTaskView } from "./views.ts";
+import { KINDS } from "./kinds.ts";
+import type { Path } from "./names.ts";
+import { makeObject, type NexusObject, type Notes, toSeconds, uint32 } from "./object.ts";
+
+/** A share of a job that was placed on an edge: what a JobInfo and an entry of `execution` show. */
+export interface EdgeShare {
+  /** Of the JobInfo: `<job>-<edge>`, and `.2` for the second that the edge has of the job. */
+  readonly name: string;
+  readonly site: string;
+  readonly edge: string;
+  readonly job: JobName;
+  readonly task: ShareTaskView;
+}
+
+/** Where a job is in the tree. */
+export interface JobName {
+  readonly id: string;
+  readonly group: string;
+  readonly display: string;
+}
+
+export const jobPath = ({ group, display }: JobName): Path => [group, display];
+export const sharePath = ({ site, edge, name }: EdgeShare): Path => [site, edge, name];
+
+/** What a client said of a job that Busbar has no field for: labels of the job hold it. */
+export const JOB_ID_LABEL = "nexus.job-id";
+export const CREATION_TIME_LABEL = "nexus.creation-time";
+
+/** Whether a client of this door named it: names of other jobs are not unique. */
+const isNamedHere = ({ spec }: EnergyJobView): boolean => spec.labels?.[JOB_ID_LABEL] !== undefined;
+
+export const nameOfJob = (view: EnergyJobView): JobName => ({
+  id: view.id,
+  group: view.spec.group,
+  display: isNamedHere(view) ? view.spec.name : `${view.spec.name}.${view.id}`,
+});
+
+/** How names of jobs of other doors end: a client may choose none like it. */
+export const looksForeign = (display: string): boolean => /\.[1-9]\d*$/.test(display);
+
+/** Names of a job's shares, which are told in the order of their indexes. */
+export function nameShares(
+  job: JobName,
+  placed: readonly { readonly task: ShareTaskView; readonly site: string; readonly edge: string }[],
+): readonly EdgeShare[] {
+  const before = new Map<string, number>();
+  return placed.map(({ task, site, edge }) => {
+    const count = (before.get(`${site}/${edge}`) ?? 0) + 1;
+    before.set(`${site}/${edge}`, count);
+    const name = `${job.display}-${edge}${count === 1 ? "" : `.${count}`}`;
+    return { name, site, edge, job, task };
+  });
+}
+
+const ENDED: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+]);
+
+export const isOver = ({ state }: Pick<ShareTaskView | EnergyJobView, "state">): boolean =>
+  ENDED.has(state);
+
+/** Whole percent; 100 only when nothing is left. */
+const percentOf = (done: number, all: number): number =>
+  all <= 0 ? 100 : Math.min(100, Math.max(0, Math.floor((done * 100) / all)));
+
+/** Energy of a share: of one that ended early what it did, for the rest is in other shares. */
+export const energyOf = ({ state, share }: ShareTaskView): number =>
+  share === undefined ? 0 : ENDED.has(state) ? share.doneWattSeconds : share.wattSeconds;
+
+function shareState({ task }: EdgeShare) {
+  const energy = energyOf(task);
+  const done = task.share?.doneWattSeconds ?? 0;
+  return {
+    progress: isOver(task) ? 100 : Math.min(99, percentOf(done, energy)),
+    startTime: toSeconds(task.startedAtMs),
+    endTime: toSeconds(task.endedAtMs ?? task.progress?.reportedAtMs ?? task.startedAtMs),
+  };
+}
+
+export const jobInfoObject = (share: EdgeShare, notes?: Notes): NexusObject =>
+  makeObject(KINDS.JobInfo, {
+    path: sharePath(share),
+    identity: `${share.task.id}/${share.task.attempt}`,
+    createdMs: share.task.assignedAtMs ?? share.task.startedAtMs ?? 0,
+    revision: share.task.revision,
+    notes,
+    spec: {
+      requestorJob: share.job.display,
+      requestorJobGroup: share.job.group,
+      powerNeeded: uint32(energyOf(share.task)),
+    },
+    state: shareState(share),
+  });
+
+/** What a job's percentage is of: its energy, what its tasks told, or how many have succeeded. */
+function percentOfJob({ state, energy, progress, tasks, taskTotal }: EnergyJobView): number {
+  if (state === "succeeded") return 100;
+  const percent =
+    energy !== undefined
+      ? percentOf(energy.doneWattSeconds, energy.wattSeconds)
+      : progress !== undefined
+        ? Math.floor(progress.percent)
+        : percentOf(tasks.succeeded, taskTotal);
+  return Math.min(99, percent);
+}
+
+export function jobObject(
+  view: EnergyJobView,
+  shares: readonly EdgeShare[],
+  notes?: Notes,
+): NexusObject {
+  const {
+    [JOB_ID_LABEL]: given,
+    [CREATION_TIME_LABEL]: madeAt,
+    ...labels
+  } = view.spec.labels ?? {};
+  const execution = shares.map((share) => [
+    share.name,
+    { powerRequested: uint32(energyOf(share.task)), ...shareState(share) },
+  ]);
+  return makeObject(KINDS.Job, {
+    path: jobPath(nameOfJob(view)),
+    identity: view.id,
+    createdMs: view.submittedAtMs,
+    revision: view.revision,
+    labels,
+    notes,
+    spec: {
+      jobId: Number(given ?? view.id),
+      powerNeeded: uint32(view.spec.energy?.wattSeconds ?? 0),
+      creationTime: madeAt === undefined ? toSeconds(view.submittedAtMs) : Number(madeAt),
+    },
+    state: {
+      percentCompleted: percentOfJob(view),
+      startTime: toSeconds(view.startedAtMs),
+      endTime: toSeconds(view.endedAtMs),
+      execution: Object.fromEntries(execution),
+    },
+  });
+}
+
+/** What an edge has done and does. */
+export interface EdgeWork {
+  /** Shares under way, the oldest first. */
+  readonly open: readonly EdgeShare[];
+  readonly completed: number;
+  readonly served: number;
+  /** Of the last change of any of its shares. */
+  readonly revision: number;
+}
+
+/** The name of a node as an edge: others may have a node of that name in another site. */
+export const EDGE_LABEL = "nexus.edge";
+export const edgeOf = ({ name, labels }: Pick<PowerNodeView, "name" | "labels">): string =>
+  labels[EDGE_LABEL] ?? name;
+
+export const edgePath = (node: PowerNodeView): Path => [node.cluster, edgeOf(node)];
+
+const sinceOf = (node: PowerNodeView): number => node.connectedAtMs ?? node.disconnectedAtMs ?? 0;
+
+export function edgeObject(node: PowerNodeView, work: EdgeWork, notes?: Notes): NexusObject {
+  const [current] = work.open;
+  const watts = node.connectedAtMs === undefined ? 0 : (node.power?.watts ?? 0);
+  const revision = Math.max(node.revision, work.revision);
+  return makeObject(KINDS.Edge, {
+    path: edgePath(node),
+    createdMs: sinceOf(node),
+    revision,
+    labels: node.labels,
+    notes,
+    state: {
+      powerInfo: {
+        totalPowerAvailable: uint32(watts),
+        freePowerAvailable: current === undefined ? uint32(watts) : 0,
+      },
+      currentJob: current?.job.display ?? "",
+      currentJobPercentCompleted: current === undefined ? 0 : shareState(current).progress,
+      currentJobPowerRequested: current === undefined ? 0 : uint32(energyOf(current.task)),
+      totalJobsProcessed: uint32(work.completed),
+      totalPowerServed: uint32(work.served),
+    },
+  });
+}
+
+export const edgeDcObject = (node: PowerNodeView, notes?: Notes): NexusObject =>
+  makeObject(KINDS.EdgeDC, {
+    path: edgePath(node),
+    createdMs: sinceOf(node),
+    revision: node.revision,
+    notes,
+  });
+
+/** A node's cluster, or a place that clients have named before anything was there. */
+export interface SiteRef {
+  readonly name: string;
+  readonly createdMs: number;
+  readonly revision: number;
+}
+
+export const siteObject = (site: SiteRef, notes?: Notes): NexusObject =>
+  makeObject(KINDS.Site, {
+    path: [site.name],
+    createdMs: site.createdMs,
+    revision: site.revision,
+    notes,
+  });
+
+/** The label that tells which group a site works for. */
+export const SITE_GROUP = KINDS.Jobgroup.crd;
+
+/**
+ * `shares`: what is under way there. Where all of it is of one group the site is labelled with it. An
+ * old requester looks for that label, and ends itself when it then finds jobs not called `job-<n>`.
+ */
+export function siteDcObject(
+  site: SiteRef,
+  shares: Iterable<EdgeShare>,
+  notes?: Notes,
+): NexusObject {
+  const groups = new Set<string>();
+  let isPlain = true;
+  for (const { job } of shares) {
+    groups.add(job.group);
+    isPlain &&= /^job-\d+$/.test(job.display);
+  }
+  const [only, ...others] = groups;
+  const isOne = only !== undefined && others.length === 0 && isPlain;
+  return makeObject(KINDS.SiteDC, {
+    path: [site.name],
+    createdMs: site.createdMs,
+    revision: site.revision,
+    labels: isOne ? { [SITE_GROUP]: only } : {},
+    notes,
+  });
+}
+
+export const groupObject = (group: SiteRef, notes?: Notes): NexusObject =>
+  makeObject(KINDS.Jobgroup, {
+    path: [group.name],
+    createdMs: group.createdMs,
+    revision: group.revision,
+    notes,
+  });
+
+/** Root, Config, Inventory and DesiredSiteConfig, which are there as long as the server is. */
+export const singletonObject = (
+  kind: "PowerScheduler" | "Config" | "Inventory" | "DesiredSiteConfig",
+  since: { readonly sinceMs: number; readonly sinceRevision: number },
+  notes?: Notes,
+): NexusObject =>
+  makeObject(KINDS[kind], {
+    path: [],
+    createdMs: since.sinceMs,
+    revision: since.sinceRevision,
+    notes,
+  });
+
+export interface SchedulerStats {
+  readonly jobsEnded: number;
+  readonly energyDone: number;
+  readonly jobsQueued: number;
+  readonly jobsRunning: number;
+  readonly freeEdges: number;
+  readonly busyEdgesPerSite: ReadonlyMap<string, number>;
+  /** Jobs a second. */
+  readonly rate1Min: number;
+  readonly rate10Sec: number;
+}
+
+export function schedulerObject(
+  stats: SchedulerStats,
+  at: { readonly createdMs: number; readonly revision: number },
+  notes?: Notes,
+): NexusObject {
+  const busy = [...stats.busyEdgesPerSite];
+  return makeObject(KINDS.SchedulerConfig, {
+    path: [],
+    ...at,
+    notes,
+    state: {
+      totalJobsExecuted: {
+        totalJobsProcessed: uint32(stats.jobsEnded),
+        totalPowerProcessed: uint32(stats.energyDone),
+      },
+      jobsQueued: uint32(stats.jobsQueued),
+      jobsRunning: uint32(stats.jobsRunning),
+      busyEdges: uint32(busy.reduce((sum, [, count]) => sum + count, 0)),
+      freeEdges: uint32(stats.freeEdges),
+      jobRate1Min: uint32(stats.rate1Min * 1_000),
+      jobRate10Sec: uint32(stats.rate10Sec * 1_000),
+      busyEdgesPerSite: Object.fromEntries(busy.map(([site, count]) => [site, uint32(count)])),
+    },
+  });
+}

@@ -1,0 +1,391 @@
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import { limits } from "../../../limits.ts";
+import type { Operations } from "../../../server/operations/operations.ts";
+import type { OldEdges } from "../edges/old-edges.ts";
+import { KINDS, type NexusKind, type Served } from "../model/kinds.ts";
+import { displayOf, hashName, type Path } from "../model/names.ts";
+import type { NexusObject } from "../model/object.ts";
+import {
+  CREATION_TIME_LABEL,
+  type EdgeShare,
+  isOver,
+  JOB_ID_LABEL,
+  looksForeign,
+} from "../model/project.ts";
+import type { Reader } from "../tree/reader.ts";
+import type { Ref } from "../tree/name-index.ts";
+import { noteId } from "../tree/notes-book.ts";
+import { countIn, ownLabels, placeOf, type Received } from "./received.ts";
+
+export interface WriterOptions {
+  readonly reader: Reader;
+  readonly edges: OldEdges;
+  readonly nowMs: () => number;
+}
+
+/** Where a note about an object is. */
+interface Noted {
+  readonly id: string;
+  readonly path: Path;
+}
+
+const UINT32_MAX = 2 ** 32 - 1;
+
+/** Changes what objects stand for: jobs, groups, nodes, and notes of what has no other place. */
+export class Writer {
+  readonly #options: WriterOptions;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get #reader(): Reader {
+    return this.#options.reader;
+  }
+
+  /** Throws `already_exists`. With `isDry` nothing happens. */
+  async create(
+    operations: Operations,
+    { kind }: Served,
+    received: Received,
+    isDry: boolean,
+  ): Promise<NexusObject> {
+    const path = placeOf(kind, received);
+    const labels = ownLabels(kind, path, received.labels);
+    const exists = kind.isSingleton || this.#reader.tree.at(kind, path) !== undefined;
+    if (exists) {
+      throw new AppError(
+        "already_exists",
+        `${kind.crd} ${JSON.stringify(displayOf(path))} already exists`,
+      );
+    }
+    const { annotations } = received;
+    switch (kind.kind) {
+      case "Job":
+        return this.#createJob(operations, { path, received, labels, isDry });
+      case "JobInfo":
+        throw new AppError(
+          "permission_denied",
+          "Busbar's scheduler says which edge does what, and makes JobInfos by itself",
+        );
+      case "Jobgroup":
+      case "Site":
+      case "SiteDC":
+        if (!isDry) await this.#declare(operations, kind, path, { labels, annotations });
+        break;
+      case "Edge":
+      case "EdgeDC":
+        if (!isDry) {
+          const [site = "", edge = ""] = path;
+          await this.#options.edges.attach(site, edge);
+          await this.#note(operations, this.#refAt(kind, path), { labels, annotations });
+        }
+        break;
+      case "PowerScheduler":
+      case "Config":
+      case "Inventory":
+      case "DesiredSiteConfig":
+      case "SchedulerConfig":
+        throw new AppError("internal", `${kind.kind} is always there`);
+    }
+    return isDry ? dry(kind, path, received) : this.#shown(operations, kind, path);
+  }
+
+  #refAt(kind: NexusKind, path: Path): Ref {
+    const ref = this.#reader.tree.at(kind, path);
+    if (ref === undefined) throw new AppError("internal", `${kind.kind} was made and is not there`);
+    return ref;
+  }
+
+  #shown(operations: Operations, kind: NexusKind, path: Path): Promise<NexusObject> {
+    return this.#reader.show(operations, this.#refAt(kind, path));
+  }
+
+  async #declare(
+    operations: Operations,
+    kind: NexusKind,
+    path: Path,
+    said: Pick<Received, "labels" | "annotations">,
+  ): Promise<void> {
+    const name = displayOf(path);
+    if (kind.kind === "Jobgroup") await operations.putGroup({ name });
+    const note = { ...said, declaredAtMs: this.#options.nowMs() };
+    await operations.putNotes([{ id: noteId(kind.kind, name), note }]);
+  }
+
+  async #createJob(
+    operations: Operations,
+    {
+      path,
+      received,
+      labels,
+      isDry,
+    }: {
+      readonly path: Path;
+      readonly received: Received;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly isDry: boolean;
+    },
+  ): Promise<NexusObject> {
+    const { spec, annotations } = received;
+    const [group = "", name = ""] = path;
+    if (looksForeign(name)) {
+      throw invalid("metadata.name", "must not end in a dot and a number: jobs of other doors do");
+    }
+    const wattSeconds = countIn(spec, "powerNeeded", "spec", UINT32_MAX);
+    const jobId = countIn(spec, "jobId", "spec", Number.MAX_SAFE_INTEGER);
+    const createdS = countIn(spec, "creationTime", "spec", Number.MAX_SAFE_INTEGER);
+    if (isDry) return dry(KINDS.Job, path, received);
+    const own = {
+      ...labels,
+      [JOB_ID_LABEL]: String(jobId),
+      ...(createdS === 0 ? {} : { [CREATION_TIME_LABEL]: String(createdS) }),
+    };
+    const job = { spec: { name, group, labels: own, energy: { wattSeconds } } };
+    // The same name is the same request: a client that was cut off may ask again.
+    const { jobs } = await operations.submitJobs([job], { allowUnsatisfiable: true });
+    const id = jobs[0]?.id ?? "";
+    if (Object.keys(annotations).length > 0) {
+      const note = { labels: {}, annotations };
+      await operations.putNotes([{ id: noteId("Job", id), note }]);
+    }
+    return this.#shown(operations, KINDS.Job, path);
+  }
+
+  /** Replaces labels and annotations; anything else must be as it is. */
+  async update(
+    operations: Operations,
+    { kind }: Served,
+    present: { readonly ref: Ref | undefined; readonly object: NexusObject },
+    received: Received,
+    isDry: boolean,
+  ): Promise<NexusObject> {
+    const { object, ref } = present;
+    checkVersion(object, received);
+    const spec = (object.spec ?? {}) as Readonly<Record<string, unknown>>;
+    for (const [name, value] of Object.entries(received.spec)) {
+      if (name.endsWith("Gvk") || isDeepEqual(value, spec[name] ?? 0)) continue;
+      throw new AppError("unschedulable", "cannot be changed: delete the object and make another", {
+        field: `spec.${name}`,
+      });
+    }
+    const labels = { ...received.labels };
+    for (const [name, value] of Object.entries(object.metadata.labels)) {
+      // What the tree gives need not be said.
+      if (labels[name] === undefined && isGiven(kind, name)) labels[name] = value;
+    }
+    const path = pathOfRef(ref);
+    const own = ownLabels(kind, path, labels);
+    const { annotations } = received;
+    const same =
+      isDeepEqual(labels, object.metadata.labels) &&
+      isDeepEqual(annotations, object.metadata.annotations ?? {});
+    if (same || isDry)
+      return same ? object : { ...object, metadata: { ...object.metadata, labels, annotations } };
+    await this.#note(operations, ref ?? kind, { labels: own, annotations });
+    return ref === undefined
+      ? this.#reader.get(operations, kind, "default")
+      : this.#reader.show(operations, ref);
+  }
+
+  async #note(
+    operations: Operations,
+    of: Ref | NexusKind,
+    said: Pick<Received, "labels" | "annotations">,
+  ): Promise<void> {
+    const { tree } = this.#reader;
+    const { id } = notedAt(of);
+    const known = tree.notes.get(id);
+    if (
+      known === undefined &&
+      Object.keys(said.labels).length + Object.keys(said.annotations).length === 0
+    )
+      return;
+    if ("job" in of) tree.prime(await operations.getJob(of.job.id));
+    const { declaredAtMs } = known ?? {};
+    const note = { ...said, ...(declaredAtMs === undefined ? {} : { declaredAtMs }) };
+    await operations.putNotes([{ id, note, ifVersion: known?.version ?? 0 }]);
+  }
+
+  /** Takes only the status, and of that only what is its agent's to say. */
+  async updateStatus(
+    operations: Operations,
+    { kind }: Served,
+    present: { readonly ref: Ref | undefined; readonly object: NexusObject },
+    received: Received,
+  ): Promise<NexusObject> {
+    const { ref, object } = present;
+    const { edges } = this.#options;
+    if (ref?.kind === "JobInfo") {
+      checkVersion(object, received);
+      await this.#report(ref.share, received);
+    } else if (ref?.kind === "Edge") {
+      const node = this.#reader.tree.nodes.get(ref.node);
+      const { totalPowerAvailable = 0 } = (received.state["powerInfo"] ?? {}) as {
+        totalPowerAvailable?: number;
+      };
+      if (node !== undefined) await edges.power(node, totalPowerAvailable);
+    }
+    // Status of anything else is Busbar's own, and is not another because somebody says so.
+    return this.#reader.get(operations, kind, object.metadata.name);
+  }
+
+  async #report(share: EdgeShare, { state }: Received): Promise<void> {
+    const progress = countIn(state, "progress", "status.state", 100);
+    const startS = countIn(state, "startTime", "status.state", Number.MAX_SAFE_INTEGER);
+    const endS = countIn(state, "endTime", "status.state", Number.MAX_SAFE_INTEGER);
+    if (isOver(share.task)) return;
+    const nowMs = this.#options.nowMs();
+    const startMs = startS === 0 ? nowMs : startS * 1_000;
+    const { edges, reader } = this.#options;
+    const isSeen = reader.tree.hears(share.task.id, limits.nexusReportMsMax);
+    const endMs = endS === 0 ? nowMs : endS * 1_000;
+    if (await edges.report(share, { progress, startMs, endMs })) await isSeen;
+  }
+
+  async remove(operations: Operations, ref: Ref): Promise<void> {
+    const { tree } = this.#reader;
+    switch (ref.kind) {
+      case "Job": {
+        const { id } = ref.job;
+        const job = await operations.getJob(id);
+        if (!isOver(job)) await operations.cancelJob(id, "deleted through the nexus door");
+        tree.prime(await operations.getJob(id));
+        return this.#hide(operations, ref);
+      }
+      case "JobInfo":
+        if (isOver(ref.share.task)) return this.#hide(operations, ref);
+        throw new AppError(
+          "permission_denied",
+          "Busbar's scheduler says which edge does what; delete the Job to end all of its shares",
+        );
+      case "Jobgroup":
+        return this.#removeGroup(operations, ref.name);
+      case "Edge":
+      case "EdgeDC":
+        return this.#removeNode(operations, ref.node);
+      case "Site":
+      case "SiteDC": {
+        for (const node of tree.nodes.values()) {
+          if (node.cluster === ref.name) await this.#removeNode(operations, node.name);
+        }
+        const ids = (["Site", "SiteDC"] as const).map((one) => noteId(one, ref.name));
+        await operations.putNotes(ids.map((id) => ({ id })));
+        await operations.deleteCluster(ref.name).catch(unless("not_found"));
+        return;
+      }
+    }
+  }
+
+  async #hide(operations: Operations, ref: Ref): Promise<void> {
+    const { id } = notedAt(ref);
+    const known = this.#reader.tree.notes.get(id);
+    const { labels = {}, annotations = {} } = known ?? {};
+    await operations.putNotes([{ id, note: { labels, annotations, isHidden: true } }]);
+  }
+
+  /** With all of its jobs. Busbar keeps the group as long as it keeps a job of it. */
+  async #removeGroup(operations: Operations, name: string): Promise<void> {
+    const { tree } = this.#reader;
+    for (const job of tree.jobs()) {
+      if (job.group === name) await this.remove(operations, { kind: "Job", job });
+    }
+    await this.#hide(operations, { kind: "Jobgroup", name });
+    await operations.removeGroup(name).catch(unless("conflict", "not_found"));
+  }
+
+  async #removeNode(operations: Operations, node: string): Promise<void> {
+    const { edges } = this.#options;
+    if (edges.isOld(node)) edges.detach(node);
+    for (let tries = 0; ; tries++) {
+      try {
+        await operations.removeNode(node);
+        return;
+      } catch (error) {
+        // The end of its link is a command of its own.
+        const isLinked =
+          error instanceof AppError && error.code === "conflict" && edges.isOld(node);
+        if (!isLinked || tries >= limits.nexusRemoveTries) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+  }
+}
+
+const unless =
+  (...codes: readonly AppError["code"][]) =>
+  (error: unknown): void => {
+    if (!(error instanceof AppError && codes.includes(error.code))) throw error;
+  };
+
+function checkVersion({ metadata }: NexusObject, { resourceVersion, uid }: Received): void {
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    throw new AppError(
+      "conflict",
+      "the object has been modified; please apply your changes to the latest version and try again",
+    );
+  }
+  if (uid !== undefined && uid !== metadata.uid) {
+    throw new AppError("conflict", `it is another object now: its uid is ${metadata.uid}`);
+  }
+}
+
+const isGiven = (kind: NexusKind, name: string): boolean =>
+  name.startsWith("nexus/") || kind.ancestors.some((ancestor) => KINDS[ancestor].crd === name);
+
+/** What is told of an object: by what it is in Busbar. */
+function notedAt(of: Ref | NexusKind): Noted {
+  if ("crd" in of) return { id: noteId(of.kind, "default"), path: [] };
+  const path = pathOfRef(of);
+  switch (of.kind) {
+    case "Job":
+      return { id: noteId("Job", of.job.id), path };
+    case "JobInfo":
+      return { id: noteId("JobInfo", of.share.task.id), path };
+    case "Edge":
+    case "EdgeDC":
+      return { id: noteId(of.kind, of.node), path };
+    case "Site":
+    case "SiteDC":
+    case "Jobgroup":
+      return { id: noteId(of.kind, of.name), path };
+  }
+}
+
+function pathOfRef(ref: Ref | undefined): Path {
+  switch (ref?.kind) {
+    case undefined:
+      return [];
+    case "Job":
+      return [ref.job.group, ref.job.display];
+    case "JobInfo":
+      return [ref.share.site, ref.share.edge, ref.share.name];
+    case "Edge":
+    case "EdgeDC":
+      return ref.path;
+    case "Site":
+    case "SiteDC":
+    case "Jobgroup":
+      return [ref.name];
+  }
+}
+
+/** What would have been made. */
+function dry(kind: NexusKind, path: Path, { labels, annotations, spec }: Received): NexusObject {
+  const metadata = {
+    name: hashName(kind, path),
+    uid: "",
+    resourceVersion: "",
+    generation: 1,
+    creationTimestamp: new Date(0).toISOString(),
+    labels,
+    annotations,
+  };
+  return {
+    apiVersion: `${kind.group}/v1`,
+    kind: kind.kind,
+    metadata,
+    spec,
+  } as unknown as NexusObject;
+}

@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
+import { invalid } from "../../lib/errors.ts";
+import type { NexusFlags } from "../context.ts";
+import { address } from "../flags.ts";
+import { collecting } from "../single-flags.ts";
+import { checkAlone } from "../service/tls-flags.ts";
+
+/** As they are written. */
+export interface NexusCommandOptions {
+  /** true: the flag without an address. */
+  readonly nexus?: string | true;
+  readonly nexusInsecure?: true;
+  readonly nexusRest?: string;
+  readonly nexusRestOrigin?: readonly string[];
+}
+
+const FLAG = "--nexus";
+const REST = "--nexus-rest";
+const ORIGIN = "--nexus-rest-origin";
+/** Where the programs of the edge power scheduler look for it. */
+const ADDRESS_DEFAULT = "127.0.0.1:8000";
+
+export function addNexusFlags(command: Command): void {
+  command
+    .option(
+      `${FLAG} [address]`,
+      `serve kubectl, and edges and clients of nexus, here (default: ${ADDRESS_DEFAULT})`,
+      address(FLAG),
+    )
+    .option(`${FLAG}-insecure`, "let whoever can reach that port do everything with it")
+    .option(
+      `${REST} <address>`,
+      "serve the REST gateway of nexus here (default: the port after that of --nexus)",
+      address(REST),
+    )
+    .option(
+      `${ORIGIN} <origin>`,
+      "let pages of this origin call the gateway, like https://console.example.com",
+      origin,
+    );
+}
+
+type Given = {
+  readonly [Name in keyof NexusCommandOptions]-?: NexusCommandOptions[Name] | undefined;
+};
+
+/** What the flags say together. Throws when they contradict each other. */
+export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
+  if (nexus === undefined) {
+    checkAlone(FLAG, more);
+    return undefined;
+  }
+  const at = nexus === true ? ADDRESS_DEFAULT : nexus;
+  const rest = more.nexusRest ?? afterIt(at);
+  const isInsecure = more.nexusInsecure === true;
+  for (const [flag, where] of [
+    [FLAG, at],
+    [REST, rest],
+  ] as const) {
+    if (isInsecure || isLoopback(parseAddress(where, flag).host)) continue;
+    throw invalid(
+      flag,
+      `at ${where} others could submit and delete jobs: its wire has no users and no encryption; ` +
+        `listen on 127.0.0.1 and let others come through a tunnel (ssh -L), or allow it with ${FLAG}-insecure`,
+    );
+  }
+  return { address: at, rest, origins: more.nexusRestOrigin ?? [], isInsecure };
+}
+
+/** As the old system has it: 8001 beside 8000. */
+function afterIt(at: string): string {
+  const { host, port } = parseAddress(at, FLAG);
+  return formatAddress({ host, port: port === 0 || port === PORT_MAX ? 0 : port + 1 });
+}
+
+const PORT_MAX = 65_535;
+
+const origin = collecting((text: string, before: readonly string[] = []): readonly string[] => {
+  if (URL.canParse(text) && new URL(text).origin === text) return [...before, text];
+  throw invalid(ORIGIN, `"${text}" is not an origin, like https://console.example.com`);
+});

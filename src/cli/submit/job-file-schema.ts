@@ -1,0 +1,110 @@
+import { docs, JobSpecSchema } from "../../client/schemas.ts";
+import { ARRAY_PATTERN } from "../../core/model/job/array-range.ts";
+import { RETRIES_RULES, SPEC_MESSAGE_RULES } from "../../core/model/job/spec-rules.ts";
+import { DURATION_PATTERN, SIZE_PATTERN } from "../../lib/units.ts";
+import { type JsonSchema, SchemaBook } from "../../wire/schema.ts";
+import { type DescField, fileKey } from "../yaml/yaml-message.ts";
+import { DEPENDENCY_KEYS } from "./job-dependencies.ts";
+
+/** A scalar of YAML is read as the text it was written as: 1.10, yes and 0644 are names, too. */
+const SCALAR = { type: ["string", "number", "boolean"] } as const;
+const DURATION = { anyOf: [{ type: "string", pattern: DURATION_PATTERN }, { const: 0 }] };
+const SIZE = {
+  anyOf: [
+    { type: "string", pattern: SIZE_PATTERN },
+    { type: "integer", minimum: 0 },
+  ],
+};
+const NAMES = { anyOf: [SCALAR, { type: "array", items: SCALAR }] };
+const DEPENDENCY = {
+  anyOf: [
+    SCALAR,
+    {
+      type: "object",
+      properties: {
+        ...Object.fromEntries(DEPENDENCY_KEYS.map((kind) => [kind, NAMES])),
+        atLeast: { type: "integer", minimum: 1 },
+      },
+      additionalProperties: false,
+    },
+  ],
+};
+
+/** What people write in another form than the wire has (FORMS in job-file.ts reads it). */
+const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
+  resources: ({ propertyNames }) => ({
+    type: "object",
+    propertyNames,
+    properties: { memory: SIZE },
+    additionalProperties: { type: "number", minimum: 0 },
+  }),
+  array: () => ({ anyOf: [{ type: "string", pattern: ARRAY_PATTERN }, { type: "integer" }] }),
+  retries: () => ({
+    anyOf: [
+      { type: "integer", ...RETRIES_RULES.max },
+      {
+        type: "object",
+        properties: {
+          max: { type: "integer", ...RETRIES_RULES.max },
+          backoff: DURATION,
+          backoffMax: DURATION,
+        },
+        required: ["max"],
+        additionalProperties: false,
+      },
+    ],
+  }),
+  dependsOn: () => ({ anyOf: [DEPENDENCY, { type: "array", items: DEPENDENCY }] }),
+};
+
+/** The JSON Schema of files of jobs, from the .proto files, their comments and the core's rules. */
+export function jobFileSchema(): JsonSchema {
+  const book = new SchemaBook({
+    docs,
+    rules: Object.fromEntries(
+      Object.entries(SPEC_MESSAGE_RULES).map(([name, rules]) => [`busbar.v1.${name}`, rules]),
+    ),
+    refOf: (name) => `#/$defs/${name}`,
+    isAnswer: () => false,
+  });
+  const fields = JobSpecSchema.fields.filter(({ localName }) => localName !== "jobspec");
+  const properties = Object.fromEntries(
+    fields.map((field) => [fileKey(field), inFile(field, book.propertyOf(field))]),
+  );
+  const job = {
+    type: "object",
+    properties: {
+      ...properties,
+      depends_on: properties["dependsOn"],
+      idempotencyKey: { ...SCALAR, description: "The same key submits the job once" },
+    },
+    additionalProperties: false,
+    oneOf: [{ required: ["command"] }, { required: ["script"] }],
+    not: { required: ["resources", "request"] },
+  };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "A file of jobs for `busbar submit --file`",
+    anyOf: [
+      { $ref: "#/$defs/Job" },
+      { type: "array", items: { $ref: "#/$defs/Job" }, minItems: 1 },
+    ],
+    $defs: { Job: job, ...book.definitions },
+  };
+}
+
+function inFile(field: DescField, schema: JsonSchema): JsonSchema {
+  const { description } = schema;
+  const form = formOf(field, schema);
+  return { ...form, ...(description === undefined ? {} : { description }) };
+}
+
+function formOf(field: DescField, schema: JsonSchema): JsonSchema {
+  const form = FORMS[field.localName];
+  if (form !== undefined) return form(schema);
+  if (field.jsonName.endsWith("Ms")) return DURATION;
+  if (field.jsonName.endsWith("Bytes")) return SIZE;
+  if (field.fieldKind === "map") return { ...schema, additionalProperties: SCALAR };
+  if (field.fieldKind === "list") return { ...schema, prefixItems: undefined, items: SCALAR };
+  return schema;
+}

@@ -1,0 +1,26 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import { GRPC } from "../../lib/grpc/status-codes.ts";
+
+/** How a call ended that did not succeed: the server's own words, or why there are none. */
+export class CallError extends Error {
+  /** A status code of gRPC. */
+  readonly code: number;
+  readonly details: string;
+  /** What the server sent with its status; empty when nobody answered. */
+  readonly metadata: IncomingHttpHeaders;
+
+  constructor(code: number, details: string, options: CallErrorOptions = {}) {
+    super(`${nameOf(code)}: ${details}`, { cause: options.cause });
+    this.code = code;
+    this.details = details;
+    this.metadata = options.metadata ?? {};
+  }
+}
+
+interface CallErrorOptions {
+  readonly cause?: unknown;
+  readonly metadata?: IncomingHttpHeaders;
+}
+
+const nameOf = (code: number): string =>
+  Object.entries(GRPC).find(([, known]) => known === code)?.[0] ?? `status ${code}`;

@@ -1,0 +1,88 @@
+import type { Job } from "./job/job.ts";
+import { doneOf, isOwnFailure, placedOf, type Task } from "./job/task.ts";
+import type { JobStateName, Progress, TaskCounts } from "./progress.ts";
+
+/** What the shares of a job come to, in watt-seconds. */
+export interface EnergyProgress {
+  /** In shares that are under way, or done: the rest is to be placed. */
+  readonly placed: number;
+  readonly done: number;
+  /** Shares that failed by their own doing. */
+  readonly failures: number;
+  /** Shares that were lost with nothing done. */
+  readonly losses: number;
+  /** Shares that were lost and must not be made again: docs/design/lost-nodes.md. */
+  readonly forsaken: number;
+}
+
+export const NO_ENERGY: EnergyProgress = Object.freeze({
+  placed: 0,
+  done: 0,
+  failures: 0,
+  losses: 0,
+  forsaken: 0,
+});
+
+/** The energy that is in no share. */
+export const unplacedOf = ({ spec }: Job, { energy }: Progress): number =>
+  (spec.energy?.wattSeconds ?? 0) - (energy?.placed ?? 0);
+
+export function energyAfter(
+  { placed, done, failures, losses, forsaken }: EnergyProgress,
+  before: Task | undefined,
+  after: Task,
+): EnergyProgress {
+  const [was, is] = [before === undefined ? NO_ENERGY : energyOf(before), energyOf(after)];
+  return {
+    placed: placed - was.placed + is.placed,
+    done: done - was.done + is.done,
+    failures: failures - was.failures + is.failures,
+    losses: losses - was.losses + is.losses,
+    forsaken: forsaken - was.forsaken + is.forsaken,
+  };
+}
+
+/** What one share comes to. */
+export function energyOf(task: Task): EnergyProgress {
+  const { state } = task;
+  const done = doneOf(task);
+  const failure = state.kind === "failed" ? state.failure : undefined;
+  const isOwn = failure !== undefined && isOwnFailure(failure);
+  const isLost = failure !== undefined && !isOwn && done === 0;
+  return {
+    placed: placedOf(task),
+    done,
+    failures: isOwn ? 1 : 0,
+    losses: isLost ? 1 : 0,
+    forsaken: failure?.kind === "lost" && failure.isLast === true ? 1 : 0,
+  };
+}
+
+/** What is not placed counts as one task: 1 when there is again some, -1 when all is placed. */
+export function restMoved(
+  job: Job,
+  before: EnergyProgress = NO_ENERGY,
+  after: EnergyProgress,
+): number {
+  const has = (energy: EnergyProgress): number =>
+    (job.spec.energy?.wattSeconds ?? 0) > energy.placed ? 1 : 0;
+  return has(after) - has(before);
+}
+
+/** By energy, not by how shares ended: what a lost one left undone is done by others. */
+export function energyState(
+  job: Job,
+  counts: TaskCounts,
+  { placed }: EnergyProgress,
+): JobStateName {
+  const wattSeconds = job.spec.energy?.wattSeconds ?? 0;
+  const { succeeded, failed, cancelled } = counts;
+  const active = counts.assigned + counts.running + counts.stopping;
+  const isOpen = job.closed === undefined && (placed < wattSeconds || wattSeconds === 0);
+  if (active > 0 || isOpen) {
+    const ended = succeeded + failed + cancelled;
+    return counts.running + counts.stopping + ended > 0 ? "running" : "pending";
+  }
+  if (wattSeconds > 0 && placed === wattSeconds) return "succeeded";
+  return job.closed?.kind ?? "pending";
+}

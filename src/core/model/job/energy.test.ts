@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { limits } from "../../../limits.ts";
+import { checkPower, withPower } from "../node/power.ts";
+import { fromResources } from "../resources.ts";
+import { BARE_PLACE, type EnergyInput, partOf, SHARE_PLACE, toEnergy } from "./energy.ts";
+import { type JobSpecInput, toJobSpec } from "./job-spec.ts";
+
+const MOST = Number.MAX_SAFE_INTEGER;
+
+describe("energy of a job", () => {
+  test.each<[EnergyInput, number, number]>([
+    [{ wattSeconds: 400 }, 25, 400],
+    [{ wattSeconds: 3 }, 1, 3],
+    [{ wattSeconds: 0 }, 1, 1],
+    [{ wattSeconds: 400, greatestShare: 10 }, 10, 10],
+    [{ wattSeconds: 400, leastShare: 100 }, 100, 400],
+    [{ wattSeconds: 400, leastShare: 100, greatestShare: 100 }, 100, 100],
+    [{ wattSeconds: MOST }, Math.ceil(MOST / 16), MOST],
+  ])("%j has shares of %d to %d", (input, leastShare, greatestShare) => {
+    const split = "earliest";
+    const { wattSeconds } = input;
+    expect(toEnergy(input)).toEqual({ wattSeconds, leastShare, greatestShare, split });
+  });
+
+  test.each<[EnergyInput, string, RegExp]>([
+    [{ wattSeconds: -1 }, "energy.wattSeconds", /from 0/],
+    [{ wattSeconds: 1.5 }, "energy.wattSeconds", /whole/],
+    [{ wattSeconds: MOST + 1 }, "energy.wattSeconds", /whole/],
+    [{ wattSeconds: 400, leastShare: 0 }, "energy.leastShare", /from 1 to 400/],
+    [{ wattSeconds: 400, leastShare: 401 }, "energy.leastShare", /from 1 to 400/],
+    [{ wattSeconds: 9, leastShare: 5, greatestShare: 4 }, "energy.leastShare", /from 1 to 4/],
+    [{ wattSeconds: 400, greatestShare: 0 }, "energy.greatestShare", /from 1/],
+    [{ wattSeconds: 10 ** 9, greatestShare: 1 }, "energy.greatestShare", /at least 10000 /],
+    [{ wattSeconds: 400, split: "random" }, "energy.split", /earliest, fewest, spread/],
+  ])("%j is refused for %s", (input, field, message) => {
+    expect(() => toEnergy(input)).toThrow(expect.objectContaining({ field }));
+    expect(() => toEnergy(input)).toThrow(message);
+  });
+
+  test.each<[Partial<JobSpecInput>, string]>([
+    [{ array: "0-3" }, "array"],
+    [{ request: [[{ type: "core" }]] }, "request"],
+    [{ select: { strategy: "first" } }, "select"],
+    [{ placement: { kind: "pulling" } }, "placement.kind"],
+    [{ command: undefined, jobspec: "version: 1" }, "jobspec"],
+    [{ resources: { [SHARE_PLACE]: 1 } }, `resources.${SHARE_PLACE}`],
+  ])("with %j is refused for %s", (others, field) => {
+    const input = { command: ["true"], energy: { wattSeconds: 4 }, ...others };
+    expect(() => toJobSpec(input)).toThrow(expect.objectContaining({ field }));
+  });
+
+  test("a share takes the place of one, and without a command the place of those, too", () => {
+    const energy = { wattSeconds: 4 };
+    const [run, bare] = [toJobSpec({ command: ["true"], energy }), toJobSpec({ energy })];
+    expect(run.needs).toEqual({ cpu: 1_000, [SHARE_PLACE]: 1 });
+    expect(bare.needs).toEqual({ [SHARE_PLACE]: 1, [BARE_PLACE]: 1 });
+    expect(toJobSpec({ energy: { wattSeconds: 5 } }).needs).toBe(bare.needs);
+    expect(fromResources(run.needs)).toEqual({ cpu: 1 });
+    expect(bare.name).toBe("energy");
+    expect(() => toJobSpec({})).toThrow("must name a program");
+  });
+
+  test("a part of a share is never more than was done, and all of it at the end", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: MOST }), fc.nat({ max: 10_000 }), (share, hundredths) => {
+        const exact = (BigInt(share) * BigInt(hundredths)) / 10_000n;
+        expect(BigInt(partOf(share, hundredths))).toBe(exact);
+      }),
+    );
+  });
+});
+
+describe("power of a node", () => {
+  test.each([
+    [{ watts: -1 }, "power.watts"],
+    [{ watts: 2 ** 32 }, "power.watts"],
+    [{ watts: 1, greatestShare: 0 }, "power.greatestShare"],
+    [{ watts: 1, changes: [{ atMs: 5, watts: 0.5 }] }, "power.changes[0].watts"],
+    [{ watts: 1, changes: [5, 4].map((atMs) => ({ atMs, watts: 1 })) }, "power.changes[1].atMs"],
+    [
+      {
+        watts: 1,
+        changes: Array.from({ length: limits.powerChangesMax + 1 }, () => ({ atMs: 5, watts: 1 })),
+      },
+      "power.changes",
+    ],
+  ])("%j is refused", (power, field) => {
+    expect(() => checkPower(power, "power")).toThrow(expect.objectContaining({ field }));
+  });
+
+  test("is a place for one share, which nobody can tell by hand", () => {
+    expect(withPower({ cpu: 1 }, { watts: 5 })).toEqual({ cpu: 1, [SHARE_PLACE]: 1 });
+    const bare = { cpu: 1, [SHARE_PLACE]: 1, [BARE_PLACE]: 1 };
+    expect(withPower({ cpu: 1 }, { watts: 5, isBare: true })).toEqual(bare);
+    expect(withPower({ cpu: 1, [SHARE_PLACE]: 9 }, undefined)).toEqual({ cpu: 1 });
+  });
+});

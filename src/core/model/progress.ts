@@ -1,0 +1,210 @@
+import type { Job, JobSpec } from "./job/job.ts";
+import { taskTotalOf } from "./job/job.ts";
+import type { Task, TaskState, TaskStateKind } from "./job/task.ts";
+import { usageOf } from "./job/task.ts";
+import { hundredths } from "./job/task-progress.ts";
+import type { Usage } from "./job/usage.ts";
+import { addUsage } from "./job/usage.ts";
+import {
+  energyAfter,
+  type EnergyProgress,
+  energyState,
+  NO_ENERGY,
+  restMoved,
+} from "./energy-progress.ts";
+
+export type JobStateName =
+  | "pending"
+  /** All that has not ended was handed over to clusters that have told nothing of it. */
+  | "accepted"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "cancelled"
+  | "expired"
+  | "skipped";
+
+/** Every state a task can be seen in: those of its row, and those it has without one. */
+export type TaskStateName = TaskStateKind | "pending" | "expired" | "skipped";
+
+export const TASK_STATES: readonly TaskStateName[] = [
+  "pending",
+  "waiting",
+  "offered",
+  "accepted",
+  "held",
+  "assigned",
+  "running",
+  "stopping",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+];
+
+export type TaskCounts = Readonly<Record<TaskStateName, number>>;
+
+/** What the tasks of a job come to. Derived from its rows, replaced with every change of them. */
+export interface Progress {
+  readonly state: JobStateName;
+  readonly counts: TaskCounts;
+  readonly startedAtMs: number | undefined;
+  /** When the last task that had started ended, so far. */
+  readonly lastEndAtMs: number | undefined;
+  /** What all attempts at all tasks used, as far as it is known. */
+  readonly usage: Usage | undefined;
+  /** Tasks of whose latest attempt something was told. */
+  readonly tasksTold: number;
+  /** What all tasks have done, in hundredths of a percent of one. */
+  readonly done: number;
+  /** Of a job with energy. */
+  readonly energy?: EnergyProgress;
+}
+
+/** How far the job is: the mean over its tasks, of which one that succeeded has done all. */
+export const percentOf = ({ done }: Progress, taskTotal: number): number =>
+  Math.floor(done / taskTotal) / 100;
+
+const ALL_DONE = hundredths(100);
+
+const doneBy = (task: Task | undefined): number =>
+  task?.state.kind === "succeeded" ? ALL_DONE : hundredths(task?.progress?.percent ?? 0);
+
+const NONE: TaskCounts = Object.freeze({
+  pending: 0,
+  waiting: 0,
+  offered: 0,
+  accepted: 0,
+  held: 0,
+  assigned: 0,
+  running: 0,
+  stopping: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  expired: 0,
+  skipped: 0,
+});
+
+export const noCounts = (): Record<TaskStateName, number> => ({ ...NONE });
+
+// A million queued jobs of one task share one object.
+const ONE_PENDING: Progress = Object.freeze({
+  state: "pending",
+  counts: Object.freeze({ ...NONE, pending: 1 }),
+  startedAtMs: undefined,
+  lastEndAtMs: undefined,
+  usage: undefined,
+  tasksTold: 0,
+  done: 0,
+});
+
+const ENERGY_PENDING: Progress = Object.freeze({ ...ONE_PENDING, energy: NO_ENERGY });
+/** Without energy there is nothing to place: it ends when it may. */
+const NOTHING_PENDING: Progress = Object.freeze({ ...ENERGY_PENDING, counts: NONE });
+
+export function freshProgress(spec: JobSpec): Progress {
+  if (spec.energy !== undefined) {
+    return spec.energy.wattSeconds === 0 ? NOTHING_PENDING : ENERGY_PENDING;
+  }
+  const total = taskTotalOf(spec);
+  return total === 1 ? ONE_PENDING : { ...ONE_PENDING, counts: { ...NONE, pending: total } };
+}
+
+/** How many tasks it has so far; what is not placed of its energy is one. */
+export function taskTotalIn(spec: JobSpec, { counts }: Progress): number {
+  if (spec.energy === undefined) return taskTotalOf(spec);
+  let total = 0;
+  for (const name of TASK_STATES) total += counts[name];
+  return total;
+}
+
+/** The state a task is seen in: its row's, unless its job was closed while it waited. */
+export function taskStateName(job: Job, state: TaskState | undefined): TaskStateName {
+  if (state === undefined) return job.closed?.kind ?? "pending";
+  if (state.kind === "waiting") {
+    return job.closed?.kind ?? (state.isFresh === true ? "pending" : "waiting");
+  }
+  if (state.kind === "accepted" && state.startedAtMs !== undefined) return "running";
+  return state.kind;
+}
+
+export const isJobEnded = (progress: Progress): boolean =>
+  progress.state !== "pending" && progress.state !== "running" && progress.state !== "accepted";
+
+export function afterTask(
+  progress: Progress,
+  job: Job,
+  before: Task | undefined,
+  after: Task,
+): Progress {
+  const counts = { ...progress.counts };
+  const energy = progress.energy && energyAfter(progress.energy, before, after);
+  if (energy === undefined || before !== undefined) counts[taskStateName(job, before?.state)]--;
+  counts[taskStateName(job, after.state)]++;
+  if (energy !== undefined)
+    counts[taskStateName(job, undefined)] += restMoved(job, progress.energy, energy);
+  // The first attempt is always kept, so that this is the same when rows are read back.
+  const first = after.past.find((one) => one.startedAtMs !== undefined)?.startedAtMs;
+  const own = "startedAtMs" in after.state ? after.state.startedAtMs : undefined;
+  const startedAtMs = least(progress.startedAtMs, least(first, own));
+  const lastEndAtMs =
+    "endedAtMs" in after.state
+      ? most(progress.lastEndAtMs, after.state.endedAtMs)
+      : progress.lastEndAtMs;
+  const usage = addUsage(progress.usage, newUsage(before, after));
+  const isTold = Number(after.progress !== undefined) - Number(before?.progress !== undefined);
+  const tasksTold = progress.tasksTold + isTold;
+  const done = progress.done + doneBy(after) - doneBy(before);
+  const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
+  const some = energy === undefined ? undefined : { energy };
+  return { state, counts, startedAtMs, lastEndAtMs, usage, tasksTold, done, ...some };
+}
+
+/** What the attempt used that ended between two rows of a task; of its first row, all attempts. */
+export function newUsage(before: Task | undefined, after: Task): Usage | undefined {
+  if (before === undefined) return usageOf(after);
+  if (after.past.length > 0 && after.past.at(-1)?.attempt !== before.past.at(-1)?.attempt) {
+    return after.past.at(-1)?.usage;
+  }
+  return before.usage === undefined ? after.usage : undefined;
+}
+
+/** Closing a job ends all that is pending or waiting. */
+export function afterClosing(progress: Progress, job: Job): Progress {
+  if (job.closed === undefined) return progress;
+  const { pending, waiting } = progress.counts;
+  const counts = { ...progress.counts, pending: 0, waiting: 0 };
+  counts[job.closed.kind] += pending + waiting;
+  const { energy } = progress;
+  const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
+  // One that asks for no energy starts and ends when it may.
+  const isNothing = job.closed.kind === "succeeded";
+  const startedAtMs = isNothing ? job.closed.atMs : progress.startedAtMs;
+  return { ...progress, state, counts, startedAtMs };
+}
+
+/** When an ended job ended: with its last task, or when it was closed. */
+export const endOf = (job: Job, progress: Progress): number =>
+  most(progress.lastEndAtMs, job.closed?.atMs) ?? job.submittedAtMs;
+
+function stateOf(counts: TaskCounts): JobStateName {
+  const { succeeded, failed, cancelled, expired, skipped } = counts;
+  const ended = succeeded + failed + cancelled + expired + skipped;
+  const active = counts.offered + counts.held + counts.assigned + counts.running + counts.stopping;
+  if (counts.pending + counts.waiting + active > 0) {
+    const begun = counts.running + counts.stopping + counts.waiting + counts.accepted + ended > 0;
+    return begun ? "running" : "pending";
+  }
+  if (counts.accepted > 0) return "accepted";
+  if (failed > 0) return "failed";
+  if (expired > 0) return "expired";
+  if (skipped > 0) return "skipped";
+  return cancelled > 0 ? "cancelled" : "succeeded";
+}
+
+const least = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+const most = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);

@@ -1,0 +1,73 @@
+import { NO_REVISION, type Revision } from "../../model/ids.ts";
+import type { Node } from "../../model/node/node.ts";
+import type { Resources } from "../../model/resources.ts";
+import { addInto, subtractFrom } from "../../model/resources.ts";
+import { type NodeGraph, NodeGraphs } from "./node-graphs.ts";
+import type { Task } from "../../model/job/task.ts";
+import { Pace } from "./task-pace.ts";
+
+/** A node in memory: its row and the tasks that hold its resources. Changed by State.apply only. */
+export class NodeRecord {
+  node: Node;
+  revision: Revision = NO_REVISION;
+  /** Tasks assigned, running or stopping there. */
+  readonly tasks = new Set<Task>();
+  /** Tasks fetched ahead: its agent has them, and they use nothing yet. */
+  readonly held = new Set<Task>();
+  /** How long tasks took there lately. */
+  readonly pace = new Pace();
+  /** The fleet's turn when it was last given a task; 0: not since the server started. */
+  lastTurn = 0;
+  readonly #used: Record<string, number> = {};
+  #free: Record<string, number> = {};
+
+  readonly #graphs: NodeGraphs;
+  #graph: NodeGraph | undefined = undefined;
+
+  constructor(node: Node, graphs = new NodeGraphs()) {
+    this.node = node;
+    this.#graphs = graphs;
+    this.#free = { ...node.capacity };
+  }
+
+  get used(): Resources {
+    return this.#used;
+  }
+
+  /** Capacity less what is used. Below zero when the node came back smaller than it was. */
+  get free(): Resources {
+    return this.#free;
+  }
+
+  /** Made when a request asks for it: most jobs ask for amounts only. */
+  get graph(): NodeGraph {
+    return (this.#graph ??= this.#graphs.of(this.node));
+  }
+
+  replace(node: Node): void {
+    this.node = node;
+    this.#graph = undefined;
+    this.#free = { ...node.capacity };
+    for (const name in this.#used) {
+      this.#free[name] = (this.#free[name] ?? 0) - (this.#used[name] ?? 0);
+    }
+  }
+
+  bind(task: Task, needs: Resources): void {
+    this.tasks.add(task);
+    addInto(this.#used, needs);
+    for (const name in needs) this.#free[name] = (this.#free[name] ?? 0) - (needs[name] ?? 0);
+  }
+
+  release(task: Task, needs: Resources): void {
+    this.tasks.delete(task);
+    subtractFrom(this.#used, needs);
+    addInto(this.#free, needs);
+  }
+
+  /** The task's row was replaced by another that holds the same resources. */
+  swap(before: Task, after: Task): void {
+    this.tasks.delete(before);
+    this.tasks.add(after);
+  }
+}

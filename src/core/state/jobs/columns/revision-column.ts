@@ -1,0 +1,44 @@
+import { invariant } from "../../../../lib/invariant.ts";
+import { type Revision, revision as toRevision } from "../../../model/ids.ts";
+
+const NONE = 0;
+const NEAR_MAX = 2 ** 32 - 1;
+
+/**
+ * Revisions at places 0 to size - 1, 4 bytes each while they are less than about 2^31 apart from the
+ * first that was put, and 8 bytes each once one is not.
+ */
+export class RevisionColumn {
+  /** What is added to a number of the column. */
+  #base: number | undefined = undefined;
+  #numbers: Uint32Array | Float64Array;
+
+  constructor(size: number) {
+    this.#numbers = new Uint32Array(size);
+  }
+
+  put(at: number, revision: Revision): void {
+    this.#base ??= Math.max(0, revision - 2 ** 31) - 1;
+    const number = revision - this.#base;
+    if (this.#numbers instanceof Uint32Array && (number <= NONE || number > NEAR_MAX)) {
+      const base = this.#base;
+      this.#numbers = Float64Array.from(this.#numbers, (near) =>
+        near === NONE ? NONE : near + base + 1,
+      );
+      this.#base = -1;
+      this.#numbers[at] = revision + 1;
+      return;
+    }
+    this.#numbers[at] = number;
+  }
+
+  get(at: number): Revision {
+    const number = this.#numbers[at] ?? NONE;
+    invariant(number !== NONE && this.#base !== undefined, "a row has a revision");
+    return toRevision(number + this.#base);
+  }
+
+  has(at: number): boolean {
+    return this.#numbers[at] !== NONE;
+  }
+}

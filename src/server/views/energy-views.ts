@@ -1,0 +1,20 @@
+// What callers see of energy and power: docs/design/power.md.
+
+export interface JobEnergyView {
+  readonly wattSeconds: number;
+  readonly doneWattSeconds: number;
+  /** In no share yet, or again. */
+  readonly unplacedWattSeconds: number;
+}
+
+export interface ShareView {
+  readonly wattSeconds: number;
+  readonly doneWattSeconds: number;
+}
+
+export interface PowerView {
+  readonly watts: number;
+  readonly changes: readonly { readonly atMs: number; readonly watts: number }[];
+  readonly greatestShare?: number;
+  readonly needsNoCommand: boolean;
+}

@@ -1,0 +1,34 @@
+import type { Cluster } from "../../core/model/cluster.ts";
+
+/** Which clusters could run what was asked for. */
+export interface SatisfyView {
+  /** Names of those that could ever, and could now, run all of it. */
+  readonly ever: readonly string[];
+  readonly now: readonly string[];
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly clusters: readonly ClusterAnswerView[];
+  }[];
+  /** When it was asked how one would be chosen. */
+  readonly selection?: SelectionView;
+  readonly revision: number;
+}
+
+export interface ClusterAnswerView {
+  readonly cluster: string;
+  readonly kind: Cluster["kind"];
+  readonly ever: boolean;
+  readonly now: boolean;
+  readonly slots: number;
+  readonly alternative: number;
+  readonly reasons: readonly string[];
+}
+
+export interface SelectionView {
+  readonly strategy: string;
+  /** Absent: none is good enough. */
+  readonly chosen?: string;
+  /** All that remain, the chosen one first. */
+  readonly ranked: readonly string[];
+  readonly dropped: readonly { readonly name: string; readonly reason: string }[];
+}

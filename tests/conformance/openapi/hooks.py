@@ -1,0 +1,25 @@
+"""What schemathesis cannot know of Busbar's API."""
+
+import schemathesis
+
+
+def without_most_conditions(values):
+    """No row has a revision that was drawn by chance: three of four such changes go without a condition."""
+    if isinstance(values, dict):
+        revision = values.get("ifRevision")
+        if isinstance(revision, int) and revision >= 0 and revision % 4 != 3:
+            values.pop("ifRevision")
+    return values
+
+
+@schemathesis.hook
+def map_query(context, query):
+    """An output that is followed ends with its task, which may never end here."""
+    if context.operation is not None and context.operation.path.endswith("/output") and query:
+        query.pop("follow", None)
+    return without_most_conditions(query)
+
+
+@schemathesis.hook
+def map_body(context, body):
+    return without_most_conditions(body)

@@ -1,0 +1,189 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ToldProgress } from "../../../src/core/model/job/task-progress.ts";
+import type { EndedReport, Executor, RunReport } from "../../../src/ports/executor.ts";
+import { eventually } from "../../../src/testing/eventually.ts";
+import { progressDirectoryOf } from "../../../src/agent/runs/progress-directory.ts";
+import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
+import { aRequest } from "./executor-contract.ts";
+import { makeProcessBed, type ProcessBed } from "./process-bed.ts";
+
+let bed: ProcessBed;
+let executor: Executor;
+const told: ToldProgress[] = [];
+const reports: RunReport[] = [];
+
+async function open(): Promise<void> {
+  executor = await bed.open();
+  executor.onReport((_id, report) => reports.push(report));
+  executor.onProgress?.((_id, progress) => told.push(progress));
+}
+
+beforeEach(async () => {
+  bed = makeProcessBed("native");
+  told.length = 0;
+  reports.length = 0;
+  await open();
+});
+afterEach(async () => {
+  await executor.close();
+  await bed.dispose();
+});
+
+const script = (text: string): void =>
+  executor.start(aRequest({ kind: "script", text }, { id: { jobId: 1, index: 0, attempt: 1 } }));
+const last = (): ToldProgress | undefined => told.at(-1);
+const ends = (): Promise<EndedReport> =>
+  eventually(() => reports.find((one): one is EndedReport => one.kind === "ended"), {
+    what: "the run to end",
+    timeoutMs: 60_000,
+  });
+const comes = (percent: number): Promise<true> =>
+  eventually(() => last()?.percent === percent, {
+    what: () => `${percent} %, not ${JSON.stringify(told)}`,
+  });
+const go = (name: string): void => writeFileSync(join(bed.directory, name), "");
+const until = (name: string): string =>
+  `while [ ! -e "${join(bed.directory, name)}" ]; do sleep 0.02; done`;
+/** Where files of runs are. */
+const place = (): string => progressDirectoryOf(bed.directory, runTagOf(bed.directory));
+
+describe("how far a run is", () => {
+  test("it says by a file, in whatever way, and its end has the last word", async () => {
+    script(`echo "10 with >" > "$BUSBAR_PROGRESS_FILE"
+${until("a")}
+echo "20 with >>" >> "$BUSBAR_PROGRESS_FILE"
+${until("b")}
+exec 3>"$BUSBAR_PROGRESS_FILE"; echo "30.5% by a descriptor" >&3
+${until("c")}
+echo "40 last word" >&3`);
+    await comes(10);
+    go("a");
+    await comes(20);
+    go("b");
+    await comes(30.5);
+    go("c");
+    expect((await ends()).progress).toEqual({ percent: 40, message: "last word" });
+    expect(readdirSync(place())).toEqual([]);
+  });
+
+  test("a run that says nothing has no file and no progress", async () => {
+    script(`test ! -e "$BUSBAR_PROGRESS_FILE"`);
+    const { end, progress } = await ends();
+    expect(end).toEqual({ kind: "exited", exitCode: 0 });
+    expect(progress).toBeUndefined();
+    expect(told).toEqual([]);
+  });
+
+  test("what it wrote while no agent was there is read by the next one", async () => {
+    script(`echo "10" > "$BUSBAR_PROGRESS_FILE"
+${until("a")}
+echo "60 alone" > "$BUSBAR_PROGRESS_FILE"
+${until("b")}`);
+    await comes(10);
+    await executor.close();
+    go("a");
+    const file = join(place(), "1.0.1");
+    await eventually(() => statSync(file).size === "60 alone\n".length, { what: "it wrote" });
+    told.length = 0;
+    await open();
+    await comes(60);
+    go("b");
+    expect((await ends()).progress).toEqual({ percent: 60, message: "alone" });
+  });
+
+  test(
+    "100,000 lines cost a few reads and a few reports, and the last one counts",
+    { timeout: 120_000 },
+    async () => {
+      script(`i=0
+while [ $i -lt 100000 ]; do i=$((i+1)); echo "$((i/1000)) line $i" > "$BUSBAR_PROGRESS_FILE"; done`);
+      const startedMs = performance.now();
+      const { progress } = await ends();
+      expect(progress).toEqual({ percent: 100, message: "line 100000" });
+      // One look in 250 ms at most.
+      expect(told.length).toBeLessThanOrEqual((performance.now() - startedMs) / 250 + 2);
+      expect(told.length).toBeGreaterThan(0);
+    },
+  );
+
+  test("many lines at the end of a file that only grows are read from its end", async () => {
+    script(`yes "50 the same again and again" | head -n 100000 >> "$BUSBAR_PROGRESS_FILE"
+echo "70 at last" >> "$BUSBAR_PROGRESS_FILE"
+${until("a")}
+echo "80 after it was emptied" >> "$BUSBAR_PROGRESS_FILE"
+${until("b")}`);
+    await comes(70);
+    const file = join(place(), "1.0.1");
+    expect(statSync(file).size).toBeLessThan(70_000);
+    go("a");
+    await comes(80);
+    go("b");
+    await ends();
+  });
+
+  test("nonsense, links, pipes, folders and files of others do no harm", async () => {
+    script(`cd "$(dirname "$BUSBAR_PROGRESS_FILE")"
+printf '10 \\033[2Jgone\\n' > "$BUSBAR_PROGRESS_FILE"
+${until("a")}
+for line in 101 -5 NaN 1e1 x "" 40x; do echo "$line" > "$BUSBAR_PROGRESS_FILE"; sleep 0.02; done
+head -c 100000 /dev/urandom > "$BUSBAR_PROGRESS_FILE"; sleep 0.3
+rm -f "$BUSBAR_PROGRESS_FILE"; ln -s /etc/passwd "$BUSBAR_PROGRESS_FILE"; sleep 0.3
+rm -f "$BUSBAR_PROGRESS_FILE"; mkfifo "$BUSBAR_PROGRESS_FILE"; sleep 0.3
+rm -f "$BUSBAR_PROGRESS_FILE"; mkdir "$BUSBAR_PROGRESS_FILE"; sleep 0.3
+rmdir "$BUSBAR_PROGRESS_FILE"
+echo "99 nobody" > 9.0.1; echo "99" > ..x; mkdir folder; sleep 0.3
+echo "20 still here" > "$BUSBAR_PROGRESS_FILE"
+${until("b")}
+rm -f "$BUSBAR_PROGRESS_FILE"`);
+    await comes(10);
+    expect(last()?.message).toBe("␛[2Jgone");
+    go("a");
+    await comes(20);
+    expect(told).toHaveLength(2);
+    expect(existsSync(join(place(), "9.0.1"))).toBe(false);
+    go("b");
+    expect((await ends()).progress).toEqual({ percent: 20, message: "still here" });
+  });
+
+  test("files that an earlier life left of nobody are removed", async () => {
+    await executor.close();
+    mkdirSync(join(bed.directory, "progress"));
+    writeFileSync(join(bed.directory, "progress", "5.0.1"), "50\n");
+    expect(place()).toBe(join(bed.directory, "progress")); // an earlier life's place is kept
+    await open();
+    expect(readdirSync(place())).toEqual([]);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("where the files are", () => {
+  test("in memory, unless another user was there first, or there is no such place", () => {
+    const other = join(bed.directory, "memory");
+    mkdirSync(other);
+    expect(progressDirectoryOf(bed.directory, "tag", other)).toBe(join(bed.directory, "progress"));
+    expect(progressDirectoryOf(bed.directory, "tag", "/none")).toBe(
+      join(bed.directory, "progress"),
+    );
+    const inMemory = progressDirectoryOf(bed.directory, `test-${process.pid}`);
+    try {
+      expect(statSync(inMemory).mode & 0o777).toBe(0o700);
+      expect(progressDirectoryOf(bed.directory, `test-${process.pid}`)).toBe(inMemory);
+      chmodSync(inMemory, 0o777);
+      expect(progressDirectoryOf(bed.directory, `test-${process.pid}`)).toBe(
+        join(bed.directory, "progress"),
+      );
+    } finally {
+      rmSync(inMemory, { recursive: true });
+    }
+  });
+});

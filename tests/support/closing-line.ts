@@ -1,0 +1,46 @@
+import { writeSync } from "node:fs";
+import type { Reporter, TestModule } from "vitest/node";
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/**
+ * Counts tests by how they ended. A file that could not be loaded, a hook or anything else that failed
+ * outside of tests counts as one failed test each, so that "0 failed" means success.
+ */
+function countTests(modules: readonly TestModule[], errorsOutside: number): Counts {
+  const counts: Counts = { passed: 0, failed: errorsOutside, skipped: 0 };
+  for (const module of modules) {
+    const failedBefore = counts.failed;
+    for (const test of module.children.allTests()) {
+      const { state } = test.result();
+      counts[state === "pending" ? "failed" : state] += 1; // pending: interrupted before it ended
+    }
+    if (!module.ok() && counts.failed === failedBefore) counts.failed += 1;
+  }
+  return counts;
+}
+
+/**
+ * Prints `N passed, N failed, N skipped` alone on the last line of the output, for whatever counts
+ * tests in CI. Other reporters and teardowns still print when a run has ended, so it waits for the exit.
+ */
+export class ClosingLine implements Reporter {
+  #counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+
+  onInit(): void {
+    process.once("exit", (code) => {
+      const { passed, failed, skipped } = this.#counts;
+      const failedAtLeast = code === 0 ? 0 : 1; // no test was found, or vitest itself failed
+      const shown = Math.max(failed, failedAtLeast);
+      writeSync(1, `${passed} passed, ${shown} failed, ${skipped} skipped\n`);
+    });
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    this.#counts = countTests(modules, errors.length);
+  }
+}
