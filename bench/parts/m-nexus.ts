@@ -1,4 +1,5 @@
-import { NexusClient, type Event } from "../support/nexus-client.ts";
+import type { NexusEdgesOptions } from "../nexus-edges.ts";
+import { NexusClient } from "../support/nexus-client.ts";
 import { waitUntil } from "../support/numbers.ts";
 import { atLeast, type Case, type Measure } from "../support/part.ts";
 import { startMeter } from "../support/proc.ts";
@@ -36,38 +37,27 @@ export const nexusEdges: Case = {
 
 async function drain(site: Site, jobs: number, edges: number): Promise<Measure> {
   const server = await site.startServer("data", ["--nexus", "127.0.0.1:0"]);
-  const client = new NexusClient(
-    await server.process.prints(/Nexus:\s+http:\/\/(\S+)/),
-    CONNECTIONS,
-  );
-  const isAlive = client.watch("JobInfo", "0", () => undefined); // by which old agents are known to live
+  const address = await server.process.prints(/Nexus:\s+http:\/\/(\S+)/);
+  const client = new NexusClient(address, CONNECTIONS);
+  const isAlive = client.watchLines("JobInfo", "0", () => undefined); // by which old agents are known to live
   await client.create("Site", [SITE]);
   await client.create("SiteDC", [SITE]);
   await inTurn(edges, (at) => join(client, `edge-${at}`));
   await client.create("Jobgroup", [GROUP]);
   await inTurn(jobs, (at) => request(client, at));
-  const { items, resourceVersion } = await client.list("JobInfo");
-  const stop = startMeter({ server: server.process.pid });
+  const options: NexusEdgesOptions = { server: address, connections: CONNECTIONS };
+  const worker = site.startScript("nexus-edges.ts", options);
+  await worker.prints(/began/);
+  const stop = startMeter({ server: server.process.pid, edges: worker.pid });
   const beganMs = performance.now();
-  let shares = 0;
-  const finish = ({ metadata, status }: Event["object"]): void => {
-    if (status.state.progress === 100) return;
-    shares += 1;
-    const now = Math.floor(Date.now() / 1_000);
-    const done = { progress: 100, startTime: now, endTime: now };
-    void client.putStatus("JobInfo", metadata.name, done).catch(() => undefined); // its edge was full
-  };
-  const end = client.watch("JobInfo", resourceVersion, ({ type, object }) => {
-    if (type === "ADDED") finish(object);
-  });
-  for (const item of items) finish(item);
   await waitUntil("the end of all jobs", () => areDone(server, jobs), {
     everyMs: 50,
     timeoutMs: 300_000,
   });
   const perSecond = (jobs * 1_000) / (performance.now() - beganMs);
   const cpuMsPerTask = stop(jobs);
-  end();
+  await worker.stop();
+  const note = await worker.prints(/\d+ shares.*/);
   isAlive();
   client.close();
   return {
@@ -76,7 +66,7 @@ async function drain(site: Site, jobs: number, edges: number): Promise<Measure> 
     unit: "jobs/s",
     must: atLeast(10 * OLD_PER_SECOND),
     cpuMsPerTask,
-    note: `${shares} shares`,
+    note,
   };
 }
 

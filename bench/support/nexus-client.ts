@@ -3,18 +3,15 @@ import { KINDS, type KindName } from "../../src/api/nexus/model/kinds.ts";
 import { hashName, treeLabels } from "../../src/api/nexus/model/names.ts";
 
 /** What the edge agents of the earlier system call themselves. */
-const USER_AGENT = "eps-edge-agent/v0.0.0 (linux/amd64) kubernetes/$Format";
+export const USER_AGENT = "eps-edge-agent/v0.0.0 (linux/amd64) kubernetes/$Format";
 
-export interface Event {
-  readonly type: string;
-  readonly object: {
-    readonly metadata: { readonly name: string; readonly resourceVersion: string };
-    readonly spec: { readonly powerNeeded: number };
-    readonly status: { readonly state: { readonly progress: number } };
-  };
+export interface Item {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+  readonly spec: { readonly powerNeeded: number };
+  readonly status: { readonly state: { readonly progress: number } };
 }
 
-/** A client of the Kubernetes-style API that does as little as it can: its work is not what we measure. */
+/** A client of the Kubernetes-style API. */
 export class NexusClient {
   readonly #host: string;
   readonly #port: string;
@@ -46,24 +43,24 @@ export class NexusClient {
     return hashName(KINDS[kind], path);
   }
 
-  async list(kind: KindName): Promise<{ items: Event["object"][]; resourceVersion: string }> {
+  async list(kind: KindName): Promise<{ items: Item[]; resourceVersion: string }> {
     const text = await this.#send("GET", `${this.path(kind)}?resourceVersion=0`);
     const { items, metadata } = JSON.parse(text) as {
-      items: Event["object"][];
+      items: Item[];
       metadata: { resourceVersion: string };
     };
     return { items, resourceVersion: metadata.resourceVersion };
   }
 
-  /** Calls back for each event from a resourceVersion on; returns what ends it. */
-  watch(kind: KindName, from: string, onEvent: (event: Event) => void): () => void {
+  /** Calls back for the JSON of each event from a resourceVersion on; returns what ends it. */
+  watchLines(kind: KindName, from: string, onLine: (line: string) => void): () => void {
     const path = `${this.path(kind)}?watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
     const asked = request(this.#options("GET", path, false), (answer) => {
       let rest = "";
       answer.setEncoding("utf8").on("data", (text: string) => {
         const lines = (rest + text).split("\n");
         rest = lines.pop() ?? "";
-        for (const line of lines) if (line !== "") onEvent(JSON.parse(line) as Event);
+        for (const line of lines) if (line !== "") onLine(line);
       });
     });
     asked.on("error", () => undefined); // it is ended by us

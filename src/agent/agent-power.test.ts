@@ -6,13 +6,19 @@ import { run, useAgentBed, wire } from "./testing/agent-bed.ts";
 const bed = useAgentBed();
 
 test("Hello says what a node has for shares; changes are told once a second at most", async () => {
-  let power: Power = { watts: 5, isBare: true, changes: [{ atMs: 9_000, watts: 22 }] };
+  let power: Power = {
+    watts: 5,
+    isBare: true,
+    changes: [{ atMs: 9_000, watts: 22 }],
+    tickMs: 1_000,
+  };
   bed.start({ power: () => power });
   const [hello] = bed.server.last.all("hello");
   expect(hello?.power).toMatchObject({
     watts: 5,
     needsNoCommand: true,
     greatestShare: 0,
+    tickMs: 1_000,
     changes: [{ atMs: 9_000, watts: 22 }],
   });
   bed.server.last.welcome();

@@ -128,12 +128,19 @@ export interface AgentPlace {
 export const sharesOf = ({ shares }: Work): ReadonlyMap<string, number> =>
   new Map(shares.map(({ id, wattSeconds }) => [runKey(fromWireId(id)), wattSeconds]));
 
-export const toAgentPower = ({ watts, changes = [], greatestShare = 0, isBare }: Power) =>
+export const toAgentPower = ({
+  watts,
+  changes = [],
+  greatestShare = 0,
+  isBare,
+  tickMs = 0,
+}: Power) =>
   create(AgentPowerSchema, {
     watts,
     changes: changes.map((change) => ({ ...change })),
     greatestShare,
     needsNoCommand: isBare === true,
+    tickMs,
   });
 
 export function toRunRequest(

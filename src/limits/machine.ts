@@ -11,6 +11,7 @@ export const machineLimits = {
   machinePartsMax: 1_024, // sockets, memory domains
   wattsMax: 2 ** 32 - 1, // of one node
   powerChangesMax: 1_000, // that an agent expects
+  powerTickMsMax: 24 * 3_600_000, // between two looks of an edge at its shares
   scheduleBytesMax: 64 * KIB, // of a file that says a node's power over time
   sharedFactsCharsMax: 32 * MIB, // of entries that are remembered, so that equal ones are held once
   discoveryMsMax: 2_000, // what is not known of the machine by then comes after the hello

@@ -152,6 +152,18 @@ describe("a job from requester to edge and back", () => {
     expect((await read("Job", JOB)).status.state).toMatchObject({ percentCompleted: 100 });
   });
 
+  test("is split only where that ends it earlier, for edges that look at it once a minute", async () => {
+    for (const edge of ["edge-1", "edge-2", "edge-3"]) await startEdgeAgent("edge-g", edge);
+    const executionOf = async (name: string, powerNeeded: number): Promise<unknown[]> => {
+      await post("Job", ["DefaultGroup", name], { spec: { jobId: 1, powerNeeded } });
+      const { status } = await read("Job", ["DefaultGroup", name]);
+      const shares = Object.values(status.state["execution"] as Record<string, object>);
+      return shares.map((share) => (share as { powerRequested: number }).powerRequested);
+    };
+    expect(await executionOf("job-1", 500)).toEqual([500]);
+    expect(await executionOf("job-2", 1_500)).toEqual([1_080, 420]);
+  });
+
   test("is given up by an edge that never begins it, and what is left goes elsewhere", async () => {
     await startEdgeAgent("edge-10");
     await request();

@@ -67,7 +67,8 @@ export const readHealth = (health: Health | undefined): string | undefined =>
   health === undefined || health.sickness === "" ? undefined : health.sickness;
 
 /** What a node has for shares of jobs with energy. The core checks the numbers, too: it knows their limits. */
-export function readPower({ watts, changes, greatestShare, needsNoCommand }: AgentPower): Power {
+export function readPower(told: AgentPower): Power {
+  const { watts, changes, greatestShare, needsNoCommand, tickMs } = told;
   const power: Power = {
     watts,
     ...(changes.length === 0
@@ -75,6 +76,7 @@ export function readPower({ watts, changes, greatestShare, needsNoCommand }: Age
       : { changes: changes.map((one) => ({ atMs: one.atMs, watts: one.watts })) }),
     ...(greatestShare === 0 ? {} : { greatestShare }),
     ...(needsNoCommand ? { isBare: true as const } : {}),
+    ...(tickMs === 0 ? {} : { tickMs }),
   };
   return checkPower(power, "power");
 }

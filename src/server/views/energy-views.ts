@@ -17,4 +17,6 @@ export interface PowerView {
   readonly changes: readonly { readonly atMs: number; readonly watts: number }[];
   readonly greatestShare?: number;
   readonly needsNoCommand: boolean;
+  /** It begins and ends shares only so often; absent: at once. */
+  readonly tickMs?: number;
 }

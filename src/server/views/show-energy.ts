@@ -24,9 +24,10 @@ export function energyPercent({ wattSeconds }: EnergyTerms, { state, energy }: P
 export const showShare = (task: Task): ShareView | undefined =>
   task.share === undefined ? undefined : { wattSeconds: task.share, doneWattSeconds: doneOf(task) };
 
-export const showPower = ({ watts, changes = [], greatestShare, isBare }: Power): PowerView => ({
-  watts,
-  changes,
-  ...(greatestShare === undefined ? {} : { greatestShare }),
-  needsNoCommand: isBare === true,
+export const showPower = (power: Power): PowerView => ({
+  watts: power.watts,
+  changes: power.changes ?? [],
+  ...(power.greatestShare === undefined ? {} : { greatestShare: power.greatestShare }),
+  needsNoCommand: power.isBare === true,
+  ...(power.tickMs === undefined ? {} : { tickMs: power.tickMs }),
 });

@@ -68,6 +68,7 @@ const toPower = (view: PowerView): wire.Power =>
     ),
     greatestShare: wide(view.greatestShare),
     needsNoCommand: view.needsNoCommand,
+    tickMs: view.tickMs,
   });
 
 /** In a watch a group comes without what its tasks use. */

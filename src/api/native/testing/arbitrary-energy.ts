@@ -20,6 +20,7 @@ export const power = record<PowerView>(
     changes: fc.array(fc.record({ atMs: wide, watts: wide }), { maxLength: 2 }),
     greatestShare: wide,
     needsNoCommand: fc.boolean(),
+    tickMs: fc.integer({ min: 1, max: 86_400_000 }),
   },
-  ["greatestShare"],
+  ["greatestShare", "tickMs"],
 );

@@ -1,4 +1,5 @@
 import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { SERVER } from "../../../core/access/principal.ts";
 import {
@@ -31,6 +32,13 @@ export interface EdgeLinkOptions {
 type Said = NonNullable<MessageInitShape<typeof AgentMessageSchema>["message"]>;
 
 const VERSION = "edge agent of nexus";
+
+/** It looks at its JobInfos once in a tick, begins one at the first and ends it at a later one. */
+const powerOf = (watts: number) => ({
+  watts,
+  needsNoCommand: true,
+  tickMs: limits.nexusEdgeTickMs,
+});
 
 /**
  * Speaks for one edge whose agent knows only the tree: to Busbar it is a node with power like others. What
@@ -67,7 +75,7 @@ export class EdgeLink {
         runs: runs.map((run) => create(RunIdSchema, run)),
         bootId: "edge",
         version: VERSION,
-        power: { watts, needsNoCommand: true },
+        power: powerOf(watts),
       },
     });
   }
@@ -152,7 +160,7 @@ export class EdgeLink {
   setPower(watts: number): void {
     if (watts === this.#watts) return;
     this.#watts = watts;
-    this.#say({ case: "power", value: { watts, needsNoCommand: true } });
+    this.#say({ case: "power", value: powerOf(watts) });
   }
 
   beat(): void {

@@ -39,20 +39,6 @@ export const nameOfJob = (view: EnergyJobView): JobName => ({
 /** How names of jobs of other doors end: a client may choose none like it. */
 export const looksForeign = (display: string): boolean => /\.[1-9]\d*$/.test(display);
 
-/** Names of a job's shares, which are told in the order of their indexes. */
-export function nameShares(
-  job: JobName,
-  placed: readonly { readonly task: ShareTaskView; readonly site: string; readonly edge: string }[],
-): readonly EdgeShare[] {
-  const before = new Map<string, number>();
-  return placed.map(({ task, site, edge }) => {
-    const count = (before.get(`${site}/${edge}`) ?? 0) + 1;
-    before.set(`${site}/${edge}`, count);
-    const name = `${job.display}-${edge}${count === 1 ? "" : `.${count}`}`;
-    return { name, site, edge, job, task };
-  });
-}
-
 const ENDED: ReadonlySet<string> = new Set([
   "succeeded",
   "failed",
@@ -211,33 +197,21 @@ export const siteObject = (site: SiteRef, notes?: Notes): NexusObject =>
   });
 
 /** The label that tells which group a site works for. */
-export const SITE_GROUP = KINDS.Jobgroup.crd;
+const SITE_GROUP = KINDS.Jobgroup.crd;
 
-/**
- * `shares`: what is under way there. Where all of it is of one group the site is labelled with it. An
- * old requester looks for that label, and ends itself when it then finds jobs not called `job-<n>`.
- */
-export function siteDcObject(
+/** `group`: what all that is under way there is of, if it is of one. */
+export const siteDcObject = (
   site: SiteRef,
-  shares: Iterable<EdgeShare>,
+  group: string | undefined,
   notes?: Notes,
-): NexusObject {
-  const groups = new Set<string>();
-  let isPlain = true;
-  for (const { job } of shares) {
-    groups.add(job.group);
-    isPlain &&= /^job-\d+$/.test(job.display);
-  }
-  const [only, ...others] = groups;
-  const isOne = only !== undefined && others.length === 0 && isPlain;
-  return makeObject(KINDS.SiteDC, {
+): NexusObject =>
+  makeObject(KINDS.SiteDC, {
     path: [site.name],
     createdMs: site.createdMs,
     revision: site.revision,
-    labels: isOne ? { [SITE_GROUP]: only } : {},
+    labels: group === undefined ? {} : { [SITE_GROUP]: group },
     notes,
   });
-}
 
 export const groupObject = (group: SiteRef, notes?: Notes): NexusObject =>
   makeObject(KINDS.Jobgroup, {

@@ -1,6 +1,7 @@
 import type { JobName, EdgeShare } from "../model/project.ts";
 import { isOver } from "../model/project.ts";
 import type { ShareTaskView } from "../model/views.ts";
+import { SiteShares } from "./site-shares.ts";
 
 /** Where a task is, in the words of the tree. */
 export interface EdgePlace {
@@ -75,6 +76,7 @@ export class NodeShares {
   readonly #open = new Map<string, Map<string, EdgeShare>>();
   readonly #revisions = new Map<string, number>();
   readonly #done = new Map<string, { count: number; energy: number }>();
+  readonly #sites = new SiteShares();
 
   note(before: EdgeShare | undefined, now: EdgeShare | undefined, node: string | undefined): void {
     if (before !== undefined) this.#remove(before);
@@ -90,14 +92,16 @@ export class NodeShares {
     let open = this.#open.get(node);
     if (open === undefined) this.#open.set(node, (open = new Map()));
     open.set(now.task.id, now);
+    this.#sites.add(now);
   }
 
   /** Also of a job that is no longer kept: its numbers go with it. */
-  #remove({ task }: EdgeShare): void {
+  #remove(share: EdgeShare): void {
+    const { task } = share;
     const { node } = task;
     if (node === undefined) return;
     if (!isOver(task)) {
-      this.#open.get(node)?.delete(task.id);
+      if (this.#open.get(node)?.delete(task.id) === true) this.#sites.remove(share);
       return;
     }
     const done = this.#done.get(node);
@@ -116,6 +120,11 @@ export class NodeShares {
     open.sort((a, b) => (a.task.assignedAtMs ?? 0) - (b.task.assignedAtMs ?? 0));
     const revision = this.#revisions.get(node) ?? 0;
     return { open, completed: done?.count ?? 0, served: done?.energy ?? 0, revision };
+  }
+
+  /** The group that all shares under way at a site are of, if there is one. */
+  groupOf(site: string): string | undefined {
+    return this.#sites.groupOf(site);
   }
 
   isBusy(node: string): boolean {

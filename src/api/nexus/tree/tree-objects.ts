@@ -66,17 +66,11 @@ export class TreeObjects {
   }
 
   siteDcObject(site: SiteRef): NexusObject {
-    return siteDcObject(site, this.#openAt(site.name), this.notes.of("SiteDC", site.name));
+    return siteDcObject(site, this.work.groupOf(site.name), this.notes.of("SiteDC", site.name));
   }
 
   groupObject(group: SiteRef): NexusObject {
     return groupObject(group, this.notes.of("Jobgroup", group.name));
-  }
-
-  *#openAt(site: string): Generator<EdgeShare> {
-    for (const node of this.nodes.values()) {
-      if (node.cluster === site) yield* this.work.of(node.name).open;
-    }
   }
 
   protected objectOf(kind: KindName, id: string): NexusObject | undefined {

@@ -9,7 +9,6 @@ import {
   jobPath,
   nameOfJob,
   sharePath,
-  SITE_GROUP,
   type SiteRef,
 } from "../model/project.ts";
 import type { EnergyJobView, PowerNodeView, ShareTaskView } from "../model/views.ts";
@@ -254,10 +253,10 @@ export class Tree extends TreeObjects {
   #reviewSite(name: string | undefined, revision: number): void {
     const site = name === undefined ? undefined : this.sites.get(name);
     if (site === undefined) return;
+    const group = this.work.groupOf(site.name);
+    if (this.#siteGroup.get(site.name) === group) return;
+    this.#siteGroup.set(site.name, group);
     const object = this.siteDcObject(site);
-    const label = object.metadata.labels[SITE_GROUP];
-    if (this.#siteGroup.get(site.name) === label) return;
-    this.#siteGroup.set(site.name, label);
     this.sites.set(site.name, { ...site, revision });
     this.asides.add(revision, { type: "MODIFIED", kind: "SiteDC", object: at(object, revision) });
   }

@@ -76,6 +76,8 @@ describe("power of a node", () => {
     [{ watts: -1 }, "power.watts"],
     [{ watts: 2 ** 32 }, "power.watts"],
     [{ watts: 1, greatestShare: 0 }, "power.greatestShare"],
+    [{ watts: 1, tickMs: 0 }, "power.tickMs"],
+    [{ watts: 1, tickMs: limits.powerTickMsMax + 1 }, "power.tickMs"],
     [{ watts: 1, changes: [{ atMs: 5, watts: 0.5 }] }, "power.changes[0].watts"],
     [{ watts: 1, changes: [5, 4].map((atMs) => ({ atMs, watts: 1 })) }, "power.changes[1].atMs"],
     [

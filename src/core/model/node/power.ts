@@ -12,6 +12,8 @@ export interface Power {
   readonly changes?: readonly PowerChange[];
   /** It takes no larger share; absent: any. */
   readonly greatestShare?: number;
+  /** It looks at its shares only so often: it begins one at a tick, and ends it at a later one. Absent: at once. */
+  readonly tickMs?: number;
   /** It also takes shares of jobs that have nothing to run. */
   readonly isBare?: true;
   /** Since when it has none; absent: it has some. */
@@ -24,11 +26,13 @@ export interface PowerChange {
 }
 
 const WATTS = { minimum: 0, maximum: limits.wattsMax } as const;
+const TICK = { minimum: 1, maximum: limits.powerTickMsMax } as const;
 
 /** Agents are not trusted. */
 export function checkPower(power: Power, field: string): Power {
-  const { changes = [], greatestShare } = power;
+  const { changes = [], greatestShare, tickMs } = power;
   whole(power.watts, `${field}.watts`, WATTS);
+  if (tickMs !== undefined) whole(tickMs, `${field}.tickMs`, TICK);
   if (greatestShare !== undefined) {
     const rule = { minimum: 1, maximum: limits.energyMax };
     whole(greatestShare, `${field}.greatestShare`, rule);

@@ -56,8 +56,8 @@ export function chooseShares(
   for (const record of pool.freeEdges) {
     const { power } = record.node;
     if (power === undefined || power.watts === 0 || !pool.nodes.fits(request, record)) continue;
-    const { watts, changes, greatestShare } = power;
-    free.push({ record, watts, changes, greatestShare });
+    const { watts, changes, greatestShare, tickMs } = power;
+    free.push({ record, watts, changes, greatestShare, tickMs });
   }
   const shares = splitEnergy(energy, terms, free, { nowMs, sharesMax });
   // From now on it costs nothing until a node gets free, or power.

@@ -8,8 +8,10 @@ export interface PowerEdge {
   readonly changes?: readonly PowerChange[] | undefined;
   /** It takes no larger share. */
   readonly greatestShare?: number | undefined;
-  /** When it begins; absent: now. */
+  /** When it is free to begin; absent: now. */
   readonly freeAtMs?: number | undefined;
+  /** It begins a share at the next tick and ends it at a later one, so often; absent: at once. */
+  readonly tickMs?: number | undefined;
 }
 
 const MOST = Number.MAX_SAFE_INTEGER;
@@ -20,14 +22,17 @@ export const HORIZON_MS = 2 ** 45;
  * Whole watt-seconds that the edge can use from now until a time, in whole milliseconds; at most 2^53 - 1. Exact: parts
  * of a watt-second are added up in thousandths.
  */
-export function energyUntil(edge: PowerEdge, nowMs: number, untilMs: number): number {
+export function energyUntil(edge: PowerEdge, nowMs: number, endMs: number): number {
   let whole = 0;
   let thousandths = 0;
-  let fromMs = Math.max(nowMs, edge.freeAtMs ?? nowMs);
+  const freeAtMs = Math.max(nowMs, edge.freeAtMs ?? nowMs);
+  // When its ticks come is not known: the next one may be a whole one away.
+  let fromMs = freeAtMs + (edge.tickMs ?? 0);
+  const untilMs = lastTick(edge, freeAtMs, endMs);
   let { watts } = edge;
   const add = (toMs: number): void => {
     const ms = toMs - fromMs;
-    if (ms <= 0) return;
+    if (!(ms > 0)) return; // also where it is never free
     const seconds = Math.floor(ms / 1_000);
     thousandths += watts * (ms - seconds * 1_000);
     whole = watts * seconds > MOST - whole ? MOST : whole + watts * seconds;
@@ -42,6 +47,9 @@ export function energyUntil(edge: PowerEdge, nowMs: number, untilMs: number): nu
   add(untilMs);
   return Math.min(MOST, whole + Math.floor(thousandths / 1_000));
 }
+
+const lastTick = ({ tickMs }: PowerEdge, freeAtMs: number, endMs: number): number =>
+  tickMs === undefined ? endMs : freeAtMs + Math.floor((endMs - freeAtMs) / tickMs) * tickMs;
 
 /** The first millisecond at which the edge has used so much; Infinity: not within the horizon. */
 export function endOfShare(edge: PowerEdge, nowMs: number, wattSeconds: number): number {

@@ -34,11 +34,12 @@ export function foreseenEnd(
 }
 
 function edgeOf({ node, tasks }: NodeRecord, nowMs: number): PowerEdge {
-  const { watts = 0, changes } = node.power ?? {};
+  const { watts = 0, changes, tickMs } = node.power ?? {};
   for (const task of tasks) {
     if (task.share === undefined) continue;
     const left = task.share - doneOf(task);
-    return { watts, changes, freeAtMs: endOfShare({ watts, changes }, nowMs, left) };
+    const freeAtMs = endOfShare({ watts, changes, tickMs }, nowMs, left);
+    return { watts, changes, tickMs, freeAtMs };
   }
-  return { watts, changes };
+  return { watts, changes, tickMs };
 }

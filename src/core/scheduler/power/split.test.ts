@@ -20,6 +20,7 @@ const anEdge: fc.Arbitrary<PowerEdge> = fc
         },
       ),
       greatestShare: fc.integer({ min: 1, max: 3_000 }),
+      tickMs: fc.integer({ min: 1, max: 120_000 }),
     },
     { requiredKeys: ["watts"] },
   )
@@ -213,6 +214,33 @@ describe("earliest", () => {
     expect(shares).toEqual([{ edge: edges[0], wattSeconds: 370 }]);
   });
 
+  test("an edge that works in ticks gets all that it can do in one", () => {
+    const edges = Array.from({ length: 10 }, () => ({ watts: 18, tickMs: 60_000 }));
+    const split = (wattSeconds: number): number[] =>
+      splitNow(
+        { wattSeconds, leastShare: 25, greatestShare: wattSeconds, split: "earliest" },
+        edges,
+      ).map((share) => share.wattSeconds);
+    expect(split(400)).toEqual([400]);
+    expect(split(2_000)).toEqual([1_080, 920]);
+    expect(split(21_600)).toEqual(Array.from({ length: 10 }, () => 2_160));
+  });
+
+  test("edges that begin at once go before those that work in ticks, where that ends first", () => {
+    const slow = { watts: 50, tickMs: 60_000 };
+    const weak = { watts: 5 };
+    const split = (wattSeconds: number): SplitShare<PowerEdge>[] =>
+      splitNow({ wattSeconds, leastShare: 10, greatestShare: wattSeconds, split: "earliest" }, [
+        slow,
+        weak,
+      ]);
+    expect(split(500)).toEqual([{ edge: weak, wattSeconds: 500 }]);
+    expect(split(3_600)).toEqual([
+      { edge: slow, wattSeconds: 3_000 },
+      { edge: weak, wattSeconds: 600 },
+    ]);
+  });
+
   test("an edge that is about to get power counts with it", () => {
     const soon = { watts: 1, changes: [{ atMs: NOW + 1_000, watts: 99 }] };
     const shares = splitNow(
@@ -296,6 +324,11 @@ describe("what an edge can do until when", () => {
     [{ watts: 3 }, 1, 334],
     [{ watts: 10, changes: [{ atMs: NOW + 1_000, watts: 0 }] }, 11, Number.POSITIVE_INFINITY],
     [{ watts: 10, freeAtMs: NOW + 500 }, 10, 1_500],
+    [{ watts: 10, tickMs: 60_000 }, 1, 120_000],
+    [{ watts: 10, tickMs: 60_000 }, 600, 120_000],
+    [{ watts: 10, tickMs: 60_000 }, 601, 180_000],
+    [{ watts: 10, tickMs: 60_000, freeAtMs: NOW + 500 }, 600, 120_500],
+    [{ watts: 10, tickMs: 1_000, freeAtMs: Number.POSITIVE_INFINITY }, 1, Number.POSITIVE_INFINITY],
   ])("%j has done %d Ws after %d ms", (edge, wattSeconds, ms) => {
     expect(endOfShare(edge, NOW, wattSeconds)).toBe(NOW + ms);
   });

@@ -55,16 +55,28 @@ export function splitEnergy<E extends PowerEdge>(
   return withoutCrumb(ask, shares);
 }
 
-/** Of edges whose power does not change only the strongest can be among those that end first. */
+/** Of edges whose power does not change and whose ticks are alike only the strongest can be among those that end first. */
 function fastest<E extends PowerEdge>(takers: Taker<E>[], count: number): Taker<E>[] {
   if (takers.length <= count) return takers;
   const most = takers.reduce((largest, taker) => Math.max(largest, taker.most), 0);
   const isPlain = ({ edge, most: own }: Taker<E>): boolean =>
     own === most && (edge.changes?.length ?? 0) === 0 && edge.freeAtMs === undefined;
-  const [plain, others]: [Taker<E>[], Taker<E>[]] = [[], []];
-  for (const taker of takers) (isPlain(taker) ? plain : others).push(taker);
-  plain.sort((a, b) => b.edge.watts - a.edge.watts);
-  return [...plain.slice(0, count), ...others];
+  const strongest = new Map<number, Largest<Taker<E>>>();
+  const chosen: Taker<E>[] = [];
+  for (const taker of takers) {
+    if (!isPlain(taker)) {
+      chosen.push(taker);
+      continue;
+    }
+    const { watts, tickMs = 0 } = taker.edge;
+    let alike = strongest.get(tickMs);
+    if (alike === undefined) strongest.set(tickMs, (alike = new Largest(count)));
+    alike.offer(taker, watts);
+  }
+  for (const alike of strongest.values()) {
+    for (const { item } of alike.falling()) chosen.push(item);
+  }
+  return chosen;
 }
 
 function splitOver<E extends PowerEdge>(

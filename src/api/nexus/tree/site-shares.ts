@@ -1,0 +1,42 @@
+import type { EdgeShare } from "../model/project.ts";
+
+interface SiteCounts {
+  /** How many shares of each group. */
+  readonly groups: Map<string, number>;
+  /** Shares of jobs not called `job-<n>`. */
+  others: number;
+}
+
+/** Counts the shares under way at each site by their groups: a site may have thousands of edges. */
+export class SiteShares {
+  readonly #counts = new Map<string, SiteCounts>();
+
+  add(share: EdgeShare): void {
+    this.#count(share, 1);
+  }
+
+  remove(share: EdgeShare): void {
+    this.#count(share, -1);
+  }
+
+  #count({ site, job }: EdgeShare, by: 1 | -1): void {
+    let counts = this.#counts.get(site);
+    if (counts === undefined) this.#counts.set(site, (counts = { groups: new Map(), others: 0 }));
+    const count = (counts.groups.get(job.group) ?? 0) + by;
+    if (count === 0) counts.groups.delete(job.group);
+    else counts.groups.set(job.group, count);
+    if (!/^job-\d+$/.test(job.display)) counts.others += by;
+    if (counts.groups.size === 0) this.#counts.delete(site);
+  }
+
+  /**
+   * The group that all of them are of; undefined: there is no such group. An old requester looks for it,
+   * and ends itself when it then finds jobs not called `job-<n>`.
+   */
+  groupOf(site: string): string | undefined {
+    const counts = this.#counts.get(site);
+    if (counts === undefined || counts.groups.size !== 1 || counts.others > 0) return undefined;
+    const [only] = counts.groups.keys();
+    return only;
+  }
+}
