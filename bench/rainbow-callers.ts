@@ -9,22 +9,33 @@ export interface CallerOptions {
   readonly server: string;
   readonly connections: number;
   readonly clusters: readonly { readonly name: string; readonly token: string; secret: string }[];
+  /** As Satisfy takes it, in JSON. */
+  readonly payload: string;
+  /** As SubmitJob takes it: rainbow's own server refuses texts with a double quote. */
   readonly jobspec: string;
   readonly work:
     | { readonly kind: "submit"; readonly calls: number }
+    /** Each of `clusters`, which are not there yet, with so many subsystems of this document. */
+    | {
+        readonly kind: "register";
+        readonly secret: string;
+        readonly graph: string;
+        readonly subsystems: number;
+        readonly subsystem: string;
+      }
     /** Jobs of the first cluster, so many at once. */
     | { readonly kind: "drain"; readonly jobs: number; readonly batch: number };
 }
 
 const { satisfy } = MemoryGraph.method;
-const { submitJob, receiveJobs, acceptJobs } = RainbowScheduler.method;
+const { register, registerSubsystem, submitJob, receiveJobs, acceptJobs } = RainbowScheduler.method;
 const pathOf = (method: { name: string; parent: { typeName: string } }): string =>
   `/${method.parent.typeName}/${method.name}`;
 
 /** What a real client does: asks who matches, then submits with all of them. */
 async function submitAll(wires: readonly Frames[], options: CallerOptions, calls: number) {
-  const { jobspec, clusters } = options;
-  const ask = Buffer.from(toBinary(satisfy.input, create(satisfy.input, { payload: jobspec })));
+  const { payload, jobspec, clusters } = options;
+  const ask = Buffer.from(toBinary(satisfy.input, create(satisfy.input, { payload })));
   const message = create(submitJob.input, {
     name: "bench",
     jobspec,
@@ -79,6 +90,43 @@ async function drain(wire: Frames, options: CallerOptions, jobs: number, batch: 
   return measured(jobs, tookMs);
 }
 
+/** Each connection registers a cluster and its subsystems, one after the other, until all are there. */
+async function registerAll(
+  wires: readonly Frames[],
+  { clusters }: CallerOptions,
+  work: CallerOptions["work"] & { readonly kind: "register" },
+) {
+  const send = async (wire: Frames, method: typeof register, request: object) => {
+    const bytes = Buffer.from(toBinary(method.input, create(method.input, request)));
+    const answer = fromBinary(method.output, await wire.call(pathOf(method), bytes));
+    if (answer.status !== 1) throw new Error(`registering ended with ${answer.status}`);
+    return answer;
+  };
+  const left = [...clusters];
+  const measured = measure();
+  const tookMs: number[] = [];
+  const timed = async <T>(call: Promise<T>): Promise<T> => {
+    const sentMs = performance.now();
+    const answer = await call;
+    tookMs.push(performance.now() - sentMs);
+    return answer;
+  };
+  await Promise.all(
+    wires.map(async (wire) => {
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        const { name } = next;
+        const asked = { name, secret: work.secret, nodes: work.graph };
+        const { secret } = await timed(send(wire, register, asked));
+        for (let at = 0; at < work.subsystems; at++) {
+          const more = { name, secret, nodes: work.subsystem, subsystem: `s${at}` };
+          await timed(send(wire, registerSubsystem, more));
+        }
+      }
+    }),
+  );
+  return measured(clusters.length, tookMs);
+}
+
 function measure() {
   const cpuBefore = process.cpuUsage();
   const beginMs = performance.now();
@@ -97,10 +145,17 @@ async function main(options: CallerOptions): Promise<CallerResult> {
   const wires = Array.from({ length: connections }, () => openFrames(server));
   const [first] = wires;
   if (first === undefined) throw new Error("at least one connection is needed");
-  const result =
-    work.kind === "submit"
-      ? await submitAll(wires, options, work.calls)
-      : await drain(first, options, work.jobs, work.batch);
+  const run = (): Promise<CallerResult> => {
+    switch (work.kind) {
+      case "submit":
+        return submitAll(wires, options, work.calls);
+      case "drain":
+        return drain(first, options, work.jobs, work.batch);
+      case "register":
+        return registerAll(wires, options, work);
+    }
+  };
+  const result = await run();
   for (const wire of wires) wire.close();
   return result;
 }

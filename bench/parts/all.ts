@@ -9,7 +9,7 @@ import { arrayMemory, backlog } from "./e-backlog.ts";
 import { restart } from "./f-restart.ts";
 import { placement } from "./g-placement.ts";
 import { largeGraph, satisfy } from "./h-graph.ts";
-import { handingOver, manyClusters, oneCluster } from "./i-rainbow.ts";
+import { handingOver, manyClusters, oneCluster, registering } from "./i-rainbow.ts";
 import { cancels } from "./k-cancel.ts";
 import { commits } from "./k-commits.ts";
 import { ended } from "./k-ended.ts";
@@ -53,6 +53,7 @@ const cases: readonly Case[] = [
   oneCluster,
   manyClusters,
   handingOver,
+  registering,
   manyTasks,
   bulkSchedule,
   oneTask,

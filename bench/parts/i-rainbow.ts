@@ -7,6 +7,8 @@ import {
   rainbowPeers,
   register,
   type RegisteredCluster,
+  SECRET,
+  SUBSYSTEM,
 } from "../support/rainbow-peer.ts";
 import type { Site } from "../support/site.ts";
 
@@ -17,7 +19,7 @@ const BATCH = 100;
 const MANY_BUDGET = 20 * 88;
 
 /** A rack with 2 nodes with 4 cores, as rainbow's client makes it. */
-const JOBSPEC = JSON.stringify({
+const PAYLOAD = JSON.stringify({
   version: 1,
   resources: {
     "task-resources": {
@@ -28,6 +30,27 @@ const JOBSPEC = JSON.stringify({
   },
   tasks: [{ command: ["hostname"], resources: "task-resources" }],
 });
+
+/** The same as it is submitted. */
+const JOBSPEC = `version: 1
+resources:
+  task-resources:
+    type: rack
+    replicas: 1
+    with:
+    - type: node
+      count: 2
+      with:
+      - type: core
+        count: 4
+tasks:
+- command:
+  - hostname
+  resources: task-resources
+`;
+
+const REGISTERED = 48;
+const SUBSYSTEMS = 4;
 
 interface World {
   readonly bench: Bench;
@@ -61,11 +84,12 @@ async function callers(
   connections: number,
   work: CallerOptions["work"],
 ): Promise<CallerResult & { readonly cpuMsPerTask: Readonly<Record<string, number>> }> {
-  const count = work.kind === "submit" ? work.calls : work.jobs;
+  const count = countOf(work, clusters.length);
   const options: CallerOptions = {
     server: peer.address,
     connections,
     clusters,
+    payload: PAYLOAD,
     jobspec: JOBSPEC,
     work,
   };
@@ -74,6 +98,17 @@ async function callers(
   const output = await child.prints(/^called (.*)$/m, 600_000);
   const result = JSON.parse(output) as CallerResult;
   return { ...result, cpuMsPerTask: { ...stop(count), clients: result.cpuMs } };
+}
+
+function countOf(work: CallerOptions["work"], clusters: number): number {
+  switch (work.kind) {
+    case "submit":
+      return work.calls;
+    case "drain":
+      return work.jobs;
+    case "register":
+      return clusters;
+  }
 }
 
 const submitting = (
@@ -123,6 +158,34 @@ export const handingOver: Case = {
           unit: "jobs/s",
           cpuMsPerTask: told.cpuMsPerTask,
           note: `a batch: p50 ${told.p50.toFixed(1)} ms, p99 ${told.p99.toFixed(1)} ms`,
+        },
+      ];
+    }),
+};
+
+export const registering: Case = {
+  id: "i.register",
+  what: `rainbow's Register and RegisterSubsystem: ${REGISTERED} clusters of 3 nodes, ${SUBSYSTEMS} subsystems each`,
+  run: (bench) =>
+    openWorlds(bench, { clusters: 0, nodes: 0 }, async (world) => {
+      const count = bench.count(REGISTERED);
+      const names = Array.from({ length: count }, (_, at) => `c${at}`);
+      const clusters = names.map((name) => ({ name, token: "", secret: "" }));
+      const told = await callers({ ...world, clusters }, 12, {
+        kind: "register",
+        secret: SECRET,
+        graph: graphOf(3),
+        subsystems: SUBSYSTEMS,
+        subsystem: SUBSYSTEM,
+      });
+      bench.worked(count);
+      return [
+        {
+          name: world.peer.name,
+          value: told.seconds,
+          unit: "s",
+          cpuMsPerTask: told.cpuMsPerTask,
+          note: `a call: p50 ${told.p50.toFixed(1)} ms, p99 ${told.p99.toFixed(1)} ms`,
         },
       ];
     }),

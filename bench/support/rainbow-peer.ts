@@ -13,7 +13,7 @@ export interface RainbowPeer {
   readonly pid: number;
 }
 
-const SECRET = "chocolate-cookies";
+export const SECRET = "chocolate-cookies";
 const same = (bytes: Buffer): Buffer => bytes;
 
 /** Busbar, and the server that RAINBOW_SERVER names, if it does: one after the other. */
@@ -95,3 +95,14 @@ export function graphOf(nodes: number): string {
   }
   return JSON.stringify({ graph: { nodes: vertices, edges } });
 }
+
+/** A file system that is linked to the rack of such a cluster. */
+export const SUBSYSTEM = JSON.stringify({
+  graph: {
+    nodes: { io0: { metadata: { type: "io" } }, io1: { metadata: { type: "shm" } } },
+    edges: [
+      { source: "io0", target: "io1", relation: "contains" },
+      { source: "1", target: "io1", relation: "contains" },
+    ],
+  },
+});

@@ -5,4 +5,5 @@ export const secretLimits = {
   knownPrincipalsMax: 1_000, // for whom operations are prepared; others are prepared anew
   secretChecksMax: 2, // computed at once: each takes a processor and 16 MiB
   secretChecksWaitingMax: 1_000,
+  answerDeliveryMsMax: 10_000, // an answer with credentials that takes longer to leave counts as lost
 } as const;

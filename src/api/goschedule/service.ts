@@ -7,7 +7,7 @@ import {
   WorkerNodeListSchema,
 } from "../../gen/goschedule/v1/scheduler_pb.ts";
 import { GO_SCHEDULE } from "../../core/access/principal.ts";
-import type { CallContext } from "../grpc/calls/call.ts";
+import type { CallContext } from "../grpc/calls/call-context.ts";
 import { undecodable } from "../grpc/calls/codec.ts";
 import { BytesMethod } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";

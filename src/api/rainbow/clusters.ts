@@ -1,6 +1,7 @@
 import { submitterTo } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import type { AnswerDelivery } from "../../server/operations/operations.ts";
 import type { RegisterRequest } from "./wire/decode.ts";
 import { nameAlone, readClusterNodes, readNodes, readState } from "./wire/documents.ts";
 import { REGISTER, type RegisterAnswer } from "./wire/encode.ts";
@@ -11,23 +12,28 @@ import { refuse } from "./status.ts";
 const ownGraph = (text: string): unknown =>
   text.length > limits.graphInlineBytesMax ? text : readClusterNodes(text);
 
-/** A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials. */
+/**
+ * A new cluster with all that belongs to it, or nothing. One that is there keeps its credentials, unless
+ * nobody can have got them.
+ */
 export async function register(
   access: RainbowAccess,
   { name, secret, nodes, subsystem }: RegisterRequest,
+  delivery: AnswerDelivery,
 ): Promise<RegisterAnswer> {
   const operations = await asRegistrar(access, secret);
   if (nodes === "") throw refuse.noNodes();
   const graph = nodes === undefined ? nameAlone() : ownGraph(nodes);
   if (subsystem !== "" && subsystem !== "cluster") throw refuse.unknownDominant(subsystem);
   try {
-    const { credentials } = await operations.registerCluster({
+    const { credentials, globalToken } = await operations.registerCluster({
       name,
       graph,
       withCredentials: true,
+      delivery,
     });
     const { token = "", secret: own = "" } = credentials ?? {};
-    return { status: REGISTER.SUCCESS, token, secret: own };
+    return { status: REGISTER.SUCCESS, token: globalToken ?? token, secret: own };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "already_exists") throw error;
     return { status: REGISTER.EXISTS, token: "", secret: "" };

@@ -7,7 +7,7 @@ import * as memory from "../../gen/rainbow/v1/memory_pb.ts";
 import * as wire from "../../gen/rainbow/v1/rainbow_pb.ts";
 import { ANONYMOUS } from "../../core/access/principal.ts";
 import type { Logger } from "../../ports/logger.ts";
-import type { CallContext } from "../grpc/calls/call.ts";
+import type { CallContext } from "../grpc/calls/call-context.ts";
 import { BytesMethod } from "../grpc/calls/bytes-method.ts";
 import { defineService, type GrpcService } from "../grpc/service.ts";
 import type { Traffic } from "../grpc/traffic.ts";
@@ -44,9 +44,9 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
   return defineService(
     wire.RainbowScheduler,
     {
-      register: new BytesMethod(wire.RegisterResponseSchema, async (bytes) => {
+      register: new BytesMethod(wire.RegisterResponseSchema, async (bytes, call) => {
         const request = decodeRegister(bytes);
-        return encodeRegistered(await clusters.register(options, request), request.form);
+        return encodeRegistered(await clusters.register(options, request, call), request.form);
       }),
       registerSubsystem: new BytesMethod(wire.RegisterResponseSchema, async (bytes) => {
         const request = decodeRegister(bytes);

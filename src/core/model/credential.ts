@@ -26,6 +26,8 @@ export interface Credential {
   readonly hash: string;
   readonly createdAtMs: number;
   readonly by: string;
+  /** Of a cluster's secret: the caller who registered the cluster may never have got the text. */
+  readonly isUnclaimed?: true;
 }
 
 export type HashedCredential = Pick<Credential, "id" | "hash">;

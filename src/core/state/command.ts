@@ -252,9 +252,20 @@ export type Command =
       readonly relinked?: Relinked | undefined;
       readonly by: string;
       /** Of what the new cluster may show, and who may: in one change, or not at all. */
-      readonly credentials?: { readonly hashes: ClusterHashes };
+      readonly credentials?: {
+        readonly hashes: ClusterHashes;
+        /** The caller may never get them: until `claim-cluster` the same caller may register again. */
+        readonly isUnclaimed?: boolean;
+      };
       readonly nowMs: number;
     })
+  /** The caller that registered a cluster has got its credentials. */
+  | {
+      readonly kind: "claim-cluster";
+      readonly id: ClusterId;
+      /** Of the secret that it got. */
+      readonly hash: string;
+    }
   | (Conditional & {
       readonly kind: "remove-cluster";
       readonly id: ClusterId;

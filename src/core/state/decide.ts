@@ -9,7 +9,7 @@ import {
   removeSubsystem,
   setStatus,
 } from "./decide/clusters.ts";
-import { setCredentials } from "./decide/credentials.ts";
+import { claimCluster, setCredentials } from "./decide/credentials.ts";
 import { putNotes } from "./decide/notes.ts";
 import { putFacts } from "./decide/nodes/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
@@ -90,6 +90,8 @@ function decideAny(state: State, command: Command): Decision {
       return removeSubsystem(state, command);
     case "set-status":
       return setStatus(state, command);
+    case "claim-cluster":
+      return claimCluster(state, command);
     case "set-credentials":
       return setCredentials(state, command);
     case "tick":

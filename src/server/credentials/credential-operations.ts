@@ -80,7 +80,10 @@ export function createCredentialOperations({
         if (!(await credentials.isCurrent(id, wanted.text))) put.push(await hashed(wanted));
       }
       const remove: CredentialRef[] = input.globalToken === null ? [{ kind: "global-token" }] : [];
-      return write(caller.name, put, remove);
+      const written = await write(caller.name, put, remove);
+      const { globalToken } = input;
+      if (typeof globalToken === "string") credentials.noteGlobalToken(globalToken);
+      return written;
     },
   };
 }

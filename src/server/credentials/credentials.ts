@@ -37,6 +37,7 @@ export class Credentials {
   readonly #state: () => State;
   readonly #key = randomBytes(32).toString("hex");
   readonly #known = new WeakMap<Credential, Buffer>();
+  readonly #globalTokens = new WeakMap<Credential, string>();
   /** Of a text that nobody has; made when it is needed. */
   #nobody: Promise<string> | undefined = undefined;
   readonly #nobodyFast: string;
@@ -49,6 +50,18 @@ export class Credentials {
     this.#hasher = hasher;
     this.#state = state;
     this.#nobodyFast = hasher.hashRandom(randomBytes(16).toString("hex"));
+  }
+
+  /** The text of the global token, if there is one and this process was given it. */
+  get globalToken(): string | undefined {
+    const row = this.#state().credentials.get({ kind: "global-token" });
+    return row && this.#globalTokens.get(row);
+  }
+
+  /** To be called when it is stored: registered clusters get it as their token. */
+  noteGlobalToken(text: string): void {
+    const row = this.#state().credentials.get({ kind: "global-token" });
+    if (row !== undefined) this.#globalTokens.set(row, text);
   }
 
   /** Of a text that `newSecret` made. */

@@ -22,10 +22,13 @@ import {
   prepareSubsystems,
   prepareWithout,
 } from "./cluster-changes.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ClusterHashes } from "../../core/model/credential.ts";
+import type { CommandOf } from "../../core/state/command.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { newSecret } from "../credentials/credentials.ts";
 import { inSlices } from "../loop/in-slices.ts";
-import type { ClusterStateInput, CallerOperations } from "./operations.ts";
+import type { AnswerDelivery, ClusterStateInput, CallerOperations } from "./operations.ts";
 import { showCluster, showClusters } from "../views/show-clusters.ts";
 import type { ClusterView } from "../views/views.ts";
 
@@ -75,6 +78,28 @@ export function createClusterOperations({
     if (before.subsystems.size === 0) return undefined;
     return inSlices(prepareRelinked(before.graph, before.subsystems, graph));
   };
+  /**
+   * Resolves when the cluster is registered. Its next change is decided only when it is known whether the
+   * caller got the answer; if that cannot be noted, the caller may register again all the same.
+   */
+  const registerFor = (
+    command: CommandOf<"register-cluster">,
+    hashes: ClusterHashes,
+    delivery: AnswerDelivery,
+  ): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const register = async (): Promise<void> => {
+        if (!delivery.isAwaited) throw new AppError("unavailable", "the caller is gone");
+        const answered = { hashes, isUnclaimed: true };
+        await loop.submit({ ...command, credentials: answered, nowMs: clock.nowMs() });
+        resolve();
+        const isDelivered = await within(clock, limits.answerDeliveryMsMax, delivery.delivered());
+        if (!isDelivered) return;
+        const { id } = command;
+        loop.submit({ kind: "claim-cluster", id, hash: hashes.secret }).catch(() => undefined);
+      };
+      changes.run(command.id, register).catch(reject);
+    });
   return {
     listClusters: () =>
       loop.read((state, revision) => ({ clusters: showClusters(state), revision })),
@@ -90,7 +115,7 @@ export function createClusterOperations({
 
     async registerCluster(
       { name: by },
-      { name, graph, isUpdate = false, withCredentials = false, ifRevision },
+      { name, graph, isUpdate = false, withCredentials = false, delivery, ifRevision },
     ) {
       const only = readCondition({ ifRevision });
       const id = clusterId(checkName(name, "name", limits.nameLengthMax));
@@ -109,10 +134,18 @@ export function createClusterOperations({
         secret: credentials.hashRandom(issued.secret),
         token: credentials.hashRandom(issued.token),
       };
-      await changes.run(id, () =>
-        loop.submit({ ...command, credentials: { hashes }, nowMs: clock.nowMs() }),
-      );
-      return { cluster: await getCluster(name), credentials: issued };
+      const nowMs = clock.nowMs();
+      if (delivery !== undefined) await registerFor({ ...command, nowMs }, hashes, delivery);
+      else {
+        const register = { ...command, credentials: { hashes }, nowMs };
+        await changes.run(id, () => loop.submit(register));
+      }
+      const globalToken = delivery && credentials.globalToken;
+      return {
+        cluster: await getCluster(name),
+        credentials: issued,
+        ...(globalToken !== undefined && { globalToken }),
+      };
     },
 
     async deleteCluster({ name: by }, name, condition) {
@@ -218,3 +251,13 @@ function patchOf({ values, remove = [], counters }: ClusterStateInput): Record<s
   }
   return Object.fromEntries(patch);
 }
+
+/** What a promise says, or false when it takes longer. */
+const within = (clock: Clock, ms: number, said: Promise<boolean>): Promise<boolean> =>
+  new Promise((resolve) => {
+    const cancel = clock.after(ms, () => resolve(false));
+    void said.then((is) => {
+      cancel();
+      resolve(is);
+    });
+  });

@@ -141,6 +141,16 @@ export interface ClusterInput extends ChangeCondition {
   readonly isUpdate?: boolean | undefined;
   /** A secret and a token for a new cluster, made in the same change. */
   readonly withCredentials?: boolean | undefined;
+  /** Of the answer with the credentials; absent: the caller gets it for certain. */
+  readonly delivery?: AnswerDelivery | undefined;
+}
+
+/** What becomes of an answer to a caller that may be gone by then. */
+export interface AnswerDelivery {
+  /** Whether the caller is still waiting. */
+  readonly isAwaited: boolean;
+  /** Resolves when the call is over: whether the whole answer went out. */
+  delivered(): Promise<boolean>;
 }
 
 /** Texts that come from elsewhere. What is absent stays as it is. */

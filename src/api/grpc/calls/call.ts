@@ -16,28 +16,8 @@ import { GRPC } from "../../../lib/grpc/status-codes.ts";
 import { type GrpcStatus, toGrpcStatus } from "../status.ts";
 import { parseTimeoutMs } from "./timeout.ts";
 import { unpackAtOnce } from "../../../lib/grpc/unpack.ts";
+import type { CallListener, UnaryContext } from "./call-context.ts";
 import type { Unpacking } from "./unpacking.ts";
-
-/** Who calls, and what came beside the request. */
-export interface CallContext {
-  readonly principal: Principal;
-  readonly headers: IncomingHttpHeaders;
-  /** Address and port of the caller. */
-  readonly peer: string;
-  /** The same object for all calls of one connection. */
-  readonly connection: object;
-}
-
-export interface CallListener {
-  /** The request is one message, which is in use until the answer is given. */
-  readonly takesOne?: boolean;
-  /** While the call is paused, nothing more is told. */
-  message(bytes: Buffer): void;
-  /** The caller will send no more. */
-  finished(): void;
-  /** Called once, when the call is over for whatever reason: nothing can be sent any more. */
-  closed(): void;
-}
 
 const HEADERS: OutgoingHttpHeaders = {
   ":status": 200,
@@ -58,7 +38,7 @@ const ignore = (): void => undefined;
  * HTTP/2 does the rest; grpc-js, which does the same on top of it, took a fifth of the CPU of a
  * short call.
  */
-export class GrpcCall implements CallContext {
+export class GrpcCall implements UnaryContext {
   readonly headers: IncomingHttpHeaders;
   /** Set by the interceptor, before anything answers the call. */
   principal: Principal = ANONYMOUS;
@@ -78,6 +58,7 @@ export class GrpcCall implements CallContext {
   #input: "open" | "ended" | "told" = "open";
   /** The status was given; what was written before may still be on its way. */
   #isEnding = false;
+  #isAnswered = false;
   #isOver = false;
   #unsent = 0;
   #head = HEADERS;
@@ -102,6 +83,18 @@ export class GrpcCall implements CallContext {
 
   get connection(): object {
     return this.#stream.session ?? this.#stream;
+  }
+
+  get isAwaited(): boolean {
+    return this.#canSend;
+  }
+
+  delivered(): Promise<boolean> {
+    const stream = this.#stream;
+    const isDelivered = (): boolean =>
+      this.#isAnswered && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+    if (stream.closed) return Promise.resolve(isDelivered());
+    return new Promise((resolve) => stream.once("close", () => resolve(isDelivered())));
   }
 
   /** On its connection so far. */
@@ -207,6 +200,7 @@ export class GrpcCall implements CallContext {
   /** The only answer, and the end of the call. */
   answer(message: Uint8Array): void {
     if (!this.#canSend) return;
+    this.#isAnswered = true;
     this.#stream.respond(HEADERS, WITH_TRAILERS);
     this.#end(OK_TRAILERS, frameMessage(message));
     this.#answer.add(message.byteLength);

@@ -1,7 +1,8 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
-import type { CallContext, GrpcCall } from "./call.ts";
+import type { GrpcCall } from "./call.ts";
+import type { CallContext } from "./call-context.ts";
 import { decodeRequest, type Method } from "./codec.ts";
 import type { Serve, ServiceHost } from "../service.ts";
 import { receiveOne, recordEnd, reportFailure } from "./unary.ts";

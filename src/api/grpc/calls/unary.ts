@@ -1,6 +1,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { AppError, describeChain, type ErrorCode } from "../../../lib/errors.ts";
-import type { CallContext, CallListener, GrpcCall } from "./call.ts";
+import type { GrpcCall } from "./call.ts";
+import type { CallContext, CallListener } from "./call-context.ts";
 import { checkAnswer, decodeRequest, encodeAnswer, type Method } from "./codec.ts";
 import { BytesMethod } from "./bytes-method.ts";
 import type { Serve, ServiceHost } from "../service.ts";

@@ -11,7 +11,7 @@ import type { Operations, OperationsAccess } from "../../../server/operations/op
 import { decodeSubmissions } from "./decode-submit.ts";
 import { encodeSubmitted } from "./encode-submitted.ts";
 import { BytesMethod } from "../../grpc/calls/bytes-method.ts";
-import type { CallContext } from "../../grpc/calls/call.ts";
+import type { CallContext } from "../../grpc/calls/call-context.ts";
 import { addressOf } from "../../grpc/peer-address.ts";
 import { PushedFrames } from "../../grpc/calls/pushed-frames.ts";
 import { defineService, type GrpcService } from "../../grpc/service.ts";

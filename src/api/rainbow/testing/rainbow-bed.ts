@@ -21,8 +21,8 @@ export class RainbowBed {
   /** What clusters were given when they were registered. */
   readonly #issued = new Map<string, { readonly secret: string; readonly token: string }>();
 
-  async open(): Promise<void> {
-    ({ plane: this.plane } = await aPlane());
+  async open(parts: Parameters<typeof aPlane>[0] = {}): Promise<void> {
+    ({ plane: this.plane } = await aPlane(parts));
     const { operations, authenticator } = this.plane;
     this.#issued.clear();
     await operations.setCredentials({ registerSecret: REGISTER_SECRET });

@@ -4,14 +4,13 @@ import { limits } from "../../../limits.ts";
 import { mergeState } from "../../graph/cluster-state.ts";
 import { relinkAll } from "../../graph/subsystems/link-subsystem.ts";
 import type { Cluster } from "../../model/cluster.ts";
-import { toHashedCredentials } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 import { clusterChanged } from "./cluster-changed.ts";
 import { checkRevision, type Conditional } from "./if-revision.ts";
-import { removedWithCluster, writtenCredentials } from "./credential-rows.ts";
+import { registeredCredentials, removedWithCluster } from "./credential-rows.ts";
 import { failForGood, withdrawn } from "./tasks/end-attempt.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
@@ -28,13 +27,15 @@ export function registerCluster(
       `cluster ${id} has agents, which tell what it has; choose another name`,
     );
   }
-  if (known !== undefined && !isUpdate) {
+  const isRepeated =
+    known !== undefined && credentials !== undefined && mayRegisterAgain(state, known, by);
+  if (known !== undefined && !isUpdate && !isRepeated) {
     throw new AppError(
       "already_exists",
       `there is a cluster ${id} already; say --update to give it another graph`,
     );
   }
-  if (known !== undefined && credentials !== undefined) {
+  if (known !== undefined && credentials !== undefined && !isRepeated) {
     throw new AppError(
       "already_exists",
       `there is a cluster ${id} already; rotate its credentials to get new ones`,
@@ -44,18 +45,34 @@ export function registerCluster(
     throw new AppError("exhausted", `there are ${limits.clustersMax} clusters already`);
   }
   const changes: Change[] = [];
-  if (known === undefined) {
+  if (known === undefined || isRepeated) {
     const row = { id, kind: "pulling", createdAtMs: nowMs, registeredBy: by } as const;
     changes.push({ table: "cluster", row });
   } else changes.push(changedBy(known, by));
   changes.push({ table: "graph", row: { id, graph } });
   if (known !== undefined) changes.push(...relinkedRows(state, command));
   if (credentials !== undefined) {
-    const hashed = toHashedCredentials(id, credentials.hashes);
-    const rows = writtenCredentials(hashed, { by, nowMs });
-    changes.push(...rows);
+    changes.push(...registeredCredentials(id, credentials, { by, nowMs }));
   }
   return { changes, answer: undefined };
+}
+
+/**
+ * Nobody is known to have the credentials of a cluster whose registration was never answered. The caller
+ * that registered it may do so again, and gets new ones, as long as the cluster has done nothing.
+ */
+function mayRegisterAgain(
+  state: State,
+  { id, registeredBy, changedBy }: Cluster,
+  by: string,
+): boolean {
+  const secret = state.credentials.get({ kind: "cluster-secret", cluster: id });
+  const hasDoneNothing =
+    changedBy === undefined &&
+    !state.clusters.hasStatus(id) &&
+    state.handed.of(id).length === 0 &&
+    !state.nodes.values().some(({ node }) => node.cluster === id);
+  return secret?.isUnclaimed === true && registeredBy === by && hasDoneNothing;
 }
 
 const changedBy = (cluster: Cluster, by: string): Change => ({

@@ -1,20 +1,40 @@
 import {
   clusterCredentialRefs,
+  type ClusterHashes,
+  type Credential,
   type CredentialRef,
   type HashedCredential,
+  toHashedCredentials,
 } from "../../model/credential.ts";
 import type { ClusterId } from "../../model/ids.ts";
 import type { Change } from "../change.ts";
 import type { State } from "../state.ts";
+import type { Written } from "../table.ts";
+
+type CredentialWritten = Written<"credential", Credential>;
+
+const isSecret = ({ row }: CredentialWritten): boolean => row.id.kind === "cluster-secret";
 
 export const writtenCredentials = (
   credentials: readonly HashedCredential[],
   { by, nowMs }: { readonly by: string; readonly nowMs: number },
-): Change[] =>
+): CredentialWritten[] =>
   credentials.map(({ id, hash }) => ({
     table: "credential",
     row: { id, hash, createdAtMs: nowMs, by },
   }));
+
+/** Those that a cluster is registered with. */
+export const registeredCredentials = (
+  cluster: ClusterId,
+  credentials: { readonly hashes: ClusterHashes; readonly isUnclaimed?: boolean },
+  written: { readonly by: string; readonly nowMs: number },
+): Change[] =>
+  writtenCredentials(toHashedCredentials(cluster, credentials.hashes), written).map((change) =>
+    credentials.isUnclaimed === true && isSecret(change)
+      ? { ...change, row: { ...change.row, isUnclaimed: true } }
+      : change,
+  );
 
 /** Of those that are there. */
 export const removedCredentials = (

@@ -117,3 +117,67 @@ describe("credentials", () => {
     );
   });
 });
+
+describe("a registration whose answer was lost", () => {
+  const registered = (world: World, secret: string, by = "registrar"): unknown =>
+    world.do({
+      kind: "register-cluster",
+      id: BLUE,
+      graph,
+      isUpdate: false,
+      by,
+      nowMs: world.nowMs,
+      credentials: { hashes: { secret, token: `t-${secret}` }, isUnclaimed: true },
+    });
+
+  test("may be repeated by the same caller, and only the newest credentials are good", () => {
+    const world = new World();
+    registered(world, "s1");
+    registered(world, "s2");
+    expect(hashes(world)).toEqual({ "cluster-secret/blue": "s2", "cluster-token/blue": "t-s2" });
+    world.restart();
+    registered(world, "s3");
+    expect(hashes(world)).toMatchObject({ "cluster-secret/blue": "s3" });
+    expect(checkState(world.state)).toEqual([]);
+  });
+
+  test("is over when it is claimed; a claim of older credentials changes nothing", () => {
+    const world = new World();
+    registered(world, "s1");
+    registered(world, "s2");
+    world.do({ kind: "claim-cluster", id: BLUE, hash: "s1" });
+    registered(world, "s3");
+    world.do({ kind: "claim-cluster", id: BLUE, hash: "s3" });
+    const before = world.changes.length;
+    world.do({ kind: "claim-cluster", id: BLUE, hash: "s3" });
+    world.do({ kind: "claim-cluster", id: clusterId("nobody"), hash: "s3" });
+    expect(() => registered(world, "s4")).toThrow("is a cluster blue already");
+    expect(world.changes.length).toBe(before);
+    expect(hashes(world)).toMatchObject({ "cluster-secret/blue": "s3" });
+  });
+
+  const done: Readonly<Record<string, (world: World) => unknown>> = {
+    "another caller registers it": (world) => registered(world, "s2", "local"),
+    "it has told its state": (world) => {
+      const told = { patch: { free: 1 }, counters: undefined, by: "cluster:blue", nowMs: 2 };
+      world.do({ kind: "set-status", id: BLUE, ...told });
+      return registered(world, "s2");
+    },
+    "its graph was changed": (world) => {
+      register(world, undefined, true);
+      return registered(world, "s2");
+    },
+    "its secret was rotated": (world) => {
+      set(world, [[SECRET, "rotated"]]);
+      return registered(world, "s2");
+    },
+  };
+  for (const [why, attempt] of Object.entries(done)) {
+    test(`is not repeated when ${why}`, () => {
+      const world = new World();
+      registered(world, "s1");
+      expect(() => attempt(world)).toThrow("is a cluster blue already");
+      expect(hashes(world)["cluster-secret/blue"]).not.toBe("s2");
+    });
+  }
+});

@@ -17,3 +17,14 @@ export function setCredentials(
     answer: undefined,
   };
 }
+
+/** Of a cluster that was registered anew meanwhile, or is gone, nothing changes. */
+export function claimCluster(
+  state: State,
+  { id: cluster, hash }: CommandOf<"claim-cluster">,
+): Decision<undefined> {
+  const known = state.credentials.get({ kind: "cluster-secret", cluster });
+  if (known?.isUnclaimed !== true || known.hash !== hash) return { changes: [], answer: undefined };
+  const { isUnclaimed: _, ...row } = known;
+  return { changes: [{ table: "credential", row }], answer: undefined };
+}

@@ -35,10 +35,15 @@ export interface OperatorOperations {
   removeNode(name: string, condition?: ChangeCondition): Promise<{ readonly revision: number }>;
   listClusters(): Promise<{ readonly clusters: readonly ClusterView[]; readonly revision: number }>;
   getCluster(name: string): Promise<ClusterView>;
-  /** A cluster that pulls, or with `isUpdate` another graph for one that is there. */
-  registerCluster(
-    cluster: ClusterInput,
-  ): Promise<{ readonly cluster: ClusterView; readonly credentials?: IssuedCredentialsView }>;
+  /**
+   * A cluster that pulls, or with `isUpdate` another graph for one that is there. With `delivery`, a
+   * caller that never got the answer may register it again; it also gets the global token, if there is one.
+   */
+  registerCluster(cluster: ClusterInput): Promise<{
+    readonly cluster: ClusterView;
+    readonly credentials?: IssuedCredentialsView;
+    readonly globalToken?: string;
+  }>;
   /** A cluster with agents only when it has no nodes any more. */
   deleteCluster(name: string, condition?: ChangeCondition): Promise<{ readonly revision: number }>;
   /** The text of a JSON Graph Format document. */

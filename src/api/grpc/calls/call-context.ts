@@ -1,0 +1,31 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import type { Principal } from "../../../core/access/principal.ts";
+
+/** Who calls, and what came beside the request. */
+export interface CallContext {
+  readonly principal: Principal;
+  readonly headers: IncomingHttpHeaders;
+  /** Address and port of the caller. */
+  readonly peer: string;
+  /** The same object for all calls of one connection. */
+  readonly connection: object;
+}
+
+/** Of a call that has one answer. */
+export interface UnaryContext extends CallContext {
+  /** Whether the caller still waits for the answer. */
+  readonly isAwaited: boolean;
+  /** Resolves when the call is over: whether a whole answer left, and no refusal. */
+  delivered(): Promise<boolean>;
+}
+
+export interface CallListener {
+  /** The request is one message, which is in use until the answer is given. */
+  readonly takesOne?: boolean;
+  /** While the call is paused, nothing more is told. */
+  message(bytes: Buffer): void;
+  /** The caller will send no more. */
+  finished(): void;
+  /** Called once, when the call is over for whatever reason: nothing can be sent any more. */
+  closed(): void;
+}
