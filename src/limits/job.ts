@@ -9,6 +9,8 @@ export const jobLimits = {
   argumentsMax: 16_384,
   workBytesMax: 1 * MIB, // argv, script and environment of one job together
   envVariablesMax: 1_024,
+  containersMax: 16, // of one job, on one node
+  mountsMax: 64,
   arrayTasksMax: 1_000_000,
   arrayIndexMax: 999_999_999,
   priorityMax: 1_000_000,

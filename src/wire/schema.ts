@@ -159,10 +159,11 @@ const anyOf = (schemas: readonly JsonSchema[]): JsonSchema =>
 const given = (...names: readonly string[]): JsonSchema => ({ required: names });
 
 /** Exactly one of them is given, or none where that is allowed. */
-function alternatives({ exactlyOne = [], orNoneWith }: MessageRules): JsonSchema {
+function alternatives({ exactlyOne = [], orNoneWith = [] }: MessageRules): JsonSchema {
   const one = exactlyOne.map((name) => given(name));
-  if (orNoneWith === undefined) return { oneOf: one };
-  return { oneOf: [...one, { ...given(orNoneWith), not: { anyOf: one } }] };
+  if (orNoneWith.length === 0) return { oneOf: one };
+  const none = { ...anyOf(orNoneWith.map((name) => given(name))), not: { anyOf: one } };
+  return { oneOf: [...one, none] };
 }
 
 const isAlwaysSent = (field: DescField): boolean => !hasPresence(field) && !field.oneof;

@@ -57,6 +57,11 @@ const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
   dependsOn: () => ({ anyOf: [DEPENDENCY, { type: "array", items: DEPENDENCY }] }),
 };
 
+const requiring = (name: string): JsonSchema => ({ required: [name] });
+const COMMANDS = ["command", "script"].map(requiring);
+/** A job that has one of these needs no command. */
+const WITHOUT_COMMAND = ["energy", "image", "containers"].map(requiring);
+
 /** The JSON Schema of files of jobs, from the .proto files, their comments and the core's rules. */
 export function jobFileSchema(): JsonSchema {
   const book = new SchemaBook({
@@ -79,7 +84,7 @@ export function jobFileSchema(): JsonSchema {
       idempotencyKey: { ...SCALAR, description: "The same key submits the job once" },
     },
     additionalProperties: false,
-    oneOf: [{ required: ["command"] }, { required: ["script"] }],
+    oneOf: [...COMMANDS, { anyOf: WITHOUT_COMMAND, not: { anyOf: COMMANDS } }],
     not: { required: ["resources", "request"] },
   };
   return {
@@ -105,6 +110,7 @@ function formOf(field: DescField, schema: JsonSchema): JsonSchema {
   if (field.jsonName.endsWith("Ms")) return DURATION;
   if (field.jsonName.endsWith("Bytes")) return SIZE;
   if (field.fieldKind === "map") return { ...schema, additionalProperties: SCALAR };
+  if (field.fieldKind === "list" && field.listKind === "message") return schema;
   if (field.fieldKind === "list") return { ...schema, prefixItems: undefined, items: SCALAR };
   return schema;
 }

@@ -116,7 +116,7 @@ describe("errors name the file, the line, the column and what would be right", (
       "command: [x, {a: b}]",
       /^jobs.yaml:1:14: command\[1\]: must be a text or a number/,
     ],
-    ["nothing to run", "name: x", /^jobs.yaml:1:1: a job needs a command or a script/],
+    ["nothing to run", "name: x", /^jobs.yaml:1:1: a job needs a command, a script or an image/],
     ["two things to run", "command: [x]\nscript: y", /either a command or a script/],
     ["labels as a list", "command: [x]\nlabels: [a]", /^jobs.yaml:2:9: labels: must be a map/],
     ["a value left out", "command: [x]\nname:", /^jobs.yaml:2:\d+: name: must be a text/],

@@ -72,8 +72,8 @@ function readJob(value: Value): JobSubmissionInit {
   if (fields.has("resources") && fields.has("request")) {
     throw value.fail("a job has either resources or a request, not both");
   }
-  if (!fields.has("command") && !fields.has("script") && !fields.has("energy")) {
-    throw value.fail("a job needs a command or a script");
+  if (!["command", "script", "energy", "image", "containers"].some((name) => fields.has(name))) {
+    throw value.fail("a job needs a command, a script or an image");
   }
   if (fields.has("command") && fields.has("script")) {
     throw value.fail("a job has either a command or a script, not both");

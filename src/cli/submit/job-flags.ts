@@ -17,15 +17,17 @@ import {
   size,
   wholeNumber,
 } from "../flags.ts";
+import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/container-flags.ts";
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
-import { addEnergyFlags, type EnergyFlags, energyOf } from "./energy-flags.ts";
+import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
-export interface JobFlags extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags {
+export interface JobFlags
+  extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags, ContainerFlags {
   readonly name?: string;
   readonly comment?: string;
   readonly nice?: number;
@@ -66,7 +68,9 @@ export function addJobFlags(command: Command, context: Context): void {
       envVariable("--env", context.env),
     )
     .option("--export-env", "set all your variables too (not shell functions or BUSBAR_ names)")
-    .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"))
+    .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"));
+  addContainerFlags(command);
+  command
     .option(
       "--array <spec>",
       "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8",
@@ -163,10 +167,11 @@ export async function toSubmission(
     throw invalid("--script", "cannot be combined with a command");
   }
   const energy = energyOf(flags);
-  if (words.length === 0 && flags.script === undefined && energy === undefined) {
+  const hasOwnCommand = energy !== undefined || flags.image !== undefined;
+  if (words.length === 0 && flags.script === undefined && !hasOwnCommand) {
     throw invalid(
       "command",
-      "is missing; write it after --, or give --script, --file or --jobspec",
+      "is missing; write it after --, or give --script, --file, --jobspec or --image",
     );
   }
   const script =
@@ -180,6 +185,7 @@ export async function toSubmission(
       script,
       env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
       cwd: flags.cwd === undefined ? undefined : resolve(context.cwd, flags.cwd),
+      ...containerOf(flags, context.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),
       ...limitsOf(flags),

@@ -280,3 +280,21 @@ test("--export-env sends the submitter's variables, and --env has the last word"
   const [spec] = specs() as { env: object }[];
   expect(Object.keys(spec?.env ?? {})).toEqual(["A", "B"]);
 });
+
+describe("what runs in an image", () => {
+  test("needs no command; paths are those of the caller's directory", async () => {
+    await busbar("submit --image oci:img:v1 --mount data:/in --mount /out:/out:rw --network none");
+    expect(specs()).toMatchObject([
+      {
+        image: expect.stringMatching(/^oci:\/.*\/img:v1$/) as string,
+        mounts: [
+          { source: expect.stringMatching(/^\/.*\/data$/) as string, target: "/in" },
+          { source: "/out", target: "/out", writable: true },
+        ],
+        network: "none",
+      },
+    ]);
+    await busbar("submit --image alpine:3 true");
+    expect(specs()).toMatchObject([{}, { image: "alpine:3", command: ["true"] }]);
+  });
+});

@@ -59,17 +59,18 @@ export function requestKey({ needs, request, select, where }: Request): string {
 }
 
 function whereKey(where: Where): string {
-  const { kind, cluster, node, labels } = where;
+  const { kind, cluster, node, labels, containers } = where;
   const isAny = cluster === undefined && node === undefined && labels === undefined;
-  if (isAny && kind === undefined) return "";
+  if (isAny && kind === undefined && containers === undefined) return "";
   const sorted = Object.entries(labels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([kind ?? null, cluster ?? null, node ?? null, sorted]);
+  const asked = [kind ?? null, cluster ?? null, node ?? null, sorted];
+  return JSON.stringify(containers === undefined ? asked : [...asked, "containers"]);
 }
 
 /**
  * What is asked of the graph of a cluster that pulls. A job that asks for nothing but amounts goes
- * to one only when it says so: nodes with agents are meant otherwise. One that asks for a node or for
- * labels means nodes, too.
+ * to one only when it says so: nodes with agents are meant otherwise. One that asks for a node, for
+ * labels or for containers means nodes, too.
  */
 export function askedOfClusters(asked: Request): GraphRequest | undefined {
   if (!mayGoToClusters(asked)) return undefined;
@@ -78,6 +79,7 @@ export function askedOfClusters(asked: Request): GraphRequest | undefined {
 
 export const mayGoToClusters = ({ request, where }: Request): boolean =>
   where.kind !== "managed" &&
+  where.containers === undefined &&
   where.node === undefined &&
   where.labels === undefined &&
   (request !== undefined || where.cluster !== undefined || where.kind !== undefined);

@@ -41,8 +41,8 @@ export interface MessageRules {
   readonly fields: Readonly<Record<string, Rule>>;
   /** Exactly one of these is given. */
   readonly exactlyOne?: readonly string[];
-  /** Or none of those, where this is given. */
-  readonly orNoneWith?: string;
+  /** Or none of those, where one of these is given. */
+  readonly orNoneWith?: readonly string[];
   /** Of each of these at most one is given. */
   readonly atMostOne?: readonly (readonly string[])[];
   /** The first is given only together with the others. */

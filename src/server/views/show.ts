@@ -1,7 +1,8 @@
 import { formatIndexRanges } from "../../core/model/job/array-range.ts";
 import type { Group } from "../../core/model/group.ts";
 import { formatTaskId } from "../../core/model/ids.ts";
-import type { Job, JobSpec, SelectTerms } from "../../core/model/job/job.ts";
+import type { ContainerTerms } from "../../core/model/job/containers/containers.ts";
+import type { Job, JobSpec, SelectTerms, Where } from "../../core/model/job/job.ts";
 import { hasIndexes, taskTotalOf } from "../../core/model/job/job.ts";
 import { plainTermsOf } from "../../core/model/job/plain-fields.ts";
 import type { Node } from "../../core/model/node/node.ts";
@@ -70,7 +71,8 @@ export function showSpec(spec: JobSpec): JobSpecView {
       env: spec.env,
       cwd: spec.cwd,
       ...plainTermsOf(spec.terms),
-      placement: where,
+      ...(spec.container && showContainers(spec.container)),
+      placement: showPlacement(where),
       array: array === undefined ? undefined : formatIndexRanges(array),
       retries: retries.max === 0 ? undefined : retries,
       timeLimitMs: spec.timeLimitMs,
@@ -80,6 +82,19 @@ export function showSpec(spec: JobSpec): JobSpecView {
       select: spec.select === undefined ? undefined : showSelect(spec.select),
       energy: spec.energy,
     }),
+  };
+}
+
+/** As it was asked for: that containers need a node that can start them follows from the rest. */
+const showPlacement = ({ containers: _containers, ...asked }: Where): JobSpecView["placement"] =>
+  asked;
+
+function showContainers({ image, containers, mounts, network }: ContainerTerms) {
+  return {
+    image,
+    mounts: mounts.map(({ writable, ...paths }) => (writable ? { ...paths, writable } : paths)),
+    containers: containers.map(({ name, image, ...own }) => ({ name, image, ...present(own) })),
+    network: network === "host" ? undefined : network,
   };
 }
 

@@ -47,3 +47,33 @@ describe("comment", () => {
     expect(() => shown({ comment: "a\u001b[2J" })).toThrow("comment: must not have control");
   });
 });
+
+describe("images and containers", () => {
+  const runSpec = (input: JobSpecInput) => toRunSpec({ ...aJob, spec: toJobSpec(input) }, "node");
+
+  test("are shown as they were submitted, and reach the agent", () => {
+    const image = "oci:/images/tool:1";
+    const asked = { image, mounts: [{ source: "/a", target: "/b", writable: true }] };
+    expect(shown(asked)).toMatchObject(asked);
+    expect(shown(asked)).not.toHaveProperty("placement");
+    expect(shown(asked)).not.toHaveProperty("network");
+    expect(runSpec({ ...asked, command: ["true"] }).container).toMatchObject({
+      ...asked,
+      network: "host",
+      containers: [],
+    });
+    expect(runSpec({ command: ["true"] }).container).toBeUndefined();
+  });
+
+  test("of several containers each has its own", () => {
+    const containers = [
+      { name: "a", image: "a:1", command: ["x"], env: { A: "1" } },
+      { name: "b", image: "b:1" },
+    ];
+    expect(showSpec(toJobSpec({ containers, network: "none" }))).toMatchObject({
+      containers,
+      network: "none",
+    });
+    expect(runSpec({ containers }).container).toMatchObject({ image: "", containers });
+  });
+});

@@ -1,4 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import type { ContainerTerms } from "../../core/model/job/containers/containers.ts";
+import { charsOf as charsOfWork } from "../../core/model/job/env.ts";
 import type { Job, JobSpec } from "../../core/model/job/job.ts";
 import { taskTotalOf } from "../../core/model/job/job.ts";
 import type { RunSpec } from "../../gen/busbar/v1/agent_pb.ts";
@@ -8,11 +10,22 @@ import { fromJson } from "../../wire/read-json.ts";
 import { showSpec } from "../views/show.ts";
 
 /** About how many characters a spec takes on the wire; each takes one to three bytes. */
-export function charsOf({ spec: { work, env } }: Job): number {
+export function charsOf({ spec: { work, env, container } }: Job): number {
   let size = 256;
+  if (container !== undefined) size += charsOfContainers(container);
   if (work.kind !== "command") size += work.text.length;
   else for (const argument of work.argv) size += argument.length + 4;
   for (const name in env) size += name.length + (env[name]?.length ?? 0) + 8;
+  return size;
+}
+
+function charsOfContainers({ image = "", containers, mounts }: ContainerTerms): number {
+  let size = image.length;
+  for (const { source, target } of mounts) size += source.length + target.length + 8;
+  for (const each of containers) {
+    size += each.image.length + each.name.length + 16 + charsOfWork(each.command, each.env);
+    size += 8 * (each.command.length + Object.keys(each.env).length);
+  }
   return size;
 }
 
@@ -36,10 +49,22 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
     nice: spec.terms.nice ?? 0,
+    ...(spec.container && { container: toContainerSpec(spec.container) }),
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
     ...(reader === "busbar" && { jobSpec: jobSpecOf(spec), submittedAtMs }),
   });
 }
+
+const toContainerSpec = ({ image = "", containers, mounts, network }: ContainerTerms) => ({
+  image,
+  containers: containers.map(({ command, env, ...own }) => ({
+    ...own,
+    command: [...command],
+    env: { ...env },
+  })),
+  mounts: mounts.map((mount) => ({ ...mount })),
+  network,
+});
 
 /** As callers would write it, whatever fields it has. */
 function jobSpecOf(spec: JobSpec): Uint8Array {

@@ -4,10 +4,12 @@ import { limits } from "../../../limits.ts";
 import { graphRequest, needsOf } from "../../graph/request/graph-request.ts";
 import { readResourceChoice } from "../../graph/request/read-request.ts";
 import { parseIndexRanges } from "./array-range.ts";
+import { type ContainerFields, isContained, toContainerTerms } from "./containers/containers.ts";
 import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
 import { type EnergyInput, isPlaceName, toEnergy, withPlace } from "./energy.ts";
+import { charsOf, NO_TEXTS, toArgv, toEnv, withoutNul } from "./env.ts";
 import { checkName, groupId } from "../ids.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
@@ -19,10 +21,9 @@ import { toResources } from "../resources.ts";
 import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from "./plain-fields.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
-import { isReservedVariable, isVariableName } from "./variable-names.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
-export interface JobSpecInput extends PlainInput {
+export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly name?: string | undefined;
   readonly group?: string | undefined;
   readonly labels?: Texts | undefined;
@@ -64,7 +65,6 @@ export interface JobSpecInput extends PlainInput {
 
 // Shared by every spec that has nothing else to say: a million queued jobs must not hold a
 // million empty objects.
-const NO_TEXTS: Texts = Object.freeze({});
 const ANYWHERE: Where = Object.freeze({});
 const NOTHING: Resources = Object.freeze({});
 const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
@@ -81,6 +81,7 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
   labels: NO_TEXTS,
   env: NO_TEXTS,
   cwd: undefined,
+  container: undefined,
   needs: ONE_CPU,
   request: undefined,
   select: undefined,
@@ -106,7 +107,7 @@ export function toJobSpec(
   selects = new SelectReader(),
 ): JobSpec {
   const work = toWork(input);
-  const name = toJobName(input.name, work);
+  const name = toJobName(input, work);
   const dependsOn = toDependencies(input.dependsOn);
   const energy = toEnergy(input.energy);
   if (energy !== undefined) checkShares(input);
@@ -151,11 +152,12 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
         ? DEFAULT_GROUP
         : groupId(checkName(group, "group", limits.nameLengthMax)),
     labels: checkLabels(input.labels, "labels"),
-    env: toEnv(input.env),
+    env: toEnv(input.env, "env"),
     cwd: toCwd(input.cwd),
+    container: toContainerTerms(input),
     ...toDemand(input),
     select: input.select && selects.read(input.select),
-    where: toWhere(input.placement),
+    where: toWhere(input),
     array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
     priority: checkWhole(input, "priority") ?? 0,
     retries: toRetries(input.retries),
@@ -192,47 +194,53 @@ function saysNothing(input: JobSpecInput): boolean {
 
 const NO_WORK: Work = Object.freeze({ kind: "command", argv: Object.freeze([]) });
 
-const isBare = ({ energy, command, script, jobspec }: JobSpecInput): boolean =>
-  energy !== undefined &&
-  script === undefined &&
-  jobspec === undefined &&
-  (command === undefined || command.length === 0);
+/** Whether it may say nothing of what to run, and does. */
+const isBare = (input: JobSpecInput): boolean => {
+  const { energy, command, script, jobspec } = input;
+  if (energy === undefined && !isContained(input)) return false;
+  return isNothing(command) && script === undefined && jobspec === undefined;
+};
+
+const isNothing = (command: readonly string[] | undefined): boolean =>
+  command === undefined || command.length === 0;
 
 function toWork(input: JobSpecInput): Work {
   const { command, script, jobspec } = input;
+  if (isContained(input)) checkContained(input);
   if (isBare(input)) return NO_WORK;
   if (jobspec !== undefined) {
     if (command !== undefined || script !== undefined) {
       throw invalid("jobspec", "give either a jobspec or something to run, not both");
     }
     if (jobspec.trim() === "") throw invalid("jobspec", "must not be empty");
-    return { kind: "jobspec", text: text(jobspec, "jobspec") };
+    return { kind: "jobspec", text: withoutNul(jobspec, "jobspec") };
   }
   if (command !== undefined && script !== undefined) {
     throw invalid("script", "give either command or script, not both");
   }
   if (script !== undefined) {
     if (script.trim() === "") throw invalid("script", "must not be empty");
-    return { kind: "script", text: text(script, "script") };
+    return { kind: "script", text: withoutNul(script, "script") };
   }
-  const program = command?.[0];
-  if (command === undefined || program === undefined || program === "") {
-    throw invalid("command", 'must name a program to run, like ["sleep", "1"]');
-  }
-  const { maxItems } = SPEC_RULES.command;
-  if (command.length > maxItems) {
-    throw invalid("command", `at most ${maxItems} arguments, not ${command.length}`);
-  }
-  // Names of fields are made for errors only: this runs for every job submitted.
-  for (let at = 0; at < command.length; at++) {
-    if (command[at]?.includes("\0") === true) text("\0", `command[${at}]`);
-  }
-  // A copy has no room to grow: arrays that were filled one by one hold space for seventeen.
-  return { kind: "command", argv: command.slice() };
+  return { kind: "command", argv: toArgv(command, "command") };
 }
 
-function toJobName(name: string | undefined, work: Work): string {
-  if (name === undefined) return defaultNameOf(work);
+/** Containers are started by agents of nodes, and each of several has a command of its own. */
+function checkContained(input: JobSpecInput): void {
+  const { image, command, script, jobspec, energy, placement } = input;
+  const field = image === undefined ? "containers" : "image";
+  if (jobspec !== undefined) throw invalid(field, "a whole jobspec has none");
+  if (energy !== undefined) throw invalid(field, "a job with energy has none");
+  if (placement?.kind === "pulling") {
+    throw unprocessable("placement.kind", "containers run on nodes with agents: leave it out");
+  }
+  if (image !== undefined) return;
+  const own = script !== undefined ? "script" : isNothing(command) ? undefined : "command";
+  if (own !== undefined) throw invalid(own, "each container has a command of its own");
+}
+
+function toJobName({ name, ...input }: JobSpecInput, work: Work): string {
+  if (name === undefined) return defaultNameOf(work, isContained(input));
   const { maxLength } = SPEC_RULES.name;
   if (name === "" || isLongerText(name, maxLength)) {
     throw invalid("name", `must have 1 to ${maxLength} characters`);
@@ -242,29 +250,11 @@ function toJobName(name: string | undefined, work: Work): string {
 }
 
 /** What a job is called that says nothing about it. */
-export function defaultNameOf(work: Work): string {
+export function defaultNameOf(work: Work, isContained: boolean): string {
   if (work.kind !== "command") return work.kind;
-  const program = work.argv[0] ?? "energy";
+  const program = work.argv[0] ?? (isContained ? "container" : "energy");
   const name = program.slice(program.lastIndexOf("/") + 1) || program;
   return visible(name, limits.nameLengthMax);
-}
-
-function toEnv(env: Texts | undefined): Texts {
-  if (env === undefined) return NO_TEXTS;
-  const names = Object.keys(env);
-  if (names.length === 0) return NO_TEXTS;
-  const { maxProperties } = SPEC_RULES.env;
-  if (names.length > maxProperties) {
-    throw invalid("env", `at most ${maxProperties} variables, not ${names.length}`);
-  }
-  for (const name of names) {
-    if (isReservedVariable(name)) throw invalid(`env.${name}`, "BUSBAR_ names are set by Busbar");
-    if (!isVariableName(name)) {
-      throw invalid("env", `${JSON.stringify(name.slice(0, 40))} is not a variable's name`);
-    }
-    text(env[name] ?? "", `env.${name}`);
-  }
-  return env;
 }
 
 function toCwd(cwd: string | undefined): string | undefined {
@@ -272,7 +262,7 @@ function toCwd(cwd: string | undefined): string | undefined {
   if (!cwd.startsWith("/")) throw invalid("cwd", "must be an absolute path, like /tmp");
   const { maxLength } = SPEC_RULES.cwd;
   if (isLongerText(cwd, maxLength)) throw invalid("cwd", `at most ${maxLength} characters`);
-  return text(cwd, "cwd");
+  return withoutNul(cwd, "cwd");
 }
 
 function toNeeds(resources: JobSpecInput["resources"]): Resources {
@@ -303,8 +293,8 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
   return { needs: needsOf(graphRequest(choice)), request: choice };
 }
 
-function toWhere(placement: JobSpecInput["placement"]): Where {
-  if (placement === undefined) return ANYWHERE;
+function toWhere(input: JobSpecInput): Where {
+  const { placement = {} } = input;
   const { kind, cluster, node, labels } = placement;
   const some = checkLabels(labels, "placement.labels");
   const where: Where = {
@@ -316,6 +306,7 @@ function toWhere(placement: JobSpecInput["placement"]): Where {
       ? {}
       : { node: checkName(node, "placement.node", limits.nameLengthMax) }),
     ...(Object.keys(some).length === 0 ? {} : { labels: some }),
+    ...(isContained(input) ? { containers: true } : {}),
   };
   return Object.keys(where).length === 0 ? ANYWHERE : where;
 }
@@ -352,17 +343,11 @@ const checkWhole = (
   return value === undefined ? undefined : whole(value, field, SPEC_RULES[field]);
 };
 
-/** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
-function text(value: string, field: string): string {
-  if (value.includes("\0")) throw invalid(field, "must not contain a NUL character");
-  return value;
-}
-
 function checkSize(spec: JobSpec): void {
   const { work } = spec;
   let size = work.kind === "command" ? 0 : work.text.length;
-  if (work.kind === "command") for (const part of work.argv) size += part.length + 1;
-  for (const name in spec.env) size += name.length + (spec.env[name]?.length ?? 0) + 2;
+  size += charsOf(work.kind === "command" ? work.argv : [], spec.env);
+  for (const { command, env } of spec.container?.containers ?? []) size += charsOf(command, env);
   const most = work.kind === "jobspec" ? limits.jobspecCharsMax : limits.workBytesMax;
   if (size > most) {
     throw unprocessable(work.kind, `with env it has ${size} characters; at most ${most}`);

@@ -1,6 +1,7 @@
 import type { StateValues } from "../../graph/cluster-state.ts";
 import type { ResourceChoice } from "../../graph/request/request.ts";
 import type { IndexRanges } from "./array-range.ts";
+import type { ContainerTerms } from "./containers/containers.ts";
 import { countIndexes, SINGLE } from "./array-range.ts";
 import type { Clause, Dependency } from "./dependency.ts";
 import type { EnergyTerms } from "./energy.ts";
@@ -10,7 +11,7 @@ import type { PlainTerms } from "./plain-fields.ts";
 
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
-  /** Without arguments: nothing. Only with energy, for nodes that need no command. */
+  /** Without arguments: nothing, with energy for nodes that need no command; in an image: its own command. */
   | { readonly kind: "command"; readonly argv: readonly string[] }
   | { readonly kind: "script"; readonly text: string }
   /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
@@ -23,6 +24,8 @@ export interface Where {
   readonly cluster?: string;
   readonly node?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Only where containers can be started: follows from the job's container terms. */
+  readonly containers?: true;
 }
 
 /** A failed attempt is followed by another, `backoffMs` later, doubling up to `backoffMaxMs`. */
@@ -52,6 +55,8 @@ export interface OwnTerms {
   readonly labels: Texts;
   readonly env: Texts;
   readonly cwd: string | undefined;
+  /** The containers that it runs in; undefined: none. */
+  readonly container: ContainerTerms | undefined;
   readonly needs: Resources;
   /** What a task asks of the graph of a cluster or node; undefined: `needs` say it all. */
   readonly request: ResourceChoice | undefined;
@@ -114,6 +119,9 @@ export class SharedSpec implements JobSpec {
   }
   get cwd(): string | undefined {
     return this.terms.cwd;
+  }
+  get container(): ContainerTerms | undefined {
+    return this.terms.container;
   }
   get needs(): Resources {
     return this.terms.needs;

@@ -8,10 +8,9 @@ import { ENERGY_RULES } from "./energy.ts";
 import { DEPENDENCY_KINDS, REFERENCE_RULE } from "./dependency.ts";
 import { SELECTION_RULES } from "./select-reader.ts";
 import { PLAIN_RULES } from "./plain-fields.ts";
-import { VARIABLE_NAME_RULE } from "./variable-names.ts";
+import { CONTAINER_FIELD_RULES, CONTAINER_RULES, MOUNT_RULES } from "./containers/containers.ts";
+import { COMMAND_RULE, ENV_RULE } from "./env.ts";
 
-/** Neither an argument nor a variable can hold a NUL byte: the kernel would cut it there. */
-const NO_NUL: Rule = { pattern: "^[^\\u0000]*$" };
 const NOT_BLANK: Rule = { minLength: 1, pattern: "^[^\\u0000]*\\S[^\\u0000]*$" };
 
 const duration = (minimum: number) => ({ minimum, maximum: limits.durationMsMax });
@@ -24,20 +23,10 @@ export const SPEC_RULES = {
   name: { minLength: 1, maxLength: limits.nameLengthMax, pattern: PRINTABLE },
   group: NAME_RULE,
   labels: LABELS_RULE,
-  command: {
-    minItems: 1,
-    maxItems: limits.argumentsMax,
-    items: NO_NUL,
-    prefixItems: [{ ...NO_NUL, minLength: 1 }],
-    examples: [["sleep", "1"]],
-  },
+  command: COMMAND_RULE,
   script: { ...NOT_BLANK, maxLength: limits.workBytesMax },
   jobspec: { ...NOT_BLANK, maxLength: limits.jobspecCharsMax },
-  env: {
-    maxProperties: limits.envVariablesMax,
-    propertyNames: VARIABLE_NAME_RULE,
-    additionalProperties: NO_NUL,
-  },
+  env: ENV_RULE,
   cwd: { maxLength: 4_096, pattern: "^/[^\\u0000]*$" },
   resources: {
     maxProperties: limits.resourceNamesMax - 1, // cpu is added where it is not named
@@ -45,6 +34,7 @@ export const SPEC_RULES = {
   },
   array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8"] },
   ...PLAIN_RULES,
+  ...CONTAINER_FIELD_RULES,
   priority: { minimum: -limits.priorityMax, maximum: limits.priorityMax },
   timeLimitMs: duration(1),
   killGraceMs: duration(0),
@@ -91,10 +81,17 @@ const DEPENDENCY_GROUPS: Omit<MessageRules, "fields"> = {
 /** Fields that exclude each other. */
 const SPEC_GROUPS: Omit<MessageRules, "fields"> = {
   exactlyOne: ["command", "script", "jobspec"],
-  orNoneWith: "energy",
+  orNoneWith: ["energy", "image", "containers"],
   atMostOne: [
     ["resources", "request"],
     ["jobspec", "array"],
+    ["image", "containers"],
+    ...["jobspec", "energy"].flatMap((name) => [
+      [name, "image"],
+      [name, "containers"],
+    ]),
+    ["containers", "command"],
+    ["containers", "script"],
     ...["array", "request", "select", "jobspec"].map((name) => ["energy", name]),
   ],
   onlyInRequests: true,
@@ -105,6 +102,8 @@ export const SPEC_MESSAGE_RULES: Readonly<Record<string, MessageRules>> = {
   JobSpec: { fields: SPEC_RULES, ...SPEC_GROUPS },
   Retries: { fields: RETRIES_RULES },
   Energy: { fields: ENERGY_RULES },
+  Mount: { fields: MOUNT_RULES },
+  Container: { fields: CONTAINER_RULES },
   Placement: { fields: PLACEMENT_RULES },
   Dependency: { fields: DEPENDENCY_RULES, ...DEPENDENCY_GROUPS },
   Selection: SELECTION_RULES,

@@ -9,6 +9,8 @@ export type ClusterReason =
   /** Pull clusters take what asks for them, or for parts of a graph. */
   | { readonly kind: "not-asked-for" }
   | { readonly kind: "node-or-labels-asked" }
+  /** Only agents of nodes start containers. */
+  | { readonly kind: "containers-asked" }
   | { readonly kind: "graph"; readonly refusals: readonly Refusal[] }
   | { readonly kind: "no-nodes" }
   | { readonly kind: "nodes"; readonly reasons: readonly NodeReason[] }

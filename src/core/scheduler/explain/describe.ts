@@ -27,6 +27,8 @@ export function describeReason(reason: Reason): string {
       return `not the node asked for (${reason.asked})`;
     case "other-label":
       return `label ${reason.name} is not ${reason.asked}`;
+    case "no-containers":
+      return `cannot start containers: ${reason.why}`;
     case "graph":
       return reason.refusals.map(describeGraphRefusal).join("; or ");
     case "graph-unexplained":
@@ -99,6 +101,8 @@ function describeClusterReason(reason: ClusterReason): readonly string[] {
       return ["takes jobs that ask for it, or that ask for parts of a graph"];
     case "node-or-labels-asked":
       return ["a node or labels are asked for, and its nodes are its own business"];
+    case "containers-asked":
+      return ["an image is asked for, and only nodes with agents start containers"];
     case "graph":
       return reason.refusals.map(describeGraphRefusal);
     case "no-nodes":

@@ -90,6 +90,7 @@ export function pullingAnswer(
     return never({ kind: "other-cluster", asked: where.cluster });
   }
   if (where.kind === "managed") return never({ kind: "managed-only" });
+  if (where.containers === true) return never({ kind: "containers-asked" });
   const asked = askedOfClusters(request);
   if (asked === undefined) {
     const isOfNodes = where.node !== undefined || where.labels !== undefined;

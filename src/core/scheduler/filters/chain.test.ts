@@ -6,6 +6,8 @@ import { World } from "../../../testing/world.ts";
 import { MatchTotal } from "../../graph/match/match-total.ts";
 import { jobId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
+import { canStart, cannotStart, CONTAINERS } from "../../model/node/container-facts.ts";
+import { NO_FACTS } from "../../model/node/node-facts.ts";
 import { checkPossible } from "../../state/decide/tasks/check-possible.ts";
 import { cheapestChange } from "../explain/cheapest-change.ts";
 import { outlook } from "../explain/explain.ts";
@@ -105,6 +107,7 @@ const aNode = fc.record({
   gpus: fc.integer({ min: 0, max: 1 }),
   zone: fc.constantFrom("e", "w"),
   drained: fc.boolean(),
+  contains: fc.constantFrom(undefined, canStart({}), cannotStart("there is no runc")),
 });
 const aJob: fc.Arbitrary<Partial<JobSpecInput>> = fc.oneof(
   fc.record(
@@ -118,6 +121,7 @@ const aJob: fc.Arbitrary<Partial<JobSpecInput>> = fc.oneof(
         },
         { requiredKeys: [] },
       ),
+      image: fc.constant("tool:1"),
     },
     { requiredKeys: ["resources"] },
   ),
@@ -142,9 +146,13 @@ describe("planner and explanations", () => {
           register(world, "pull");
           tell(world, "pull", { free });
         }
-        for (const [at, { name, cluster, cpus, gpus, zone, drained }] of nodes.entries()) {
+        for (const [
+          at,
+          { name, cluster, cpus, gpus, zone, drained, contains },
+        ] of nodes.entries()) {
           const capacity = { cpu: cpus * 1_000, ...(gpus > 0 && { gpu: gpus }) };
-          const hello = { capacity, labels: { zone }, cluster, session: at + 1 };
+          const facts = contains && { ...NO_FACTS, software: { [CONTAINERS]: [contains] } };
+          const hello = { capacity, labels: { zone }, cluster, session: at + 1, facts };
           world.do({ kind: "connect-node", ...aHello(name, hello) });
           const drain = { reason: "" };
           if (drained) world.do({ kind: "drain-node", nodeId: nodeId(name), drain });

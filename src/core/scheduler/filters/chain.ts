@@ -11,6 +11,7 @@ import { namedNode } from "./named-node.ts";
 import { nodeReady } from "./node-ready.ts";
 import type { Reason } from "./reason.ts";
 import { resourcesFit } from "./resources-fit.ts";
+import { startsContainers } from "./starts-containers.ts";
 
 /** In the order in which their reasons are worth telling. */
 export const filters: readonly Filter[] = [
@@ -18,6 +19,7 @@ export const filters: readonly Filter[] = [
   inCluster,
   namedNode,
   hasLabels,
+  startsContainers,
   graphMatches,
   hasResources,
   resourcesFit,

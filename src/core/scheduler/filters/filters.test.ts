@@ -61,6 +61,12 @@ const cases: readonly Case[] = [
     verdict: never({ kind: "too-small", resource: "cpu", has: 4_000, asked: 5_000 }),
   },
   {
+    name: "an agent that does not say that it starts containers",
+    input: { image: "tool:1" },
+    verdict: never({ kind: "no-containers", why: "its agent does not say that it can" }),
+    text: "cannot start containers: its agent does not say that it can",
+  },
+  {
     name: "busy is not never",
     input: { resources: { cpu: 2 } },
     busy: 3,

@@ -10,6 +10,7 @@ import { allocate } from "../../graph/match/match.ts";
 import { subsystemsOf } from "../../graph/subsystems/node-subsystems.ts";
 import type { Node } from "../../model/node/node.ts";
 import { FactsPool } from "../../model/node/facts-pool.ts";
+import { whyNoContainers } from "../../model/node/container-facts.ts";
 import { type FactEntry, factsOfCapacity, type NodeFacts } from "../../model/node/node-facts.ts";
 import type { Resources } from "../../model/resources.ts";
 
@@ -26,6 +27,8 @@ export interface Way {
  * free is a matter of amounts.
  */
 export class NodeGraph {
+  /** Why containers cannot be started there; undefined: they can. */
+  readonly whyNoContainers: string | undefined;
   readonly #layout: Layout;
   readonly #graph: Graph;
   readonly #memory: MatchMemory;
@@ -36,6 +39,7 @@ export class NodeGraph {
   constructor(facts: NodeFacts, memory = new MatchMemory()) {
     this.#memory = memory;
     this.#generation = memory.generation;
+    this.whyNoContainers = whyNoContainers(facts);
     const machine = { ...facts, name: "node" };
     this.#graph = clusterGraph("cluster", [machine]);
     const subsystems = subsystemsOf("cluster", [machine], this.#graph);

@@ -78,7 +78,9 @@ class Resolver {
   #note({ id, spec }: Submittable, field: string): void {
     const other = this.#here.get(spec.name);
     if (other !== undefined && other.id !== id) {
-      const isGiven = [spec, other.spec].every(({ name, work }) => name === defaultNameOf(work));
+      const isGiven = [spec, other.spec].every(
+        ({ name, work, container }) => name === defaultNameOf(work, container !== undefined),
+      );
       if (!isGiven) {
         throw unprocessable(
           field,

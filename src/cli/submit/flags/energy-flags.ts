@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { SPLITS } from "../../core/model/job/energy.ts";
-import { invalid } from "../../lib/errors.ts";
-import { parseWattSeconds } from "../../lib/units.ts";
-import { oneOf } from "../flags.ts";
+import { SPLITS } from "../../../core/model/job/energy.ts";
+import { invalid } from "../../../lib/errors.ts";
+import { parseWattSeconds } from "../../../lib/units.ts";
+import { oneOf } from "../../flags.ts";
 
 export interface EnergyFlags {
   readonly energy?: number;

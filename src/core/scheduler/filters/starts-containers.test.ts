@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { aHello, aSpec } from "../../../testing/builders.ts";
+import { checkState } from "../../../testing/check/check-state.ts";
+import { World } from "../../../testing/world.ts";
+import { MatchTotal } from "../../graph/match/match-total.ts";
+import { nodeId } from "../../model/ids.ts";
+import { canStart, cannotStart, CONTAINERS } from "../../model/node/container-facts.ts";
+import { type FactEntry, NO_FACTS } from "../../model/node/node-facts.ts";
+import { checkPossible } from "../../state/decide/tasks/check-possible.ts";
+import { describeClusterReasons } from "../explain/describe.ts";
+import { pullingAnswer } from "../explain/places.ts";
+import { register, submit, whereTo } from "../testing/worlds.ts";
+
+const IMAGE = { image: "tool:1" };
+const factsOf = (entry: FactEntry) => ({ ...NO_FACTS, software: { [CONTAINERS]: [entry] } });
+const join = (world: World, name: string, session: number, entry: FactEntry): void => {
+  world.do({ kind: "connect-node", ...aHello(name, { session, facts: factsOf(entry) }) });
+};
+
+test("a task in an image goes to the node that starts containers, others go anywhere", () => {
+  const world = new World();
+  join(world, "bare", 1, cannotStart("there is no runc"));
+  submit(world, IMAGE);
+  expect(world.plan()).toEqual([]);
+  submit(world, {});
+  expect(world.plan().map(whereTo)).toEqual(["bare"]);
+  join(world, "full", 2, canStart({ runtime: "runc 1.1" }));
+  expect(world.plan().map(whereTo)).toEqual(["full"]);
+  expect(checkState(world.state)).toEqual([]);
+});
+
+test("it is refused with what is missing, and placed when the agent has found it", () => {
+  const world = new World();
+  join(world, "bare", 1, cannotStart("there is no umoci"));
+  const admit = (): void =>
+    checkPossible(world.state, aSpec(IMAGE), { at: 0, total: new MatchTotal() });
+  expect(admit).toThrow("1 node: cannot start containers: there is no umoci");
+  submit(world, IMAGE);
+  expect(world.plan()).toEqual([]);
+  const facts = factsOf(canStart({}));
+  world.do({ kind: "put-facts", nodeId: nodeId("bare"), session: 1, facts });
+  expect(admit).not.toThrow();
+  expect(world.plan().map(whereTo)).toEqual(["bare"]);
+});
+
+test("a pull cluster gets none, and says why", () => {
+  const world = new World();
+  register(world, "pull");
+  const spec = aSpec({ ...IMAGE, placement: { cluster: "pull" } });
+  const [cluster] = world.state.clusters.inOrder;
+  const { reasons } = pullingAnswer(world.state.clusters, cluster?.id ?? expect.fail(), spec);
+  expect(describeClusterReasons(reasons)).toEqual([
+    "an image is asked for, and only nodes with agents start containers",
+  ]);
+  submit(world, { ...IMAGE, placement: { cluster: "pull" } });
+  expect(world.plan()).toEqual([]);
+});
