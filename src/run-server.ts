@@ -65,6 +65,8 @@ interface NexusDoor {
   readonly rest: string;
   readonly origins: readonly string[];
   readonly isInsecure: boolean;
+  /** Whether another scheduler assigns shares of jobs with energy. */
+  readonly isSchedulerExternal: boolean;
 }
 
 interface GoScheduleDoor extends Pick<GrpcServerOptions, "address" | "tls"> {
@@ -126,7 +128,7 @@ export async function runServer(
 }
 
 async function openPlane(
-  { data, clock, logger, policies, settings, linkTimes }: ServerOptions,
+  { data, clock, logger, policies, settings, linkTimes, nexus }: ServerOptions,
   onBroken: (error: AppError) => void,
 ): Promise<ControlPlane> {
   const opening = {
@@ -141,7 +143,7 @@ async function openPlane(
       clock,
       logger,
       version: manifest.version,
-      policies,
+      policies: { ...policies, isEnergyExternal: nexus?.isSchedulerExternal ?? false },
       random: createSystemRandom(),
       hasher: createSecretHasher(),
       reader: createThreadReader(clock),
@@ -284,7 +286,7 @@ async function openNexus(
   },
 ): Promise<NexusServer | undefined> {
   if (nexus === undefined) return undefined;
-  const { address, isInsecure } = nexus;
+  const { address, isInsecure, isSchedulerExternal } = nexus;
   if (isInsecure) {
     logger.warn(
       { address, flag: "--nexus-insecure" },
@@ -300,6 +302,7 @@ async function openNexus(
     createNexusServer({
       operations,
       sessions,
+      isSchedulerExternal,
       secret: readAgentKey(join(data, "nexus"), createSystemRandom()),
       address,
       hostNames,

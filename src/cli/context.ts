@@ -59,6 +59,8 @@ export interface NexusFlags {
   /** Of pages that may call the gateway. */
   readonly origins: readonly string[];
   readonly isInsecure: boolean;
+  /** Whether another scheduler assigns shares of jobs with energy. */
+  readonly isSchedulerExternal: boolean;
 }
 
 /** Where those who come through a door of their own are served, and with which files. */

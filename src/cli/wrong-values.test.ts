@@ -40,6 +40,11 @@ describe("a wrong value names its flag and what would be right, and exits 2", ()
     ["submit --after-at-least 2 x", /--after-at-least: needs jobs to choose from/],
     ["submit --after-at-least 0 --after a x", /--after-at-least: "0" is not a whole number from 1/],
     ["submit --singleton= x", /--singleton: is empty/],
+    [
+      "server --nexus-external-scheduler",
+      /--nexus-external-scheduler: is about --nexus, which is not given/,
+    ],
+    ["server --nexus 0.0.0.0:8000", /--nexus: at 0.0.0.0:8000 others could submit and delete jobs/],
     ["submit", /command: is missing; write it after --/],
     ["submit --script a.sh x", /--script: cannot be combined with a command/],
     ["submit --file a.yaml x", /--file: cannot be combined with a command/],

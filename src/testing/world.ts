@@ -35,6 +35,8 @@ export class World {
   policy = "spread";
   /** Of the policy "random". */
   seed = 0;
+  /** A scheduler outside assigns shares of jobs with energy. */
+  isEnergyExternal = false;
   #flushed = 0;
 
   /** With other filters than the server's. */
@@ -92,7 +94,8 @@ export class World {
       nowMs: this.nowMs,
     };
     while (placed.length < max) {
-      const policy = createPolicy({ policy: this.policy, seed: this.seed }, () => 0);
+      const { policy: name, seed, isEnergyExternal } = this;
+      const policy = createPolicy({ policy: name, seed, isEnergyExternal }, () => 0);
       const next = nextPlacement(this.state, policy, bounds);
       if (next === undefined) return placed;
       const outcome = placeTask(this.state, next, this.nowMs);

@@ -28,6 +28,8 @@ export interface NexusOptions {
   readonly sessions: AgentSessions;
   /** Of this server, kept with its data: by it edges of old agents are known again. */
   readonly secret: string;
+  /** Whether another scheduler makes JobInfos. The control plane must know it, too. */
+  readonly isSchedulerExternal?: boolean | undefined;
   readonly identify?: Identify | undefined;
   /** Where to listen: "127.0.0.1:8000". */
   readonly address: string;
@@ -72,7 +74,12 @@ export async function createNexusServer(options: NexusOptions): Promise<NexusSer
   const sweeper = new NoteSweeper(operations.as(SERVER), open.tree, logger);
   const routes: Routes = {
     reader,
-    writer: new Writer({ reader, edges, nowMs }),
+    writer: new Writer({
+      reader,
+      edges,
+      nowMs,
+      isSchedulerExternal: options.isSchedulerExternal ?? false,
+    }),
     nowMs,
     version,
     formats: new Formats(open.tree, nowMs),

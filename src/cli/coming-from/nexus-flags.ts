@@ -13,6 +13,7 @@ export interface NexusCommandOptions {
   readonly nexusInsecure?: true;
   readonly nexusRest?: string;
   readonly nexusRestOrigin?: readonly string[];
+  readonly nexusExternalScheduler?: true;
 }
 
 const FLAG = "--nexus";
@@ -38,6 +39,10 @@ export function addNexusFlags(command: Command): void {
       `${ORIGIN} <origin>`,
       "let pages of this origin call the gateway, like https://console.example.com",
       origin,
+    )
+    .option(
+      `${FLAG}-external-scheduler`,
+      "leave jobs with energy to a scheduler that makes JobInfos; assign no shares",
     );
 }
 
@@ -65,7 +70,14 @@ export function nexusOf({ nexus, ...more }: Given): NexusFlags | undefined {
         `listen on 127.0.0.1 and let others come through a tunnel (ssh -L), or allow it with ${FLAG}-insecure`,
     );
   }
-  return { address: at, rest, origins: more.nexusRestOrigin ?? [], isInsecure };
+  const isSchedulerExternal = more.nexusExternalScheduler === true;
+  return {
+    address: at,
+    rest,
+    origins: more.nexusRestOrigin ?? [],
+    isInsecure,
+    isSchedulerExternal,
+  };
 }
 
 /** As the old system has it: 8001 beside 8000. */

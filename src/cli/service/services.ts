@@ -104,8 +104,10 @@ async function toServerFlags<Flags extends ServerFlags>(
   const { select: strategy, selectOptions, ...rest } = mine;
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...further } = rest;
   const { heartbeat, silence, ...notLinks } = further;
-  const { nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin, ...others } = notLinks;
-  const nexus = nexusOf({ nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin });
+  const { nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin, ...notNexus } = notLinks;
+  const { nexusExternalScheduler, ...others } = notNexus;
+  const more = { nexusInsecure, nexusRest, nexusRestOrigin, nexusExternalScheduler };
+  const nexus = nexusOf({ nexus: tree, ...more });
   const given: LinkOptions = {
     ...(heartbeat === undefined ? {} : { heartbeat }),
     ...(silence === undefined ? {} : { silence }),

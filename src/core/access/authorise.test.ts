@@ -34,6 +34,7 @@ const MAY: Readonly<Record<Permission, string>> = {
   "jobs.read": `${ADMINS} cluster:own go-schedule`,
   "jobs.cancel": `${ADMINS} cluster:own`,
   "tasks.report": ADMINS,
+  "tasks.assign": ADMINS,
   "output.read": `${ADMINS} go-schedule`,
   watch: ADMINS,
   "placement.read": `${ADMINS} submitter anonymous`,

@@ -7,6 +7,7 @@ export const PERMISSIONS = [
   "jobs.read",
   "jobs.cancel",
   "tasks.report",
+  "tasks.assign",
   "output.read",
   "watch",
   "placement.read",

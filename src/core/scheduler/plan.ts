@@ -42,6 +42,8 @@ export interface PlanView {
 
 export interface PlanPolicy extends ClusterPolicy {
   readonly nodes: NodePolicy;
+  /** Shares of jobs with energy are assigned by a scheduler outside: the planner makes none. */
+  readonly isEnergyExternal?: boolean;
 }
 
 export interface PlanLimits {
@@ -81,7 +83,7 @@ export function nextPlacement(
     const index = record?.nextIndex();
     invariant(record !== undefined && index !== undefined, "the next lane has a task to place");
     if (record.job.spec.energy !== undefined) {
-      const shares = chooseShares(lane.request, sharesAsked(record, lane.group), limits.nowMs);
+      const shares = sharesOf(lane, record, policy, limits.nowMs);
       if (shares.length > 0) return { lane, record, index, shares };
       queue.park(lane);
       continue;
@@ -93,6 +95,18 @@ export function nextPlacement(
     }
     return { lane, record, index, target };
   }
+}
+
+function sharesOf(
+  { request, group }: Lane,
+  record: QueuedJobRecord,
+  { isEnergyExternal = false }: PlanPolicy,
+  nowMs: number,
+): readonly NodeShare[] {
+  if (!isEnergyExternal) return chooseShares(request, sharesAsked(record, group), nowMs);
+  request.isExternal = true;
+  request.pool.narrow(request, new Set()); // as one that fits nowhere
+  return [];
 }
 
 /**

@@ -16,6 +16,8 @@ export interface PolicyNames {
     readonly strategy: string;
     readonly options: Readonly<Record<string, unknown>>;
   };
+  /** Whether a scheduler outside assigns the shares of jobs with energy. */
+  readonly isEnergyExternal?: boolean;
 }
 
 /** The greatest seed is 2^32 - 1. */
@@ -23,10 +25,16 @@ export const drawSeed = (random: () => number): number => Math.floor(random() * 
 
 /** Throws AppError for names and options that make no sense. */
 export function createPolicy(
-  { policy, seed, select = { strategy: SELECT_DEFAULT, options: {} } }: PolicyNames,
+  {
+    policy,
+    seed,
+    select = { strategy: SELECT_DEFAULT, options: {} },
+    isEnergyExternal = false,
+  }: PolicyNames,
   random: () => number,
 ): PlanPolicy {
   return {
+    ...(isEnergyExternal ? { isEnergyExternal } : {}),
     nodes: nodePolicyByName(policy, () => seed ?? drawSeed(random)),
     select: strategyByName(select.strategy).prepare(select.options),
     ofJobs: new PreparedSelects(),

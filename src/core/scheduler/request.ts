@@ -40,6 +40,8 @@ export interface RequestClass extends Request {
   clustersMayHelp: boolean;
   /** The judge refused one of its placements: when the planner tries again at the latest. */
   retryAtMs: number | undefined;
+  /** A scheduler outside assigns its tasks: the planner leaves it alone, whoever has room for it. */
+  isExternal: boolean;
 }
 
 /** Whether neither a node nor a cluster can help it now, as far as is known. */

@@ -93,12 +93,12 @@ export function verifySplit(
   if (!(asked <= left)) return { kind: "too-much-energy", asked, left };
   const seen = new Set<NodeRecord>();
   for (const { node, wattSeconds } of shares) {
+    const refused = verifyNode(view, spec, node);
+    if (refused !== undefined) return refused;
     if (seen.has(node) || !isShareFor(spec, node, wattSeconds)) {
       return { kind: "wrong-share", node: node.node.id, wattSeconds };
     }
     seen.add(node);
-    const refused = verifyNode(view, spec, node);
-    if (refused !== undefined) return refused;
   }
   return shares.length === 0 ? { kind: "too-much-energy", asked, left } : undefined;
 }

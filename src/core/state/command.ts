@@ -128,6 +128,15 @@ export type Command =
       readonly by: string;
       readonly nowMs: number;
     })
+  /** A scheduler outside Busbar gives a node a share of a job's energy. */
+  | {
+      readonly kind: "assign-share";
+      readonly jobId: JobId;
+      readonly nodeId: NodeId;
+      /** At most: where less is left of the job, or the node takes less at once, the share is smaller. */
+      readonly wattSeconds: number;
+      readonly nowMs: number;
+    }
   | (Conditional & {
       readonly kind: "put-group";
       readonly id: GroupId;
@@ -354,6 +363,8 @@ export interface TickSettings {
 /** What the caller of each command is told, once the changes are durable. */
 export interface Answers {
   "submit-jobs": readonly Submitted[];
+  /** The share that was made. */
+  "assign-share": { readonly index: number; readonly wattSeconds: number };
   /** What the agent must do to be in step: start these (again), hold those (again), stop others. */
   "connect-node": {
     readonly starts: readonly RunRef[];

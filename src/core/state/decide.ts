@@ -1,5 +1,6 @@
 import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
+import { assignShare } from "./decide/tasks/assign-share.ts";
 import { cancelJob } from "./decide/tasks/cancel-job.ts";
 import {
   declareSoftware,
@@ -44,6 +45,8 @@ function decideAny(state: State, command: Command): Decision {
       return submitJobs(state, command);
     case "cancel-job":
       return cancelJob(state, command);
+    case "assign-share":
+      return assignShare(state, command);
     case "put-group":
       return putGroup(state, command);
     case "put-notes":

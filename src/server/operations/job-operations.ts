@@ -1,7 +1,7 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
 import { hasIndexes } from "../../core/model/job/job.ts";
 import type { JobId } from "../../core/model/ids.ts";
-import { groupId, parseTaskId } from "../../core/model/ids.ts";
+import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { isEverPossible, isNothingKnown } from "../../core/state/decide/tasks/check-possible.ts";
@@ -25,7 +25,14 @@ import type { JobView, TaskView } from "../views/views.ts";
 
 type JobOperations = Pick<
   CallerOperations,
-  "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "cancelJob" | "explainJob"
+  | "getJob"
+  | "listJobs"
+  | "countJobs"
+  | "listTasks"
+  | "getTask"
+  | "cancelJob"
+  | "assignShare"
+  | "explainJob"
 >;
 
 export function createJobOperations(context: OperationContext): JobOperations {
@@ -92,6 +99,26 @@ export function createJobOperations(context: OperationContext): JobOperations {
         ...readCondition(condition),
       });
       return loop.read((state) => viewJob(state, requireJob(state, String(jobId))));
+    },
+
+    async assignShare(_caller, { jobId: job, node, wattSeconds }) {
+      if (policy.isEnergyExternal !== true) {
+        const hint = "one outside does with --nexus-external-scheduler";
+        throw new AppError(
+          "permission_denied",
+          `the server's own scheduler assigns shares; ${hint}`,
+        );
+      }
+      const { jobId } = parseTaskId(job, "jobId");
+      const nowMs = clock.nowMs();
+      const made = await loop.submit({
+        kind: "assign-share",
+        jobId,
+        nodeId: nodeId(node),
+        wattSeconds,
+        nowMs,
+      });
+      return { taskId: formatTaskId(jobId, made.index, true), wattSeconds: made.wattSeconds };
     },
 
     async explainJob(_caller, id) {

@@ -73,6 +73,7 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Permissi
   getServerCredentials: "credentials.read",
   rotateCredentials: "credentials.manage",
   setCredentials: "credentials.manage",
+  assignShare: { permission: "tasks.assign", about: (look, { jobId }) => job(look, jobId) },
   listNotes: "groups.read",
   putNotes: "groups.manage",
   listGroups: "groups.read",

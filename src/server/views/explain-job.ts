@@ -3,6 +3,7 @@ import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
 import { cheapestChange, type SingleChange } from "../../core/scheduler/explain/cheapest-change.ts";
 import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
+import type { PlanPolicy } from "../../core/scheduler/plan.ts";
 import {
   describeChange,
   describeClusterReasons,
@@ -28,7 +29,7 @@ import type { ClusterReasonView, ExplanationView } from "./views.ts";
 export function explainJob(
   state: State,
   record: JobRecord,
-  policy: ClusterPolicy,
+  policy: ClusterPolicy & Pick<PlanPolicy, "isEnergyExternal">,
   {
     queueReasons,
     nowMs = 0,
@@ -62,6 +63,9 @@ export function explainJob(
     const summary = summaries.length > 0 ? summaries.join("; ") : settledSummary(record);
     return { ...base, ...where, summary };
   }
+  if (policy.isEnergyExternal === true && job.spec.energy !== undefined) {
+    return { ...base, ...explainExternal(record) };
+  }
   const places = explainPlaces(state, job.spec, policy);
   const ahead = aheadOf(state, record);
   const full = fullGroup(state, job.spec);
@@ -77,6 +81,19 @@ export function explainJob(
   const text = both.filter((part) => part !== undefined).join("; ");
   return { ...base, ...places.view, ahead, summary: text };
 }
+
+/** The server keeps its hands off: it cannot say when the other scheduler will assign it. */
+const explainExternal = ({
+  job,
+  progress,
+}: JobRecord): Pick<ExplanationView, "summary" | "hints"> => ({
+  summary:
+    `${unplacedOf(job, progress)} Ws are not assigned: an external scheduler assigns them, ` +
+    "because the server runs with --nexus-external-scheduler",
+  hints: [
+    "see that the external scheduler runs; or restart the server without --nexus-external-scheduler",
+  ],
+});
 
 /** When what is not placed of its energy would be used, by the power there is; undefined: it has none, or nobody has power. */
 function outlookOfEnergy(

@@ -197,21 +197,19 @@ export const siteObject = (site: SiteRef, notes?: Notes): NexusObject =>
   });
 
 /** The label that tells which group a site works for. */
-const SITE_GROUP = KINDS.Jobgroup.crd;
+export const SITE_GROUP = KINDS.Jobgroup.crd;
 
-/** `group`: what all that is under way there is of, if it is of one. */
-export const siteDcObject = (
-  site: SiteRef,
-  group: string | undefined,
-  notes?: Notes,
-): NexusObject =>
-  makeObject(KINDS.SiteDC, {
+/** `group`: of what is under way there, or as a scheduler wrote it. */
+export function siteDcObject(site: SiteRef, group: string | undefined, notes?: Notes): NexusObject {
+  const { [SITE_GROUP]: _given, ...labels } = notes?.labels ?? {};
+  return makeObject(KINDS.SiteDC, {
     path: [site.name],
     createdMs: site.createdMs,
     revision: site.revision,
     labels: group === undefined ? {} : { [SITE_GROUP]: group },
-    notes,
+    notes: notes && { ...notes, labels },
   });
+}
 
 export const groupObject = (group: SiteRef, notes?: Notes): NexusObject =>
   makeObject(KINDS.Jobgroup, {

@@ -22,11 +22,15 @@ export interface Line {
 }
 
 /** A control plane with the door, and a client of it. */
-export async function aNexusBed() {
-  const { plane, clock } = await aPlane();
+export async function aNexusBed({
+  isSchedulerExternal = false,
+}: { readonly isSchedulerExternal?: boolean } = {}) {
+  const policies = { policy: "spread", isEnergyExternal: isSchedulerExternal };
+  const { plane, clock } = await aPlane({ policies });
   const door = await createNexusServer({
     operations: plane.operations,
     sessions: plane.sessions,
+    isSchedulerExternal,
     secret: "secret",
     address: "127.0.0.1:0",
     clock,

@@ -123,8 +123,8 @@ export class NodeShares {
   }
 
   /** The group that all shares under way at a site are of, if there is one. */
-  groupOf(site: string): string | undefined {
-    return this.#sites.groupOf(site);
+  groupOf(site: string, given: string | undefined): string | undefined {
+    return this.#sites.groupOf(site, given);
   }
 
   isBusy(node: string): boolean {

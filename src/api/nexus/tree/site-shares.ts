@@ -30,12 +30,14 @@ export class SiteShares {
   }
 
   /**
-   * The group that all of them are of; undefined: there is no such group. An old requester looks for it,
-   * and ends itself when it then finds jobs not called `job-<n>`.
+   * The group that all of them are of; where there are none, as a scheduler outside last wrote it. Undefined: there is no
+   * such group. An old requester looks for it, and ends itself when it then finds jobs not called `job-<n>`: so it is not
+   * told beside these, whoever wrote it.
    */
-  groupOf(site: string): string | undefined {
+  groupOf(site: string, given: string | undefined): string | undefined {
     const counts = this.#counts.get(site);
-    if (counts === undefined || counts.groups.size !== 1 || counts.others > 0) return undefined;
+    if (counts === undefined) return given;
+    if (counts.groups.size !== 1 || counts.others > 0) return undefined;
     const [only] = counts.groups.keys();
     return only;
   }

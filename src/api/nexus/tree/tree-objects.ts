@@ -9,6 +9,7 @@ import {
   type JobName,
   jobObject,
   singletonObject,
+  SITE_GROUP,
   siteDcObject,
   siteObject,
   type SiteRef,
@@ -66,7 +67,12 @@ export class TreeObjects {
   }
 
   siteDcObject(site: SiteRef): NexusObject {
-    return siteDcObject(site, this.work.groupOf(site.name), this.notes.of("SiteDC", site.name));
+    return siteDcObject(site, this.groupOf(site.name), this.notes.of("SiteDC", site.name));
+  }
+
+  /** The group that a site is labelled with. */
+  protected groupOf(site: string): string | undefined {
+    return this.work.groupOf(site, this.notes.of("SiteDC", site)?.labels[SITE_GROUP]);
   }
 
   groupObject(group: SiteRef): NexusObject {

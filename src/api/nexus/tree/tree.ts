@@ -253,7 +253,7 @@ export class Tree extends TreeObjects {
   #reviewSite(name: string | undefined, revision: number): void {
     const site = name === undefined ? undefined : this.sites.get(name);
     if (site === undefined) return;
-    const group = this.work.groupOf(site.name);
+    const group = this.groupOf(site.name);
     if (this.#siteGroup.get(site.name) === group) return;
     this.#siteGroup.set(site.name, group);
     const object = this.siteDcObject(site);

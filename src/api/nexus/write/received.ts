@@ -75,6 +75,18 @@ function textsIn(from: Members, name: string): Texts {
   return texts as Texts;
 }
 
+/** Of a spec, and not empty. */
+export function textOfSpec(spec: Members, name: string): string {
+  const value = spec[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw invalid(
+    `spec.${name}`,
+    value === undefined || value === "" ? "is missing" : "must be a text",
+  );
+}
+
+export const UINT32_MAX = 2 ** 32 - 1;
+
 /** A whole number from 0; absent: 0. */
 export function countIn(from: Members, name: string, field: string, max: number): number {
   const value = from[name] ?? 0;

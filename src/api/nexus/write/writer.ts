@@ -16,21 +16,25 @@ import {
 import type { Reader } from "../tree/reader.ts";
 import type { Ref } from "../tree/name-index.ts";
 import { noteId } from "../tree/notes-book.ts";
-import { countIn, ownLabels, placeOf, type Received } from "./received.ts";
+import { countIn, ownLabels, placeOf, type Received, UINT32_MAX } from "./received.ts";
+import { notedAt, pathOfRef } from "./noted.ts";
+import { assignShare, isEndedShare, reportShare } from "./shares.ts";
 
 export interface WriterOptions {
   readonly reader: Reader;
   readonly edges: OldEdges;
+  /** Whether another scheduler makes JobInfos, and takes them away. */
+  readonly isSchedulerExternal: boolean;
   readonly nowMs: () => number;
 }
 
-/** Where a note about an object is. */
-interface Noted {
-  readonly id: string;
+/** What is to be made. */
+interface Creation {
   readonly path: Path;
+  readonly received: Received;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly isDry: boolean;
 }
-
-const UINT32_MAX = 2 ** 32 - 1;
 
 /** Changes what objects stand for: jobs, groups, nodes, and notes of what has no other place. */
 export class Writer {
@@ -53,8 +57,8 @@ export class Writer {
   ): Promise<NexusObject> {
     const path = placeOf(kind, received);
     const labels = ownLabels(kind, path, received.labels);
-    const exists = kind.isSingleton || this.#reader.tree.at(kind, path) !== undefined;
-    if (exists) {
+    const known = this.#reader.tree.at(kind, path);
+    if (kind.isSingleton || (known !== undefined && !isEndedShare(known))) {
       throw new AppError(
         "already_exists",
         `${kind.crd} ${JSON.stringify(displayOf(path))} already exists`,
@@ -65,10 +69,7 @@ export class Writer {
       case "Job":
         return this.#createJob(operations, { path, received, labels, isDry });
       case "JobInfo":
-        throw new AppError(
-          "permission_denied",
-          "Busbar's scheduler says which edge does what, and makes JobInfos by itself",
-        );
+        return this.#createShare(operations, { path, received, labels, isDry });
       case "Jobgroup":
       case "Site":
       case "SiteDC":
@@ -114,19 +115,27 @@ export class Writer {
     await operations.putNotes([{ id: noteId(kind.kind, name), note }]);
   }
 
+  async #createShare(
+    operations: Operations,
+    { path, received, labels, isDry }: Creation,
+  ): Promise<NexusObject> {
+    if (!this.#options.isSchedulerExternal) {
+      throw new AppError(
+        "permission_denied",
+        "Busbar's scheduler says which edge does what, and makes JobInfos by itself " +
+          "(--nexus-external-scheduler leaves that to another)",
+      );
+    }
+    const { tree } = this.#reader;
+    const ref = await assignShare(operations, tree, { path, received, isDry });
+    if (ref === undefined) return dry(KINDS.JobInfo, path, received);
+    await this.#note(operations, ref, { labels, annotations: received.annotations });
+    return tree.shareObject(ref.share);
+  }
+
   async #createJob(
     operations: Operations,
-    {
-      path,
-      received,
-      labels,
-      isDry,
-    }: {
-      readonly path: Path;
-      readonly received: Received;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly isDry: boolean;
-    },
+    { path, received, labels, isDry }: Creation,
   ): Promise<NexusObject> {
     const { spec, annotations } = received;
     const [group = "", name = ""] = path;
@@ -219,7 +228,8 @@ export class Writer {
     const { edges } = this.#options;
     if (ref?.kind === "JobInfo") {
       checkVersion(object, received);
-      await this.#report(ref.share, received);
+      const nowMs = this.#options.nowMs();
+      await reportShare({ edges, nowMs, tree: this.#reader.tree }, ref.share, received);
     } else if (ref?.kind === "Edge") {
       const node = this.#reader.tree.nodes.get(ref.node);
       const { totalPowerAvailable = 0 } = (received.state["powerInfo"] ?? {}) as {
@@ -229,19 +239,6 @@ export class Writer {
     }
     // Status of anything else is Busbar's own, and is not another because somebody says so.
     return this.#reader.get(operations, kind, object.metadata.name);
-  }
-
-  async #report(share: EdgeShare, { state }: Received): Promise<void> {
-    const progress = countIn(state, "progress", "status.state", 100);
-    const startS = countIn(state, "startTime", "status.state", Number.MAX_SAFE_INTEGER);
-    const endS = countIn(state, "endTime", "status.state", Number.MAX_SAFE_INTEGER);
-    if (isOver(share.task)) return;
-    const nowMs = this.#options.nowMs();
-    const startMs = startS === 0 ? nowMs : startS * 1_000;
-    const { edges, reader } = this.#options;
-    const isSeen = reader.tree.hears(share.task.id, limits.nexusReportMsMax);
-    const endMs = endS === 0 ? nowMs : endS * 1_000;
-    if (await edges.report(share, { progress, startMs, endMs })) await isSeen;
   }
 
   async remove(operations: Operations, ref: Ref): Promise<void> {
@@ -255,11 +252,8 @@ export class Writer {
         return this.#hide(operations, ref);
       }
       case "JobInfo":
-        if (isOver(ref.share.task)) return this.#hide(operations, ref);
-        throw new AppError(
-          "permission_denied",
-          "Busbar's scheduler says which edge does what; delete the Job to end all of its shares",
-        );
+        if (!isOver(ref.share.task)) await this.#takeBack(operations, ref.share);
+        return this.#hide(operations, ref);
       case "Jobgroup":
         return this.#removeGroup(operations, ref.name);
       case "Edge":
@@ -276,6 +270,17 @@ export class Writer {
         return;
       }
     }
+  }
+
+  /** What it did counts; the rest of it is to be assigned again. */
+  async #takeBack(operations: Operations, { task }: EdgeShare): Promise<void> {
+    if (!this.#options.isSchedulerExternal) {
+      throw new AppError(
+        "permission_denied",
+        "Busbar's scheduler says which edge does what; delete the Job to end all of its shares",
+      );
+    }
+    await operations.cancelJob(task.id, "its JobInfo was deleted");
   }
 
   async #hide(operations: Operations, ref: Ref): Promise<void> {
@@ -333,43 +338,6 @@ function checkVersion({ metadata }: NexusObject, { resourceVersion, uid }: Recei
 
 const isGiven = (kind: NexusKind, name: string): boolean =>
   name.startsWith("nexus/") || kind.ancestors.some((ancestor) => KINDS[ancestor].crd === name);
-
-/** What is told of an object: by what it is in Busbar. */
-function notedAt(of: Ref | NexusKind): Noted {
-  if ("crd" in of) return { id: noteId(of.kind, "default"), path: [] };
-  const path = pathOfRef(of);
-  switch (of.kind) {
-    case "Job":
-      return { id: noteId("Job", of.job.id), path };
-    case "JobInfo":
-      return { id: noteId("JobInfo", of.share.task.id), path };
-    case "Edge":
-    case "EdgeDC":
-      return { id: noteId(of.kind, of.node), path };
-    case "Site":
-    case "SiteDC":
-    case "Jobgroup":
-      return { id: noteId(of.kind, of.name), path };
-  }
-}
-
-function pathOfRef(ref: Ref | undefined): Path {
-  switch (ref?.kind) {
-    case undefined:
-      return [];
-    case "Job":
-      return [ref.job.group, ref.job.display];
-    case "JobInfo":
-      return [ref.share.site, ref.share.edge, ref.share.name];
-    case "Edge":
-    case "EdgeDC":
-      return ref.path;
-    case "Site":
-    case "SiteDC":
-    case "Jobgroup":
-      return [ref.name];
-  }
-}
 
 /** What would have been made. */
 function dry(kind: NexusKind, path: Path, { labels, annotations, spec }: Received): NexusObject {

@@ -114,13 +114,13 @@ function placeAll(attempt: Attempt, candidatesMax: number, placementsMax: number
 
 /** The shares that its energy would be split into now. */
 function placeShares(attempt: Attempt, most: number, placementsMax: number): Trial {
-  const { state, spec, request, running, nowMs } = attempt;
+  const { state, spec, request, running, nowMs, policy } = attempt;
   const { energy: terms } = spec;
   if (terms === undefined || terms.wattSeconds === 0) return { ...untried(spec), tasks: 0 };
   const active = (state.groups.get(spec.group)?.activeTasks ?? 0) + (running.get(spec.group) ?? 0);
   const sharesMax = Math.min(limits.sharesPerSplitMax, placementsMax, most - active);
   const asked = { energy: terms.wattSeconds, terms, sharesMax };
-  const shares = chooseShares(request, asked, nowMs);
+  const shares = policy.isEnergyExternal === true ? [] : chooseShares(request, asked, nowMs);
   const placements = shares.map(({ node }, index) => {
     const target: Target = { kind: "node", node };
     take(attempt, index, target);

@@ -190,6 +190,7 @@ export class Queue {
       triedAt: -1,
       clustersMayHelp: looksAtClusters(asked),
       retryAtMs: undefined,
+      isExternal: false,
     };
   }
 

@@ -53,8 +53,8 @@ export function checkClasses(state: State): string[] {
 function checkMissed({ fleet }: State, { request, candidates, ...asked }: RequestClass): string[] {
   // By what their clusters say, nodes with room may have been dropped.
   if (candidates === undefined || request !== undefined) return [];
-  const { pool, retryAtMs } = asked;
-  if (retryAtMs !== undefined) return []; // the judge says otherwise
+  const { pool, retryAtMs, isExternal } = asked;
+  if (retryAtMs !== undefined || isExternal) return []; // the judge says otherwise, or others assign
   return [...pool.nodes.all()]
     .filter((record) => pool.nodes.fits({ request, ...asked }, record))
     .filter((record) => !candidates.has(record) && !pool.freed.has(record))

@@ -24,6 +24,15 @@ export interface DoorOperations {
    * door has to find by other names. The call is made on the deciding thread, and must be short.
    */
   follow(hear: (event: WatchEventView) => void): EventFollower;
+  /**
+   * Gives a node a share of a job's energy, of at most so many watt-seconds. Refused with `permission_denied` unless
+   * a scheduler outside assigns shares.
+   */
+  assignShare(share: {
+    readonly jobId: string;
+    readonly node: string;
+    readonly wattSeconds: number;
+  }): Promise<{ readonly taskId: string; readonly wattSeconds: number }>;
   /** What clients of the nexus tree say of objects. */
   listNotes(): Promise<{ readonly notes: readonly Note[]; readonly revision: number }>;
   /** All or none; refused with `conflict` where one has another version than is asked for. */

@@ -48,7 +48,10 @@ export function placeTask(state: State, placement: Placement, nowMs: number): Pl
   return { kind: "placed", changes, tasks: 1 };
 }
 
-function changesOfSplit({ record, index, shares }: SplitPlacement, nowMs: number): Change[] {
+export function changesOfSplit(
+  { record, index, shares }: Omit<SplitPlacement, "lane">,
+  nowMs: number,
+): Change[] {
   return shares.flatMap(({ node: { node }, wattSeconds }, at) => {
     const state = { kind: "assigned", nodeId: node.id, assignedAtMs: nowMs } as const;
     const row = { ...rowOfAttempt(record, index + at, state), share: wattSeconds };
