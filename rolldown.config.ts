@@ -1,15 +1,51 @@
-import { defineConfig } from "rolldown";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig, type Plugin } from "rolldown";
+import { PAGE_SOURCES, SWAGGER_UI_FILES } from "./src/lib/files/page-files.ts";
+
+const SWAGGER_UI = "node_modules/@fastify/swagger-ui";
+
+/** Files that are served as they are, and the licences of the packages whose code is in the bundle. */
+const besideCode: Plugin = {
+  name: "beside-code",
+  writeBundle({ dir = "dist" }, bundle) {
+    const pages = join(dir, "pages");
+    cpSync(PAGE_SOURCES.graphql, join(pages, "graphql"), { recursive: true });
+    mkdirSync(join(pages, "swagger-ui"), { recursive: true });
+    for (const name of Object.keys(SWAGGER_UI_FILES)) {
+      cpSync(join(PAGE_SOURCES["swagger-ui"], name), join(pages, "swagger-ui", name));
+    }
+    const modules = Object.values(bundle).flatMap((part) =>
+      part.type === "chunk" ? part.moduleIds : [],
+    );
+    const packages = modules.flatMap((id) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? []);
+    const folders = [...new Set([...packages, SWAGGER_UI])].toSorted();
+    writeFileSync(join(dir, "LICENSES.txt"), folders.map(licenceOf).join("\n"));
+  },
+};
+
+function licenceOf(folder: string): string {
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+  const text = file === undefined ? "" : readFileSync(join(folder, file), "utf8");
+  return `==== ${manifest.name} ${manifest.version}: ${manifest.license ?? ""}\n\n${text}`;
+}
 
 // What ./busbar runs. A few large files are loaded in less time and memory than a thousand small ones:
 // of the libraries only what is used is left, and each module has a price of its own.
 export default defineConfig({
   input: {
     main: "src/main.ts",
+    index: "src/client/index.ts",
     worker: "src/store/sqlite/worker.ts",
     "reader-worker": "src/server/readers/reader-worker.ts",
   },
   platform: "node",
-  external: [/^@fastify\/swagger/], // they look for files beside their own
+  plugins: [besideCode],
   // No hashes: a server that runs while it is built again still finds what it has not loaded yet.
   output: { dir: "dist", chunkFileNames: "[name].js" },
 });

@@ -1,11 +1,9 @@
 import { type Command, Option } from "commander";
-import { parseAddress } from "../lib/address.ts";
+import { parseAddress, SERVER_DEFAULT } from "../lib/address.ts";
 import { invalid } from "../lib/errors.ts";
 import { limits } from "../limits.ts";
 import type { Context } from "./context.ts";
 import { collecting } from "./single-flags.ts";
-
-export const SERVER_DEFAULT = "127.0.0.1:7071";
 
 export type Format = "table" | "json";
 

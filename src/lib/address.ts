@@ -6,6 +6,9 @@ export interface Address {
   readonly port: number;
 }
 
+/** Where clients look for a server that nothing names. */
+export const SERVER_DEFAULT = "127.0.0.1:7071";
+
 /** Reads "127.0.0.1:7071", "name:7071" or "[::1]:7071". Port 0 means any free one. */
 export function parseAddress(text: string, field: string): Address {
   const example = "write it like 127.0.0.1:7071 or [::1]:7071";

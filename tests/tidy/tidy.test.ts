@@ -252,10 +252,12 @@ describe("tidy", () => {
   test("every dependency is justified in docs/dependencies.md", () => {
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       dependencies: Record<string, string>;
+      optionalDependencies: Record<string, string>;
       devDependencies: Record<string, string>;
     };
     const text = readFileSync(join(root, "docs/dependencies.md"), "utf8");
-    const names = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+    const { dependencies, optionalDependencies, devDependencies } = manifest;
+    const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies });
     expect(names.filter((name) => !text.includes(`| ${name} |`))).toEqual([]);
   });
 });

@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FastifyReply } from "fastify";
-import { packageRoot } from "../../../lib/files/package-root.ts";
+import { pageFolder } from "../../../lib/files/page-files.ts";
 import type { App } from "../http/schemas/typebox-provider.ts";
 
-/** The files of the page are part of the package, and served as they are. */
-const folder = join(packageRoot(import.meta.dirname), "src/api/native/graphql/explorer");
+const folder = pageFolder("graphql");
 
 /** As strict as that of /docs: nothing comes from elsewhere. */
 const POLICY =

@@ -1,5 +1,6 @@
 import fastifySwagger from "@fastify/swagger";
-import fastifySwaggerUi from "@fastify/swagger-ui";
+import { invariant } from "../../../lib/invariant.ts";
+import { DOCS_FILES, DOCS_HEADERS, docsFile, type DocsPage } from "../../web/docs-page.ts";
 import { completeDocument } from "./document.ts";
 import { SubmitBody, SubmitBodyShown } from "./schemas/request-schemas.ts";
 import type { App } from "./schemas/typebox-provider.ts";
@@ -7,6 +8,13 @@ import type { App } from "./schemas/typebox-provider.ts";
 const DESCRIPTION = `Submit jobs, watch them, read what they print. Times are milliseconds since
 1970, durations milliseconds. Every refusal is JSON: \`{"error": {"code", "message", "field"}}\`.
 A request that does not fit its schema is refused with 400; one that fits and cannot be followed with 422.`;
+
+const PAGE: DocsPage = {
+  title: "Busbar",
+  path: "/docs",
+  document: "/v1/openapi.json",
+  settings: { tryItOutEnabled: true, docExpansion: "list" },
+};
 
 /** Describes all routes added after this: a document for programs, a page for people. */
 export async function addDocs(app: App, version: string): Promise<void> {
@@ -28,21 +36,20 @@ export async function addDocs(app: App, version: string): Promise<void> {
       url,
     }),
   });
-  await app.register(fastifySwaggerUi, {
-    routePrefix: "/docs",
-    // Without a validator, which would be somewhere on the internet.
-    uiConfig: { validatorUrl: null, tryItOutEnabled: true, docExpansion: "list" },
-    staticCSP: {
-      "default-src": "'self'",
-      "style-src": ["'self'", "'unsafe-inline'"],
-      "img-src": ["'self'", "data:"],
-      "frame-ancestors": "'none'",
-    },
-    theme: { title: "Busbar" },
-  });
   app.addHook("onReady", async () => {
     const { paths = {} } = app.swagger(); // from here on it stays the same
     completeDocument(paths as Parameters<typeof completeDocument>[0]);
   });
   app.get("/v1/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  for (const name of DOCS_FILES) docsRoute(app, `${PAGE.path}/${name}`, name);
+  docsRoute(app, PAGE.path, "");
+}
+
+function docsRoute(app: App, url: string, name: string): void {
+  app.get(url, { exposeHeadRoute: false, schema: { hide: true } }, async (_, reply) => {
+    const file = await docsFile(PAGE, name);
+    invariant(file !== undefined, `the page of the documentation has ${name}`);
+    const headers = { ...DOCS_HEADERS, "cache-control": "no-cache" };
+    return reply.headers(headers).type(file.type).send(file.body);
+  });
 }
