@@ -38,6 +38,5 @@ export const doorsLimits = {
   nexusEdgeTickMs: 60_000, // so often an old agent looks at what it is to do
   nexusDesertedMs: 60_000, // without a watch of any old agent, until all of them are given up
   nexusRemoveTries: 100, // of a node whose link is being closed
-  nexusInitialMax: 20_000, // objects that a watch may begin with
   nexusStatsMs: 4_000, // between statistics that watches are told
 } as const;

@@ -20,6 +20,8 @@ export const watchLimits = {
   watchRenderedBytesMax: 32 * MIB, // with those that are sent their end; then these are cut off
   watchRendersPerSliceMax: 256, // events, before others have their turn: about 3 ms
   watchSendsPerSliceMax: 32, // to watches
+  followedEventsPerSliceMax: 256, // that followers in this process hear, before others have their turn
+  followedEventsBehindMax: 40_000, // that followers have not heard; more are told before anything else
   watchPackBytesMin: 1 * KIB, // one event is less: compressing it would cost more than sending it
   watchPackBytesMax: 256 * KIB, // of one event that is compressed on the deciding thread: at most 6 ms
   watchRunBytesMax: 192 * KIB, // of blocks that are compressed together; the last may be as large as a block
@@ -38,6 +40,10 @@ invariant(
 invariant(
   watchLimits.watchHistoryBytesKept < watchLimits.watchHistoryBytesMax,
   "a watch that reads must not lose what one that resumes would have",
+);
+invariant(
+  watchLimits.followedEventsBehindMax < watchLimits.watchHistoryChangesMax,
+  "watches must find in the history what followers have just heard",
 );
 invariant(
   watchLimits.watchBlockBytesMax < watchLimits.watchUnsentBytesMax,

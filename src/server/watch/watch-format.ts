@@ -59,7 +59,9 @@ export interface OpenWatch {
 
 /** Somebody in this process who hears of everything. */
 export interface EventFollower {
-  /** Of the newest commit: all up to it was told. */
+  /** All up to here was told. */
   readonly revision: Revision;
+  /** Resolves when all that was published until now was told. */
+  caughtUp(): Promise<void>;
   close(): void;
 }

@@ -42,12 +42,13 @@ export class WatchHistory {
     return this.#dropped + this.#commits.length;
   }
 
-  push(commit: Commit): void {
+  push(commit: Commit): KeptCommit {
     const kept = keepCommit(commit);
     this.#latest = kept.revision;
     this.#commits.push(kept);
     this.#changes += kept.changeCount;
     this.#bytes += kept.bytes;
+    return kept;
   }
 
   /** Drops the oldest commits; more of them when no watch is still to read any. */

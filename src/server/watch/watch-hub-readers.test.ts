@@ -224,3 +224,69 @@ test("a follower hears every event before any watch, from when it came until it 
   hub.publish(aCommit(13));
   expect(heard).toHaveLength(3);
 });
+
+describe("followers of a commit with more events than a slice", () => {
+  const SLICE = limits.followedEventsPerSliceMax;
+  const follow = (hub: WatchHub) => {
+    const heard: number[] = [];
+    return { heard, following: hub.follow(({ revision }) => void heard.push(revision)) };
+  };
+
+  test("hear it in slices, and no watch is sent what they have not heard", async () => {
+    const { hub, slice, settle } = aHub(10);
+    const { heard, following } = follow(hub);
+    const reader = watch(hub);
+    settle();
+    const count = 5 * SLICE;
+    hub.publish(aCommit(11, jobs(count)));
+    hub.publish(aCommit(12));
+    expect(heard).toHaveLength(2 * SLICE);
+    const [resumed, late] = [watch(hub, { afterRevision: 10 }), watch(hub)];
+    let isCaughtUp = false;
+    const caughtUp = following.caughtUp().then(() => (isCaughtUp = true));
+    while (heard.length < 4 * SLICE) expect(slice()).toBe(true);
+    await Promise.resolve();
+    reader.beat(); // it has nothing to tell: no bookmark of what was not sent
+    expect([isCaughtUp, following.revision]).toEqual([false, 10]);
+    expect([reader, resumed, late].map(({ kinds }) => kinds())).toEqual([
+      ["sync"],
+      ["sync"],
+      ["sync"],
+    ]);
+    settle();
+    await caughtUp;
+    expect(following.revision).toBe(12);
+    for (const one of [reader, resumed]) {
+      expect(one.revisions().at(-1)).toBe(12);
+      expect(one.kinds()).toHaveLength(1 + count + 1);
+    }
+    expect(late.revisions()).toEqual([12]);
+    hub.publish(aCommit(13));
+    settle();
+    expect(late.revisions()).toEqual([12, 13]);
+  });
+
+  test("may be behind by a bounded number of events", () => {
+    const { hub } = aHub(10);
+    const { heard } = follow(hub);
+    for (let at = 11; at <= 16; at++) hub.publish(aCommit(at, jobs(10_000)));
+    expect(60_000 - heard.length).toBeLessThanOrEqual(limits.followedEventsBehindMax);
+    expect(heard).toEqual(heard.toSorted((a, b) => a - b));
+  });
+
+  test("that leave or come meanwhile hear nothing twice, and leave nobody waiting", () => {
+    const { hub, settle } = aHub(10);
+    const first = follow(hub);
+    const reader = watch(hub);
+    settle();
+    hub.publish(aCommit(11, jobs(3 * SLICE)));
+    const second = follow(hub);
+    expect([first.heard.length, second.heard.length]).toEqual([3 * SLICE, 0]);
+    hub.publish(aCommit(12, jobs(3 * SLICE)));
+    first.following.close();
+    second.following.close();
+    settle();
+    expect(reader.kinds()).toHaveLength(1 + 6 * SLICE);
+    expect(second.heard.length).toBeLessThan(3 * SLICE);
+  });
+});

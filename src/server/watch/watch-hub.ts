@@ -3,14 +3,9 @@ import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Commit } from "../loop/open-batch.ts";
 import { RenderedEvents } from "./rendered-events.ts";
-import {
-  entriesOf,
-  eventOf,
-  mayConcern,
-  nextBlock,
-  revisionBefore,
-  type WatchSource,
-} from "./watch-entries.ts";
+import { Followers, type Published } from "./followers.ts";
+import type { KeptCommit } from "./kept-commit.ts";
+import { mayConcern, nextBlock, revisionBefore, type WatchSource } from "./watch-entries.ts";
 import type { WatchFilter } from "./watch-filter.ts";
 import type {
   EventFollower,
@@ -55,7 +50,7 @@ export class WatchHub {
   readonly #places = new WatchPlaces();
   readonly #index = new WatchIndex<Watcher>();
   readonly #watchers = new Set<Watcher>();
-  readonly #followers = new Set<(event: WatchEventView) => void>();
+  readonly #followers: Followers;
   /** In the order of their turns. */
   readonly #queued = new Set<Watcher>();
   readonly #blocked = new Set<Watcher>();
@@ -75,6 +70,10 @@ export class WatchHub {
     this.#source = options.source;
     this.#rendered = new RenderedEvents(options.source);
     this.#soon = options.soon;
+    this.#followers = new Followers({
+      ...options,
+      heard: (published) => this.#queueConcerned(published),
+    });
   }
 
   get watchers(): number {
@@ -98,35 +97,32 @@ export class WatchHub {
 
   publish(commit: Commit): void {
     const place = this.#history.end;
-    this.#history.push(commit);
-    if (this.#followers.size > 0) this.#tellFollowers(place, commit.revision);
-    if (this.#watchers.size > 0) this.#queueConcerned(commit, place);
-    this.#history.drop(this.#queued.size + this.#blocked.size > 0);
+    const kept = this.#history.push(commit);
+    this.#followers.publish({ commit, kept, place });
+    const isRead = this.#queued.size + this.#blocked.size > 0;
+    this.#history.drop(isRead || this.#followers.unheard !== undefined);
   }
 
   /** Calls for every event from now on, before any watch is sent it. */
   follow(hear: (event: WatchEventView) => void): EventFollower {
     this.#followers.add(hear);
-    const history = this.#history;
+    const revision = (): Revision => this.#heard;
     return {
       get revision() {
-        return history.latest;
+        return revision();
       },
-      close: () => void this.#followers.delete(hear),
+      caughtUp: () => this.#followers.caughtUp(),
+      close: () => this.#followers.remove(hear),
     };
   }
 
-  #tellFollowers(place: number, at: Revision): void {
-    const commit = this.#history.at(place, at);
-    if (commit === undefined) return;
-    const { entries, revisions } = entriesOf(commit);
-    for (const [at, entry] of entries.entries()) {
-      const event = eventOf(commit, entry, revisions[at] ?? commit.revision, this.#source);
-      if (event !== undefined) for (const hear of this.#followers) hear(event);
-    }
+  /** All up to here was heard by followers, and may be sent to watches. */
+  get #heard(): Revision {
+    return this.#followers.unheard?.commit.before ?? this.#history.latest;
   }
 
-  #queueConcerned(commit: Commit, place: number): void {
+  #queueConcerned({ commit, place }: Published): void {
+    if (this.#watchers.size === 0) return;
     this.#index.concerned(commit, (watcher) => {
       this.#looks++;
       if (watcher.state !== "idle") return;
@@ -210,9 +206,9 @@ export class WatchHub {
     if (!watcher.isGreeted) watcher.greet();
     for (let scans = 0; scans < limits.watchRendersPerSliceMax; scans++) {
       if (watcher.collectedBytes >= limits.watchBlockBytesMax) return true;
-      const commit = this.#history.at(watcher.place, watcher.seen);
+      const commit = this.#commitFor(watcher);
       if (commit === undefined) {
-        watcher.seen = this.#history.latest;
+        watcher.seen = later(watcher.seen, this.#heard);
         return false;
       }
       const { filter, format } = watcher;
@@ -232,6 +228,13 @@ export class WatchHub {
       if (this.#rendered.isSliceOver) return true;
     }
     return true;
+  }
+
+  /** Undefined: it has not happened yet, or is not heard by all followers. */
+  #commitFor({ place, seen }: Watcher): KeptCommit | undefined {
+    const { unheard } = this.#followers;
+    const isUnheard = unheard !== undefined && place >= unheard.place;
+    return isUnheard ? undefined : this.#history.at(place, seen);
   }
 
   #flush(watcher: Watcher): void {
@@ -259,7 +262,7 @@ export class WatchHub {
       return true;
     }
     if (watcher.state !== "idle") return false;
-    const isNews = watcher.bookmark(this.#history.latest);
+    const isNews = watcher.bookmark(this.#heard);
     this.#flush(watcher);
     return isNews;
   }
@@ -287,7 +290,7 @@ export class WatchHub {
 
   #end(watcher: Watcher, error: AppError): void {
     if (watcher.state === "over") return;
-    const seen = watcher.state === "idle" ? this.#history.latest : watcher.seen;
+    const seen = watcher.state === "idle" ? later(watcher.seen, this.#heard) : watcher.seen;
     this.#remove(watcher);
     this.#behind.delete(watcher);
     if (watcher.unsentBytes > 0) this.#ending.add(watcher);
@@ -309,5 +312,7 @@ export class WatchHub {
     for (const watcher of this.#watchers) this.#end(watcher, this.#closed);
   }
 }
+
+const later = (a: Revision, b: Revision): Revision => (a > b ? a : b);
 
 const tooSlow = (why: string): AppError => new AppError("exhausted", `the reader ${why}`);

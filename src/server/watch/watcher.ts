@@ -110,7 +110,7 @@ export class Watcher {
 
   /** Tells an idle reader how far it is; whether that was news. */
   bookmark(latest: Revision): boolean {
-    if (latest === this.#told) return false;
+    if (latest <= this.#told) return false;
     this.#told = latest;
     this.#add(this.format.render({ kind: "bookmark", revision: latest }));
     return true;

@@ -259,7 +259,11 @@ function basics(by: () => string): Operations {
     listNotes: async () => ({ notes: [], revision }),
     putNotes: async () => ({ revision }),
     assignShare: async ({ jobId, wattSeconds }) => ({ taskId: `${jobId}.0`, wattSeconds }),
-    follow: () => ({ revision: toRevision(revision), close: () => undefined }),
+    follow: () => ({
+      revision: toRevision(revision),
+      caughtUp: () => Promise.resolve(),
+      close: () => undefined,
+    }),
     isReady: () => true,
   };
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
@@ -43,6 +44,28 @@ export function send(
   });
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
+
+/** Resolves when the reader has room for more. Throws when it has left. */
+export async function writeWhenRoom(
+  response: ServerResponse,
+  bytes: string | Buffer,
+): Promise<void> {
+  if (response.destroyed) throw hasLeft();
+  if (response.write(bytes)) return;
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  response.once("close", leave);
+  try {
+    await once(response, "drain", { signal: left.signal });
+  } catch (cause) {
+    throw hasLeft(cause);
+  } finally {
+    response.off("close", leave);
+  }
+}
+
+const hasLeft = (cause?: unknown): AppError =>
+  new AppError("unavailable", "the caller has left", { cause });
 
 /** The path as segments, without the slashes at its end. */
 export function readPath(url: string | undefined): {

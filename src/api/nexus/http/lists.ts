@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
+import { turns } from "../../../server/loop/in-slices.ts";
 import { wantsTable } from "../documents/accept.ts";
 import { apiVersionOf, type Served } from "../model/kinds.ts";
 import { DISPLAY_NAME } from "../model/names.ts";
@@ -9,7 +8,7 @@ import type { NexusObject } from "../model/object.ts";
 import { type Selector, toSelector } from "../model/selectors.ts";
 import { tableHead, toRow } from "../model/table.ts";
 import { badContinue, type Reader } from "../tree/reader.ts";
-import { type Exchange, includedOf, numberOf, textOf } from "./exchange.ts";
+import { type Exchange, includedOf, numberOf, textOf, writeWhenRoom } from "./exchange.ts";
 
 export const selectorOf = (query: URLSearchParams): Selector =>
   toSelector(textOf(query, "labelSelector"), textOf(query, "fieldSelector"));
@@ -88,9 +87,10 @@ export async function list(host: ListHost, served: Served, exchange: Exchange): 
     return isTable ? toRow(kind, shown, host.nowMs(), included) : shown;
   };
   await rows.begin(head, isTable ? "rows" : "items");
-  for (;;) {
+  for (let pages = 1; ; pages++) {
     await rows.add(page.objects.map(render));
     if (!isAll || page.next === undefined) break;
+    await turns.next(pages);
     page = await read(page.next);
   }
   rows.end();
@@ -112,33 +112,17 @@ class Rows {
       "content-type": this.#type,
       "cache-control": "no-cache, private",
     });
-    await this.#write(`${JSON.stringify(head).slice(0, -1)},"${name}":[`);
+    await writeWhenRoom(this.#response, `${JSON.stringify(head).slice(0, -1)},"${name}":[`);
   }
 
   async add(rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return;
     const text = rows.map((row) => JSON.stringify(row)).join(",");
-    await this.#write(this.#isFirst ? text : `,${text}`);
+    await writeWhenRoom(this.#response, this.#isFirst ? text : `,${text}`);
     this.#isFirst = false;
   }
 
   end(): void {
     this.#response.end("]}\n");
-  }
-
-  async #write(text: string): Promise<void> {
-    const response = this.#response;
-    if (response.destroyed) throw new AppError("unavailable", "the caller has left");
-    if (response.write(text)) return;
-    const left = new AbortController();
-    const leave = (): void => left.abort();
-    response.once("close", leave);
-    try {
-      await once(response, "drain", { signal: left.signal });
-    } catch (cause) {
-      throw new AppError("unavailable", "the caller has left", { cause });
-    } finally {
-      response.off("close", leave);
-    }
   }
 }

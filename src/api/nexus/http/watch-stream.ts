@@ -23,9 +23,8 @@ export class WatchStream implements WatchSink {
   }
 
   /** Sends the head. `timeoutMs`: when it ends by itself; undefined: never. */
-  start(watch: OpenWatch, type: string, timeoutMs: number | undefined): void {
+  start(type: string, timeoutMs: number | undefined): void {
     const response = this.#response;
-    this.#watch = watch;
     if (response.destroyed || response.socket === null) return this.#closed();
     boundSendBuffer(response.socket, limits.watchSendBufferBytes);
     // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
@@ -33,8 +32,14 @@ export class WatchStream implements WatchSink {
     const headers = { "content-type": type, "cache-control": "no-cache, private" };
     response.writeHead(200, { ...headers, connection: "close" });
     response.flushHeaders();
-    this.every(limits.sseHeartbeatIntervalMs, () => void watch.beat());
+    this.every(limits.sseHeartbeatIntervalMs, () => void this.#watch?.beat());
     if (timeoutMs !== undefined) this.#timers.push(setTimeout(() => this.#finish(), timeoutMs));
+  }
+
+  /** From now on it sends what this watch tells. */
+  attach(watch: OpenWatch): void {
+    this.#watch = watch;
+    if (this.isOver) watch.close();
   }
 
   every(ms: number, run: () => void): void {

@@ -6,7 +6,9 @@ import { addressOf } from "../../grpc/peer-address.ts";
 import { wantsTable } from "../documents/accept.ts";
 import { type KindName, KINDS, type NexusKind, type Served } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
-import { type Exchange, includedOf, isSet, numberOf, textOf } from "./exchange.ts";
+import { turns } from "../../../server/loop/in-slices.ts";
+import type { ListPage } from "../tree/reader.ts";
+import { type Exchange, includedOf, isSet, numberOf, textOf, writeWhenRoom } from "./exchange.ts";
 import { type ListHost, selectorOf } from "./lists.ts";
 import type { Formats, WatchShape } from "./watch-events.ts";
 import { WatchStream } from "./watch-stream.ts";
@@ -51,28 +53,39 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
   const isFromStart = asked === "0";
   const afterRevision = isFromStart ? host.reader.revision : revisionOf(host, asked);
   const format = host.formats.of(shape);
-  const present = isFromStart ? await allOf(host, shape, exchange) : [];
+  const first = isFromStart ? await pageOf(host, shape, exchange, undefined) : undefined;
   if (response.destroyed) return;
   const stream = new WatchStream(response);
   const { socket } = request;
   const caller = { connection: socket, address: addressOf(`${socket.remoteAddress}:`) };
   const kinds = EVENTS[kind.kind] ?? ALL_EVENTS;
-  const open = openWatch(() =>
-    operations.watch({ afterRevision, kinds }, { format, sink: stream, caller }),
-  );
-  const type = isTable ? "application/json;as=Table;v=v1;g=meta.k8s.io" : "application/json";
+  const open = (): void => {
+    const query = { afterRevision, kinds };
+    stream.attach(openWatch(() => operations.watch(query, { format, sink: stream, caller })));
+  };
+  // What can be refused is refused before anything is sent.
+  if (first === undefined) open();
   const timeoutMs = timeoutS === undefined ? undefined : timeoutS * 1_000;
-  stream.start(open, type, timeoutMs);
+  stream.start(isTable ? TABLE_TYPE : "application/json", timeoutMs);
   const left = host.opened(kind, request.headers["user-agent"] ?? "");
-  const stop = (): void => open.end(new AppError("unavailable", "the server is stopping"));
+  const stop = (): void => stream.end(new AppError("unavailable", "the server is stopping"));
   host.closing.addEventListener("abort", stop, { once: true });
   response.once("close", () => {
     left();
     host.closing.removeEventListener("abort", stop);
   });
-  for (const object of present) stream.write(format.line({ type: "ADDED", object }));
+  if (first !== undefined) {
+    try {
+      await sendPresent(host, shape, exchange, { stream, format, first });
+      if (!stream.isOver) open();
+    } catch (error) {
+      stream.end(AppError.from(error, "watch"));
+    }
+  }
   if (kind.kind === "SchedulerConfig") tellStats(host, exchange, { stream, format });
 }
+
+const TABLE_TYPE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 /** From the future, or from before what is kept: clients list again. */
 function openWatch(open: () => OpenWatch): OpenWatch {
@@ -93,24 +106,56 @@ function revisionOf({ reader }: WatchHost, text: string): number {
   throw expired(`changes after ${revision} are no longer kept; list again`);
 }
 
-/** A watch from the start begins with all there is. */
-async function allOf(
-  host: WatchHost,
+const pageOf = (
+  { reader }: WatchHost,
   { served, selector }: WatchShape,
   { operations }: Exchange,
-): Promise<readonly NexusObject[]> {
-  const objects: NexusObject[] = [];
-  let from: string | undefined;
-  do {
-    const limit = limits.nexusListMax;
-    const page = await host.reader.page(operations, served.kind, { selector, limit, from });
-    objects.push(...page.objects);
-    if (objects.length > limits.nexusInitialMax) {
-      throw invalid("resourceVersion", "there are too many objects to begin with; list them first");
+  from: string | undefined,
+): Promise<ListPage> =>
+  reader.page(operations, served.kind, { selector, limit: limits.nexusListMax, from });
+
+/** A watch from the start begins with all there is: page by page, as its reader takes it. One that takes nothing is cut off. */
+async function sendPresent(
+  host: WatchHost,
+  shape: WatchShape,
+  exchange: Exchange,
+  {
+    stream,
+    format,
+    first,
+  }: {
+    readonly stream: WatchStream;
+    readonly format: ReturnType<Formats["of"]>;
+    readonly first: ListPage;
+  },
+): Promise<void> {
+  let page = first;
+  for (let pages = 1; !stream.isOver; pages++) {
+    for (const block of blocksOf(page.objects, format)) {
+      const late = setTimeout(() => stream.cut(), limits.sseHeartbeatIntervalMs);
+      await writeWhenRoom(exchange.response, block).finally(() => clearTimeout(late));
     }
-    from = page.next;
-  } while (from !== undefined);
-  return objects;
+    if (page.next === undefined) return;
+    await turns.next(pages);
+    page = await pageOf(host, shape, exchange, page.next);
+  }
+}
+
+function* blocksOf(
+  objects: readonly NexusObject[],
+  format: ReturnType<Formats["of"]>,
+): Generator<Buffer> {
+  let lines: Buffer[] = [];
+  let bytes = 0;
+  for (const object of objects) {
+    const line = format.line({ type: "ADDED", object });
+    lines.push(line);
+    bytes += line.length;
+    if (bytes < limits.watchBlockBytesMax) continue;
+    yield Buffer.concat(lines);
+    [lines, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(lines);
 }
 
 /** Statistics are no row: they are looked at now and then, and told when they have changed. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { KINDS, type NexusKind, type KindName } from "./kinds.ts";
 
 /** The names of an object and of what it hangs on that callers chose: those of singletons go without saying. */
@@ -41,9 +41,7 @@ export function ancestorsOf(
 export function hashName(kind: NexusKind, path: Path): string {
   const parents = ancestorsOf(kind, path).map(([{ crd }, name]) => `${crd}:${name}`);
   // There is nothing between the last parent and the kind.
-  return createHash("sha1")
-    .update(`${parents.join("/")}${kind.crd}:${displayOf(path)}`)
-    .digest("hex");
+  return hash("sha1", `${parents.join("/")}${kind.crd}:${displayOf(path)}`);
 }
 
 export const isHashed = (name: string): boolean => /^[0-9a-f]{40}$/.test(name);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Texts } from "../../../core/model/job/job.ts";
 import { VERSION, type NexusKind } from "./kinds.ts";
 import { hashName, treeLabels, type Path } from "./names.ts";
@@ -71,7 +71,7 @@ export function makeObject(kind: NexusKind, parts: ObjectParts): NexusObject {
 }
 
 /** To the second, as the wire has it. */
-export const timestamp = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+export const timestamp = (ms: number): string => `${new Date(ms).toISOString().slice(0, -5)}Z`;
 
 export const toSeconds = (ms: number | undefined): number =>
   ms === undefined ? 0 : Math.floor(ms / 1_000);
@@ -84,7 +84,7 @@ export const uint32 = (value: number): number =>
 
 /** The same whenever it is asked for: an object is stored nowhere. */
 function uidOf(identity: string): string {
-  const hex = createHash("sha1").update(identity).digest("hex");
+  const hex = hash("sha1", identity);
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
   return [
     hex.slice(0, 8),

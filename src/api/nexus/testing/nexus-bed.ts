@@ -101,7 +101,7 @@ export async function aNexusBed({
     /** Waits until a watch has told so many events. */
     async tells(seen: { readonly lines: readonly Line[] }, count: number): Promise<void> {
       await eventually(() => seen.lines.length >= count, {
-        what: () => `${count} events, not ${JSON.stringify(seen.lines.map(({ type }) => type))}`,
+        what: () => `${count} events, not ${seen.lines.length}: ${typesOf(seen.lines.slice(-20))}`,
       });
     },
     async close() {
@@ -111,6 +111,8 @@ export async function aNexusBed({
     },
   };
 }
+
+const typesOf = (lines: readonly Line[]): string => lines.map(({ type }) => type).join(" ");
 
 export const JOBS = "/apis/jobscheduler.intel.com/v1/jobs";
 export const EDGES = "/apis/edge.intel.com/v1/edges";

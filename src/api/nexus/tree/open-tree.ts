@@ -9,7 +9,10 @@ import { Tree } from "./tree.ts";
 export interface OpenTree {
   readonly tree: Tree;
   readonly rates: Rates;
+  /** Of the state that the tree shows: events are heard in slices. */
   readonly revision: () => number;
+  /** Resolves when the tree shows all that is durable by now. */
+  readonly caughtUp: () => Promise<void>;
   close(): void;
 }
 
@@ -29,7 +32,13 @@ export async function openTree(operations: Operations, nowMs: () => number): Pro
   }
   hear = (event) => applyEvent(tree, event, () => rates.add(nowMs()));
   for (const event of early) hear(event);
-  return { tree, rates, revision: () => follower.revision, close: () => follower.close() };
+  return {
+    tree,
+    rates,
+    revision: () => follower.revision,
+    caughtUp: () => follower.caughtUp(),
+    close: () => follower.close(),
+  };
 }
 
 async function readAll(operations: Operations, tree: Tree): Promise<void> {

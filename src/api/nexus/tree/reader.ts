@@ -33,6 +33,7 @@ export interface ReaderOptions {
   readonly nowMs: () => number;
   /** Of the state that the tree shows. */
   readonly revision: () => number;
+  readonly caughtUp: () => Promise<void>;
 }
 
 /** Reads objects: of jobs through operations, of all else from the tree. */
@@ -47,6 +48,11 @@ export class Reader {
 
   get revision(): number {
     return this.#options.revision();
+  }
+
+  /** Resolves when the tree shows all that is durable by now: to be awaited after a change, before it is looked for. */
+  caughtUp(): Promise<void> {
+    return this.#options.caughtUp();
   }
 
   /** By its name, hashed or as people call it. Throws `not_found`. */

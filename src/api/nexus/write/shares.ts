@@ -7,6 +7,7 @@ import { KINDS } from "../model/kinds.ts";
 import type { Path } from "../model/names.ts";
 import { type EdgeShare, isOver } from "../model/project.ts";
 import type { Ref } from "../tree/name-index.ts";
+import type { Reader } from "../tree/reader.ts";
 import type { Tree } from "../tree/tree.ts";
 import { countIn, type Received, textOfSpec, UINT32_MAX } from "./received.ts";
 
@@ -18,9 +19,10 @@ export const isEndedShare = (ref: Ref): boolean => ref.kind === "JobInfo" && isO
 /** The share that a JobInfo of an external scheduler asks for. With `isDry` it is only looked at. */
 export async function assignShare(
   operations: Operations,
-  tree: Tree,
+  reader: Reader,
   { path, received, isDry }: { path: Path; received: Received; isDry: boolean },
 ): Promise<ShareRef | undefined> {
+  const { tree } = reader;
   const [site = "", edge = "", name = ""] = path;
   const { spec } = received;
   const job = textOfSpec(spec, "requestorJob");
@@ -46,6 +48,7 @@ export async function assignShare(
     node: ofEdge.node,
     wattSeconds,
   });
+  await reader.caughtUp();
   const { jobId, index } = parseTaskId(made.taskId, "taskId");
   const share = tree.share(String(jobId), index ?? 0);
   // Its job may have been deleted in the same moment.

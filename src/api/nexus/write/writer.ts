@@ -57,6 +57,7 @@ export class Writer {
   ): Promise<NexusObject> {
     const path = placeOf(kind, received);
     const labels = ownLabels(kind, path, received.labels);
+    await this.#reader.caughtUp();
     const known = this.#reader.tree.at(kind, path);
     if (kind.isSingleton || (known !== undefined && !isEndedShare(known))) {
       throw new AppError(
@@ -80,7 +81,7 @@ export class Writer {
         if (!isDry) {
           const [site = "", edge = ""] = path;
           await this.#options.edges.attach(site, edge);
-          await this.#note(operations, this.#refAt(kind, path), { labels, annotations });
+          await this.#note(operations, await this.#refAt(kind, path), { labels, annotations });
         }
         break;
       case "PowerScheduler":
@@ -93,14 +94,15 @@ export class Writer {
     return isDry ? dry(kind, path, received) : this.#shown(operations, kind, path);
   }
 
-  #refAt(kind: NexusKind, path: Path): Ref {
+  async #refAt(kind: NexusKind, path: Path): Promise<Ref> {
+    await this.#reader.caughtUp();
     const ref = this.#reader.tree.at(kind, path);
     if (ref === undefined) throw new AppError("internal", `${kind.kind} was made and is not there`);
     return ref;
   }
 
-  #shown(operations: Operations, kind: NexusKind, path: Path): Promise<NexusObject> {
-    return this.#reader.show(operations, this.#refAt(kind, path));
+  async #shown(operations: Operations, kind: NexusKind, path: Path): Promise<NexusObject> {
+    return this.#reader.show(operations, await this.#refAt(kind, path));
   }
 
   async #declare(
@@ -126,11 +128,11 @@ export class Writer {
           "(--nexus-external-scheduler leaves that to another)",
       );
     }
-    const { tree } = this.#reader;
-    const ref = await assignShare(operations, tree, { path, received, isDry });
+    const ref = await assignShare(operations, this.#reader, { path, received, isDry });
     if (ref === undefined) return dry(KINDS.JobInfo, path, received);
     await this.#note(operations, ref, { labels, annotations: received.annotations });
-    return tree.shareObject(ref.share);
+    await this.#reader.caughtUp();
+    return this.#reader.tree.shareObject(ref.share);
   }
 
   async #createJob(
@@ -193,6 +195,7 @@ export class Writer {
     if (same || isDry)
       return same ? object : { ...object, metadata: { ...object.metadata, labels, annotations } };
     await this.#note(operations, ref ?? kind, { labels: own, annotations });
+    await this.#reader.caughtUp();
     return ref === undefined
       ? this.#reader.get(operations, kind, "default")
       : this.#reader.show(operations, ref);
@@ -237,11 +240,17 @@ export class Writer {
       };
       if (node !== undefined) await edges.power(node, totalPowerAvailable);
     }
+    await this.#reader.caughtUp();
     // Status of anything else is Busbar's own, and is not another because somebody says so.
     return this.#reader.get(operations, kind, object.metadata.name);
   }
 
   async remove(operations: Operations, ref: Ref): Promise<void> {
+    await this.#remove(operations, ref);
+    await this.#reader.caughtUp();
+  }
+
+  async #remove(operations: Operations, ref: Ref): Promise<void> {
     const { tree } = this.#reader;
     switch (ref.kind) {
       case "Job": {
@@ -294,7 +303,7 @@ export class Writer {
   async #removeGroup(operations: Operations, name: string): Promise<void> {
     const { tree } = this.#reader;
     for (const job of tree.jobs()) {
-      if (job.group === name) await this.remove(operations, { kind: "Job", job });
+      if (job.group === name) await this.#remove(operations, { kind: "Job", job });
     }
     await this.#hide(operations, { kind: "Jobgroup", name });
     await operations.removeGroup(name).catch(unless("conflict", "not_found"));

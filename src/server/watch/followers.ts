@@ -1,0 +1,110 @@
+import type { Revision } from "../../core/model/ids.ts";
+import { limits } from "../../limits.ts";
+import type { WatchEventView } from "../views/views.ts";
+import type { Commit } from "../loop/open-batch.ts";
+import type { KeptCommit } from "./kept-commit.ts";
+import { entriesOf, eventOf, type WatchSource } from "./watch-entries.ts";
+
+/** A commit with its place in the history. */
+export interface Published {
+  readonly commit: Commit;
+  readonly kept: KeptCommit;
+  readonly place: number;
+}
+
+type Hear = (event: WatchEventView) => void;
+
+interface FollowersOptions {
+  readonly source: WatchSource;
+  readonly soon: (run: () => void) => void;
+  /** All followers have heard this commit, or there are none. */
+  readonly heard: (published: Published) => void;
+}
+
+/**
+ * Those in this process who hear every event, before any watch is sent it. A commit may have 20,000 events: they
+ * are told in slices, between which commands are decided. Commits that are not heard to the end are bounded: beyond that
+ * the next one waits for them.
+ */
+export class Followers {
+  readonly #options: FollowersOptions;
+  readonly #all = new Set<Hear>();
+  /** Oldest first. */
+  readonly #unheard: Published[] = [];
+  /** The entry of the first of them that is told next. */
+  #entry = 0;
+  /** Entries of commits that are not heard to the end. */
+  #behind = 0;
+  #isScheduled = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: FollowersOptions) {
+    this.#options = options;
+  }
+
+  /** The first commit that is not heard to the end; undefined: all are. */
+  get unheard(): Published | undefined {
+    return this.#unheard[0];
+  }
+
+  add(hear: Hear): void {
+    this.#tell(Number.POSITIVE_INFINITY); // of what was before it came it hears nothing
+    this.#all.add(hear);
+  }
+
+  remove(hear: Hear): void {
+    this.#all.delete(hear);
+    if (this.#all.size === 0) this.#tell(Number.POSITIVE_INFINITY);
+  }
+
+  publish(published: Published): void {
+    if (this.#all.size === 0) return this.#options.heard(published);
+    this.#unheard.push(published);
+    this.#behind += entriesOf(published.kept).entries.length;
+    const tooMany = this.#behind - limits.followedEventsBehindMax;
+    this.#tell(Math.max(limits.followedEventsPerSliceMax, tooMany));
+  }
+
+  /** Resolves when all that was published until now is heard. */
+  caughtUp(): Promise<void> {
+    if (this.#unheard.length === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  #tell(eventsMax: number): void {
+    let left = eventsMax;
+    for (let first = this.#unheard[0]; first !== undefined; first = this.#unheard[0]) {
+      const { entries } = entriesOf(first.kept);
+      const end = Math.min(entries.length, this.#entry + left);
+      left -= end - this.#entry;
+      while (this.#entry < end) this.#tellOne(first.kept, this.#entry++);
+      if (end < entries.length) break;
+      this.#unheard.shift();
+      this.#behind -= entries.length;
+      this.#entry = 0;
+      this.#options.heard(first);
+    }
+    if (this.#unheard.length > 0) this.#schedule();
+    else for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #tellOne(kept: KeptCommit, at: number): void {
+    const { entries, revisions } = entriesOf(kept);
+    const entry = entries[at];
+    const revision: Revision = revisions[at] ?? kept.revision;
+    const event =
+      entry === undefined ? undefined : eventOf(kept, entry, revision, this.#options.source);
+    if (event !== undefined) for (const hear of this.#all) hear(event);
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#options.soon(() => {
+      this.#isScheduled = false;
+      this.#tell(limits.followedEventsPerSliceMax);
+    });
+  }
+}
