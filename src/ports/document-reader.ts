@@ -1,6 +1,7 @@
 import type { Graph } from "../core/graph/graph.ts";
 import type { ReadSubsystems } from "../core/graph/subsystems/read-subsystems.ts";
 import type { Jobspec } from "../core/jobspec/model.ts";
+import type { JobspecTerms } from "../core/jobspec/read/parse.ts";
 
 /** A registration as REST has it: what stands beside the graph is not checked yet. */
 export interface ReadRegistration {
@@ -26,7 +27,7 @@ export type DocumentKind = "jobspec" | "graph";
  * - What is wrong with a document is refused as its reader refuses it.
  */
 export interface DocumentReader {
-  jobspec(text: string): Promise<Jobspec>;
+  jobspec(text: string, terms?: JobspecTerms): Promise<Jobspec>;
   /** A body with a jobspec as one of its fields, as JSON. */
   jobspecBody(body: Uint8Array): Promise<ReadJobspecBody>;
   /** The text of a graph in JGF. */

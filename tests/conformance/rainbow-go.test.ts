@@ -213,10 +213,10 @@ tasks:
     const none = { status: "RESULT_TYPE_SUCCESS", total_clusters: expect.any(Number) };
     expect((await ask(3, { tasks })).returned).toMatchObject({ ...none, clusters: [cluster] });
     expect((await ask(4, { tasks })).returned).not.toHaveProperty("clusters");
-    expect((await ask(3, {})).failed).toEqual({
-      code: "Unknown",
-      text: "line 1, column 1: needs tasks or groups",
-    });
+    for (const none of [{}, { tasks: null }, { tasks: [] }]) {
+      expect((await ask(3, none)).returned).toMatchObject({ clusters: [cluster] });
+      expect((await ask(4, none)).returned).not.toHaveProperty("clusters");
+    }
   });
 
   test("is refused with the code UNKNOWN and that server's words", async () => {

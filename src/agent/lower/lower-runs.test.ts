@@ -233,4 +233,11 @@ describe("a jobspec", () => {
     await bed.aRound();
     expect(bed.reports[0]).toContain("could-not-start");
   });
+
+  test("with nothing to run could not start", async () => {
+    const text = "version: 1\nresources: {ior: {type: node, count: 1}}";
+    bed.start(run(1), { work: { kind: "jobspec", text } });
+    await bed.aRound();
+    expect(bed.reports[0]).toMatch(/could-not-start.*has nothing to run/);
+  });
 });

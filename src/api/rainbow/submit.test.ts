@@ -60,6 +60,30 @@ describe("satisfy", () => {
     expect(await ask(nothing)).toEqual(answer(["large", "small"], 2));
   });
 
+  const asking = (nodes: number) => {
+    const node = { type: "node", count: nodes, with: [{ type: "core", count: 2 }] };
+    return { version: 1, resources: { ior: node } };
+  };
+
+  test("what has nothing to run is answered by its resources", async () => {
+    for (const none of [{}, { tasks: null }, { tasks: [], groups: null }]) {
+      expect(await ask(JSON.stringify({ ...asking(2), ...none }))).toEqual(
+        answer(["large", "small"], 2),
+      );
+      expect(await ask(JSON.stringify({ ...asking(8), ...none }))).toEqual(answer(["large"], 2));
+    }
+    const requires = [{ name: "io", field: "type", match: "shm" }];
+    expect(await ask(JSON.stringify({ ...asking(2), requires }))).toEqual(answer([], 2));
+  });
+
+  test("what has nothing to run is submitted, and handed on as it was sent", async () => {
+    const text = `${JSON.stringify(asking(8))}\n`;
+    expect((await bed.submit(text, ["small", "large"])).cluster).toBe("large");
+    const { jobs } = await bed.receive("large");
+    expect(JSON.parse(jobs[1] ?? "")).toMatchObject({ jobspec: text, command: "" });
+    expect(await bed.accept("large", [1])).toBe(2);
+  });
+
   test("shows only what a credential is good for", async () => {
     const bearer = (text: string, clusters = "") => ({
       authorization: `Bearer ${text}`,

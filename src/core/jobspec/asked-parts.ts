@@ -15,22 +15,30 @@ export interface AskedPart {
 /**
  * What a jobspec asks of a cluster, each part by itself: every task that is not local. Where
  * resources are marked to be scheduled, instead the tasks and groups that name one of them: what is
- * inside such a group runs in what the group got.
+ * inside such a group runs in what the group got. One that has nothing to run asks for its resources.
  */
 export function askedParts(jobspec: Jobspec): readonly AskedPart[] {
   const marked = new Set(
     [...jobspec.resources].filter(([, { isScheduled }]) => isScheduled).map(([name]) => name),
   );
-  if (marked.size === 0) {
+  if (marked.size === 0 && jobspec.items.length > 0) {
     return flattenTasks(jobspec)
       .filter(({ task: { isLocal, resources } }) => !isLocal && resources.length > 0)
       .map(({ task }) => partOf(task));
   }
   const parts = naming(jobspec.items, marked);
   if (parts.length > 0) return parts;
+  if (marked.size === 0) return partsAlone(jobspec);
   const resources = [scheduledResources(jobspec)];
   return [{ name: [...marked].join("+"), resources, ofNodes: resources }];
 }
+
+/** Each resource by itself, as it would be for tasks that name one each. */
+const partsAlone = ({ resources }: Jobspec): readonly AskedPart[] =>
+  [...resources].map(([name, { request }]) => {
+    const choice = [[request]];
+    return { name, resources: choice, ofNodes: choice };
+  });
 
 const partOf = (item: JobspecItem): AskedPart => ({
   name: item.path,

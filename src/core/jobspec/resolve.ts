@@ -4,7 +4,7 @@ import type { Requirement, ResourceChoice, ResourceRequest } from "../graph/requ
 import { attributesOfResources, disagreements } from "./attributes.ts";
 import { type DependencyScope, resolveDependencies } from "./dependencies.ts";
 import type { Draft, Reference } from "./read/draft.ts";
-import type { Jobspec, JobspecItem, NameChoice } from "./model.ts";
+import type { Jobspec, JobspecItem, NameChoice, NamedResource } from "./model.ts";
 import { complainOfCycles } from "./order.ts";
 import { type Placed, placeGroups } from "./place-groups.ts";
 import { complain, descend, type Place, quote, suggest } from "./read/reader.ts";
@@ -63,7 +63,29 @@ export function resolve(draft: Draft): Jobspec {
   };
   const items = buildAll(document, placed, around);
   complainOfCycles(items, placesOf(placed));
+  if (items.length === 0) return { ...emptyOf(draft), resources: resourcesAlone(draft), items };
   return { ...emptyOf(draft), requires: document.sets, items };
+}
+
+/** Where nothing runs in them, what the whole document requires is required of the resources. */
+function resourcesAlone({
+  place,
+  resources,
+  requires,
+  requiredByAll,
+}: Draft): Jobspec["resources"] {
+  if (requiredByAll === undefined) return resources;
+  const wanted = requires.get(requiredByAll) ?? [];
+  const vertices = sum([...resources.values()].map(({ request }) => sizeOf(request)));
+  if (vertices * wanted.length > limits.jobspecSizeMax) {
+    complain(place, `asks for more than ${limits.jobspecSizeMax} resources and requirements`);
+    return resources;
+  }
+  const required = ({ request }: NamedResource): ResourceRequest =>
+    requireOf([[request]], [wanted])[0]?.[0] ?? request;
+  return new Map(
+    [...resources].map(([name, each]) => [name, { ...each, request: required(each) }]),
+  );
 }
 
 const emptyOf = ({ dialect, name, attributes, resources, requires }: Draft) => ({

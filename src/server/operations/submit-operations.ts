@@ -68,7 +68,7 @@ export function createSubmitOperations(context: OperationContext): SubmitOperati
     return { jobs: await inSlices(mapInSlices(answer, show)), revision };
   };
   return {
-    readJobspec: (_caller, text) => context.reader.jobspec(text),
+    readJobspec: (_caller, text) => context.reader.jobspec(text, { mayLackTasks: true }),
     readJobspecBody: (_caller, body) => context.reader.jobspecBody(body),
     roomFor: (_caller, kind, bytes) => context.reader.room(kind, bytes),
 

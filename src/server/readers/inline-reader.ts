@@ -28,8 +28,8 @@ export function toReader(tasks: TaskReader): DocumentReader {
     return read;
   };
   return {
-    async jobspec(text) {
-      const { jobspec } = jobspecOf(await tasks.read({ kind: "jobspec", text }));
+    async jobspec(text, terms = {}) {
+      const { jobspec } = jobspecOf(await tasks.read({ kind: "jobspec", text, terms }));
       invariant(jobspec !== undefined, "a jobspec was read");
       return jobspec;
     },

@@ -2,7 +2,7 @@ import type { Graph } from "../../core/graph/graph.ts";
 import { parseGraph, parseGraphText, parseJson } from "../../core/graph/jgf.ts";
 import { isRecord } from "../../core/graph/metadata.ts";
 import { draftsOf } from "../../core/graph/subsystems/read-subsystems.ts";
-import type { CheckedJobspec } from "../../core/jobspec/read/parse.ts";
+import type { CheckedJobspec, JobspecTerms } from "../../core/jobspec/read/parse.ts";
 import { checkJobspec } from "../../core/jobspec/read/parse.ts";
 import { invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
 import { isLongerJson } from "../../lib/bytes/json-size.ts";
@@ -10,7 +10,7 @@ import { limits } from "../../limits.ts";
 
 /** What is read elsewhere. */
 export type DocumentTask =
-  | { readonly kind: "jobspec"; readonly text: string }
+  | { readonly kind: "jobspec"; readonly text: string; readonly terms: JobspecTerms }
   | { readonly kind: "jobspec-body"; readonly body: Uint8Array }
   | { readonly kind: "graph"; readonly text: string }
   | { readonly kind: "registration"; readonly body: Uint8Array }
@@ -34,7 +34,7 @@ export type ReadDocument =
 export function readDocument(task: DocumentTask): ReadDocument {
   switch (task.kind) {
     case "jobspec":
-      return { kind: "jobspec", checked: checkJobspec(task.text), fields: {} };
+      return { kind: "jobspec", checked: checkJobspec(task.text, task.terms), fields: {} };
     case "jobspec-body":
       return readJobspecBody(task.body);
     case "graph":

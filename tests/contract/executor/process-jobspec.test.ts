@@ -67,4 +67,12 @@ describeLaunchers("a whole jobspec as processes", (launcher) => {
       message: expect.stringContaining('there is no resource named "nothing"'),
     });
   });
+
+  test("one with nothing to run does not start, and tells so", async () => {
+    start("version: 1\nresources: {ior: {type: node, count: 1}}");
+    expect((await endOfRun(executor, ID)).end).toEqual({
+      kind: "could-not-start",
+      message: expect.stringContaining("has nothing to run"),
+    });
+  });
 });

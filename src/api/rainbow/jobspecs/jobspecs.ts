@@ -19,7 +19,8 @@ export interface ReadJobspec {
 export type ReadText = (text: string) => ReadJobspec | Promise<ReadJobspec>;
 
 /** Throws AppError that tells all that is wrong with it. */
-export const readJobspec = (text: string): ReadJobspec => lookInto(parseJobspec(text));
+export const readJobspec = (text: string): ReadJobspec =>
+  lookInto(parseJobspec(text, { mayLackTasks: true }));
 
 function lookInto(jobspec: Jobspec): ReadJobspec {
   const parts = askedParts(jobspec)

@@ -12,8 +12,13 @@ export type CheckedJobspec =
   | { readonly kind: "valid"; readonly jobspec: Jobspec }
   | { readonly kind: "invalid"; readonly problems: readonly Problem[]; readonly count: number };
 
+export interface JobspecTerms {
+  /** It may ask for resources alone, with nothing to run in them. */
+  readonly mayLackTasks?: boolean;
+}
+
 /** Reads the text of a jobspec in any dialect, YAML or JSON, and checks all of it. Never throws. */
-export function checkJobspec(text: string): CheckedJobspec {
+export function checkJobspec(text: string, terms: JobspecTerms = {}): CheckedJobspec {
   const parsed = parseYamlTree(text, {
     charsMax: limits.jobspecCharsMax,
     depthMax: limits.jobspecDepthMax,
@@ -24,26 +29,26 @@ export function checkJobspec(text: string): CheckedJobspec {
     return { kind: "invalid", problems: [{ at, field: "", message }], count: 1 };
   }
   const problems = createProblems(limits.jobspecProblemsShownMax);
-  const jobspec = read(rootPlace(parsed.tree, problems));
+  const jobspec = read(rootPlace(parsed.tree, problems), terms);
   return problems.count === 0 && jobspec !== undefined
     ? { kind: "valid", jobspec }
     : { kind: "invalid", problems: problems.list(), count: problems.count };
 }
 
 /** The same, throwing an AppError that tells everything that is wrong. */
-export function parseJobspec(text: string): Jobspec {
-  const checked = checkJobspec(text);
+export function parseJobspec(text: string, terms: JobspecTerms = {}): Jobspec {
+  const checked = checkJobspec(text, terms);
   if (checked.kind === "valid") return checked.jobspec;
   throw toError(checked.problems, checked.count);
 }
 
 /** The dialects share their version number, so that their shape has to tell them apart. */
-function read(place: Place): Jobspec | undefined {
+function read(place: Place, terms: JobspecTerms): Jobspec | undefined {
   if (place.tree.kind !== "map") return complain(place, "must be a map of keys and values");
   checkVersion(place);
   if (descend(place, "task") !== undefined) return resolve(readExperimental(place));
   const isFlux = descend(place, "resources")?.tree.kind === "list";
-  return resolve(isFlux ? readFluxV1(place) : readNextgen(place));
+  return resolve(isFlux ? readFluxV1(place) : readNextgen(place, terms));
 }
 
 function checkVersion(place: Place): void {

@@ -81,23 +81,29 @@ interface Gathered {
 }
 
 /** Draft 2 and nextgen: a map of resources, lists of tasks and groups. */
-export function readNextgen(place: Place): Draft {
+export function readNextgen(
+  place: Place,
+  { mayLackTasks = false }: { readonly mayLackTasks?: boolean },
+): Draft {
   const fields = fieldsOf(place, TOP_KEYS, ATTRIBUTE_HINTS);
   const gathered: Gathered = { resources: new Map(), requires: new Map(), isDraft2: false };
   const [resources, requires, tasks, groups, name] = [
     fields.get("resources"),
     fields.get("requires"),
-    fields.get("tasks"),
-    fields.get("groups"),
+    mayLackTasks ? unlessNull(fields.get("tasks")) : fields.get("tasks"),
+    mayLackTasks ? unlessNull(fields.get("groups")) : fields.get("groups"),
     fields.get("name"),
   ];
   if (resources !== undefined) readResources(resources, gathered);
   const requiredByAll = requires === undefined ? undefined : readTopRequires(requires, gathered);
-  if (tasks === undefined && groups === undefined) complain(place, "needs tasks or groups");
+  if (tasks === undefined && groups === undefined && !mayLackTasks) {
+    complain(place, "has nothing to run: it needs tasks or groups");
+  }
   const attributes = readAttributes(fields.get("attributes"));
   const readTasks = tasks === undefined ? [] : readTaskList(tasks, gathered);
   const readGroups = groups === undefined ? [] : readGroupList(groups, gathered);
-  if (readTasks.length + readGroups.length === 0 && place.problems.count === 0) {
+  const isEmpty = readTasks.length + readGroups.length === 0;
+  if (isEmpty && !mayLackTasks && place.problems.count === 0) {
     complain(place, "has nothing to run");
   }
   return {
@@ -112,6 +118,10 @@ export function readNextgen(place: Place): Draft {
     groups: readGroups,
   };
 }
+
+/** How programs in Go write a list that they have nothing for. */
+const unlessNull = (place: Place | undefined): Place | undefined =>
+  place?.tree.kind === "scalar" && place.tree.value === null ? undefined : place;
 
 export function readResources(place: Place, into: { resources: Map<string, NamedResource> }): void {
   for (const [name, value] of entriesOf(place)) {

@@ -48,7 +48,7 @@ export interface DoorOperations {
   readJobspecBody: DocumentReader["jobspecBody"];
   /** Resolves when a document of so many bytes may be received; rejects with `exhausted`. */
   roomFor: DocumentReader["room"];
-  /** A jobspec as doors with rules of their own look into it. */
+  /** A jobspec as doors with rules of their own look into it: it may have nothing to run. */
   readJobspec(text: string): Promise<Jobspec>;
   /** As `satisfy`, where the caller is shown nothing of it: the answer need not be durable. */
   rankClusters(query: SatisfyQuery): Promise<SatisfyView>;
