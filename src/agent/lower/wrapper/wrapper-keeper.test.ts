@@ -9,7 +9,9 @@ import { eventually } from "../../../testing/eventually.ts";
 import { processesMarked } from "../../runs/run-variable.ts";
 import { parseExit, wrapperOf } from "./wrapper.ts";
 
-const DEAF = "trap '' TERM HUP; echo >ready; while :; do sleep 0.1; done";
+const deaf = (sign: string): string =>
+  `trap '' TERM HUP; echo >${sign}; while :; do sleep 0.1; done`;
+const DEAF = deaf("ready");
 
 for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) {
   describe.runIf(existsSync(shell[0] ?? ""))(`beside a command, in ${shell.join(" ")}`, () => {
@@ -55,7 +57,9 @@ for (const shell of [["/bin/dash"], ["/bin/bash"], ["/usr/bin/busybox", "sh"]]) 
     });
 
     test("an order to stop kills what ignores TERM, in whatever session", async () => {
-      const { pid, ended, groupEnds } = await start(`(setsid sh -c "${DEAF}" &); ${DEAF}`);
+      // Both ignore TERM before anybody is told that they are ready.
+      const inner = `(setsid sh -c "${deaf("inner")}" &); until [ -e inner ]; do sleep 0.1; done`;
+      const { pid, ended, groupEnds } = await start(`${inner}; ${DEAF}`);
       order("stop 1 end");
       process.kill(-pid, "SIGTERM");
       await ended;

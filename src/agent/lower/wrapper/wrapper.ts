@@ -87,10 +87,11 @@ const SIGNALS = "HUP INT QUIT ALRM TERM USR2";
 
 /**
  * `marked` lists the processes of the part on this machine by the mark in their environment, which they
- * keep whatever session or parent they have. `sweep` kills these, and any other pids it is given.
+ * keep whatever session or parent they have. `sweep` kills these, and any other pids it is given. Variables end
+ * with a zero byte, where busybox's grep would stop reading without -z.
  */
 const sweep = (mark: string): string => `marked() {
-  grep -lF ${quoteShell(`${RUN_VARIABLE}=${mark}`)} /proc/[0-9]*/environ 2>/dev/null |
+  grep -lzF ${quoteShell(`${RUN_VARIABLE}=${mark}`)} /proc/[0-9]*/environ 2>/dev/null |
     sed 's,^/proc/,,;s,/.*,,'
 }
 sweep() {
