@@ -134,4 +134,14 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     timeline.after(random.int(5_000, 90_000), () => (machine.isBroken = false));
   },
   watchBreaks: ({ random, watchers }) => random.pick(watchers).interrupt(),
+  // The newer stream was given tasks to hold, and its word of those that began is under way.
+  helloComesLateToHeldTasks: ({ timeline, network, random, hosts, clients }) => {
+    const { name } = random.pick(hosts);
+    const lateMs = random.int(11_000, 15_000);
+    network.delayNextDial(name, lateMs);
+    for (let count = 0; count < 3; count++) {
+      timeline.after(lateMs - random.int(0, 3_000), () => clients.act());
+    }
+    timeline.after(lateMs - random.int(20, 500), () => network.stallNewest(name, 2_000));
+  },
 };

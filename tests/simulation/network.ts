@@ -97,6 +97,12 @@ export class Network {
     for (const stream of this.streamsOf(node)) stream.stall(ms, direction);
   }
 
+  /** What the agent says in its newest stream arrives later; older streams are not touched. */
+  stallNewest(node: string, ms: number): void {
+    this.#trouble(node, ms);
+    this.streamsOf(node).at(-1)?.stall(ms, "up");
+  }
+
   /** Nothing passes for a while: what is sent arrives afterwards, if its stream lives so long. */
   cutOff(node: string, ms: number): void {
     this.#trouble(node, ms);
