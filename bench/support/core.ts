@@ -3,7 +3,7 @@ import type { JobSpec } from "../../src/core/model/job/job.ts";
 import type { Power } from "../../src/core/model/node/power.ts";
 import type { Task } from "../../src/core/model/job/task.ts";
 import { describeRefusal } from "../../src/core/scheduler/explain/describe.ts";
-import { nextPlacement } from "../../src/core/scheduler/plan.ts";
+import { nextPlacement, type PlanPolicy } from "../../src/core/scheduler/plan.ts";
 import { createPolicy } from "../../src/core/scheduler/policy.ts";
 import { checkMove } from "../../src/core/state/check-move.ts";
 import type { Command, CommandOf } from "../../src/core/state/command.ts";
@@ -18,10 +18,10 @@ const GIB = 1024 ** 3;
 /** The state and the planner as the control loop drives them, and nothing else. */
 export class Core {
   readonly #state = new State();
-  readonly #policy: string;
+  readonly #policy: PlanPolicy;
 
   constructor(policy: string) {
-    this.#policy = policy;
+    this.#policy = createPolicy({ policy }, () => 0);
   }
 
   connect(
@@ -68,7 +68,6 @@ export class Core {
 
   /** Places all that fits now. */
   place(): Task[] {
-    const policy = createPolicy({ policy: this.#policy }, () => 0);
     const placed: Task[] = [];
     const bounds = {
       candidatesMax: limits.candidatesPerPlacementMax,
@@ -76,7 +75,7 @@ export class Core {
       nowMs: 0,
     };
     for (;;) {
-      const next = nextPlacement(this.#state, policy, bounds);
+      const next = nextPlacement(this.#state, this.#policy, bounds);
       if (next === undefined) return placed;
       const outcome = placeTask(this.#state, next, 0);
       if (outcome.kind === "refused") throw new Error(describeRefusal(outcome.refusal));

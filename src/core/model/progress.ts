@@ -158,8 +158,8 @@ export function afterTask(
   const tasksTold = progress.tasksTold + isTold;
   const done = progress.done + doneBy(after) - doneBy(before);
   const state = energy === undefined ? stateOf(counts) : energyState(job, counts, energy);
-  const some = energy === undefined ? undefined : { energy };
-  return { state, counts, startedAtMs, lastEndAtMs, usage, tasksTold, done, ...some };
+  const next = { state, counts, startedAtMs, lastEndAtMs, usage, tasksTold, done };
+  return energy === undefined ? next : { ...next, energy };
 }
 
 /** What the attempt used that ended between two rows of a task; of its first row, all attempts. */

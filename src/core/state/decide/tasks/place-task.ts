@@ -77,7 +77,8 @@ function changesOf(
   const takes = spec.request && takesNow(spec, state.ledger.view(target.node));
   const isOwn = takes === undefined || takes === spec.needs;
   const task = { table: "task", row: isOwn ? row : { ...row, takes } } as const;
-  return [task, ...onTrial(target.node.node, row)];
+  const { node } = target.node;
+  return node.quarantine === undefined ? [task] : [task, ...onTrial(node, row)];
 }
 
 /** A quarantined node is judged by the one task that it gets. */
