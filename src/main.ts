@@ -11,6 +11,7 @@ import type {
   Listening,
   LogLevel,
   RestoreFlags,
+  RikFlags,
   ServerFlags,
   Services,
   UpFlags,
@@ -122,6 +123,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     rainbow,
     goSchedule,
     nexus: flags.nexus,
+    rik: flags.rik && (await readRik(flags.rik, adapters.logger)),
     ...adapters,
   };
   if (flags.insecureListen === true) {
@@ -139,18 +141,21 @@ function doorsOf({
   goScheduleAddress: goSchedule,
   nexusAddress: nexus,
   nexusRestAddress: nexusRest,
+  rik,
 }: {
   readonly rainbowSecretFile: string | undefined;
   readonly rainbowAddress: string | undefined;
   readonly goScheduleAddress: string | undefined;
   readonly nexusAddress: string | undefined;
   readonly nexusRestAddress: string | undefined;
+  readonly rik: Listening["rik"] | undefined;
 }) {
   return {
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(nexus === undefined ? {} : { nexus }),
     ...(nexusRest === undefined ? {} : { nexusRest }),
+    ...(rik === undefined ? {} : { rik }),
     ...(file === undefined ? {} : { rainbowSecretFile: file }),
   };
 }
@@ -159,6 +164,12 @@ async function readGoSchedule(flags: GoScheduleFlags) {
   const { isInsecure, pingMs, silenceMs, timeLimitMs } = flags;
   const door = await readDoor(flags, "--go-schedule");
   return { ...door, isInsecure, settings: { pingMs, silenceMs, timeLimitMs } };
+}
+
+async function readRik({ secretFile, ...ports }: RikFlags, logger: Logger) {
+  const { readSecretFile } = await import("./server/credentials/secret-file.ts");
+  const flag = "--rik-secret-file";
+  return { ...ports, secret: secretFile && readSecretFile(secretFile, flag, logger) };
 }
 
 async function readDoor({ address, tls, allowsPlaintext }: DoorFlags, flag: string) {

@@ -17,6 +17,13 @@ import type { PolicyNames } from "./core/scheduler/policy.ts";
 import type { LinkTimes } from "./core/model/node/heartbeat.ts";
 import type { TickSettings } from "./core/state/command.ts";
 import { createWorkers } from "./go-schedule-workers.ts";
+import {
+  isRikOnMain,
+  openRik,
+  openRikPorts,
+  type RikAddresses,
+  type RikPorts,
+} from "./rik-door.ts";
 import { isLoopback, parseAddress } from "./lib/address.ts";
 import type { AppError } from "./lib/errors.ts";
 import { limits } from "./limits.ts";
@@ -55,6 +62,8 @@ export interface ServerOptions {
   readonly goSchedule?: GoScheduleDoor | undefined;
   /** A port for kubectl, and for edges and clients of nexus; undefined: they are not served at all. */
   readonly nexus?: NexusDoor | undefined;
+  /** Ports for workers and controllers of rik; undefined: they are not served at all. */
+  readonly rik?: RikPorts | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -82,6 +91,7 @@ export interface RunningServer {
   readonly goScheduleAddress: string | undefined;
   readonly nexusAddress: string | undefined;
   readonly nexusRestAddress: string | undefined;
+  readonly rik: RikAddresses | undefined;
   /** Where the register secret for clients of rainbow is found, if it is in a file. */
   readonly rainbowSecretFile: string | undefined;
   /** Resolves when the server has stopped in order; rejects when it could not go on. */
@@ -179,6 +189,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     agentService(sessions, logger, traffic),
   ];
   const goSchedule = goScheduleServices(plane, options, traffic);
+  const rik = await openRik(plane, options, traffic);
   const opened: { close(): Promise<void> }[] = [];
   const open = async <Server extends { close(): Promise<void> }>(
     opening: Promise<Server>,
@@ -192,6 +203,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     // Agents are told first that the server stops, so that they come back soon.
     sessions.close();
     await Promise.all(opened.map((server) => server.close()));
+    rik?.close();
   };
   const { keepaliveMs: intervalMs } = options;
   const keepalive =
@@ -205,6 +217,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
       ...native,
       ...(options.rainbowSecrets === undefined ? [] : rainbow),
       ...(mayBeOnMain(options) ? goSchedule : []),
+      ...(rik !== undefined && isRikOnMain(options) ? [rik.worker, rik.controller] : []),
     ];
     const grpc = await open(
       createGrpcServer({ address: options.grpc, services, logger, memory, ...keepalive }),
@@ -218,6 +231,8 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
       open(createGrpcServer({ ...door, flag, services: served, logger, memory, ...keepalive }));
     const old = await openDoor(options.rainbow, "--rainbow", rainbow);
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
+    const rikAddresses =
+      rik && options.rik && (await openRikPorts(rik, options.rik, { open, logger, memory }));
     const { version } = manifest;
     const { http: address, hostNames } = options;
     const nexus = await openNexus(plane, options, { traffic, memory, open });
@@ -233,6 +248,7 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
       goScheduleAddress: workers?.address,
       nexusAddress: nexus?.address,
       nexusRestAddress: gateway?.address,
+      rik: rikAddresses,
       close,
     };
   } catch (error) {

@@ -188,7 +188,8 @@ const BELOW_ZERO =
 const toNice = (nice: number): readonly string[] =>
   nice > 0 ? ["nice", "-n", `${nice}`] : ["/bin/sh", "-c", BELOW_ZERO, `${nice}`];
 
-function toWork({ argv, script, jobspec }: RunSpec): RunRequest["work"] {
+function toWork({ argv, script, jobspec, workload }: RunSpec): RunRequest["work"] {
+  if (workload !== "") return { kind: "workload", text: workload };
   if (jobspec !== "") return { kind: "jobspec", text: jobspec };
   return argv.length > 0 ? { kind: "command", argv } : { kind: "script", text: script };
 }

@@ -41,6 +41,8 @@ export interface ServerFlags {
   readonly goSchedule?: GoScheduleFlags;
   /** Left out: kubectl, and edges and clients of nexus, are not served. */
   readonly nexus?: NexusFlags;
+  /** Left out: workers, controllers and REST users of rik are not served. */
+  readonly rik?: RikFlags;
   /** Files, because others on the machine see the arguments of a process. */
   readonly rainbowSecretFile?: string;
   /** Of links to agents that do not say what they want. */
@@ -49,6 +51,15 @@ export interface ServerFlags {
   readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
   readonly logLevel?: LogLevel;
+}
+
+/** Where rik's programs are served, and what they are asked for. */
+export interface RikFlags {
+  readonly workers: string;
+  readonly controllers: string;
+  readonly secretFile?: string;
+  readonly isInsecure: boolean;
+  readonly replays: boolean;
 }
 
 /** Where the tree of nexus is served. */
@@ -198,6 +209,8 @@ export interface Listening {
   readonly nexus?: string;
   /** Where its REST gateway is. */
   readonly nexusRest?: string;
+  /** Where rik's workers, controllers and REST users are. */
+  readonly rik?: Readonly<Record<"workers" | "controllers", string>>;
   readonly data: string;
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */

@@ -29,6 +29,29 @@ export const doorsLimits = {
   notesMax: 200_000, // rows of labels and annotations of nexus clients
   noteBytesMax: 256 * KIB, // of annotations of one of them
   noteIdLengthMax: 512,
+  doorRecordsMax: 500_000, // facts that doors remember for their clients
+  doorRecordCharsMax: 1 * MIB, // of one of them
+  doorRecordIdLengthMax: 1_024,
+  rikHostNameLengthMax: 253,
+  rikMetricsCharsMax: 64 * KIB, // of one heartbeat of a worker of rik
+  rikSamplesKept: 40, // heartbeats of one worker: ten minutes of them
+  rikInstancesPerCpu: 10_000, // that a worker takes for each processor, where they request nothing
+  rikCreatesUnderWayMax: 64, // orders that one worker has not answered: it works through them one by one
+  rikReportsInFlightMax: 8, // batches of one worker that are not durable yet
+  rikOrdersWaitingMax: 100_000, // for a worker that does not read
+  rikBeatMs: 15_000, // between heartbeats of a worker
+  rikSilenceMs: 45_000, // without a word of a worker until it is given up: three heartbeats
+  rikLookMs: 5_000, // between looks at which workers are silent
+  rikLostAfterMs: 5_000, // from the end of a worker's stream until its instances are placed again
+  rikPingMs: 10_000, // of silence on a connection until it is pinged
+  rikPingTimeoutMs: 5_000,
+  rikThereMsMax: 2_000, // for the answer to a ping of a worker whose host name another one has
+  rikDestroyRetryMs: 5_000, // until an order to destroy is repeated; doubling
+  rikDestroyTriesMax: 5,
+  rikReopenMs: 200, // until the node of a worker is connected again
+  rikStuckBeatsMax: 4, // in which a controller reads nothing of what waits for it, until it is cut off
+  rikBodyBytesMax: 4 * MIB, // of a REST request
+  rikReplicasMax: 10_000, // instances that one REST request creates
   nexusPatchTries: 5, // of a patch that names no version, while others change the object
   nexusGoneSharesMax: 10_000, // whose agents may still tell of them
   nexusSweepMs: 10_000, // between removals of notes of jobs that are gone

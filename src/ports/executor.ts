@@ -22,7 +22,9 @@ export interface RunRequest {
     | { readonly kind: "command"; readonly argv: readonly string[] }
     | { readonly kind: "script"; readonly text: string }
     /** All tasks of a jobspec, each after those it depends on; only agents of clusters get these. */
-    | { readonly kind: "jobspec"; readonly text: string };
+    | { readonly kind: "jobspec"; readonly text: string }
+    /** The definition of a workload; only executors whose nodes have "instances" get these. */
+    | { readonly kind: "workload"; readonly text: string };
   /** Words to put before the work's command, like `nice -n 5`: they run it in their place. */
   readonly before?: readonly string[];
   /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */

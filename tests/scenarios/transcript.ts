@@ -327,6 +327,7 @@ function describeChange(change: Change): string[] {
     const id = "removed" in change ? change.removed : change.row.id;
     return [`credential ${credentialKey(id)} ${"removed" in change ? "removed" : "written"}`];
   }
+  if (change.table === "door" && "row" in change) return [`record ${change.row.id} written`];
   if (change.table === "nexus" && "row" in change) return [`note of ${change.row.id} written`];
   if ("removed" in change) return [`${change.table} ${change.removed} removed`];
   switch (change.table) {

@@ -204,6 +204,9 @@ describe("tidy", () => {
       "api/goschedule/service.ts": "has a wire without credentials",
       "api/nexus/edges/edge-link.ts": "speaks for edges whose agents speak another wire",
       "api/nexus/server.ts": "follows all rows for itself; callers are who they are",
+      "api/rik/workers/agent-link.ts": "speaks for workers that speak another wire",
+      "api/rik/controllers/instance-book.ts":
+        "follows all rows for itself; callers are who they are",
       "go-schedule-workers.ts": "speaks for machines, in this process",
       "server/credentials/authenticator.ts": "checks credentials",
       "server/credentials/rainbow-secrets.ts": "is a step of the server's start",

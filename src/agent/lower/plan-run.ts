@@ -14,7 +14,7 @@ export type ToSteps = (jobspec: Jobspec) => readonly WorkloadStep[];
 /** What one step of a run does, complete. */
 export interface LowerStep {
   readonly terms: StepTerms;
-  readonly work: Exclude<RunRequest["work"], { kind: "jobspec" }>;
+  readonly work: Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }>;
   /** Words to put before each of its processes. */
   readonly before?: readonly string[];
   /** Each process of the shape runs it, or it is run once and starts the others by itself. */
@@ -30,6 +30,9 @@ export interface LowerStep {
 export function planRun(request: RunRequest, toSteps: ToSteps): readonly LowerStep[] {
   const { work, before = [], env, cwd, timeLimitMs } = request;
   if (work.kind === "jobspec") return planJobspec(request, toSteps(parseJobspec(work.text)));
+  if (work.kind === "workload") {
+    throw invalid("workload", "the scheduler here runs no instances of workloads");
+  }
   if (work.kind === "command" && work.argv.length === 0) {
     throw invalid("command", "there is no program to run");
   }

@@ -34,6 +34,8 @@ type Output<M extends AnyMethod> = MessageShape<M["output"]>;
  * - a stream of answers: an AsyncIterable, which is not pulled while the caller does not read; or
  *   frames that many calls share, pushed by whoever has them.
  * - both ways: see `Connect`.
+ * - a stream of requests with one answer: the same, and the receiver sends the answer when the caller has
+ *   finished, and closes.
  */
 type Handler<M extends AnyMethod> = {
   readonly unary:
@@ -43,7 +45,7 @@ type Handler<M extends AnyMethod> = {
     | ((request: Input<M>, context: StreamContext) => AsyncIterable<Output<M>>)
     | PushedFrames<M["input"], M["output"]>;
   readonly bidi_streaming: Connect<Input<M>, Output<M>>;
-  readonly client_streaming: never;
+  readonly client_streaming: Connect<Input<M>, Output<M>>;
 }[M["methodKind"]];
 
 /** Total by type: a method of the proto does not compile until something answers it. */
@@ -139,10 +141,9 @@ function implement(method: Method, handler: unknown, host: ServiceHost): Serve {
     case "server_streaming":
       if (handler instanceof PushedFrames) return pushHandler(method, handler, host);
       return streamHandler(method, handler as Parameters<typeof streamHandler>[1], host);
+    case "client_streaming":
     case "bidi_streaming":
       return bidiHandler(method, handler as Parameters<typeof bidiHandler>[1], host);
-    case "client_streaming":
-      throw new Error(`${method.name}: streams of requests with one answer are not supported`);
     default:
       return unreachable(method.methodKind);
   }

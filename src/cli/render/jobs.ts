@@ -119,6 +119,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Command", spec.command === undefined ? "" : joinShell(spec.command)],
     ["Script", spec.script === undefined ? "" : firstLine(spec.script)],
     ["Jobspec", spec.jobspec === undefined ? "" : firstLine(spec.jobspec)],
+    ["Workload", spec.workload === undefined ? "" : firstLine(spec.workload)],
     ["Array", spec.array ?? ""],
     ["Split", splitText(spec)],
     ["Directory", spec.cwd ?? ""],
@@ -144,7 +145,8 @@ function specFields(spec: SpecRow): [string, string][] {
 
 /** Shown above, or not worth a line. */
 const SHOWN: ReadonlySet<string> = new Set<keyof SpecRow>([
-  ...(["name", "group", "command", "script", "jobspec", "array", "cwd", "env", "labels"] as const),
+  ...(["name", "group", "command", "script", "jobspec", "array", "cwd", "env"] as const),
+  ...(["labels", "workload"] as const),
   ...(["resources", "request", "select", "placement", "dependsOn", "priority", "retries"] as const),
   ...(["energy", "timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
 ]);

@@ -20,6 +20,7 @@ import {
   takeGoSchedule,
 } from "../coming-from/go-schedule-flags.ts";
 import { addNexusFlags, type NexusCommandOptions, nexusOf } from "../coming-from/nexus-flags.ts";
+import { addRikFlags, type RikCommandOptions, rikOf } from "../coming-from/rik-flags.ts";
 import { addQuarantineFlags, checkQuarantine } from "./quarantine-flags.ts";
 import {
   addKeepaliveFlag,
@@ -85,8 +86,9 @@ export function declareServer(command: Command, shell: Shell): void {
 /** As they are written: the options of a strategy are in a file. */
 type ServerOptions<Flags extends ServerFlags> = Omit<
   Flags,
-  "select" | "rainbow" | "goSchedule" | "nexus" | "linkTimes"
+  "select" | "rainbow" | "goSchedule" | "nexus" | "rik" | "linkTimes"
 > &
+  RikCommandOptions &
   StrategyFlags &
   RainbowCommandOptions &
   LinkOptions &
@@ -105,9 +107,18 @@ async function toServerFlags<Flags extends ServerFlags>(
   const { rainbow: at, rainbowCert, rainbowKey, rainbowCa, rainbowPlaintext, ...further } = rest;
   const { heartbeat, silence, ...notLinks } = further;
   const { nexus: tree, nexusInsecure, nexusRest, nexusRestOrigin, ...notNexus } = notLinks;
-  const { nexusExternalScheduler, ...others } = notNexus;
+  const { nexusExternalScheduler, ...notTree } = notNexus;
   const more = { nexusInsecure, nexusRest, nexusRestOrigin, nexusExternalScheduler };
   const nexus = nexusOf({ nexus: tree, ...more });
+  const { rik: workers, rikController, rikSecretFile, ...notAll } = notTree;
+  const { rikInsecure, rikForget, ...others } = notAll;
+  const rik = rikOf({
+    rik: workers,
+    rikController,
+    rikSecretFile,
+    rikInsecure,
+    rikForget,
+  });
   const given: LinkOptions = {
     ...(heartbeat === undefined ? {} : { heartbeat }),
     ...(silence === undefined ? {} : { silence }),
@@ -134,6 +145,7 @@ async function toServerFlags<Flags extends ServerFlags>(
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(nexus === undefined ? {} : { nexus }),
+    ...(rik === undefined ? {} : { rik }),
   };
 }
 
@@ -217,6 +229,7 @@ function addServerFlags(command: Command): void {
   addRainbowFlags(command);
   addGoScheduleFlags(command);
   addNexusFlags(command);
+  addRikFlags(command);
   addStrategyFlags(command, "choose between clusters by this strategy (default: least-loaded)");
   command
     .option(

@@ -24,22 +24,23 @@ const ONE_OF_EACH: Readonly<Record<Principal["kind"], Principal>> = {
   submitter,
   agent: { kind: "agent", node: "w1", cluster: "blue" },
   "go-schedule": GO_SCHEDULE,
+  rik: { kind: "rik", name: "web" },
   anonymous: ANONYMOUS,
 };
 
 /** Who may do what. "own": only with what is theirs. All that is not here is denied. */
 const ADMINS = "local network server";
 const MAY: Readonly<Record<Permission, string>> = {
-  "jobs.submit": `${ADMINS} submitter:own go-schedule`,
-  "jobs.read": `${ADMINS} cluster:own go-schedule`,
-  "jobs.cancel": `${ADMINS} cluster:own`,
+  "jobs.submit": `${ADMINS} submitter:own go-schedule rik`,
+  "jobs.read": `${ADMINS} cluster:own go-schedule rik`,
+  "jobs.cancel": `${ADMINS} cluster:own rik:own`,
   "tasks.report": ADMINS,
   "tasks.assign": ADMINS,
   "output.read": `${ADMINS} go-schedule`,
   watch: ADMINS,
   "placement.read": `${ADMINS} submitter anonymous`,
   "documents.read": `${ADMINS} anonymous`,
-  "nodes.read": `${ADMINS} go-schedule`,
+  "nodes.read": `${ADMINS} go-schedule rik`,
   "nodes.manage": ADMINS,
   "clusters.read": `${ADMINS} cluster:own`,
   "clusters.register": `${ADMINS} registrar`,
@@ -74,6 +75,7 @@ const itsNode: Resource = { kind: "node", name: "w1" };
 
 function ownOf(kind: string, permission: Permission): Resource {
   if (permission === "agents.report") return itsNode;
+  if (kind === "rik") return { kind: "job", submittedBy: "rik:web" };
   return permission.startsWith("jobs.") && kind === "cluster" ? jobOfBlue : inBlue;
 }
 
@@ -148,7 +150,9 @@ test("principals have the names that are stored beside changes", () => {
     "submitter",
     "agent:w1",
     "go-schedule",
+    "rik:web",
     "anonymous",
   ]);
+  expect(nameOf({ kind: "rik" })).toBe("rik");
   expect(nameOf({ kind: "submitter", clusters: ["blue"] })).toBe("submitter:blue");
 });

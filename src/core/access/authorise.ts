@@ -38,6 +38,7 @@ export const ROLES = [
   "submitter",
   "agent",
   "go-schedule",
+  "rik",
   "anonymous",
 ] as const;
 export type Role = (typeof ROLES)[number];
@@ -76,6 +77,12 @@ const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>
     "output.read": "any",
     "nodes.read": "any",
   },
+  rik: {
+    "jobs.submit": "any",
+    "jobs.read": "any",
+    "jobs.cancel": "own",
+    "nodes.read": "any",
+  },
   anonymous: { "placement.read": "any", "documents.read": "any", "health.read": "any" },
 };
 
@@ -90,6 +97,7 @@ const ROLE_OF: Readonly<Record<Principal["kind"], Role>> = {
   submitter: "submitter",
   agent: "agent",
   "go-schedule": "go-schedule",
+  rik: "rik",
   anonymous: "anonymous",
 };
 
@@ -115,6 +123,7 @@ function owns(principal: Principal, resource: Resource): boolean {
     case "clusters":
       return resource.names.every((name) => name !== undefined && clusters.includes(name));
     case "job":
+      if (principal.kind === "rik") return resource.submittedBy === nameOf(principal);
       return clusters.some((cluster) => resource.submittedBy === submitterTo(cluster));
     case "node":
       return principal.kind === "agent" && principal.node === resource.name;
@@ -129,6 +138,7 @@ function clustersOf(principal: Principal): readonly string[] {
 
 const belongingsOf = (principal: Principal): readonly string[] => [
   ...(principal.kind === "agent" ? [`node ${principal.node}`] : []),
+  ...(principal.kind === "rik" ? [`the jobs of ${nameOf(principal)}`] : []),
   ...clustersOf(principal).map((name) => `cluster ${name}`),
 ];
 

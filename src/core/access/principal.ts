@@ -19,8 +19,16 @@ export type Principal =
   | AgentPrincipal
   /** A worker or client of go-schedule, whose wire has no credentials. */
   | { readonly kind: "go-schedule" }
+  | RikPrincipal
   /** Shows nothing, where something could be shown. */
   | { readonly kind: "anonymous" };
+
+/** A worker, a controller or a user of rik. */
+export interface RikPrincipal {
+  readonly kind: "rik";
+  /** As its credential proves it; absent: none is asked for. */
+  readonly name?: string;
+}
 
 /** An agent that holds the key of this node. */
 export interface AgentPrincipal {
@@ -51,6 +59,8 @@ export function nameOf(principal: Principal): string {
       return `cluster:${principal.cluster}`;
     case "agent":
       return agentOf(principal.node);
+    case "rik":
+      return principal.name === undefined ? principal.kind : `rik:${principal.name}`;
     case "submitter": {
       const [only, ...others] = principal.clusters;
       return only === undefined || others.length > 0 ? "submitter" : submitterTo(only);

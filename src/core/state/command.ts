@@ -1,3 +1,4 @@
+import type { DoorRecordPut } from "../model/door-record.ts";
 import type { StateCounter } from "../graph/cluster-state.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Relinked } from "../graph/subsystems/link-subsystem.ts";
@@ -151,6 +152,8 @@ export type Command =
       readonly kind: "put-notes";
       readonly notes: readonly NotePut[];
     }
+  /** What doors remember for their clients; without a text: no more. All or none. */
+  | { readonly kind: "put-door-records"; readonly records: readonly DoorRecordPut[] }
   | (Conditional & { readonly kind: "remove-group"; readonly id: GroupId; readonly by: string })
   | ({ readonly kind: "connect-node" } & NodeHello)
   | {

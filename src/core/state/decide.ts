@@ -11,6 +11,7 @@ import {
   setStatus,
 } from "./decide/clusters.ts";
 import { claimCluster, setCredentials } from "./decide/credentials.ts";
+import { putDoorRecords } from "./decide/door-records.ts";
 import { putNotes } from "./decide/notes.ts";
 import { putFacts } from "./decide/nodes/facts.ts";
 import { putGroup, removeGroup } from "./decide/groups.ts";
@@ -51,6 +52,8 @@ function decideAny(state: State, command: Command): Decision {
       return putGroup(state, command);
     case "put-notes":
       return putNotes(state, command);
+    case "put-door-records":
+      return putDoorRecords(state, command);
     case "remove-group":
       return removeGroup(state, command);
     case "connect-node":

@@ -27,6 +27,7 @@ import { NodesByName } from "./nodes/nodes-by-name.ts";
 import type { AnyTable, Tables } from "./table.ts";
 import { clusterTable } from "./tables/clusters.ts";
 import { type Counter, counterTable } from "./tables/counters.ts";
+import { doorRecordTable } from "./tables/door-records.ts";
 import { noteTable } from "./tables/notes.ts";
 import { credentialTable } from "./tables/credentials.ts";
 import { factsTable } from "./tables/facts.ts";
@@ -62,6 +63,7 @@ export class State {
   readonly clusters = this.rows(clusterTable);
   readonly credentials = this.rows(credentialTable);
   readonly notes = this.rows(noteTable);
+  readonly doorRecords = this.rows(doorRecordTable);
   /** Of nodes whose agents told them; ask `factsOf`. */
   readonly facts = this.rows(factsTable);
   /** Of jobs that were removed: nobody but the next tick looks at them. */

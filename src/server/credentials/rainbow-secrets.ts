@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVER } from "../../core/access/principal.ts";
 import { SECRET_RULE } from "../../core/model/credential.ts";
@@ -8,6 +8,7 @@ import type { Logger } from "../../ports/logger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { newSecret } from "./credentials.ts";
+import { readIfThere, readSecretFile } from "./secret-file.ts";
 import type { OperationsAccess } from "../operations/operations.ts";
 
 /** Where the texts come from that callers of rainbow's door show. Never a flag: others see those. */
@@ -38,7 +39,7 @@ export async function prepareRainbowSecrets(
   const globalToken =
     globalTokenFile === undefined
       ? null
-      : readSecret(globalTokenFile, "--rainbow-global-token-file", parts.logger);
+      : readSecretFile(globalTokenFile, "--rainbow-global-token-file", parts.logger);
   await parts.operations.as(SERVER).setCredentials({ registerSecret: text, globalToken });
   return file;
 }
@@ -55,36 +56,18 @@ async function registerSecret(
   { operations, authenticator, random, logger }: RainbowSecretParts,
 ): Promise<Found> {
   if (secretFile !== undefined) {
-    return { text: readSecret(secretFile, "--rainbow-secret-file", logger), file: secretFile };
+    return { text: readSecretFile(secretFile, "--rainbow-secret-file", logger), file: secretFile };
   }
   if (secret !== undefined) {
     return { text: checkRule(secret, "BUSBAR_RAINBOW_SECRET", SECRET_RULE), file: undefined };
   }
   const made = join(data, "rainbow-secret");
-  const kept = read(made)?.trim();
+  const kept = readIfThere(made)?.trim();
   const { registerSinceMs } = await operations.as(SERVER).getServerCredentials();
   // Made before it is stored: a start that was cut off in between goes on with the same text.
   if (registerSinceMs === undefined) return { text: kept ?? create(made, random), file: made };
   const isCurrent = kept !== undefined && (await authenticator.registrar(kept)) !== undefined;
   return { text: undefined, file: isCurrent ? made : undefined };
-}
-
-function readSecret(path: string, flag: string, logger: Logger): string {
-  const text = read(path);
-  if (text === undefined) throw new AppError("invalid_argument", `${flag}: there is no ${path}`);
-  if ((statSync(path).mode & 0o077) !== 0) {
-    logger.warn({ file: path }, "others on this machine may read a secret; chmod 600 it");
-  }
-  return checkRule(text.trim(), flag, SECRET_RULE);
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
-    throw new AppError("unavailable", `read ${path}`, { cause });
-  }
 }
 
 /** Never seen half written. */

@@ -16,6 +16,7 @@ import type { Credentials } from "../credentials/credentials.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNewestTasksOperation } from "../views/newest-tasks.ts";
 import { createProgressOperation } from "../progress/report-progress.ts";
+import { createDoorRecordOperations } from "../notes/door-record-operations.ts";
 import { createNoteOperations } from "../notes/note-operations.ts";
 import { createNodeOperations } from "./node-operations.ts";
 import type { CallerOperations, OperationsAccess } from "./operations.ts";
@@ -60,6 +61,7 @@ function createAll(context: OperationContext): CallerOperations {
     ...createSubmitOperations(context),
     ...createNodeOperations(context),
     ...createNoteOperations(context),
+    ...createDoorRecordOperations(context),
     ...createClusterOperations(context),
     ...createHandedOperations(context),
     ...createCredentialOperations(context),

@@ -76,6 +76,8 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Permissi
   assignShare: { permission: "tasks.assign", about: (look, { jobId }) => job(look, jobId) },
   listNotes: "groups.read",
   putNotes: "groups.manage",
+  listDoorRecords: "groups.read",
+  putDoorRecords: "groups.manage",
   listGroups: "groups.read",
   putGroup: "groups.manage",
   removeGroup: "groups.manage",

@@ -68,6 +68,14 @@ const toContainerSpec = ({ image = "", containers, mounts, network }: ContainerT
 
 /** As callers would write it, whatever fields it has. */
 function jobSpecOf(spec: JobSpec): Uint8Array {
-  const { command: _command, script: _script, jobspec: _text, env: _env, ...rest } = showSpec(spec);
+  const shown = showSpec(spec);
+  const {
+    command: _command,
+    script: _script,
+    jobspec: _text,
+    workload: _,
+    env: _env,
+    ...rest
+  } = shown;
   return toBinary(JobSpecSchema, fromJson(JobSpecSchema, rest));
 }

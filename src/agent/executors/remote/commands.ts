@@ -109,6 +109,8 @@ function workOf(
     }
     case "jobspec":
       throw new Error("a whole jobspec is for clusters that pull");
+    case "workload":
+      throw new Error("an instance of a workload is for workers that run containers");
   }
 }
 

@@ -165,6 +165,11 @@ export class GrpcCall implements UnaryContext {
     return isTaken;
   }
 
+  /** Sends the headers of the answer before its first message. */
+  begin(): void {
+    if (this.#canSend && !this.#stream.headersSent) this.#stream.respond(this.#head, WITH_TRAILERS);
+  }
+
   /** Frames that are sent may be compressed so. */
   announce(encoding: "gzip"): void {
     this.#head = { ...HEADERS, "grpc-encoding": encoding };

@@ -11,6 +11,8 @@ import { receiveOne, recordEnd, reportFailure } from "./unary.ts";
 export interface FrameSink {
   /** To be called before the first frame if frames may be compressed so. */
   announce(encoding: "gzip"): void;
+  /** Sends the headers of the answer now: callers of some wires wait for them before they do anything else. */
+  begin(): void;
   /** `taken` is called once, when the frames have left or never will. */
   send(frames: readonly Buffer[], taken: () => void): void;
   /** The reader has a while to take what was sent before. */
@@ -90,6 +92,10 @@ class Push implements FrameSink {
 
   announce(encoding: "gzip"): void {
     this.#call.announce(encoding);
+  }
+
+  begin(): void {
+    this.#call.begin();
   }
 
   send(frames: readonly Buffer[], taken: () => void): void {

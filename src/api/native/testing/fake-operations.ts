@@ -258,6 +258,8 @@ function basics(by: () => string): Operations {
     times: async () => ({ commits: new Histogram([1, 10]), tasks: [] }),
     listNotes: async () => ({ notes: [], revision }),
     putNotes: async () => ({ revision }),
+    listDoorRecords: async () => [],
+    putDoorRecords: async () => undefined,
     assignShare: async ({ jobId, wattSeconds }) => ({ taskId: `${jobId}.0`, wattSeconds }),
     follow: () => ({
       revision: toRevision(revision),

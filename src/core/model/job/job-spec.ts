@@ -21,6 +21,7 @@ import { toResources } from "../resources.ts";
 import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from "./plain-fields.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
+import { INSTANCES, readWorkload } from "./workload/workload.ts";
 
 /** A spec as any door hands it over: shapes are right, values are not yet trusted. */
 export interface JobSpecInput extends PlainInput, ContainerFields {
@@ -31,6 +32,8 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly script?: string | undefined;
   /** A whole jobspec, for one cluster that pulls. */
   readonly jobspec?: string | undefined;
+  /** The definition of a workload (workload.ts), of which each task is an instance. */
+  readonly workload?: string | undefined;
   readonly env?: Texts | undefined;
   readonly cwd?: string | undefined;
   /** In the units people write: cpu in cpus, memory in bytes. */
@@ -68,6 +71,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
 const ANYWHERE: Where = Object.freeze({});
 const NOTHING: Resources = Object.freeze({});
 const ONE_CPU: Resources = Object.freeze({ cpu: 1_000 });
+const ONE_INSTANCE: Resources = Object.freeze({ [INSTANCES]: 1 });
 const NO_RETRIES: Retries = Object.freeze({
   max: 0,
   backoffMs: limits.retryBackoffMsDefault,
@@ -119,8 +123,10 @@ export function toJobSpec(
 }
 
 /** Shares are made for nodes with power: neither a graph nor a pull cluster says what they could be. */
-function checkShares({ jobspec, array, request, select, placement }: JobSpecInput): void {
+function checkShares(input: JobSpecInput): void {
+  const { jobspec, workload, array, request, select, placement } = input;
   const why = "a job with energy is split over nodes with power";
+  if (workload !== undefined) throw invalid("workload", `${why}: give a command, or none`);
   if (jobspec !== undefined) throw invalid("jobspec", `${why}: give a command, or none`);
   if (array !== undefined) throw invalid("array", `${why}: submit one job for each index`);
   if (request !== undefined) throw invalid("request", `${why}: give resources`);
@@ -196,18 +202,27 @@ const NO_WORK: Work = Object.freeze({ kind: "command", argv: Object.freeze([]) }
 
 /** Whether it may say nothing of what to run, and does. */
 const isBare = (input: JobSpecInput): boolean => {
-  const { energy, command, script, jobspec } = input;
+  const { energy, command, script, jobspec, workload } = input;
   if (energy === undefined && !isContained(input)) return false;
-  return isNothing(command) && script === undefined && jobspec === undefined;
+  return [script, jobspec, workload].every(isAbsent) && isNothing(command);
 };
+
+const isAbsent = (text: string | undefined): boolean => text === undefined;
 
 const isNothing = (command: readonly string[] | undefined): boolean =>
   command === undefined || command.length === 0;
 
 function toWork(input: JobSpecInput): Work {
-  const { command, script, jobspec } = input;
+  const { command, script, jobspec, workload } = input;
   if (isContained(input)) checkContained(input);
   if (isBare(input)) return NO_WORK;
+  if (workload !== undefined) {
+    if (command !== undefined || script !== undefined || jobspec !== undefined) {
+      throw invalid("workload", "give either a workload or something to run, not both");
+    }
+    readWorkload(withoutNul(workload, "workload"), "workload");
+    return { kind: "workload", text: workload };
+  }
   if (jobspec !== undefined) {
     if (command !== undefined || script !== undefined) {
       throw invalid("jobspec", "give either a jobspec or something to run, not both");
@@ -265,17 +280,21 @@ function toCwd(cwd: string | undefined): string | undefined {
   return withoutNul(cwd, "cwd");
 }
 
-function toNeeds(resources: JobSpecInput["resources"]): Resources {
-  if (resources === undefined) return ONE_CPU;
+function toNeeds(resources: JobSpecInput["resources"], isInstance = false): Resources {
+  if (resources === undefined) return isInstance ? ONE_INSTANCE : ONE_CPU;
   const place = Object.keys(resources).find(isPlaceName);
   if (place !== undefined) throw invalid(`resources.${place}`, "give energy instead");
-  const amounts = resources["cpu"] === undefined ? { ...resources, cpu: 1 } : resources;
+  const least = isInstance ? { [INSTANCES]: 1 } : { cpu: 1 };
+  const amounts = { ...least, ...resources };
+  if (isInstance && amounts[INSTANCES] === 0) {
+    throw invalid(`resources.${INSTANCES}`, "an instance of a workload takes at least one");
+  }
   const needs = toResources(amounts, "resources", limits.resourceNamesMax);
   return needs["cpu"] === 1_000 && Object.keys(needs).length === 1 ? ONE_CPU : needs;
 }
 
 function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
-  const { resources, request, jobspec, energy } = input;
+  const { resources, request, jobspec, workload, energy } = input;
   if (energy !== undefined) {
     const bare = isBare(input);
     const own = bare && resources === undefined ? NOTHING : toNeeds(resources);
@@ -284,7 +303,8 @@ function toDemand(input: JobSpecInput): Pick<JobTerms, "needs" | "request"> {
   if (request === undefined) {
     // One that says nothing else goes wherever it is sent.
     const isAnything = jobspec !== undefined && resources === undefined;
-    return { needs: isAnything ? NOTHING : toNeeds(resources), request };
+    const isInstance = workload !== undefined;
+    return { needs: isAnything ? NOTHING : toNeeds(resources, isInstance), request };
   }
   if (resources !== undefined) {
     throw invalid("request", "give either resources or a request, not both");

@@ -15,7 +15,9 @@ export type Work =
   | { readonly kind: "command"; readonly argv: readonly string[] }
   | { readonly kind: "script"; readonly text: string }
   /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
-  | { readonly kind: "jobspec"; readonly text: string };
+  | { readonly kind: "jobspec"; readonly text: string }
+  /** The definition of a workload, as it was written: for nodes that run instances of workloads. */
+  | { readonly kind: "workload"; readonly text: string };
 
 /** Where a task may run; what is absent does not matter. */
 export interface Where {

@@ -26,6 +26,7 @@ export const SPEC_RULES = {
   command: COMMAND_RULE,
   script: { ...NOT_BLANK, maxLength: limits.workBytesMax },
   jobspec: { ...NOT_BLANK, maxLength: limits.jobspecCharsMax },
+  workload: { ...NOT_BLANK, maxLength: limits.workBytesMax },
   env: ENV_RULE,
   cwd: { maxLength: 4_096, pattern: "^/[^\\u0000]*$" },
   resources: {
@@ -80,19 +81,19 @@ const DEPENDENCY_GROUPS: Omit<MessageRules, "fields"> = {
 
 /** Fields that exclude each other. */
 const SPEC_GROUPS: Omit<MessageRules, "fields"> = {
-  exactlyOne: ["command", "script", "jobspec"],
+  exactlyOne: ["command", "script", "jobspec", "workload"],
   orNoneWith: ["energy", "image", "containers"],
   atMostOne: [
     ["resources", "request"],
     ["jobspec", "array"],
     ["image", "containers"],
-    ...["jobspec", "energy"].flatMap((name) => [
+    ...["jobspec", "energy", "workload"].flatMap((name) => [
       [name, "image"],
       [name, "containers"],
     ]),
     ["containers", "command"],
     ["containers", "script"],
-    ...["array", "request", "select", "jobspec"].map((name) => ["energy", name]),
+    ...["array", "request", "select", "jobspec", "workload"].map((name) => ["energy", name]),
   ],
   onlyInRequests: true,
 };

@@ -39,6 +39,7 @@ const STORED: Readonly<Record<TableName, readonly [key: string, value: string]>>
       '"work":{"kind":"command","argv":["true"]}},"id":1,"submittedAtMs":7,"submittedBy":"me"}',
   ],
   nexus: ["nexus/Job/1", '{"labels":{"a":"b"},"annotations":{},"id":"Job/1","version":1}'],
+  door: ["door/rik/tenant/1", '{"id":"rik/tenant/1","text":"{}"}'],
   leftover: ["leftover/0000000007", '{"id":7}'],
   node: [
     "node/w1",

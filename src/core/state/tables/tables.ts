@@ -3,6 +3,7 @@ import { clusterTable } from "./clusters.ts";
 import { counterTable } from "./counters.ts";
 import { credentialTable } from "./credentials.ts";
 import { declaredTable } from "./declared.ts";
+import { doorRecordTable } from "./door-records.ts";
 import { factsTable } from "./facts.ts";
 import { graphTable } from "./graphs.ts";
 import { groupTable } from "./groups.ts";
@@ -26,6 +27,7 @@ export const TABLES = new Tables([
   counterTable,
   credentialTable,
   noteTable,
+  doorRecordTable,
   // desired: written by the planner and, through the loop, by reports of agents
   taskTable,
   // inventory: written by agents and by those who register clusters

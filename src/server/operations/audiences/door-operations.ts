@@ -1,5 +1,6 @@
 import type { Jobspec } from "../../../core/jobspec/model.ts";
 import type { DocumentReader } from "../../../ports/document-reader.ts";
+import type { DoorRecord, DoorRecordPut } from "../../../core/model/door-record.ts";
 import type { Note } from "../../../core/model/note.ts";
 import type { NotePut } from "../../../core/state/command.ts";
 import type { SatisfyView } from "../../views/satisfy-view.ts";
@@ -37,6 +38,10 @@ export interface DoorOperations {
   listNotes(): Promise<{ readonly notes: readonly Note[]; readonly revision: number }>;
   /** All or none; refused with `conflict` where one has another version than is asked for. */
   putNotes(notes: readonly NotePut[]): Promise<{ readonly revision: number }>;
+  /** What this door remembers for its clients. */
+  listDoorRecords(door: string): Promise<readonly DoorRecord[]>;
+  /** All or none. */
+  putDoorRecords(records: readonly DoorRecordPut[]): Promise<void>;
   /**
    * The body of a registration in JSON, with its graph as `registerCluster` takes it. For bodies that
    * would take long to read.

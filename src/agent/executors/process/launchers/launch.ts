@@ -57,10 +57,13 @@ export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
 }
 
 /** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
-const hereOf = (work: RunRequest["work"]): Exclude<RunRequest["work"], { kind: "jobspec" }> =>
-  work.kind === "jobspec"
-    ? { kind: "script", text: toDriverScript(parseJobspec(work.text)) }
-    : work;
+function hereOf(
+  work: RunRequest["work"],
+): Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }> {
+  if (work.kind === "workload") throw new Error("this node runs no instances of workloads");
+  if (work.kind !== "jobspec") return work;
+  return { kind: "script", text: toDriverScript(parseJobspec(work.text)) };
+}
 
 export function termsOf(
   request: RunRequest,

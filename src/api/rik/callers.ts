@@ -1,0 +1,88 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import type { RikPrincipal } from "../../core/access/principal.ts";
+import { AppError } from "../../lib/errors.ts";
+import { ANYBODY } from "./translate.ts";
+
+/** What one is told to be. */
+export type RikRole = "worker" | "controller";
+
+/** Without a name: nobody is asked for one. */
+const ANONYMOUS_PRINCIPAL: RikPrincipal = { kind: "rik" };
+
+/**
+ * Who calls, by the user part of the URL that it was given: name and token. rik's programs send it with every
+ * call, as a part of `:authority`; REST users send it as Basic authentication. Right tokens are the secret itself, and those that
+ * were made of it for a name (`tokenFor`).
+ */
+export class RikCallers {
+  readonly #secret: string | undefined;
+  readonly #known = new Map<string, RikPrincipal>();
+
+  /** `secret`: undefined: nothing is asked for. */
+  constructor(secret: string | undefined) {
+    this.#secret = secret;
+  }
+
+  get areAsked(): boolean {
+    return this.#secret !== undefined;
+  }
+
+  ofCall(headers: IncomingHttpHeaders, role: RikRole): RikPrincipal {
+    const authority = String(headers[":authority"] ?? "");
+    const at = authority.lastIndexOf("@");
+    return this.#principal(at < 0 ? undefined : decode(authority.slice(0, at)), role);
+  }
+
+  ofRequest({ authorization = "" }: IncomingHttpHeaders): RikPrincipal {
+    const [, encoded] = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization) ?? [];
+    const shown = encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
+    return this.#principal(shown, "controller");
+  }
+
+  /** For one that does not know the secret: good for this name and this role only. */
+  tokenFor(role: RikRole, name: string): string {
+    if (this.#secret === undefined) {
+      throw new AppError("conflict", "no secret is set, so that nobody is asked for a token");
+    }
+    return createHmac("sha256", this.#secret).update(`${role}/${name}`).digest("hex");
+  }
+
+  #principal(shown: string | undefined, role: RikRole): RikPrincipal {
+    if (this.#secret === undefined) return ANONYMOUS_PRINCIPAL;
+    if (shown === undefined) throw denied("a name and a token are missing: http://NAME:TOKEN@HOST");
+    const key = `${role}/${shown}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const colon = shown.indexOf(":");
+    const name = shown.slice(0, Math.max(0, colon));
+    const token = shown.slice(colon + 1);
+    if (!NAME.test(name) || name === ANYBODY)
+      throw denied("the name must be letters, digits, . _ -");
+    const isRight = isSame(token, this.#secret) || isSame(token, this.tokenFor(role, name));
+    if (!isRight) throw denied(`the token of ${name} is wrong`);
+    const principal: RikPrincipal = { kind: "rik", name };
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(key, principal);
+    return principal;
+  }
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,62}$/;
+const KNOWN_MAX = 10_000;
+
+const denied = (problem: string): AppError => new AppError("permission_denied", problem);
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** In the same time, wherever they differ. */
+function isSame(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHmac("sha256", "rik").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}

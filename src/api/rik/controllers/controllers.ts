@@ -1,0 +1,234 @@
+import type { Principal } from "../../../core/access/principal.ts";
+import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
+import type { WorkloadScheduling } from "../../../gen/rik/v1/controller_pb.ts";
+import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import { AppError, describeChain } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { CallContext } from "../../grpc/calls/call-context.ts";
+import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
+import { answersPing } from "../../grpc/ping.ts";
+import { doubtfulImages } from "../definition.ts";
+import type { RikAccess } from "../operations.ts";
+import { deafController } from "../status.ts";
+import { toSubmission } from "../translate.ts";
+import type { Worker } from "../workers/worker.ts";
+import type { RikWorkers } from "../workers/workers.ts";
+import type { Instance, InstanceBook } from "./instance-book.ts";
+import { Subscription } from "./subscription.ts";
+
+export interface ControllersOptions {
+  readonly operations: RikAccess;
+  readonly book: InstanceBook;
+  readonly workers: RikWorkers;
+  readonly logger: Logger;
+  /** Whether a controller that subscribes is told how its instances are. */
+  readonly replays: boolean;
+}
+
+/** Who calls: a principal, and the name by which its instances are kept apart from others'. */
+export interface RikController {
+  readonly principal: Principal;
+  readonly name: string;
+}
+
+const DESTROYED = "destroyed by its controller";
+
+/** Controllers of rik: what they ask for, and what they are told. */
+export class Controllers {
+  readonly #options: ControllersOptions;
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #hadOne = new WeakSet<object>();
+  #ended: Instance[] = [];
+  #isNoting = false;
+
+  constructor(options: ControllersOptions) {
+    this.#options = options;
+    options.workers.onChange((worker) => {
+      for (const subscription of this.#subscriptions) this.#tellWorker(subscription, worker);
+    });
+  }
+
+  get count(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Each is told of its own instances only. */
+  subscribe({ name }: RikController, { connection }: CallContext, sink: FrameSink): FrameSource {
+    const { book, workers, logger } = this.#options;
+    sink.begin();
+    const others = [...this.#subscriptions].filter(({ controller }) => controller === name);
+    const subscription = new Subscription(name, connection, sink);
+    this.#subscriptions.add(subscription);
+    this.#hadOne.add(connection);
+    book.noteSubscriber(name).catch((error: unknown) => {
+      logger.warn({ controller: name, reason: describeChain(error) }, "controller not noted");
+    });
+    for (const worker of workers.all) this.#tellWorker(subscription, worker);
+    this.#adopt(subscription);
+    for (const other of others) void this.#takeOver(other, subscription);
+    logger.info({ controller: name }, "controller subscribed");
+    return {
+      close: () => {
+        this.#subscriptions.delete(subscription);
+        subscription.closed();
+        logger.info({ controller: name }, "controller is gone");
+      },
+      end: (error) => subscription.end(error),
+      beat: () => subscription.beat(),
+    };
+  }
+
+  /**
+   * Whatever is wrong with a request is told as a status of its instance: any error ends rik's controller.
+   * Throws only when nothing could be stored, or to wake a controller that hears nothing any more.
+   */
+  async schedule(
+    request: WorkloadScheduling,
+    who: RikController,
+    context: CallContext,
+  ): Promise<void> {
+    if (request.action === WorkloadRequestKind.DESTROY)
+      await this.#destroy(request.instanceId, who);
+    else await this.#create(request, who, context);
+    if (this.#isDeaf(who, context)) throw deafController();
+  }
+
+  /** An instance has changed. */
+  changed(instance: Instance): void {
+    const { home, id, workloadId, state } = instance;
+    if (home?.isOpen !== true || instance.isTold) return;
+    if (state.status === ResourceStatus.TERMINATED) this.#tellEnd(instance);
+    else home.instance(id, workloadId, state);
+  }
+
+  async #create(
+    { instanceId: id, workloadId, definition }: WorkloadScheduling,
+    { principal, name: controller }: RikController,
+    { connection }: CallContext,
+  ): Promise<void> {
+    const { book } = this.#options;
+    const known = book.find(controller, id);
+    if (known !== undefined) {
+      // The same again: a controller that has not seen the answer.
+      if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
+      return this.changed(known);
+    }
+    const home = this.#homeOf(controller, connection);
+    const instance = book.add({ controller, id, workloadId, home });
+    instance.submitting = this.#submit(instance, definition, principal);
+    await instance.submitting;
+  }
+
+  async #submit(instance: Instance, definition: string, principal: Principal): Promise<void> {
+    const { book, operations, logger } = this.#options;
+    const { controller, id, workloadId } = instance;
+    try {
+      const submission = toSubmission({ controller, workloadId, id, definition });
+      const doubtful = doubtfulImages(readWorkload(definition));
+      if (doubtful.length > 0) {
+        logger.warn({ instance: id, images: doubtful }, "rik's own workers fail on such images");
+      }
+      const options = { allowUnsatisfiable: true };
+      const { jobs } = await operations.as(principal).submitJobs([submission], options);
+      if (jobs[0] !== undefined) book.submitted(instance, jobs[0].id);
+    } catch (error) {
+      const known = AppError.from(error, "submit an instance");
+      if (known.code === "unavailable" || known.code === "internal") throw known;
+      logger.info({ controller, instance: id, reason: known.message }, "instance refused");
+      await book.refused(instance, known.message);
+    }
+  }
+
+  async #destroy(id: string, { principal, name }: RikController): Promise<void> {
+    const { book, operations } = this.#options;
+    const instance = book.find(name, id);
+    if (instance === undefined || instance.isTold) return;
+    await instance.submitting?.catch(() => undefined); // told to whoever submits it
+    if (!instance.isOver && instance.jobId !== undefined) {
+      try {
+        await operations.as(principal).cancelJob(instance.jobId, DESTROYED);
+        return;
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+      }
+    }
+    if (instance.state.status === ResourceStatus.TERMINATED) return this.changed(instance);
+    // Nothing is there that could end: its worker would say nothing.
+    book.change(instance, { status: ResourceStatus.DESTROYING, reason: DESTROYED });
+    book.change(instance, { status: ResourceStatus.TERMINATED, reason: DESTROYED });
+  }
+
+  /** Where statuses of what comes by this connection go. */
+  #homeOf(controller: string, connection: object): Subscription | undefined {
+    let latest: Subscription | undefined;
+    for (const subscription of this.#subscriptions) {
+      if (!subscription.isOpen || subscription.controller !== controller) continue;
+      if (subscription.connection === connection) return subscription;
+      latest = subscription;
+    }
+    return latest;
+  }
+
+  /** Instances whose controller is gone are those of the next one of its name. */
+  #adopt(subscription: Subscription): void {
+    const { book, replays } = this.#options;
+    for (const instance of book.of(subscription.controller)) {
+      if (instance.home?.isOpen === true) continue;
+      instance.home = subscription;
+      const isNews =
+        instance.state.status !== ResourceStatus.PENDING || instance.state.reason !== "";
+      if (replays && isNews) this.changed(instance);
+    }
+  }
+
+  /** Of two with the same name one may be the other, back before its end was noticed. */
+  async #takeOver(other: Subscription, by: Subscription): Promise<void> {
+    if (await answersPing(other.connection, limits.rikThereMsMax)) return;
+    other.end(new AppError("unavailable", "another controller of this name has subscribed"));
+    if (by.isOpen) this.#adopt(by);
+  }
+
+  #tellWorker(subscription: Subscription, worker: Worker): void {
+    const { hostname } = worker;
+    const isTaken = this.#options.book.has(subscription.controller, hostname);
+    subscription.worker(worker, isTaken ? `worker/${hostname}` : hostname);
+  }
+
+  /** Once: a controller that is told twice ends. So it is noted before it is told. */
+  #tellEnd(instance: Instance): void {
+    instance.isTold = true;
+    this.#ended.push(instance);
+    if (!this.#isNoting) void this.#noteEnds();
+  }
+
+  async #noteEnds(): Promise<void> {
+    const { book, logger } = this.#options;
+    this.#isNoting = true;
+    try {
+      while (this.#ended.length > 0) {
+        const ended = this.#ended.splice(0, NOTED_AT_ONCE);
+        await book.told(ended);
+        for (const { home, id, workloadId, state } of ended) home?.instance(id, workloadId, state);
+      }
+    } catch (error) {
+      logger.warn({ reason: describeChain(error) }, "ends of instances not noted");
+    } finally {
+      this.#isNoting = false;
+    }
+  }
+
+  /**
+   * rik's controller does not subscribe again when its stream has ended, and ends itself when a request fails:
+   * what supervises it starts it anew, and it is told all that it missed.
+   */
+  #isDeaf({ name }: RikController, { connection, headers }: CallContext): boolean {
+    if (!RIK_CONTROLLER.test(headers["user-agent"] ?? "")) return false;
+    if (!this.#hadOne.has(connection) && !this.#options.book.hasSubscribed(name)) return false;
+    return this.#homeOf(name, connection) === undefined;
+  }
+}
+
+/** All releases of rik. */
+const RIK_CONTROLLER = /^tonic\/0\.8\b/;
+const NOTED_AT_ONCE = 1_000;

@@ -1,0 +1,267 @@
+import { SERVER } from "../../../core/access/principal.ts";
+import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { limits } from "../../../limits.ts";
+import type { JobView, WatchEventView } from "../../../server/views/views.ts";
+import type { RikAccess, RikOperations } from "../operations.ts";
+import {
+  CONTROLLER_LABEL,
+  DOOR_LABEL,
+  hasEnded,
+  type InstanceState,
+  stateOfJob,
+  stateOfTask,
+  WORKLOAD_LABEL,
+} from "../translate.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** One instance, as its controller knows it. */
+export interface Instance {
+  readonly controller: string;
+  readonly id: string;
+  readonly workloadId: string;
+  /** Undefined: it is being submitted, or was refused. */
+  jobId: string | undefined;
+  /** Settles when it has been submitted, or refused. */
+  submitting: Promise<void> | undefined;
+  state: InstanceState;
+  /** Its job has ended, or it never had one. */
+  isOver: boolean;
+  /** Whom it is told to. */
+  home: Subscription | undefined;
+  /** That its controller was told of its end is being noted, or is noted. */
+  isTold: boolean;
+}
+
+const GONE = "rik/gone/";
+const REFUSED = "rik/refused/";
+export const CONTROLLER = "rik/controller/";
+
+const PENDING: InstanceState = { status: ResourceStatus.PENDING, reason: "" };
+
+/** Every instance whose controller has not been told of its end, found by the names that controllers use. */
+export class InstanceBook {
+  readonly #operations: RikOperations;
+  readonly #byController = new Map<string, Map<string, Instance>>();
+  readonly #byJob = new Map<string, Instance>();
+  /** Jobs whose ends were told: their notes go when they do. */
+  readonly #gone = new Set<string>();
+  readonly #known = new Set<string>();
+  #hear: (instance: Instance) => void = () => undefined;
+  #close: () => void = () => undefined;
+
+  constructor(access: RikAccess) {
+    this.#operations = access.as(SERVER);
+  }
+
+  /** Reads what is there, and follows what happens from then on; `hear` is called for each change. */
+  async open(hear: (instance: Instance) => void): Promise<void> {
+    const early: WatchEventView[] = [];
+    let take = (event: WatchEventView): void => void early.push(event);
+    const follower = this.#operations.follow((event) => take(event));
+    this.#close = () => follower.close();
+    try {
+      await this.#read();
+    } catch (error) {
+      follower.close();
+      throw error;
+    }
+    this.#hear = hear;
+    take = (event) => this.#happened(event);
+    for (const event of early) take(event);
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  get count(): number {
+    let total = 0;
+    for (const instances of this.#byController.values()) total += instances.size;
+    return total;
+  }
+
+  find(controller: string, id: string): Instance | undefined {
+    return this.#byController.get(controller)?.get(id);
+  }
+
+  of(controller: string): IterableIterator<Instance> {
+    return (this.#byController.get(controller) ?? new Map<string, Instance>()).values();
+  }
+
+  has(controller: string, id: string): boolean {
+    return this.#byController.get(controller)?.has(id) === true;
+  }
+
+  /** Whether a controller of this name has subscribed in an earlier life of the server, or in this one. */
+  hasSubscribed(controller: string): boolean {
+    return this.#known.has(controller);
+  }
+
+  async noteSubscriber(controller: string): Promise<void> {
+    if (this.#known.has(controller)) return;
+    this.#known.add(controller);
+    await this.#operations.putDoorRecords([{ id: CONTROLLER + controller, text: "" }]);
+  }
+
+  add(input: Pick<Instance, "controller" | "id" | "workloadId" | "home">): Instance {
+    const instance: Instance = {
+      ...input,
+      jobId: undefined,
+      submitting: undefined,
+      state: PENDING,
+      isOver: false,
+      isTold: false,
+    };
+    this.#put(instance);
+    return instance;
+  }
+
+  submitted(instance: Instance, jobId: string): void {
+    instance.jobId ??= jobId;
+    this.#byJob.set(jobId, instance);
+  }
+
+  /** It never becomes a job: its controller hears why, and may destroy it. */
+  async refused(instance: Instance, reason: string): Promise<void> {
+    const { controller, id, workloadId } = instance;
+    const text = JSON.stringify({ controller, id, workloadId, reason });
+    await this.#operations.putDoorRecords([{ id: REFUSED + keyOf(controller, id), text }]);
+    instance.isOver = true;
+    this.change(instance, { status: ResourceStatus.FAILED, reason });
+  }
+
+  change(instance: Instance, state: InstanceState): void {
+    const { status, reason, node } = instance.state;
+    if (state.status === status && state.reason === reason && state.node === node) return;
+    instance.state = state;
+    this.#hear(instance);
+  }
+
+  /** Notes for good that their controllers are told of their ends, and forgets them. */
+  async told(instances: readonly Instance[]): Promise<void> {
+    const records = instances.map(({ controller, id, jobId }) =>
+      jobId === undefined
+        ? { id: REFUSED + keyOf(controller, id), text: undefined }
+        : { id: GONE + jobId, text: "" },
+    );
+    for (const { jobId } of instances) if (jobId !== undefined) this.#gone.add(jobId);
+    await this.#operations.putDoorRecords(records);
+    for (const instance of instances) this.#drop(instance);
+  }
+
+  #put(instance: Instance): void {
+    const { controller, id, jobId } = instance;
+    let instances = this.#byController.get(controller);
+    if (instances === undefined) this.#byController.set(controller, (instances = new Map()));
+    instances.set(id, instance);
+    if (jobId !== undefined) this.#byJob.set(jobId, instance);
+  }
+
+  #drop({ controller, id, jobId }: Instance): void {
+    this.#byController.get(controller)?.delete(id);
+    if (jobId !== undefined) this.#byJob.delete(jobId);
+  }
+
+  async #read(): Promise<void> {
+    for (const { id, text } of await this.#operations.listDoorRecords("rik")) {
+      if (id.startsWith(GONE)) this.#gone.add(id.slice(GONE.length));
+      else if (id.startsWith(CONTROLLER)) this.#known.add(id.slice(CONTROLLER.length));
+      else if (id.startsWith(REFUSED)) this.#put(fromRecord(text));
+    }
+    let pageToken: string | undefined;
+    do {
+      const pageSize = limits.pageSizeMax;
+      const page = await this.#operations.listJobs({ labels: DOOR_LABEL }, { pageSize, pageToken });
+      for (const job of page.jobs) this.#found(job);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+  }
+
+  #found(job: JobView): Instance | undefined {
+    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = job.spec.labels ?? {};
+    if (controller === undefined || workloadId === undefined || this.#gone.has(job.id)) {
+      return undefined;
+    }
+    const { id: jobId, spec } = job;
+    const instance: Instance = {
+      controller,
+      id: spec.name,
+      workloadId,
+      jobId,
+      submitting: undefined,
+      state: stateOfJob(job),
+      isOver: hasEnded(job),
+      home: undefined,
+      isTold: false,
+    };
+    // Pages have the newest first: an older job of that name was replaced.
+    if (this.has(controller, spec.name)) return undefined;
+    this.#put(instance);
+    return instance;
+  }
+
+  #happened(event: WatchEventView): void {
+    if (event.kind === "task") {
+      const instance = this.#byJob.get(event.task.jobId);
+      if (instance !== undefined) this.change(instance, stateOfTask(event.task));
+    } else if (event.kind === "job") this.#jobChanged(event.job);
+    else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
+  }
+
+  #jobChanged(job: JobView): void {
+    let instance = this.#byJob.get(job.id);
+    const isNew = instance === undefined;
+    if (instance === undefined) {
+      const controller = job.spec.labels?.[CONTROLLER_LABEL];
+      const known = controller === undefined ? undefined : this.find(controller, job.spec.name);
+      if (known === undefined || known.jobId !== undefined || known.isOver) return;
+      instance = known; // the event is there before the answer
+      this.submitted(instance, job.id);
+    }
+    // Its task was told before anybody knew whose it is.
+    if (isNew) this.change(instance, stateOfJob(job));
+    if (!hasEnded(job) || instance.isOver) return;
+    instance.isOver = true;
+    const { node } = instance.state;
+    const ended = stateOfJob(job);
+    this.change(
+      instance,
+      ended.reason === "" ? { ...ended, reason: instance.state.reason, node } : ended,
+    );
+  }
+
+  /** By age or number, long after its end. What its controller was not told stays known. */
+  #removed(jobId: string): void {
+    const instance = this.#byJob.get(jobId);
+    this.#byJob.delete(jobId);
+    if (this.#gone.delete(jobId)) {
+      this.#operations.putDoorRecords([{ id: GONE + jobId, text: undefined }]).catch(ignore);
+    }
+    if (instance === undefined || instance.isTold) return;
+    if (instance.state.status === ResourceStatus.FAILED) {
+      instance.jobId = undefined;
+      this.refused(instance, instance.state.reason).catch(ignore);
+    } else this.#drop(instance);
+  }
+}
+
+/** The server is stopping or broken; the next one reads the same rows. */
+const ignore = (): void => undefined;
+
+const keyOf = (controller: string, id: string): string => `${controller}/${encodeURIComponent(id)}`;
+
+function fromRecord(text: string): Instance {
+  const { reason, ...names } = JSON.parse(text) as Pick<
+    Instance,
+    "controller" | "id" | "workloadId"
+  > & { readonly reason: string };
+  return {
+    ...names,
+    jobId: undefined,
+    submitting: undefined,
+    state: { status: ResourceStatus.FAILED, reason },
+    isOver: true,
+    home: undefined,
+    isTold: false,
+  };
+}

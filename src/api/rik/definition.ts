@@ -1,0 +1,77 @@
+import type {
+  WorkloadDefinition,
+  WorkloadContainer,
+  WorkloadFunction,
+} from "../../core/model/job/workload/workload.ts";
+import { readWorkload } from "../../core/model/job/workload/workload.ts";
+
+/** Where rik's controller lets functions listen on their nodes, and in their machines. */
+const PORT_FIRST = 45_000;
+const PORT_TOTAL = 5_000;
+const PORT_INSIDE = 8_080;
+
+/** The port of a function that nobody gave one: each instance has its own, whoever asks. */
+export const portOf = (job: number): number => PORT_FIRST + (job % PORT_TOTAL);
+
+interface SpecValue {
+  readonly containers: readonly object[];
+  readonly function: object | null;
+}
+
+/** A definition in the words of rik, with its keys in the order in which rik writes them. */
+export interface DefinitionValue {
+  readonly apiVersion: string;
+  readonly kind: WorkloadDefinition["kind"];
+  readonly name: string;
+  readonly spec: SpecValue;
+  readonly replicas: number | null;
+}
+
+/** `job`: of the instance that it is for, which gives a function its port. */
+export function toValue(workload: WorkloadDefinition, job?: number): DefinitionValue {
+  const { apiVersion, kind, name, containers, replicas = null } = workload;
+  const called = workload.function;
+  const spec: SpecValue = {
+    containers: containers.map(toContainer),
+    function: called === undefined ? null : toFunction(called, job),
+  };
+  return { apiVersion, kind, name, spec, replicas };
+}
+
+/** What a worker of rik is sent: it ends when something that it looks at is missing. */
+export const toOrder = (text: string, job: number): string =>
+  JSON.stringify(toValue(readWorkload(text), job));
+
+const toContainer = ({ name, image, env, ports }: WorkloadContainer): object => ({
+  name,
+  image,
+  env: env ?? null,
+  ports:
+    ports === undefined
+      ? null
+      : {
+          port: ports.port,
+          target_port: ports.target_port,
+          protocol: ports.protocol ?? null,
+          type: ports.type,
+        },
+});
+
+function toFunction({ execution, exposure }: WorkloadFunction, job: number | undefined): object {
+  const own =
+    job === undefined ? null : { port: portOf(job), targetPort: PORT_INSIDE, type: "NodePort" };
+  return { execution: { rootfs: execution.rootfs }, exposure: exposure ?? own };
+}
+
+/** The port that an instance of a function uses on its node; undefined: it is no function. */
+export const portUsed = (
+  { function: called }: WorkloadDefinition,
+  job: number,
+): number | undefined =>
+  called === undefined ? undefined : (called.exposure?.port ?? portOf(job));
+
+/** Images that workers of rik are known to fail on, for the log: they look for another directory. */
+export const doubtfulImages = ({ containers }: WorkloadDefinition): readonly string[] =>
+  containers
+    .map(({ image }) => image)
+    .filter((image) => image.slice(0, image.indexOf(":")).includes("/"));

@@ -1,0 +1,83 @@
+import type { Clock } from "../../ports/clock.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { Random } from "../../ports/random.ts";
+import { limits } from "../../limits.ts";
+import type { AgentSessions } from "../../server/sessions/agent-sessions.ts";
+import type { GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
+import { RikCallers } from "./callers.ts";
+import { Controllers } from "./controllers/controllers.ts";
+import { InstanceBook } from "./controllers/instance-book.ts";
+import type { RikAccess } from "./operations.ts";
+import { rikServices } from "./service.ts";
+import type { WorkerTimes } from "./workers/worker.ts";
+import { RikWorkers } from "./workers/workers.ts";
+
+export interface RikSettings {
+  readonly times: WorkerTimes;
+  /** Whether a controller that subscribes is told how its instances are. */
+  readonly replays: boolean;
+}
+
+export const RIK_SETTINGS: RikSettings = {
+  times: {
+    silenceMs: limits.rikSilenceMs,
+    lostAfterMs: limits.rikLostAfterMs,
+    destroy: { retryMs: limits.rikDestroyRetryMs, triesMax: limits.rikDestroyTriesMax },
+  },
+  replays: true,
+};
+
+export interface RikDoorOptions {
+  readonly operations: RikAccess;
+  readonly sessions: AgentSessions;
+  /** Of this server, kept with its data: by it nodes are known again. */
+  readonly agentSecret: string;
+  /** That callers show; undefined: they are asked for nothing. */
+  readonly secret: string | undefined;
+  readonly settings?: RikSettings | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly traffic?: Traffic | undefined;
+}
+
+/** What rik's scheduler is, over one control plane. */
+export interface RikDoor {
+  readonly worker: GrpcService;
+  readonly controller: GrpcService;
+  readonly workers: RikWorkers;
+  readonly controllers: Controllers;
+  readonly book: InstanceBook;
+  readonly callers: RikCallers;
+  close(): void;
+}
+
+/** Reads which instances there are before anybody is served. */
+export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
+  const { operations, sessions, agentSecret, secret, settings = RIK_SETTINGS } = options;
+  const { clock, random, logger, traffic } = options;
+  const callers = new RikCallers(secret);
+  const { times, replays } = settings;
+  const workers = new RikWorkers({ sessions, secret: agentSecret, times, clock, random, logger });
+  const book = new InstanceBook(operations);
+  const controllers = new Controllers({ operations, book, workers, logger, replays });
+  try {
+    await book.open((instance) => controllers.changed(instance));
+  } catch (error) {
+    workers.close();
+    throw error;
+  }
+  const services = rikServices({ callers, workers, controllers, logger, traffic });
+  return {
+    ...services,
+    workers,
+    controllers,
+    book,
+    callers,
+    close() {
+      workers.close();
+      book.close();
+    },
+  };
+}

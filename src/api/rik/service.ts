@@ -1,0 +1,73 @@
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { WorkerStatusSchema } from "../../gen/rik/v1/common_pb.ts";
+import { Controller as ControllerService } from "../../gen/rik/v1/controller_pb.ts";
+import { InstanceSchedulingSchema, Worker as WorkerService } from "../../gen/rik/v1/worker_pb.ts";
+import type { Logger } from "../../ports/logger.ts";
+import type { CallContext } from "../grpc/calls/call-context.ts";
+import { PushedFrames } from "../grpc/calls/pushed-frames.ts";
+import { message } from "../grpc/calls/wire-message.ts";
+import { defineService, type GrpcService } from "../grpc/service.ts";
+import type { Traffic } from "../grpc/traffic.ts";
+import type { RikCallers } from "./callers.ts";
+import type { RikController, Controllers } from "./controllers/controllers.ts";
+import { ANYBODY } from "./translate.ts";
+import type { RikWorkers } from "./workers/workers.ts";
+
+export interface RikServicesOptions {
+  readonly callers: RikCallers;
+  readonly workers: RikWorkers;
+  readonly controllers: Controllers;
+  readonly logger: Logger;
+  readonly traffic?: Traffic | undefined;
+}
+
+/** What rik's scheduler serves, for its workers and its controllers, all as they are. */
+export function rikServices(options: RikServicesOptions): {
+  readonly worker: GrpcService;
+  readonly controller: GrpcService;
+} {
+  const { callers, workers, controllers, logger, traffic } = options;
+  const arriving = (context: CallContext) => ({
+    context,
+    owner: callers.ofCall(context.headers, "worker").name,
+  });
+  const asController = ({ headers }: CallContext): RikController => {
+    const principal = callers.ofCall(headers, "controller");
+    return { principal, name: principal.name ?? ANYBODY };
+  };
+  return {
+    worker: defineService(
+      WorkerService,
+      {
+        register: new PushedFrames(InstanceSchedulingSchema, ({ hostname }, context, sink) =>
+          workers.register(hostname, arriving(context), sink),
+        ),
+        sendStatusUpdates: (peer) => {
+          const from = arriving(peer.context);
+          return {
+            message: (status) => workers.heard(status, from),
+            finished: () => {
+              peer.send(message(EmptySchema, {}));
+              peer.close();
+            },
+            closed: () => undefined,
+          };
+        },
+      },
+      { logger, traffic },
+    ),
+    controller: defineService(
+      ControllerService,
+      {
+        scheduleInstance: async (request, context) => {
+          await controllers.schedule(request, asController(context), context);
+          return message(EmptySchema, {});
+        },
+        getStatusUpdates: new PushedFrames(WorkerStatusSchema, (_, context, sink) =>
+          controllers.subscribe(asController(context), context, sink),
+        ),
+      },
+      { logger, traffic, large: { requests: ["scheduleInstance"], answers: [] } },
+    ),
+  };
+}

@@ -1,0 +1,111 @@
+import { readWorkload } from "../../core/model/job/workload/workload.ts";
+import type { JobStateName, TaskStateName } from "../../core/model/progress.ts";
+import { ResourceStatus } from "../../gen/rik/v1/common_pb.ts";
+import type { SubmissionInput } from "../../server/operations/operations.ts";
+import type { JobView, TaskView } from "../../server/views/views.ts";
+
+/** By which jobs are known that are instances, and whose they are. */
+export const DOOR_LABEL = { "rik.door": "instance" };
+export const CONTROLLER_LABEL = "rik.controller";
+export const WORKLOAD_LABEL = "rik.workload";
+/** Of controllers that nobody asks for a credential. */
+export const ANYBODY = "anybody";
+
+/** What rik knows an instance by. */
+export interface InstanceInput {
+  readonly controller: string;
+  readonly workloadId: string;
+  readonly id: string;
+  /** Of its workload, as it was sent. */
+  readonly definition: string;
+}
+
+/** Throws when its definition cannot be read. */
+export function toSubmission(input: InstanceInput): SubmissionInput {
+  const { controller, workloadId, id, definition } = input;
+  const { requests } = readWorkload(definition);
+  return {
+    spec: {
+      name: id,
+      workload: definition,
+      ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
+      labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
+    },
+  };
+}
+
+/** How an instance is, and why. */
+export interface InstanceState {
+  readonly status: ResourceStatus;
+  /** For people; empty: the status says it all. */
+  readonly reason: string;
+  readonly node?: string | undefined;
+}
+
+const OF_TASK: Readonly<Record<TaskStateName, ResourceStatus>> = {
+  pending: ResourceStatus.PENDING,
+  waiting: ResourceStatus.PENDING,
+  offered: ResourceStatus.PENDING,
+  accepted: ResourceStatus.CREATING,
+  held: ResourceStatus.PENDING,
+  assigned: ResourceStatus.CREATING,
+  running: ResourceStatus.RUNNING,
+  stopping: ResourceStatus.DESTROYING,
+  succeeded: ResourceStatus.TERMINATED,
+  failed: ResourceStatus.FAILED,
+  cancelled: ResourceStatus.TERMINATED,
+  expired: ResourceStatus.FAILED,
+  skipped: ResourceStatus.FAILED,
+};
+
+/** States of jobs that have ended; the others follow from their tasks. */
+const ENDS: ReadonlySet<JobStateName> = new Set([
+  "succeeded",
+  "failed",
+  "cancelled",
+  "expired",
+  "skipped",
+]);
+
+export function stateOfTask({ state, reason, node, past }: TaskView): InstanceState {
+  const isAgain = state === "waiting" || state === "assigned";
+  const last = isAgain ? past.at(-1) : undefined;
+  // One that is started again has failed until then; one that was lost with its worker has not.
+  const isLost = last === undefined || /^(lost|vanished|its node)\b/.test(last.reason);
+  const hasFailed = state === "waiting" && !isLost;
+  const status = hasFailed ? ResourceStatus.FAILED : OF_TASK[state];
+  return { status, reason: reason ?? last?.reason ?? "", node };
+}
+
+export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has(state);
+
+/** Of a job with one task, without what only its task knows. */
+export function stateOfJob({
+  tasks,
+  reason = "",
+}: Pick<JobView, "tasks" | "reason">): InstanceState {
+  for (const name in tasks) {
+    if (tasks[name as TaskStateName] > 0) return { status: OF_TASK[name as TaskStateName], reason };
+  }
+  return { status: ResourceStatus.PENDING, reason };
+}
+
+/** The text of InstanceMetric: rik's own scheduler sends the first of these, without braces. */
+export function toMetrics(workloadId: string, { reason, node }: InstanceState): string {
+  const parts = [`"workload_id": ${JSON.stringify(workloadId)}`];
+  if (node !== undefined) parts.push(`"node": ${JSON.stringify(node)}`);
+  if (reason !== "") parts.push(`"reason": ${JSON.stringify(reason)}`);
+  return parts.join(", ");
+}
+
+const TEXTS: Readonly<Record<number, string>> = {
+  [ResourceStatus.PENDING]: "Pending",
+  [ResourceStatus.RUNNING]: "Running",
+  [ResourceStatus.FAILED]: "Failed",
+  [ResourceStatus.TERMINATED]: "Terminated",
+  [ResourceStatus.CREATING]: "Creating",
+  [ResourceStatus.DESTROYING]: "Destroying",
+};
+
+/** As rik's REST API writes it. */
+export const statusText = (status: ResourceStatus): string => TEXTS[status] ?? "Pending";

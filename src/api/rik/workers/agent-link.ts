@@ -1,0 +1,149 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { SERVER } from "../../../core/access/principal.ts";
+import {
+  AgentMessageSchema,
+  type ServerMessage,
+  type Work,
+} from "../../../gen/busbar/v1/agent_pb.ts";
+import { limits } from "../../../limits.ts";
+import type { AgentPeer } from "../../../server/sessions/agent-session.ts";
+import type { AgentSessions } from "../../../server/sessions/agent-sessions.ts";
+
+type Said = NonNullable<MessageInitShape<typeof AgentMessageSchema>["message"]>;
+type HelloInit = Extract<Said, { case: "hello" }>["value"];
+type Reports = Extract<Said, { case: "reports" }>["value"];
+export type RunEventInit = NonNullable<NonNullable<Reports>["events"]>[number];
+
+export interface AgentLinkOptions {
+  readonly sessions: AgentSessions;
+  readonly hello: HelloInit;
+  readonly address: string | undefined;
+  readonly onWelcome: () => void;
+  readonly onWork: (work: Work) => void;
+  /** These events are durable. */
+  readonly onDurable: (events: readonly RunEventInit[]) => void;
+  /** It is over, not by `close`. `isFinal`: another one would be refused, too. */
+  readonly onOver: (reason: string, isFinal: boolean) => void;
+}
+
+/**
+ * The stream of an agent without a wire and without an executor: a worker of rik runs what it brings. Events are
+ * told in the order in which they came, all of one moment together.
+ */
+export class AgentLink {
+  readonly #options: AgentLinkOptions;
+  readonly #stream: ReturnType<AgentSessions["open"]>;
+  #phase: "greeting" | "open" | "over" = "greeting";
+  #waiting: RunEventInit[] = [];
+  readonly #inFlight = new Map<number, readonly RunEventInit[]>();
+  #seq = 0;
+  #isDue = false;
+  #sickness = "";
+  #toldSickness = "";
+
+  constructor(options: AgentLinkOptions) {
+    this.#options = options;
+    const peer: AgentPeer = {
+      principal: SERVER,
+      address: options.address,
+      send: (message) => queueMicrotask(() => this.#hear(message)),
+      close: () => queueMicrotask(() => this.#end("the server ended it", false)),
+    };
+    this.#stream = options.sessions.open(peer);
+    this.#say({ case: "hello", value: options.hello });
+  }
+
+  report(event: RunEventInit): void {
+    this.#waiting.push(event);
+    this.#flushSoon();
+  }
+
+  /** Why nothing can be started there; empty: it can. */
+  setSickness(reason: string): void {
+    this.#sickness = reason;
+    if (this.#phase === "open") this.#tellHealth();
+  }
+
+  /** The worker has given a sign of life. */
+  beat(): void {
+    if (this.#phase === "open") this.#say({ case: "heartbeat", value: {} });
+  }
+
+  close(): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
+    this.#stream.closed();
+  }
+
+  #end(reason: string, isFinal: boolean): void {
+    if (this.#phase === "over") return;
+    this.close();
+    this.#options.onOver(reason, isFinal);
+  }
+
+  #hear({ message }: ServerMessage): void {
+    if (this.#phase === "over") return;
+    switch (message.case) {
+      case "welcome":
+        this.#phase = "open";
+        this.#options.onWelcome();
+        this.#tellHealth();
+        this.#flushSoon();
+        return;
+      case "work":
+        return this.#options.onWork(message.value);
+      case "ack":
+        return this.#acknowledged(message.value.seq);
+      case "goodbye":
+        return this.#end(message.value.reason, !message.value.retry);
+      case "output":
+        return this.#say({
+          case: "output",
+          value: { request: message.value.request, eof: true, error: NO_OUTPUT },
+        });
+      case "heartbeat":
+      case "specPart":
+      case "mark":
+      case "markSeen":
+      case undefined:
+    }
+  }
+
+  #tellHealth(): void {
+    if (this.#sickness === this.#toldSickness) return;
+    this.#toldSickness = this.#sickness;
+    this.#say({ case: "health", value: { sickness: this.#sickness } });
+  }
+
+  /** Acks are cumulative. */
+  #acknowledged(seq: number): void {
+    for (const [one, events] of this.#inFlight) {
+      if (one > seq) break;
+      this.#inFlight.delete(one);
+      this.#options.onDurable(events);
+    }
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    if (this.#isDue || this.#waiting.length === 0 || this.#phase !== "open") return;
+    if (this.#inFlight.size >= limits.rikReportsInFlightMax) return;
+    this.#isDue = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isDue = false;
+    if (this.#phase !== "open") return;
+    const events = this.#waiting.splice(0, limits.reportEventsPerMessageMax);
+    this.#inFlight.set(++this.#seq, events);
+    this.#say({ case: "reports", value: { seq: this.#seq, events } });
+    this.#flushSoon();
+  }
+
+  #say(message: Said): void {
+    if (this.#phase !== "over") this.#stream.message(create(AgentMessageSchema, { message }));
+  }
+}
+
+const NO_OUTPUT = "workers of rik keep the output of their instances to themselves";

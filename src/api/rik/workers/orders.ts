@@ -1,0 +1,43 @@
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { FrameSink } from "../../grpc/calls/pushed-frames.ts";
+
+/**
+ * Frames on their way to one reader. While the network has not taken the last batch, others are collected: a
+ * reader that does not read costs memory up to a bound, and nobody else's time.
+ */
+export class Orders {
+  readonly #sink: FrameSink;
+  readonly #onStuck: (error: AppError) => void;
+  #waiting: Buffer[] = [];
+  #isUnderWay = false;
+  #isDue = false;
+
+  constructor(sink: FrameSink, onStuck: (error: AppError) => void) {
+    this.#sink = sink;
+    this.#onStuck = onStuck;
+  }
+
+  push(frame: Buffer): void {
+    if (this.#waiting.length >= limits.rikOrdersWaitingMax) {
+      const total = this.#waiting.length;
+      return this.#onStuck(new AppError("exhausted", `${total} orders wait to be read`));
+    }
+    this.#waiting.push(frame);
+    if (this.#isUnderWay || this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => this.#flush()); // what follows from one commit travels together
+  }
+
+  #flush(): void {
+    this.#isDue = false;
+    if (this.#waiting.length === 0) return;
+    const frames = this.#waiting;
+    this.#waiting = [];
+    this.#isUnderWay = true;
+    this.#sink.send(frames, () => {
+      this.#isUnderWay = false;
+      this.#flush();
+    });
+  }
+}

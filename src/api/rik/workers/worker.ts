@@ -1,0 +1,230 @@
+import { createHash } from "node:crypto";
+import type { InstanceMetric, WorkerMetric } from "../../../gen/rik/v1/common_pb.ts";
+import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
+import { AppError } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { AgentSessions } from "../../../server/sessions/agent-sessions.ts";
+import type { CallContext } from "../../grpc/calls/call-context.ts";
+import type { FrameSink } from "../../grpc/calls/pushed-frames.ts";
+import { addressOf } from "../../grpc/peer-address.ts";
+import { statusText } from "../translate.ts";
+import { orderFrame } from "../wire.ts";
+import { AgentLink } from "./agent-link.ts";
+import { type DestroyTimes, InstanceRuns } from "./instance-runs.ts";
+import { capacityOf, isSameMachine, readMetrics, SampleHistory } from "./metrics.ts";
+import { Orders } from "./orders.ts";
+
+export interface WorkerTimes {
+  /** Without a word of a worker until it is given up. */
+  readonly silenceMs: number;
+  /** From the end of its stream until its instances are placed again. */
+  readonly lostAfterMs: number;
+  readonly destroy: DestroyTimes;
+}
+
+export interface WorkerParts {
+  readonly sessions: AgentSessions;
+  readonly times: WorkerTimes;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the agent that speaks for this worker: the same at each registration. */
+  readonly agentKey: string;
+  /** Another one at each registration: a worker that registers runs nothing. */
+  readonly bootId: string;
+  /** Something that controllers are told has changed. */
+  readonly onChange: (worker: Worker) => void;
+}
+
+/** Nodes of workers are in the cluster that nobody named, as other nodes are. */
+const CLUSTER = "default";
+const PROGRAM = "rik worker";
+
+/**
+ * One worker of rik, from its registration to the end of its stream: a node of Busbar, for which it speaks as an
+ * agent would. It takes instances from its first heartbeat on.
+ */
+export class Worker {
+  readonly hostname: string;
+  readonly node: string;
+  /** Address and port. */
+  readonly peer: string;
+  readonly connection: object;
+  /** By whose credential it came; undefined: none is asked for. */
+  readonly owner: string | undefined;
+  readonly history = new SampleHistory();
+  readonly #parts: WorkerParts;
+  readonly #sink: FrameSink;
+  readonly #orders: Orders;
+  readonly #runs: InstanceRuns;
+  #link: AgentLink | undefined;
+  #metrics = "null";
+  #status: ResourceStatus = ResourceStatus.PENDING;
+  #heardMs: number;
+  #cancelReopen: () => void = () => undefined;
+  #isOver = false;
+
+  constructor(
+    hostname: string,
+    { context, owner }: { readonly context: CallContext; readonly owner: string | undefined },
+    sink: FrameSink,
+    parts: WorkerParts,
+  ) {
+    this.hostname = hostname;
+    this.node = nodeNameOf(hostname);
+    this.peer = plainPeer(context.peer);
+    this.connection = context.connection;
+    this.owner = owner;
+    this.#parts = parts;
+    this.#sink = sink;
+    this.#heardMs = parts.clock.nowMs();
+    this.#orders = new Orders(sink, (error) => this.end(error));
+    const { clock, logger, times } = parts;
+    this.#runs = new InstanceRuns({
+      clock,
+      destroyTimes: times.destroy,
+      create: (id, definition) => this.#order(id, definition, WorkloadRequestKind.CREATE),
+      destroy: (id, definition) => this.#order(id, definition, WorkloadRequestKind.DESTROY),
+      report: (event) => this.#link?.report(event),
+      onSilent: (instance) =>
+        logger.warn(
+          { worker: hostname, instance },
+          "a worker did not acknowledge that it destroyed an instance, which counts as gone",
+        ),
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get instances(): number {
+    return this.#runs.count;
+  }
+
+  get heardMs(): number {
+    return this.#heardMs;
+  }
+
+  /** As controllers are told it. */
+  get told(): { readonly status: ResourceStatus; readonly metrics: string } {
+    return { status: this.#status, metrics: this.#metrics };
+  }
+
+  isSilent(nowMs: number): boolean {
+    return this.#heardMs + this.#parts.times.silenceMs < nowMs;
+  }
+
+  /** Time in which this process did not run does not count. */
+  excuse(ms: number): void {
+    this.#heardMs += ms;
+  }
+
+  /** A heartbeat. */
+  heardOfMachine({ status, metrics }: WorkerMetric): void {
+    this.#heard();
+    const nowMs = this.#parts.clock.nowMs();
+    const before = this.history.latest;
+    const sample = readMetrics(metrics, nowMs);
+    if (sample !== undefined) this.history.add(sample);
+    this.#metrics =
+      metrics.length <= limits.rikMetricsCharsMax && metrics !== "" ? metrics : "null";
+    this.#status = status;
+    this.#parts.onChange(this);
+    if (status === ResourceStatus.RUNNING && this.#link === undefined) return this.#open();
+    this.#link?.setSickness(
+      status === ResourceStatus.RUNNING ? "" : `its worker says ${statusText(status)}`,
+    );
+    // The core learns what a node has when it connects.
+    if (sample !== undefined && !isSameMachine(before, sample)) this.#reopen();
+  }
+
+  /** What became of an instance; false: it has none of this id. */
+  heardOfInstance({ instanceId, status }: InstanceMetric): boolean {
+    this.#heard();
+    return this.#runs.heard(instanceId, status);
+  }
+
+  /** Ends its stream: it leaves, and what supervises it starts it anew. */
+  end(error: AppError): void {
+    if (this.#isOver) return;
+    this.over();
+    this.#sink.end(error);
+  }
+
+  /** Its stream has ended, for whatever reason. */
+  over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#status = ResourceStatus.TERMINATED;
+    this.#cancelReopen();
+    this.#runs.close();
+    this.#link?.close();
+  }
+
+  #heard(): void {
+    this.#heardMs = this.#parts.clock.nowMs();
+    this.#link?.beat();
+  }
+
+  #order(instanceId: string, definition: string, action: WorkloadRequestKind): void {
+    if (!this.#isOver) this.#orders.push(orderFrame(instanceId, definition, action));
+  }
+
+  #reopen(): void {
+    this.#link?.close();
+    this.#open();
+  }
+
+  #open(): void {
+    const { sessions, agentKey, bootId, times, logger, clock } = this.#parts;
+    const link: AgentLink = new AgentLink({
+      sessions,
+      address: addressOf(this.peer),
+      hello: {
+        node: this.node,
+        cluster: CLUSTER,
+        agentKey,
+        bootId,
+        version: PROGRAM,
+        capacity: capacityOf(this.history.latest),
+        labels: { agent: "rik" },
+        runs: this.#runs.known.map((run) => ({ ...run })),
+        lostAfterMs: times.lostAfterMs,
+        heartbeatMs: Math.max(limits.heartbeatMsMin, Math.floor(times.silenceMs / 3)),
+        silenceMs: 2 * times.silenceMs,
+      },
+      onWelcome: () => this.#runs.resumed(),
+      onWork: (work) => this.#runs.work(work),
+      onDurable: (events) => this.#runs.durable(events),
+      onOver: (reason, isFinal) => {
+        if (this.#link !== link || this.#isOver) return;
+        logger.warn({ worker: this.hostname, node: this.node, reason }, "node of a worker lost");
+        if (isFinal) return this.end(new AppError("permission_denied", reason));
+        this.#cancelReopen = clock.after(limits.rikReopenMs, () => this.#open());
+      },
+    });
+    this.#link = link;
+  }
+}
+
+const MAPPED = /^::ffff:/i;
+
+/** As controllers can read it: they take literal addresses with a port only. */
+function plainPeer(peer: string): string {
+  const host = (addressOf(peer) ?? "0.0.0.0").replace(MAPPED, "");
+  const port = /:(\d+)$/.exec(peer)?.[1] ?? "0";
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Host names may hold anything; what had to be changed is told apart by a part of its hash. */
+export function nodeNameOf(hostname: string): string {
+  const plain = hostname.replaceAll(/[^A-Za-z0-9._-]+/g, "-").replaceAll(/^[-._]+|[-._]+$/g, "");
+  const short = plain.slice(0, HOST_LENGTH_MAX).replace(/[-._]+$/, "");
+  if (short === hostname) return `rik-${hostname}`;
+  const hash = createHash("sha256").update(hostname).digest("hex").slice(0, 8);
+  return short === "" ? `rik-${hash}` : `rik-${short}-${hash}`;
+}
+
+const HOST_LENGTH_MAX = 48;

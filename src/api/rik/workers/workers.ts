@@ -1,0 +1,173 @@
+import { createHmac } from "node:crypto";
+import type { WorkerStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { isPrintable } from "../../../core/model/texts.ts";
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import type { Random } from "../../../ports/random.ts";
+import type { AgentSessions } from "../../../server/sessions/agent-sessions.ts";
+import type { CallContext } from "../../grpc/calls/call-context.ts";
+import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
+import { answersPing } from "../../grpc/ping.ts";
+import { alreadyThere, noHostName } from "../status.ts";
+import { Worker, type WorkerTimes } from "./worker.ts";
+
+export interface RikWorkersOptions {
+  readonly sessions: AgentSessions;
+  /** Of this server, kept with its data: by it nodes are known again. */
+  readonly secret: string;
+  readonly times: WorkerTimes;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+type Arriving = { readonly context: CallContext; readonly owner: string | undefined };
+
+const BOOT_BYTES = 12;
+
+/** All workers of rik that are registered, by their host names. */
+export class RikWorkers {
+  readonly #options: RikWorkersOptions;
+  readonly #byHost = new Map<string, Worker>();
+  readonly #byConnection = new WeakMap<object, Worker>();
+  readonly #listeners = new Set<(worker: Worker) => void>();
+  #cancelLook: () => void;
+
+  constructor(options: RikWorkersOptions) {
+    this.#options = options;
+    this.#cancelLook = this.#lookLater();
+  }
+
+  get all(): IterableIterator<Worker> {
+    return this.#byHost.values();
+  }
+
+  get count(): number {
+    return this.#byHost.size;
+  }
+
+  /** Calls when a worker comes, says how it is, or leaves. */
+  onChange(hear: (worker: Worker) => void): void {
+    this.#listeners.add(hear);
+  }
+
+  register(hostname: string, arriving: Arriving, sink: FrameSink): FrameSource {
+    if (hostname === "") throw noHostName();
+    if (hostname.length > limits.rikHostNameLengthMax || !isPrintable(hostname)) {
+      const { rikHostNameLengthMax: max } = limits;
+      throw invalid("hostname", `at most ${max} characters, and no controls`);
+    }
+    const known = this.#byHost.get(hostname);
+    if (known === undefined && this.#byHost.size >= limits.agentSessionsMax) {
+      throw new AppError("exhausted", "too many workers are connected");
+    }
+    sink.begin(); // a worker does nothing before it has these
+    let worker: Worker | undefined;
+    let isClosed = false;
+    const admit = (): void => {
+      if (!isClosed) worker = this.#admit(hostname, arriving, sink);
+    };
+    if (known === undefined) admit();
+    else {
+      void this.#evict(known).then((isFree) => {
+        if (!isFree) sink.end(alreadyThere());
+        else admit();
+      });
+    }
+    return {
+      close: () => {
+        isClosed = true;
+        if (worker !== undefined) this.#left(worker, "its stream has ended");
+      },
+      end: (error) => (worker === undefined ? sink.end(error) : worker.end(error)),
+      beat: () => undefined,
+    };
+  }
+
+  /** What a worker says. Those that are not known here are passed over: nothing can be done about them. */
+  heard({ identifier, status }: WorkerStatus, { context, owner }: Arriving): void {
+    const named = this.#byHost.get(identifier);
+    const worker = named ?? this.#byConnection.get(context.connection);
+    if (worker === undefined || worker.isOver || worker.owner !== owner) {
+      this.#options.logger.debug({ worker: identifier }, "a status of an unknown worker");
+      return;
+    }
+    switch (status.case) {
+      case "worker":
+        return worker.heardOfMachine(status.value);
+      case "instance":
+        if (!worker.heardOfInstance(status.value)) {
+          const { instanceId: instance } = status.value;
+          this.#options.logger.debug({ worker: identifier, instance }, "an unknown instance");
+        }
+        return;
+      case undefined:
+    }
+  }
+
+  close(): void {
+    this.#cancelLook();
+  }
+
+  /** Whether the name is free now: a worker that is gone without a word may be back before that is noticed. */
+  async #evict(known: Worker): Promise<boolean> {
+    if (await answersPing(known.connection, limits.rikThereMsMax)) return known.isOver;
+    known.end(new AppError("unavailable", "another worker has this host name now"));
+    this.#left(known, "it did not answer, and another one has its host name");
+    return true;
+  }
+
+  #admit(hostname: string, arriving: Arriving, sink: FrameSink): Worker | undefined {
+    if (this.#byHost.has(hostname)) {
+      sink.end(alreadyThere()); // of several that came at once the first was faster
+      return undefined;
+    }
+    const { sessions, secret, times, clock, random, logger } = this.#options;
+    const worker = new Worker(hostname, arriving, sink, {
+      sessions,
+      times,
+      clock,
+      logger,
+      agentKey: createHmac("sha256", secret).update(hostname).digest("hex"),
+      bootId: random.token(BOOT_BYTES),
+      onChange: (changed) => this.#tell(changed),
+    });
+    this.#byHost.set(hostname, worker);
+    this.#byConnection.set(arriving.context.connection, worker);
+    logger.info({ worker: hostname, node: worker.node, address: worker.peer }, "worker registered");
+    this.#tell(worker);
+    return worker;
+  }
+
+  #left(worker: Worker, reason: string): void {
+    worker.over();
+    if (this.#byHost.get(worker.hostname) !== worker) return;
+    this.#byHost.delete(worker.hostname);
+    const { instances } = worker;
+    this.#options.logger.info({ worker: worker.hostname, instances, reason }, "worker is gone");
+    this.#tell(worker);
+  }
+
+  #tell(worker: Worker): void {
+    for (const hear of this.#listeners) hear(worker);
+  }
+
+  #lookLater(): () => void {
+    const { clock, times } = this.#options;
+    const lookMs = Math.min(limits.rikLookMs, times.silenceMs / 3);
+    const dueMs = clock.nowMs() + lookMs;
+    return clock.after(lookMs, () => {
+      const nowMs = clock.nowMs();
+      for (const worker of this.#byHost.values()) {
+        worker.excuse(Math.max(0, nowMs - dueMs));
+        if (!worker.isSilent(nowMs)) continue;
+        const text = `worker ${worker.hostname} sent no heartbeat for ${times.silenceMs} ms`;
+        worker.end(new AppError("unavailable", text));
+        this.#left(worker, text);
+      }
+      this.#cancelLook = this.#lookLater();
+    });
+  }
+}

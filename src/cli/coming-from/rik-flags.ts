@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { formatAddress, isLoopback, parseAddress } from "../../lib/address.ts";
+import { invalid } from "../../lib/errors.ts";
+import type { RikFlags } from "../context.ts";
+import { address, notEmpty } from "../flags.ts";
+import { checkAlone } from "../service/tls-flags.ts";
+
+/** As they are written. */
+export interface RikCommandOptions {
+  /** true: the flag without an address. */
+  readonly rik?: string | true;
+  readonly rikController?: string;
+  readonly rikSecretFile?: string;
+  readonly rikInsecure?: true;
+  readonly rikForget?: true;
+}
+
+const FLAG = "--rik";
+const CONTROLLER = "--rik-controller";
+/** Where rik's programs look for each other. */
+const WORKERS_DEFAULT = "127.0.0.1:4995";
+const CONTROLLERS_PORT = 4996;
+
+export function addRikFlags(command: Command): void {
+  command
+    .option(
+      `${FLAG} [address]`,
+      `serve rik's workers here (default: ${WORKERS_DEFAULT})`,
+      address(FLAG),
+    )
+    .option(
+      `${CONTROLLER} <address>`,
+      `and its controller here (default: the same host, port ${CONTROLLERS_PORT})`,
+      address(CONTROLLER),
+    )
+    .option(
+      `${FLAG}-secret-file <file>`,
+      "ask all of them for a token, which is the text in this file or was made of it",
+      notEmpty(`${FLAG}-secret-file`),
+    )
+    .option(`${FLAG}-insecure`, "let whoever can reach these ports use them without a token")
+    .option(
+      `${FLAG}-forget`,
+      "do not tell a controller that connects what it missed (for one whose database was removed)",
+    );
+}
+
+type Given = {
+  readonly [Name in keyof RikCommandOptions]-?: RikCommandOptions[Name] | undefined;
+};
+
+/** What the flags say together. Throws when they contradict each other. */
+export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
+  if (rik === undefined) {
+    checkAlone(FLAG, more);
+    return undefined;
+  }
+  const workers = rik === true ? WORKERS_DEFAULT : rik;
+  const { host, port } = parseAddress(workers, FLAG);
+  // With port 0, as tests do it, the others take any that is free, too.
+  const beside = (other: number): string => formatAddress({ host, port: port === 0 ? 0 : other });
+  const controllers = more.rikController ?? beside(CONTROLLERS_PORT);
+  const isInsecure = more.rikInsecure === true;
+  const isGuarded = isInsecure || more.rikSecretFile !== undefined;
+  for (const [flag, where] of [
+    [FLAG, workers],
+    [CONTROLLER, controllers],
+  ] as const) {
+    if (isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
+    throw invalid(
+      flag,
+      `at ${where} others could run containers on every worker: ask for tokens with ` +
+        `${FLAG}-secret-file, or allow it with ${FLAG}-insecure`,
+    );
+  }
+  const secretFile = more.rikSecretFile;
+  return {
+    workers,
+    controllers,
+    isInsecure,
+    replays: more.rikForget !== true,
+    ...(secretFile === undefined ? {} : { secretFile }),
+  };
+}

@@ -1,0 +1,112 @@
+import { join } from "node:path";
+import { readAgentKey } from "./agent/identity.ts";
+import type { CallMemory } from "./api/grpc/memory/call-memory.ts";
+import { createGrpcServer } from "./api/grpc/server.ts";
+import type { Traffic } from "./api/grpc/traffic.ts";
+import type { RikDoor } from "./api/rik/door.ts";
+import { isLoopback, parseAddress } from "./lib/address.ts";
+import { limits } from "./limits.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { Logger } from "./ports/logger.ts";
+import type { ControlPlane } from "./server/control-plane.ts";
+import { createSystemRandom } from "./system/random.ts";
+
+/** Where workers and controllers of rik are served. */
+export interface RikPorts {
+  readonly workers: string;
+  readonly controllers: string;
+  /** That callers show; undefined: they are asked for nothing. */
+  readonly secret: string | undefined;
+  /** Whether they may be asked for nothing where others than this machine can reach them. */
+  readonly isInsecure: boolean;
+  /** Whether a controller that subscribes is told how its instances are. */
+  readonly replays: boolean;
+}
+
+/** Where they are in the end. */
+export interface RikAddresses {
+  readonly workers: string;
+  readonly controllers: string;
+}
+
+interface Options {
+  readonly data: string;
+  readonly grpc: string;
+  readonly rik?: RikPorts | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Its code is loaded where it is asked for. */
+export async function openRik(
+  { operations, sessions }: ControlPlane,
+  { data, rik, clock, logger }: Options,
+  traffic: Traffic,
+): Promise<RikDoor | undefined> {
+  if (rik === undefined) return undefined;
+  const { secret, isInsecure, replays } = rik;
+  if (isInsecure && secret === undefined) {
+    logger.warn(
+      { flag: "--rik-insecure" },
+      "whoever can reach rik's ports may run containers on its workers: nobody is asked for a token",
+    );
+  }
+  const { openRikDoor, RIK_SETTINGS } = await import("./api/rik/door.ts");
+  const random = createSystemRandom();
+  return openRikDoor({
+    operations,
+    sessions,
+    agentSecret: readAgentKey(join(data, "rik"), random),
+    secret,
+    settings: { ...RIK_SETTINGS, replays },
+    clock,
+    random,
+    logger,
+    traffic,
+  });
+}
+
+/** rik's programs send nothing by themselves for long, and one that is frozen must be noticed soon. */
+const KEEPALIVE = { intervalMs: limits.rikPingMs, timeoutMs: limits.rikPingTimeoutMs };
+
+export async function openRikPorts(
+  { worker, controller }: RikDoor,
+  ports: RikPorts,
+  {
+    open,
+    ...shared
+  }: {
+    readonly open: <Server extends { close(): Promise<void> }>(
+      opening: Promise<Server>,
+    ) => Promise<Server>;
+    readonly logger: Logger;
+    readonly memory: CallMemory;
+  },
+): Promise<RikAddresses> {
+  const keepalive = { keepalive: KEEPALIVE };
+  const workers = await open(
+    createGrpcServer({
+      address: ports.workers,
+      flag: "--rik",
+      services: [worker],
+      ...shared,
+      ...keepalive,
+    }),
+  );
+  const controllers = await open(
+    createGrpcServer({
+      address: ports.controllers,
+      flag: "--rik-controller",
+      services: [controller],
+      ...shared,
+      ...keepalive,
+    }),
+  );
+  return { workers: workers.address, controllers: controllers.address };
+}
+
+/** Where nobody is asked for a token, only on ports that this machine alone can reach, unless that is allowed. */
+export const isRikOnMain = ({ grpc, rik }: Options): boolean =>
+  rik?.isInsecure === true ||
+  rik?.secret !== undefined ||
+  isLoopback(parseAddress(grpc, "--grpc").host);

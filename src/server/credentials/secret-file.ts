@@ -1,0 +1,25 @@
+import { readFileSync, statSync } from "node:fs";
+import { SECRET_RULE } from "../../core/model/credential.ts";
+import { AppError } from "../../lib/errors.ts";
+import { checkRule } from "../../lib/rules/check-rule.ts";
+import type { Logger } from "../../ports/logger.ts";
+
+/** Throws AppError when there is no such file, or it is no secret. */
+export function readSecretFile(path: string, flag: string, logger: Logger): string {
+  const text = readIfThere(path);
+  if (text === undefined) throw new AppError("invalid_argument", `${flag}: there is no ${path}`);
+  if ((statSync(path).mode & 0o077) !== 0) {
+    logger.warn({ file: path }, "others on this machine may read a secret; chmod 600 it");
+  }
+  return checkRule(text.trim(), flag, SECRET_RULE);
+}
+
+/** Undefined: there is no such file. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    throw new AppError("unavailable", `read ${path}`, { cause });
+  }
+}
