@@ -26,6 +26,7 @@ export const doorsLimits = {
   nexusAsidesMax: 50_000, // events of the nexus tree that follow from others, kept for watches that resume
   nexusBodyBytesMax: 1 * MIB, // of a request
   nexusListMax: 500, // objects of a list that are made before others have their turn
+  nexusMembersMax: 10_000, // objects that one watch by a field of the status is known to have
   notesMax: 200_000, // rows of labels and annotations of nexus clients
   noteBytesMax: 256 * KIB, // of annotations of one of them
   noteIdLengthMax: 512,

@@ -4,10 +4,16 @@ import { apiVersionOf, type Served } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
 import type { Selector } from "../model/selectors.ts";
 import { type Included, tableHead, toRow } from "../model/table.ts";
-import type { Aside } from "../tree/gone.ts";
 import { at } from "../tree/shown.ts";
 import type { Tree } from "../tree/tree.ts";
 import { asAsked } from "./lists.ts";
+import {
+  type Present,
+  type Selection,
+  selectByLabels,
+  selectByStatus,
+  type Told,
+} from "./selection.ts";
 
 /** What one watch wants; two of the same key are sent the same bytes. */
 export interface WatchShape {
@@ -16,8 +22,6 @@ export interface WatchShape {
   readonly table: Included | undefined;
   readonly hasBookmarks: boolean;
 }
-
-type Told = Pick<Aside, "type" | "object">;
 
 /** What an event of Busbar is to a watch of a kind: of most none, of some several. */
 export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): readonly Told[] {
@@ -59,12 +63,17 @@ export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): rea
   return told;
 }
 
+export interface NexusFormat extends WatchFormat {
+  line(told: Told): Buffer;
+}
+
 /** Renders events for watches of one shape. */
 export function createFormat(
   tree: Tree,
   shape: WatchShape,
   nowMs: () => number,
-): WatchFormat & { line(told: Told): Buffer } {
+  selection: Selection = selectByLabels(tree, shape.selector),
+): NexusFormat {
   const { served, selector, table, hasBookmarks } = shape;
   const { kind } = served;
   const show = (object: NexusObject): object => {
@@ -73,10 +82,12 @@ export function createFormat(
     const { resourceVersion } = shown.metadata;
     return { ...tableHead(kind, { resourceVersion }), rows: [toRow(kind, shown, nowMs(), table)] };
   };
-  const line = ({ type, object }: Told): Buffer =>
-    selector.isAll || selector.fits(object)
-      ? Buffer.from(`${JSON.stringify({ type, object: show(object) })}\n`)
-      : NOTHING;
+  const line = (told: Told): Buffer => {
+    const selected = selector.isAll ? told : selection(told);
+    if (selected === undefined) return NOTHING;
+    const { type, object } = selected;
+    return Buffer.from(`${JSON.stringify({ type, object: show(object) })}\n`);
+  };
   const bookmark = (revision: number): Buffer => {
     const metadata = { resourceVersion: String(revision), creationTimestamp: null };
     const plain = { kind: kind.kind, apiVersion: apiVersionOf(served), metadata };
@@ -102,14 +113,19 @@ const FORMATS_MAX = 256;
 export class Formats {
   readonly #tree: Tree;
   readonly #nowMs: () => number;
-  readonly #known = new Map<string, ReturnType<typeof createFormat>>();
+  readonly #known = new Map<string, NexusFormat>();
 
   constructor(tree: Tree, nowMs: () => number) {
     this.#tree = tree;
     this.#nowMs = nowMs;
   }
 
-  of(shape: WatchShape): ReturnType<typeof createFormat> {
+  /** `present`: what is selected now, where that is by status. Such a watch shares its format with no other. */
+  of(shape: WatchShape, present: Present): NexusFormat {
+    if (shape.selector.isOfStatus) {
+      const selection = selectByStatus(shape.selector, present);
+      return createFormat(this.#tree, shape, this.#nowMs, selection);
+    }
     const { served, selector, table = "", hasBookmarks } = shape;
     const { group, kind } = served;
     const key = [group, kind.kind, table, hasBookmarks, selector.key].join(" ");

@@ -52,7 +52,9 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
   const asked = textOf(query, "resourceVersion") ?? "0";
   const isFromStart = asked === "0";
   const afterRevision = isFromStart ? host.reader.revision : revisionOf(host, asked);
-  const format = host.formats.of(shape);
+  const objects =
+    shape.selector.isOfStatus && !isFromStart ? await allOf(host, shape, exchange) : [];
+  const format = host.formats.of(shape, { objects, revision: host.reader.revision });
   const first = isFromStart ? await pageOf(host, shape, exchange, undefined) : undefined;
   if (response.destroyed) return;
   const stream = new WatchStream(response);
@@ -113,6 +115,26 @@ const pageOf = (
   from: string | undefined,
 ): Promise<ListPage> =>
   reader.page(operations, served.kind, { selector, limit: limits.nexusListMax, from });
+
+/** What a selection by status holds when its watch begins, after a list. */
+async function allOf(
+  host: WatchHost,
+  shape: WatchShape,
+  exchange: Exchange,
+): Promise<readonly NexusObject[]> {
+  const objects: NexusObject[] = [];
+  let from: string | undefined;
+  do {
+    const page = await pageOf(host, shape, exchange, from);
+    objects.push(...page.objects);
+    if (objects.length > limits.nexusMembersMax) {
+      const most = `at most ${limits.nexusMembersMax} objects`;
+      throw invalid("fieldSelector", `a watch by a field of the status may select ${most}`);
+    }
+    from = page.next;
+  } while (from !== undefined);
+  return objects;
+}
 
 /** A watch from the start begins with all there is: page by page, as its reader takes it. One that takes nothing is cut off. */
 async function sendPresent(

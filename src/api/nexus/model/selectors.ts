@@ -14,6 +14,8 @@ export interface Selector {
   readonly equal: Texts;
   /** The name that must be, hashed or not; undefined: any. */
   readonly name: string | undefined;
+  /** Whether objects come to fit, and to fit no longer, by what they do. */
+  readonly isOfStatus: boolean;
   fits(object: NexusObject): boolean;
 }
 
@@ -25,9 +27,11 @@ export function toSelector(labels: string | undefined, fields: string | undefine
   const tests: Test[] = [];
   for (const term of termsOf(labels, "labelSelector")) tests.push(labelTest(term, equal));
   let name: string | undefined;
+  let isOfStatus = false;
   for (const term of termsOf(fields, "fieldSelector")) {
     const { test, name: wanted } = fieldTest(term);
     name = wanted ?? name;
+    isOfStatus ||= term.startsWith("status.");
     tests.push(test);
   }
   return {
@@ -35,6 +39,7 @@ export function toSelector(labels: string | undefined, fields: string | undefine
     isAll: tests.length === 0,
     equal,
     name,
+    isOfStatus,
     fits: (object) => tests.every((test) => test(object)),
   };
 }
@@ -50,6 +55,7 @@ export function below(selector: Selector, kind: NexusKind, parents: Path): Selec
     isAll: false,
     equal: { ...selector.equal, ...Object.fromEntries(labels) },
     name: selector.name,
+    isOfStatus: selector.isOfStatus,
     fits: (object) =>
       labels.every(([crd, name]) => object.metadata.labels[crd] === name) && selector.fits(object),
   };

@@ -1,3 +1,5 @@
+import type { Texts } from "../../../core/model/job/job.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { KindName } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
 import { limits } from "../../../limits.ts";
@@ -9,12 +11,18 @@ export interface Aside {
   readonly object: NexusObject;
 }
 
+/** An object had other labels before a revision. */
+interface Relabelled {
+  readonly name: string;
+  readonly labels: Texts;
+}
+
 /**
- * What followed from events in the tree: objects that came or went with rows of another table. Bounded:
- * a watch from before the oldest that is kept has to list again.
+ * What followed from events in the tree: objects that came or went with rows of another table, and labels
+ * that objects had before. Bounded: a watch from before the oldest that is kept has to list again.
  */
 export class Asides {
-  readonly #byRevision = new Map<number, Aside[]>();
+  readonly #byRevision = new Map<number, (Aside | Relabelled)[]>();
   #count = 0;
   #lost = 0;
 
@@ -23,7 +31,7 @@ export class Asides {
     return this.#lost;
   }
 
-  add(revision: number, aside: Aside): void {
+  add(revision: number, aside: Aside | Relabelled): void {
     if (revision === 0) return; // nobody watched yet
     const known = this.#byRevision.get(revision);
     if (known === undefined) this.#byRevision.set(revision, [aside]);
@@ -39,7 +47,24 @@ export class Asides {
 
   of(revision: number, kind: KindName): readonly Aside[] {
     const all = this.#byRevision.get(revision);
-    return all === undefined ? NONE : all.filter((aside) => aside.kind === kind);
+    return all === undefined
+      ? NONE
+      : all.filter((aside): aside is Aside => "object" in aside && aside.kind === kind);
+  }
+
+  /** The labels that it had before this revision; undefined: the same. */
+  labelsBefore(revision: number, name: string): Texts | undefined {
+    for (const aside of this.#byRevision.get(revision) ?? NONE) {
+      if (!("object" in aside) && aside.name === name) return aside.labels;
+    }
+    return undefined;
+  }
+
+  /** Of an object that is another now. */
+  noteLabels(revision: number, before: NexusObject | undefined, after: NexusObject): void {
+    if (before === undefined) return;
+    const { name, labels } = before.metadata;
+    if (!isDeepEqual(labels, after.metadata.labels)) this.add(revision, { name, labels });
   }
 }
 

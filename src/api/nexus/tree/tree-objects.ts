@@ -16,7 +16,7 @@ import {
 } from "../model/project.ts";
 import type { EnergyJobView, PowerNodeView } from "../model/views.ts";
 import { type JobShares, NodeShares } from "./job-shares.ts";
-import { NotesBook } from "./notes-book.ts";
+import { type KnownNote, NotesBook } from "./notes-book.ts";
 
 /** What the tree knows of Busbar's rows, and objects made of it. */
 export class TreeObjects {
@@ -67,7 +67,11 @@ export class TreeObjects {
   }
 
   siteDcObject(site: SiteRef): NexusObject {
-    return siteDcObject(site, this.groupOf(site.name), this.notes.of("SiteDC", site.name));
+    return siteDcObject(site, this.groupOf(site.name), this.siteNotes(site));
+  }
+
+  protected siteNotes({ name }: SiteRef): KnownNote | undefined {
+    return this.notes.of("SiteDC", name);
   }
 
   /** The group that a site is labelled with. */

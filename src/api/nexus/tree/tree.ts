@@ -1,5 +1,7 @@
 import { KINDS, type NexusKind, type KindName } from "../model/kinds.ts";
 import type { Path } from "../model/names.ts";
+import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
+import type { NexusObject } from "../model/object.ts";
 import {
   edgeOf,
   edgePath,
@@ -9,6 +11,7 @@ import {
   jobPath,
   nameOfJob,
   sharePath,
+  siteDcObject,
   type SiteRef,
 } from "../model/project.ts";
 import type { EnergyJobView, PowerNodeView, ShareTaskView } from "../model/views.ts";
@@ -89,15 +92,17 @@ export class Tree extends TreeObjects {
     const wasHidden = this.notes.isHidden(kind, id);
     const isHidden = note.isHidden === true;
     if (isHidden && !wasHidden) this.#hide(kind, id, revision);
+    const before = this.objectOf(kind, id);
     this.notes.put(note);
     if (note.declaredAtMs !== undefined) this.#declare(kind, id, note.declaredAtMs, revision);
-    if (!isHidden) this.#retell(kind, id, revision);
+    if (!isHidden) this.#retell(kind, id, revision, before);
   }
 
   dropNote(noteId: string, revision: number): void {
     const [kind, id] = splitId(noteId);
+    const before = this.objectOf(kind, id);
     this.notes.drop(noteId);
-    this.#retell(kind, id, revision);
+    this.#retell(kind, id, revision, before);
   }
 
   #declare(kind: KindName, name: string, createdMs: number, revision: number): void {
@@ -119,10 +124,11 @@ export class Tree extends TreeObjects {
   }
 
   /** The labels of an object are others now. */
-  #retell(kind: KindName, id: string, revision: number): void {
+  #retell(kind: KindName, id: string, revision: number, before: NexusObject | undefined): void {
     const object = this.objectOf(kind, id);
     if (object === undefined) return;
     if (this.bornAt(object.metadata.name) === revision) return; // it is told as new
+    this.asides.noteLabels(revision, before, object);
     this.asides.add(revision, { type: "MODIFIED", kind, object: at(object, revision) });
   }
 
@@ -254,9 +260,11 @@ export class Tree extends TreeObjects {
     const site = name === undefined ? undefined : this.sites.get(name);
     if (site === undefined) return;
     const group = this.groupOf(site.name);
-    if (this.#siteGroup.get(site.name) === group) return;
+    const last = this.#siteGroup.get(site.name);
+    if (last === group) return;
     this.#siteGroup.set(site.name, group);
     const object = this.siteDcObject(site);
+    this.asides.noteLabels(revision, siteDcObject(site, last, this.siteNotes(site)), object);
     this.sites.set(site.name, { ...site, revision });
     this.asides.add(revision, { type: "MODIFIED", kind: "SiteDC", object: at(object, revision) });
   }
@@ -265,7 +273,11 @@ export class Tree extends TreeObjects {
     const isNew = !this.nodes.has(node.name);
     if (node.isClusterAgent) return;
     this.putSite({ name: node.cluster, createdMs: this.sinceMs, revision }, revision, true);
+    const before = this.nodes.get(node.name);
     this.nodes.set(node.name, node);
+    if (before !== undefined && !isDeepEqual(before.labels, node.labels)) {
+      this.asides.noteLabels(revision, this.edgeObject(before), this.edgeObject(node));
+    }
     if (!isNew) return;
     const path = edgePath(node);
     for (const kind of ["Edge", "EdgeDC"] as const) {
