@@ -83,7 +83,18 @@ test("apply makes, leaves alone and changes; what it does not know it says", asy
   const refused = await site.tryKubectl("create", "-f", wrong);
   expect(refused.stderr).toContain('unknown field "spec.wrong"');
   const applied = await site.tryKubectl("apply", "--server-side", "-f", site.path("a.yaml"));
-  expect(applied.stderr).toContain("server-side apply is not supported");
+  expect(applied.stderr).toContain("server-side apply is not supported; use kubectl apply without");
+  const unknown = file("c.yaml", group("x").replace("kind: Jobgroup", "kind: Jobgroops"));
+  expect((await site.tryKubectl("create", "-f", unknown)).stderr).toContain(
+    'no matches for kind "Jobgroops" in version "jobgroup.intel.com/v1"',
+  );
+  const dry = await site.kubectl(
+    "create",
+    "--dry-run=server",
+    "-f",
+    file("d.yaml", group("x").replace("night", "dawn")),
+  );
+  expect(dry).toBe("jobgroup.jobgroup.intel.com/dawn created (server dry run)\n");
 });
 
 test("label, annotate and patch change what they name, and a watch tells of it", async () => {
@@ -96,6 +107,11 @@ test("label, annotate and patch change what they name, and a watch tells of it",
   await site.kubectl("patch", "jobs", name, "--type=merge", "-p", merge);
   await watch.prints(/job\.jobscheduler\.intel\.com\/[0-9a-f]{40}/);
   await watch.end("SIGTERM");
+  const spec = '{"spec":{"powerNeeded":5}}';
+  const changed = await site.tryKubectl("patch", "jobs", name, "--type=merge", "-p", spec);
+  expect(changed.stderr).toContain(`The Job "${name}" is invalid: spec.powerNeeded: cannot be`);
+  const strategic = await site.tryKubectl("patch", "jobs", name, "-p", merge);
+  expect(strategic.stderr).toContain("use --type=merge or --type=json");
   const shown = await site.kubectl("get", "jobs", name, "-o", "jsonpath={.metadata.labels}");
   expect(JSON.parse(shown)).toMatchObject({ mark: "set" });
   expect(JSON.parse(shown)).not.toHaveProperty("tier");

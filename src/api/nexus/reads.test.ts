@@ -46,7 +46,11 @@ describe("discovery", () => {
       expect({ status, openapi: document["openapi"] }).toEqual({ status: 200, openapi: "3.0.0" });
     }
     const only = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    expect((await bed.get("/openapi/v2", { accept: only })).status).toBe(406);
+    expect(await bed.get("/openapi/v2", { accept: only })).toMatchObject({
+      status: 200,
+      type: only.replace("@", "."),
+    });
+    expect((await bed.get("/openapi/v2", { accept: "text/html" })).status).toBe(406);
     expect((await bed.get("/openapi/v2")).body["swagger"]).toBe("2.0");
   });
 });

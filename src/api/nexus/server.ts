@@ -12,6 +12,7 @@ import type { Traffic } from "../grpc/traffic.ts";
 import { refuseForeignPages } from "../web/browser-guard.ts";
 import { listenHttp } from "../web/http-listener.ts";
 import { toFailure, toStatus } from "./documents/status.ts";
+import { servedAt } from "./model/kinds.ts";
 import { type Exchange, readPath, send } from "./http/exchange.ts";
 import { route, type Routes } from "./http/routes.ts";
 import { Formats } from "./http/watch-events.ts";
@@ -147,7 +148,7 @@ export async function createNexusServer(options: NexusOptions): Promise<NexusSer
 }
 
 function refuse(
-  { request, response }: Pick<Exchange, "request" | "response">,
+  { request, response, path = [] }: Pick<Exchange, "request" | "response"> & Partial<Exchange>,
   error: AppError,
 ): void {
   if (response.headersSent) {
@@ -155,7 +156,9 @@ function refuse(
     response.destroy();
     return;
   }
-  const failure = toFailure(error);
+  const [, group = "", , plural = "", name] = path;
+  const kind = servedAt(group, plural)?.kind.kind;
+  const failure = toFailure(error, kind && { group, kind, name });
   const retry: Record<string, string> =
     failure.code === 429 || failure.code === 503 ? { "retry-after": "1" } : {};
   send(

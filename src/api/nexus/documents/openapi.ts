@@ -182,3 +182,22 @@ const withoutNullable = (model: Document): Document =>
   JSON.parse(
     JSON.stringify(model, (key, value: unknown) => (key === "nullable" ? undefined : value)),
   ) as Document;
+
+/** The only form of version 2 that kubectl reads, as it asks for it and as it must be answered: Go reads no "@" there. */
+export const OPENAPI_V2_PROTOBUF = {
+  asked: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+  sent: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+};
+
+/**
+ * Version 2 as that message, which describes no kind: kubectl asks for it where version 3 has none by that name. It then
+ * says that there is no such kind, and not that it could not read the document.
+ */
+export function openApiV2Protobuf(version: string): Buffer {
+  const field = (number: number, value: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]); // all shorter than 128
+  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value));
+  const { title } = info(version);
+  const about = Buffer.concat([text(1, title), text(2, version)]);
+  return Buffer.concat([text(1, "2.0"), field(2, about), field(8, Buffer.alloc(0))]);
+}

@@ -26,13 +26,20 @@ const REASONS: Readonly<Record<ErrorCode, readonly [code: number, reason: string
 
 const RETRY_AFTER_SECONDS = 1;
 
-export function toFailure(error: AppError): ApiFailure {
+/** The object that a request names: kubectl says so where it is refused. */
+export interface AboutObject {
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string | undefined;
+}
+
+export function toFailure(error: AppError, about?: AboutObject): ApiFailure {
   const [code, reason] = REASONS[error.code];
   const { field } = error;
   const causes =
     field === undefined || field === "" ? {} : { causes: [{ message: error.problem, field }] };
   const retry = code === 429 || code === 503 ? { retryAfterSeconds: RETRY_AFTER_SECONDS } : {};
-  return { code, reason, message: toMessage(error), details: { ...causes, ...retry } };
+  return { code, reason, message: toMessage(error), details: { ...about, ...causes, ...retry } };
 }
 
 export const toStatus = ({ code, reason, message, details }: ApiFailure): object => ({

@@ -17,12 +17,12 @@ export interface Exchange {
 /** What a handler answers: a document, or nothing when it has answered by itself. */
 export interface HttpAnswer {
   readonly status: number;
-  readonly body: object | string;
+  readonly body: object | string | Uint8Array;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export const answer = (body: object | string, status = 200, type?: string): HttpAnswer => ({
+export const answer = (body: HttpAnswer["body"], status = 200, type?: string): HttpAnswer => ({
   status,
   body,
   ...(type === undefined ? {} : { type }),
@@ -33,7 +33,8 @@ export function send(
   { status, body, type, headers }: HttpAnswer,
 ): void {
   if (response.destroyed || response.headersSent) return;
-  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  const isRaw = typeof body === "string" || body instanceof Uint8Array;
+  const bytes = Buffer.from(isRaw ? body : JSON.stringify(body));
   response.writeHead(status, {
     "content-type": type ?? "application/json",
     "content-length": bytes.length,

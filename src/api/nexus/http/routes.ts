@@ -2,7 +2,14 @@ import { AppError } from "../../../lib/errors.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import { wantsTable } from "../documents/accept.ts";
 import { api, apis, oneGroup, resourcesOf, versionOf } from "../documents/discovery.ts";
-import { openApiV2, openApiV3, openApiV3Index } from "../documents/openapi.ts";
+import {
+  OPENAPI_V2_PROTOBUF,
+  openApiV2,
+  openApiV2Protobuf,
+  openApiV3,
+  openApiV3Index,
+} from "../documents/openapi.ts";
+import { toStatus } from "../documents/status.ts";
 import { servedAt, VERSION } from "../model/kinds.ts";
 import { tableHead, toRow } from "../model/table.ts";
 import { type HttpAnswer, answer, type Exchange, includedOf, isSet } from "./exchange.ts";
@@ -118,27 +125,19 @@ async function toDocument(routes: Routes, exchange: Exchange): Promise<HttpAnswe
   }
 }
 
-/** Clients that take nothing but protobuf are told so: there is none. */
+/** As JSON, or as the message that kubectl reads. */
 function openApiV2Answer(version: string, accept: string | undefined): HttpAnswer {
-  const types = (accept ?? "*/*").split(",").map((range) => range.split(";")[0]?.trim());
-  if (
-    types.some((type) => type === "application/json" || type === "*/*" || type === "application/*")
-  ) {
-    return answer(openApiV2(version));
+  const types = (accept ?? "*/*").split(",").map((range) => range.split(";")[0]?.trim() ?? "");
+  if (types.some((type) => JSON_TYPES.has(type))) return answer(openApiV2(version));
+  if (types.includes(OPENAPI_V2_PROTOBUF.asked)) {
+    return answer(openApiV2Protobuf(version), 200, OPENAPI_V2_PROTOBUF.sent);
   }
-  return {
-    status: 406,
-    body: {
-      kind: "Status",
-      apiVersion: "v1",
-      metadata: {},
-      status: "Failure",
-      message: "only application/json is served here; /openapi/v3 has the same",
-      reason: "NotAcceptable",
-      code: 406,
-    },
-  };
+  const message = "only application/json is served here; /openapi/v3 has the same";
+  const code = 406;
+  return answer(toStatus({ code, reason: "NotAcceptable", message }), code);
 }
+
+const JSON_TYPES: ReadonlySet<string> = new Set(["application/json", "*/*", "application/*"]);
 
 const PATHS = [
   "/api",

@@ -8,7 +8,7 @@ import type { Tree } from "../tree/tree.ts";
 export type Told = Pick<Aside, "type" | "object">;
 
 /** What a change is to a watch that selects objects; undefined: nothing. */
-export type Selection = (told: Told) => Told | undefined;
+export type WatchSelection = (told: Told) => Told | undefined;
 
 /** An object that comes to fit is new to the watch, and one that no longer fits is gone. */
 function moved({ type, object }: Told, wasIn: boolean, isIn: boolean): Told | undefined {
@@ -19,7 +19,7 @@ function moved({ type, object }: Told, wasIn: boolean, isIn: boolean): Told | un
 
 /** By labels, which are known as they were: nothing is kept for a watch. */
 export const selectByLabels =
-  ({ asides }: Tree, selector: Selector): Selection =>
+  ({ asides }: Tree, selector: Selector): WatchSelection =>
   (told) => {
     const { type, object } = told;
     const isIn = selector.fits(object);
@@ -51,7 +51,7 @@ interface Member {
 export function selectByStatus(
   selector: Selector,
   { objects, revision: since }: Present,
-): Selection {
+): WatchSelection {
   const members = new Map<string, Member>();
   for (const { metadata } of objects) {
     members.set(metadata.name, { revision: 0, wasIn: true, isIn: true });

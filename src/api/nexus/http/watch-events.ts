@@ -9,7 +9,7 @@ import type { Tree } from "../tree/tree.ts";
 import { asAsked } from "./lists.ts";
 import {
   type Present,
-  type Selection,
+  type WatchSelection,
   selectByLabels,
   selectByStatus,
   type Told,
@@ -72,7 +72,7 @@ export function createFormat(
   tree: Tree,
   shape: WatchShape,
   nowMs: () => number,
-  selection: Selection = selectByLabels(tree, shape.selector),
+  selection: WatchSelection = selectByLabels(tree, shape.selector),
 ): NexusFormat {
   const { served, selector, table, hasBookmarks } = shape;
   const { kind } = served;

@@ -159,15 +159,21 @@ const PATCHES: Readonly<Record<string, (object: unknown, patch: unknown) => unkn
   "application/merge-patch+json": mergePatch,
 };
 
+/** What kubectl would send otherwise, and how to have it send something else. */
+const REFUSED_PATCHES: Readonly<Record<string, string>> = {
+  "application/apply-patch+yaml":
+    "server-side apply is not supported; use kubectl apply without --server-side",
+  "application/strategic-merge-patch+json":
+    "strategic merge patches are not supported; use --type=merge or --type=json",
+};
+
 async function patch(request: WriteRequest): Promise<HttpAnswer> {
   const { exchange, target, body } = request;
   const type = (exchange.request.headers["content-type"] ?? "").split(";")[0] ?? "";
   const apply = PATCHES[type];
   if (apply === undefined) {
-    const isApply = type === "application/apply-patch+yaml";
-    const what = isApply ? "server-side apply is not supported" : "a patch of an unknown type";
     const types = Object.keys(PATCHES).join(" or ");
-    const text = `${what}: send ${types} (kubectl apply without --server-side does)`;
+    const text = REFUSED_PATCHES[type] ?? `a patch is ${types}, not ${type.slice(0, 80)}`;
     return refusal(415, "UnsupportedMediaType", text);
   }
   for (let tries = 1; ; tries++) {
@@ -188,7 +194,11 @@ async function remove(request: WriteRequest): Promise<HttpAnswer> {
   const { host, exchange, target, body } = request;
   const { operations, query } = exchange;
   const { kind } = target.served;
-  if (kind.isSingleton || target.isStatus) return notAllowed("DELETE");
+  if (kind.isSingleton) {
+    const text = `there is always one ${kind.kind}: it cannot be deleted`;
+    return refusal(405, "MethodNotAllowed", text);
+  }
+  if (target.isStatus) return notAllowed("DELETE");
   const options = members(body ?? {}, "body");
   const isTrial =
     isDry(query) || (Array.isArray(options["dryRun"]) && options["dryRun"].length > 0);

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../../lib/errors.ts";
+import { AppError, invalid, unprocessable } from "../../../lib/errors.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 
 type Json = unknown;
@@ -39,7 +39,7 @@ export function jsonPatch(target: Json, patch: Json): Json {
     try {
       result = applyOne(result, operation);
     } catch (error) {
-      throw AppError.from(error, "json patch").at(`[${at}]`);
+      throw AppError.from(error, "json patch").at(`patch[${at}]`);
     }
   }
   return result;
@@ -57,7 +57,7 @@ function applyOne(document: Json, operation: Json): Json {
       return change(document, path, "remove");
     case "test": {
       if (isDeepEqual(read(document, path), valueOf(operation))) return document;
-      throw new AppError("conflict", `${String(operation["path"])} has another value`);
+      throw unprocessable("value", `${String(operation["path"])} has another value`);
     }
     case "move":
     case "copy": {
@@ -89,7 +89,7 @@ function read(document: Json, path: readonly string[]): Json {
   for (const step of path) {
     if (Array.isArray(at)) at = at[indexIn(at, step, at.length - 1)];
     else if (isObject(at) && Object.hasOwn(at, step)) at = at[step];
-    else throw new AppError("conflict", `there is no ${path.join("/")}`);
+    else throw nothingAt(path);
   }
   return at;
 }
@@ -104,14 +104,18 @@ function change(document: Json, path: readonly string[], edit: Edit): Json {
   }
   const holder = read(document, path.slice(0, -1));
   if (Array.isArray(holder)) changeList(holder, last, edit);
-  else if (isObject(holder)) changeMember(holder, last, edit);
+  else if (isObject(holder)) changeMember(holder, path, edit);
   else throw invalid("path", `${path.slice(0, -1).join("/")} holds nothing`);
   return document;
 }
 
-function changeMember(holder: Members, name: string, edit: Edit): void {
+const nothingAt = (path: readonly string[]): AppError =>
+  unprocessable("path", `there is nothing at /${path.join("/")}`);
+
+function changeMember(holder: Members, path: readonly string[], edit: Edit): void {
+  const name = path.at(-1) ?? "";
   if (edit === "remove") {
-    if (!Object.hasOwn(holder, name)) throw new AppError("conflict", `there is no ${name}`);
+    if (!Object.hasOwn(holder, name)) throw nothingAt(path);
     delete holder[name];
     return;
   }

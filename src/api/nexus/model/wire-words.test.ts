@@ -95,7 +95,7 @@ describe("patches", () => {
   for (const [wrong, where] of [
     [{}, "a list of operations"],
     [[{ op: "grow", path: "/a" }], "[0]"],
-    [[{ op: "remove", path: "/none" }], "there is no none"],
+    [[{ op: "remove", path: "/none" }], "there is nothing at /none"],
     [[{ op: "test", path: "/a", value: 9 }], "has another value"],
     [[{ op: "add", path: "a", value: 9 }], "JSON pointer"],
   ] as const) {

@@ -9,6 +9,7 @@ import {
   hashName,
   isHashed,
   isTreeLabel,
+  namedKinds,
   type Path,
   pathOf,
   treeLabels,
@@ -43,7 +44,7 @@ export function readObject({ kind, group }: Served, body: unknown): Received {
   const spec = members(object["spec"] ?? {}, "spec");
   const status = members(object["status"] ?? {}, "status");
   return {
-    name: textIn(metadata, "name") ?? "",
+    name: nameIn(metadata),
     labels: textsIn(metadata, "labels"),
     annotations: textsIn(metadata, "annotations"),
     resourceVersion: textIn(metadata, "resourceVersion") || undefined,
@@ -73,6 +74,14 @@ function textsIn(from: Members, name: string): Texts {
     if (typeof value !== "string") throw invalid(`metadata.${name}.${key}`, "must be a text");
   }
   return texts as Texts;
+}
+
+function nameIn(metadata: Members): string {
+  const name = textIn(metadata, "name") ?? "";
+  if (name === "" && textIn(metadata, "generateName")) {
+    throw invalid("metadata.generateName", "is not supported; give metadata.name");
+  }
+  return name;
 }
 
 /** Of a spec, and not empty. */
@@ -111,18 +120,20 @@ export function placeOf(kind: NexusKind, { name, labels }: Received): Path {
     );
   }
   const path = pathOf(kind, display, labels);
-  for (const part of path) checkPart(part);
+  for (const [at, part] of path.entries()) checkPart(part, namedKinds(kind)[at] ?? kind, kind);
   if (isHashed(name) && name !== hashName(kind, path)) {
     throw invalid("metadata.name", "is not the hash of the names in its labels");
   }
   return path;
 }
 
-function checkPart(name: string): void {
+/** A part of a path is the object's own name, or that of a parent, which a label gives. */
+function checkPart(name: string, of: NexusKind, kind: NexusKind): void {
   if (name.length <= limits.nameLengthMax && /^[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$/.test(name))
     return;
   const shown = JSON.stringify(name.slice(0, 40));
-  throw invalid("metadata.name", `${shown} is not a name of letters, digits, ".", "_" and "-"`);
+  const field = of === kind ? "metadata.name" : `metadata.labels.${of.crd}`;
+  throw invalid(field, `${shown} is not a name of letters, digits, ".", "_" and "-"`);
 }
 
 /** Labels that are its client's own. Those that the tree gives must be as they are. */

@@ -4,8 +4,8 @@ import { limits } from "../../../limits.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import type { OldEdges } from "../edges/old-edges.ts";
 import { KINDS, type NexusKind, type Served } from "../model/kinds.ts";
-import { displayOf, hashName, type Path } from "../model/names.ts";
-import type { NexusObject } from "../model/object.ts";
+import { displayOf, hashName, type Path, treeLabels } from "../model/names.ts";
+import { type NexusObject, timestamp } from "../model/object.ts";
 import {
   CREATION_TIME_LABEL,
   type EdgeShare,
@@ -91,7 +91,9 @@ export class Writer {
       case "SchedulerConfig":
         throw new AppError("internal", `${kind.kind} is always there`);
     }
-    return isDry ? dry(kind, path, received) : this.#shown(operations, kind, path);
+    return isDry
+      ? dry(kind, path, received, this.#options.nowMs())
+      : this.#shown(operations, kind, path);
   }
 
   async #refAt(kind: NexusKind, path: Path): Promise<Ref> {
@@ -129,7 +131,7 @@ export class Writer {
       );
     }
     const ref = await assignShare(operations, this.#reader, { path, received, isDry });
-    if (ref === undefined) return dry(KINDS.JobInfo, path, received);
+    if (ref === undefined) return dry(KINDS.JobInfo, path, received, this.#options.nowMs());
     await this.#note(operations, ref, { labels, annotations: received.annotations });
     await this.#reader.caughtUp();
     return this.#reader.tree.shareObject(ref.share);
@@ -147,7 +149,7 @@ export class Writer {
     const wattSeconds = countIn(spec, "powerNeeded", "spec", UINT32_MAX);
     const jobId = countIn(spec, "jobId", "spec", Number.MAX_SAFE_INTEGER);
     const createdS = countIn(spec, "creationTime", "spec", Number.MAX_SAFE_INTEGER);
-    if (isDry) return dry(KINDS.Job, path, received);
+    if (isDry) return dry(KINDS.Job, path, received, this.#options.nowMs());
     const own = {
       ...labels,
       [JOB_ID_LABEL]: String(jobId),
@@ -349,14 +351,15 @@ const isGiven = (kind: NexusKind, name: string): boolean =>
   name.startsWith("nexus/") || kind.ancestors.some((ancestor) => KINDS[ancestor].crd === name);
 
 /** What would have been made. */
-function dry(kind: NexusKind, path: Path, { labels, annotations, spec }: Received): NexusObject {
+function dry(kind: NexusKind, path: Path, received: Received, nowMs: number): NexusObject {
+  const { labels, annotations, spec } = received;
   const metadata = {
     name: hashName(kind, path),
     uid: "",
     resourceVersion: "",
     generation: 1,
-    creationTimestamp: new Date(0).toISOString(),
-    labels,
+    creationTimestamp: timestamp(nowMs),
+    labels: { ...labels, ...treeLabels(kind, path) },
     annotations,
   };
   return {
