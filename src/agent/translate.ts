@@ -166,6 +166,9 @@ export function toRunRequest(
       ...(share && { BUSBAR_SHARE_WATT_SECONDS: String(shareWattSeconds) }),
     },
     cwd: spec.cwd === "" ? undefined : spec.cwd,
+    ...(spec.submitDirectory !== "" && {
+      submitDirectory: { path: spec.submitDirectory, id: spec.submitDirectoryId },
+    }),
     timeLimitMs: spec.timeLimitMs > 0 ? spec.timeLimitMs : undefined,
     killGraceMs: Math.max(0, spec.killGraceMs),
     outputLimitBytes: Math.max(0, Math.floor(spec.outputLimitBytes)),

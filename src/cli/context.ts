@@ -254,6 +254,8 @@ export interface Services {
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** Tells `cwd` from directories of that path on other machines; undefined: it is gone. */
+  directoryId(): string | undefined;
   readonly hostname: string;
   readonly stdout: Sink;
   readonly stderr: Sink;

@@ -37,12 +37,21 @@ export interface RunRequest {
   readonly env: Readonly<Record<string, string>>;
   /** undefined: a fresh directory of the run's own. */
   readonly cwd: string | undefined;
+  /** Without `cwd`: where to run if this machine has that very directory; see `inSubmitDirectory`. */
+  readonly submitDirectory?: SubmitDirectory;
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
   /** For stdout and stderr each; what comes after is dropped, and said so. */
   readonly outputLimitBytes: number;
   /** The job itself, for executors that hand it on to another Busbar. */
   readonly job?: JobOfRun;
+}
+
+/** The directory that a job was submitted from. */
+export interface SubmitDirectory {
+  readonly path: string;
+  /** See `identifyDirectory`. */
+  readonly id: string;
 }
 
 export interface JobOfRun {

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { isatty } from "node:tty";
 import type { Context, Services, Sink } from "../cli/context.ts";
+import { identifyDirectory } from "../lib/files/directory-id.ts";
 import { readInput } from "./input.ts";
 import { replaceFile, writeNewFiles } from "./output-files.ts";
 
@@ -9,6 +10,7 @@ export function createProcessContext(services: Services): Context {
   return {
     env: process.env,
     cwd: process.cwd(),
+    directoryId: () => identifyDirectory(process.cwd()),
     hostname: hostname(),
     stdout: createSink(process.stdout),
     stderr: createSink(process.stderr),

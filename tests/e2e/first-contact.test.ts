@@ -1,3 +1,4 @@
+import { realpathSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive } from "../../src/testing/is-alive.ts";
 import { Site } from "../support/busbar.ts";
@@ -38,6 +39,20 @@ describe("a new user", () => {
     );
     expect({ code, stdout }).toEqual({ code: 3, stdout: "hi\n" });
     expect(stderr).toContain("oh\n");
+  });
+
+  test("runs a script of the directory they are in", async () => {
+    writeFileSync(site.path("step.sh"), "#!/bin/sh\npwd; echo made >made\n", { mode: 0o755 });
+    const here = realpathSync(site.directory);
+    expect(await site.run("run", "--", "./step.sh")).toMatchObject({ stdout: `${here}\n` });
+    expect(site.lines("made")).toEqual(["made"]);
+    const file = site.path("jobs.yaml");
+    writeFileSync(file, "command: [./step.sh]\n");
+    expect((await site.run("submit", "--wait", "--file", file)).code).toBe(0);
+    expect((await site.run("job", "1")).stdout).toContain(`${here} where a node has it`);
+    const fresh = await site.run("run", "--cwd", "fresh", "--", "./step.sh");
+    expect(fresh.code).toBe(127);
+    expect(fresh.stderr).toContain("program not found: ./step.sh; looked in a fresh directory");
   });
 
   test("submits an array of a thousand and waits", async () => {

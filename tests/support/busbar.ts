@@ -123,7 +123,9 @@ export class Site {
 
   run(...args: string[]): Promise<Outcome> {
     return new Promise((resolve) => {
-      const options = { env: { ...process.env, BUSBAR_SERVER: this.server }, maxBuffer: 2 ** 28 };
+      const env = { ...process.env, BUSBAR_SERVER: this.server };
+      // Tasks run where they were submitted: not in the checkout.
+      const options = { env, cwd: this.directory, maxBuffer: 2 ** 28 };
       execFile(command, args, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
         resolve({ code, stdout, stderr });

@@ -15,6 +15,7 @@ import { cutOutput, outputBytes } from "../runs/output.ts";
 import type { Remover } from "../runs/remover.ts";
 import { createRemover } from "../runs/remover.ts";
 import { runKey } from "../runs/run-key.ts";
+import { inSubmitDirectory } from "../runs/submit-directory.ts";
 import { checkWorkingDirectory } from "../runs/surroundings.ts";
 import { LowerLedger } from "./lower-ledger.ts";
 import type { Piece } from "./wrapper/joined-output.ts";
@@ -110,9 +111,10 @@ class LowerRuns {
     this.#rounds.wake();
   }
 
-  start(request: RunRequest): void {
-    const key = runKey(request.id);
+  start(asked: RunRequest): void {
+    const key = runKey(asked.id);
     if (!this.#ledger.canAccept(key) || this.#isClosed) return;
+    const request = inSubmitDirectory(asked, "shared");
     const { clock, files, toSteps } = this.#options;
     const nowMs = clock.nowMs();
     try {

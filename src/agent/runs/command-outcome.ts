@@ -14,13 +14,15 @@ export type CommandOutcome =
 export type Obstacle = "not-found" | "not-executable" | "too-long" | "no-directory" | "stopped"; // before it began
 
 /** Total by type: a new obstacle does not compile until there are words for it. */
-export const REFUSALS: Readonly<Record<Obstacle, (program: string) => string>> = {
-  "not-found": (program) => `program not found: ${program}`,
-  "not-executable": (program) => `program cannot be executed: ${program}`,
-  "too-long": () => "the arguments and the environment together are too long for this machine",
-  "no-directory": () => "the working directory cannot be entered",
-  stopped: () => "it was stopped before it began",
-};
+export const REFUSALS: Readonly<Record<Obstacle, (program: string, lookedIn?: string) => string>> =
+  {
+    "not-found": (program, lookedIn) =>
+      `program not found: ${program}${lookedIn === undefined ? "" : `; looked in ${lookedIn}`}`,
+    "not-executable": (program) => `program cannot be executed: ${program}`,
+    "too-long": () => "the arguments and the environment together are too long for this machine",
+    "no-directory": () => "the working directory cannot be entered",
+    stopped: () => "it was stopped before it began",
+  };
 
 /** Whether it was executed at all. */
 export const hasRun = ({ kind }: CommandOutcome): boolean =>
@@ -33,6 +35,27 @@ export function programOf({ work }: Pick<RunRequest, "work">): string {
 }
 
 const PROGRAM_LENGTH_MAX = 200;
+
+/**
+ * Where a program is looked for, for messages: below the working directory, or on the search path.
+ * Undefined: at its own path, or as ever, on the agent's search path.
+ */
+export function placeOf({ work, cwd, env }: Pick<RunRequest, "work" | "cwd" | "env">) {
+  const program = work.kind === "command" ? (work.argv[0] ?? "") : "/";
+  if (program === "" || program.startsWith("/")) return undefined;
+  if (program.includes("/")) return cwd ?? "a fresh directory (--cwd names another)";
+  return env["PATH"] === undefined ? undefined : searchPathText(env["PATH"]);
+}
+
+/** The agent's own search path is that of every run that brings none. */
+export const defaultPlaceOf = (program: string): string | undefined =>
+  program === "" || program.includes("/") || program.startsWith("the ")
+    ? undefined
+    : searchPathText(process.env["PATH"] ?? "");
+
+const searchPathText = (path: string): string => `PATH=${path.slice(0, PLACE_LENGTH_MAX)}`;
+
+const PLACE_LENGTH_MAX = 500;
 
 export function signalName(number: number): string {
   for (const [name, value] of Object.entries(constants.signals)) {

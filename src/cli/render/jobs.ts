@@ -112,6 +112,11 @@ function splitText({ energy }: SpecRow): string {
   return `${split}, in shares of ${leastShare} to ${greatestShare} Ws`;
 }
 
+function directoryText({ cwd, submitDirectory }: SpecRow): string {
+  if (cwd !== undefined || submitDirectory === undefined) return cwd ?? "";
+  return `${submitDirectory} where a node has it`;
+}
+
 function specFields(spec: SpecRow): [string, string][] {
   const { placement, retries } = spec;
   const time = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
@@ -122,7 +127,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Workload", spec.workload === undefined ? "" : firstLine(spec.workload)],
     ["Array", spec.array ?? ""],
     ["Split", splitText(spec)],
-    ["Directory", spec.cwd ?? ""],
+    ["Directory", directoryText(spec)],
     ["Environment", pairs(spec.env)],
     ["Labels", pairs(spec.labels)],
     // Of a request the amounts only say about what it takes.
@@ -149,6 +154,7 @@ const SHOWN: ReadonlySet<string> = new Set<keyof SpecRow>([
   ...(["labels", "workload"] as const),
   ...(["resources", "request", "select", "placement", "dependsOn", "priority", "retries"] as const),
   ...(["energy", "timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
+  ...(["submitDirectory", "submitDirectoryId"] as const),
 ]);
 
 /** A field that needs no words of its own is shown by its name: a new one needs no line here. */

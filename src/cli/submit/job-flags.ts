@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { JobSubmissionInit } from "../../client/messages.ts";
 import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
@@ -19,6 +18,7 @@ import {
 } from "../flags.ts";
 import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/container-flags.ts";
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
+import { directoryOf } from "./flags/directory-flags.ts";
 import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
@@ -68,7 +68,11 @@ export function addJobFlags(command: Command, context: Context): void {
       envVariable("--env", context.env),
     )
     .option("--export-env", "set all your variables too (not shell functions or BUSBAR_ names)")
-    .option("--cwd <dir>", "run in this directory (default: a fresh one)", notEmpty("--cwd"));
+    .option(
+      "--cwd <dir>",
+      "run in this directory (default: yours where the node has it); fresh: in a new one",
+      notEmpty("--cwd"),
+    );
   addContainerFlags(command);
   command
     .option(
@@ -184,7 +188,7 @@ export async function toSubmission(
       command: [...words],
       script,
       env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
-      cwd: flags.cwd === undefined ? undefined : resolve(context.cwd, flags.cwd),
+      ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
       ...containerOf(flags, context.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),

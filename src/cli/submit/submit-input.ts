@@ -7,6 +7,7 @@ import type {
 } from "../../client/messages.ts";
 import { invalid, withoutFieldPrefix } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
+import { withDirectory } from "./flags/directory-flags.ts";
 import { checkStdin, flagName, type JobFlags, placementOf, toSubmission } from "./job-flags.ts";
 import { selectionOf } from "./select-flags.ts";
 import type { Session } from "../session.ts";
@@ -97,7 +98,8 @@ function refuseOthers(
 async function readFile({ context }: Session, file: string): Promise<readonly JobSubmissionInit[]> {
   const content = await context.readInput(file, limits.messageBytesMax);
   const { parseJobFile } = await import("./job-file.ts");
-  return parseJobFile(content.toString("utf8"), file === "-" ? "stdin" : basename(file));
+  const jobs = parseJobFile(content.toString("utf8"), file === "-" ? "stdin" : basename(file));
+  return jobs.map((job) => withDirectory(job, context));
 }
 
 async function readJobspec(

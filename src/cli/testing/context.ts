@@ -27,6 +27,7 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
   const context: Context = {
     env: {},
     cwd: "/home/ada",
+    directoryId: () => undefined,
     hostname: "ada's laptop",
     stdout: sink("stdout"),
     stderr: sink("stderr"),

@@ -49,6 +49,8 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
     nice: spec.terms.nice ?? 0,
+    submitDirectory: spec.terms.submitDirectory ?? "",
+    submitDirectoryId: spec.terms.submitDirectoryId ?? "",
     ...(spec.container && { container: toContainerSpec(spec.container) }),
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
     ...(reader === "busbar" && { jobSpec: jobSpecOf(spec), submittedAtMs }),

@@ -1,7 +1,12 @@
-import { expect, test } from "vitest";
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { identifyDirectory } from "../../../src/lib/files/directory-id.ts";
+import type { Executor, RunRequest, SubmitDirectory } from "../../../src/ports/executor.ts";
 import { aRequest, describeExecutorContract, endOfRun, readAll } from "./executor-contract.ts";
-import { describeLaunchers, makeProcessBed } from "./process-bed.ts";
+import { describeLaunchers, makeProcessBed, type ProcessBed } from "./process-bed.ts";
 import { describeProcesses, sampleProcesses } from "./process-behaviour.ts";
 
 describeLaunchers("processes", (launcher) => {
@@ -16,6 +21,83 @@ describeLaunchers("processes", (launcher) => {
       hasCoreutils: true,
       knowsInterpreters: true,
     },
+  });
+
+  describe("the directory that the job was submitted from", () => {
+    let bed: ProcessBed;
+    let executor: Executor;
+    let count = 0;
+    beforeEach(async () => {
+      bed = makeBed();
+      executor = await bed.open({ env: process.env });
+    });
+    afterEach(async () => {
+      await executor.close();
+      await bed.dispose();
+    });
+    const submitted = { kind: "command", argv: ["./step.sh"] } as const;
+    async function run(submitDirectory: SubmitDirectory, work: RunRequest["work"] = submitted) {
+      const id = { jobId: (count += 1), index: 0, attempt: 1 };
+      const request = aRequest(work, { id, submitDirectory, env: { BUSBAR_NODE: "w1" } });
+      executor.start(request);
+      const { end } = await endOfRun(executor, request.id);
+      const [stdout, stderr] = await Promise.all([
+        readAll(executor, request.id, "stdout"),
+        readAll(executor, request.id, "stderr"),
+      ]);
+      return { end, stdout: stdout.text, stderr: stderr.text };
+    }
+    function makeOwn(): SubmitDirectory {
+      const path = join(realpathSync(bed.directory), "my project");
+      mkdirSync(path);
+      writeFileSync(join(path, "step.sh"), "#!/bin/sh\npwd\n", { mode: 0o755 });
+      return { path, id: identifyDirectory(path) ?? "" };
+    }
+
+    test("is the task's, too, where this machine has that very one", async () => {
+      const own = makeOwn();
+      const end = { kind: "exited", exitCode: 0 };
+      expect(await run(own)).toEqual({ end, stdout: `${own.path}\n`, stderr: "" });
+    });
+
+    test("is a fresh one where it is another one or missing, and a line says so", async () => {
+      const own = makeOwn();
+      const pwd = { kind: "script", text: "pwd" } as const;
+      const other = await run({ ...own, id: `${own.id}1` }, pwd);
+      expect(other.stdout).toMatch(/\/work[^/]*\n$/);
+      const line = (why: string): string =>
+        `busbar: ${own.path} ${why} on w1: running in a fresh directory\n`;
+      expect(other.stderr).toBe(line("is another directory"));
+      rmSync(own.path, { recursive: true });
+      expect(await run(own, pwd)).toMatchObject({ stderr: line("does not exist") });
+    });
+  });
+
+  test("a program that is not found says where it was looked for", async () => {
+    const bed = makeBed();
+    const executor = await bed.open({ env: process.env });
+    const refused = async (jobId: number, over: Partial<RunRequest>, ...argv: string[]) => {
+      const id = { jobId, index: 0, attempt: 1 };
+      executor.start(aRequest({ kind: "command", argv }, { id, ...over }));
+      const { end } = await endOfRun(executor, id);
+      return "message" in end ? end.message : end;
+    };
+    try {
+      const missing = "program not found: ";
+      expect(await refused(1, { cwd: "/tmp" }, "./nothing.sh")).toBe(
+        `${missing}./nothing.sh; looked in /tmp`,
+      );
+      expect(await refused(2, {}, "a/b")).toBe(
+        `${missing}a/b; looked in a fresh directory (--cwd names another)`,
+      );
+      expect(await refused(3, { env: { PATH: "/x:/y" } }, "prog")).toBe(
+        `${missing}prog; looked in PATH=/x:/y`,
+      );
+      expect(await refused(4, {}, "prog")).toMatch(/prog; looked in PATH=\/.+/);
+    } finally {
+      await executor.close();
+      await bed.dispose();
+    }
   });
 
   test("a task gets none of the agent's other variables", async () => {

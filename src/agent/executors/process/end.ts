@@ -5,7 +5,7 @@ import { unreachable } from "../../../lib/invariant.ts";
 import type { RunEnd } from "../../../ports/executor.ts";
 import type { ProcessRunTerms, ProcessStop } from "./run.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
-import { REFUSALS } from "../../runs/command-outcome.ts";
+import { defaultPlaceOf, REFUSALS } from "../../runs/command-outcome.ts";
 import { describeMachineFault } from "../../runs/machine-fault.ts";
 
 export const RESTARTED = "the machine was restarted";
@@ -13,6 +13,8 @@ export const SHELL_DIED = "the shell over the process died and left no exit code
 
 export interface EndNames {
   readonly program: string;
+  /** Where that was looked for. */
+  readonly lookedIn?: string | undefined;
   readonly vanished: string;
   /** Of this machine, not of the work: its directory, its shell. */
   readonly ownDirectory?: string | undefined;
@@ -50,7 +52,10 @@ export function endOf(
       if (outcome.why === "not-found" && names.ownShell === true) {
         return { kind: "node-fault", message: "this machine has no /bin/sh" };
       }
-      return { kind: "could-not-start", message: REFUSALS[outcome.why](names.program) };
+      return {
+        kind: "could-not-start",
+        message: REFUSALS[outcome.why](names.program, names.lookedIn),
+      };
     default:
       return unreachable(outcome);
   }
@@ -64,7 +69,7 @@ function signalOf(outcome: CommandOutcome | undefined, stop: ProcessStop): strin
 
 /** What is known of a run that has ended. */
 export interface ProcessOutcome {
-  readonly terms: Pick<ProcessRunTerms, "program" | "ownDirectory" | "ownShell">;
+  readonly terms: Pick<ProcessRunTerms, "program" | "lookedIn" | "ownDirectory" | "ownShell">;
   /** Of all runs. */
   readonly directory: string;
   readonly outcome: CommandOutcome | undefined;
@@ -75,9 +80,9 @@ export function endOfRun(
   { terms, directory, outcome, vanished }: ProcessOutcome,
   stop: ProcessStop | undefined,
 ): RunEnd {
-  const { program, ownShell } = terms;
+  const { program, lookedIn = defaultPlaceOf(program), ownShell } = terms;
   const ownDirectory = terms.ownDirectory && directory;
-  const end = endOf(outcome, stop, { program, vanished, ownDirectory, ownShell });
+  const end = endOf(outcome, stop, { program, lookedIn, vanished, ownDirectory, ownShell });
   // Without our directory there is no script to execute, and no output to write to.
   if (end.kind !== "could-not-start" || existsSync(directory)) return end;
   return {

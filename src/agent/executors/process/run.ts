@@ -7,6 +7,8 @@ import type { RunTerms, StopOrder } from "../../runs/ledger/run-entries.ts";
 /** What must be known to look after a run, also for an agent that did not start it. */
 export interface ProcessRunTerms extends RunTerms {
   readonly program: string; // for messages
+  /** Where it is looked for, if not where all are; see placeOf. */
+  readonly lookedIn?: string;
   readonly startedAtMs: number;
   /** It works in a directory that this agent makes, by a shell that this agent chose. */
   readonly ownDirectory?: true;

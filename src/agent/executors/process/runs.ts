@@ -11,6 +11,7 @@ import { RunLedger } from "../../runs/ledger/run-ledger.ts";
 import { describeOwnFault } from "../../runs/machine-fault.ts";
 import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launchers/launch.ts";
+import { inSubmitDirectory } from "../../runs/submit-directory.ts";
 import { progressDirectoryOf } from "../../runs/progress-directory.ts";
 import { ProgressFiles } from "../../runs/progress-files.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
@@ -117,9 +118,10 @@ export class Runs {
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
-  start(request: RunRequest): void {
-    const key = runKey(request.id);
+  start(asked: RunRequest): void {
+    const key = runKey(asked.id);
     if (!this.#ledger.canAccept(key)) return;
+    const request = inSubmitDirectory(asked, "here");
     const directory = this.#files.directoryOf(key);
     const group = this.#groups.planOf(key, request.needs);
     const terms = termsOf(request, this.#options.clock.nowMs(), group?.terms);

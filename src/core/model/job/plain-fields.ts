@@ -15,6 +15,8 @@ interface PrintableRule extends Rule {
 export const PLAIN_RULES = {
   comment: { maxLength: 1_024, pattern: PRINTABLE },
   nice: { minimum: -20, maximum: 19 },
+  submitDirectory: { maxLength: 4_096, pattern: PRINTABLE },
+  submitDirectoryId: { maxLength: 4_096, pattern: PRINTABLE },
 } as const satisfies Readonly<Record<string, PrintableRule | WholeRule>>;
 
 type Rules = typeof PLAIN_RULES;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseJobspec } from "../../../../core/jobspec/read/parse.ts";
 import { toDriverScript } from "../../../../core/jobspec/write/to-driver-script.ts";
 import type { RunRequest } from "../../../../ports/executor.ts";
-import { programOf } from "../../../runs/command-outcome.ts";
+import { placeOf, programOf } from "../../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
 import type { Enforcement } from "../cgroups/enforcement.ts";
 import { processLimitsOf } from "../cgroups/enforcement.ts";
@@ -72,8 +72,10 @@ export function termsOf(
 ): ProcessRunTerms {
   const { timeLimitMs, killGraceMs, outputLimitBytes } = request;
   const program = programOf(request);
+  const lookedIn = placeOf(request);
   return {
     program,
+    ...(lookedIn !== undefined && { lookedIn }),
     startedAtMs,
     timeLimitMs,
     killGraceMs,

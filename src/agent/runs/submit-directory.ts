@@ -1,0 +1,38 @@
+import { accessSync, constants } from "node:fs";
+
+import { describeChain } from "../../lib/errors.ts";
+import { identifyDirectory, isSharedDirectory } from "../../lib/files/directory-id.ts";
+import type { RunRequest, SubmitDirectory } from "../../ports/executor.ts";
+
+/** Where the process will run: here, or on any machine that shares its file systems with this one. */
+export type Reach = "here" | "shared";
+
+/**
+ * The request with the directory that its job was submitted from, where this machine has it. Otherwise the
+ * run gets a fresh directory, and a line on its standard error says why.
+ */
+export function inSubmitDirectory(request: RunRequest, reach: Reach): RunRequest {
+  const { submitDirectory, cwd, before = [] } = request;
+  if (submitDirectory === undefined || cwd !== undefined) return request;
+  const why = whyNot(submitDirectory, reach);
+  if (why === undefined) return { ...request, cwd: submitDirectory.path };
+  const node = request.env["BUSBAR_NODE"] ?? "this node";
+  const text = `busbar: ${submitDirectory.path} ${why} ${node}: running in a fresh directory`;
+  return { ...request, before: ["/bin/sh", "-c", SAY, text, ...before] };
+}
+
+/** One line on standard error, then the command in this shell's place. */
+const SAY = 'printf "%s\\n" "$0" >&2; exec "$@"';
+
+function whyNot({ path, id }: SubmitDirectory, reach: Reach): string | undefined {
+  if (reach === "shared" && !isSharedDirectory(id)) return "is not shared with the nodes of";
+  try {
+    const found = identifyDirectory(path);
+    if (found === undefined) return "does not exist on";
+    if (found !== id) return "is another directory on";
+    accessSync(path, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return `cannot be entered (${describeChain(error)}) on`;
+  }
+}
