@@ -4,6 +4,7 @@ const MIB = 1024 * KIB;
 /** What one job may ask for. */
 export const jobLimits = {
   nameLengthMax: 128,
+  serviceNameLengthMax: 100, // names of instances are longer
   labelsMax: 64,
   labelLengthMax: 256,
   argumentsMax: 16_384,
@@ -20,6 +21,9 @@ export const jobLimits = {
   killGraceMsDefault: 5_000,
   retryBackoffMsDefault: 1_000,
   retryBackoffMsMax: 3_600_000,
+  restartBackoffMsDefault: 1_000,
+  restartBackoffMsMax: 5 * 60_000,
+  restartResetAfterMs: 60_000, // a service that ran so long ran well
   idempotencyKeyLengthMax: 256,
   reasonLengthMax: 1_024,
   progressMessageLengthMax: 200,

@@ -51,6 +51,21 @@ export const stateLimits = {
   possibleKnownMax: 50_000, // kinds of requests of which is known whether they could ever be met
   possibleKnownCharsMax: 16 * MIB, // of what they ask for
   lossesMax: 10, // a task whose node was lost this often fails: it may be what kills them
+  poisonWithinMs: 10_000, // a node that dies so soon after a task of a service started there may have died of it
+  poisonNodesMax: 3, // different nodes in a row: then it fails
+  poisonLossesMax: 10, // the same of fewer nodes
+  servicesMax: 10_000,
+  replicasMax: 10_000, // of one service
+  instancesMax: 200_000, // of all services, named and counted
+  instancesPerCallMax: 1_000, // named, added or removed at once
+  instancesPerStepMax: 64, // that one decision makes, stops or removes
+  templatesKept: 5, // former ones of one service
+  templateCharsMax: 256 * KIB,
+  unavailableMax: 1_000, // instances of one service that a rollout may replace at once
+  minReadyMsDefault: 5_000,
+  rolloutFailuresDefault: 3,
+  rolloutFailuresMax: 1_000,
+  serviceRetryMs: 5_000, // a service whose jobs were refused is tried again
   powerlessMsMax: 60_000, // a share whose node has no power for so long is taken back
   sharesLostMax: 1_000, // of one job, with nothing done: then it fails, for it may be what kills their nodes
   returnsMax: 50, // a task that nodes could not start this often fails: it may be what breaks them

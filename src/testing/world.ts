@@ -13,6 +13,7 @@ import { TABLES } from "../core/state/tables/tables.ts";
 import { decide } from "../core/state/decide.ts";
 import { placeTask } from "../core/state/decide/tasks/place-task.ts";
 import { nextQuarantine } from "../core/state/decide/nodes/quarantine.ts";
+import { nextServiceStep } from "../core/state/decide/services/step.ts";
 import { nextSettlement } from "../core/state/dependencies/settle.ts";
 import { checkMove } from "../core/state/check-move.ts";
 import { State } from "../core/state/state.ts";
@@ -73,13 +74,14 @@ export class World {
     this.#flushed = this.changes.length;
   }
 
-  /** Releases and skips all whose fate is known, or `max`; returns how many. */
+  /** Releases and skips all whose fate is known, and steps of services, or `max`; returns how many. */
   settle(max = Number.POSITIVE_INFINITY): number {
     for (let count = 0; count < max; count++) {
       const change =
         nextSettlement(this.state, this.nowMs) ?? nextQuarantine(this.state, this.nowMs);
-      if (change === undefined) return count;
-      this.apply(change);
+      const changes = change === undefined ? nextServiceStep(this.state, this.nowMs) : [change];
+      if (changes === undefined) return count;
+      for (const one of changes) this.apply(one);
     }
     return max;
   }
@@ -121,11 +123,12 @@ export class World {
     return outcomes[0] ?? "late";
   }
 
-  /** The node's agent reports; `how` undefined means started, a number is an exit code. */
+  /** The node's agent reports; `how` undefined means started, a number is an exit code, after so long. */
   report(
     node: string,
     run: readonly [job: number, index: number, attempt: number],
     how?: number | (RunEvent & { kind: "ended" })["outcome"],
+    ranMs = 0,
   ): Answers["report-runs"] {
     const [job, index, attempt] = run;
     const link = this.state.nodes.get(nodeId(node))?.node.link;
@@ -138,7 +141,7 @@ export class World {
         : {
             kind: "ended",
             run: ref,
-            startedAtMs: typeof how === "number" ? nowMs : undefined,
+            startedAtMs: typeof how === "number" ? nowMs - ranMs : undefined,
             endedAtMs: nowMs,
             outcome: typeof how === "number" ? exitOf(how) : how,
             usage: aUsage(job, index, attempt),

@@ -16,6 +16,7 @@ import { parseDurationMs } from "../../src/lib/units.ts";
 import { limits } from "../../src/limits.ts";
 import { aHello, aSpec } from "../../src/testing/builders.ts";
 import { World } from "../../src/testing/world.ts";
+import { type Options, serviceVerbs, type Verbs } from "./service-verbs.ts";
 
 export interface Step {
   readonly line: string;
@@ -52,8 +53,6 @@ export function runTranscript(steps: readonly Step[]): string[] {
   });
 }
 
-type Options = Readonly<Record<string, string>>;
-
 function runLine(world: World, line: string): string[] {
   const words = line.split(" ");
   const [verb = "", ...rest] = words;
@@ -74,9 +73,7 @@ const factsWith = (os: string): NodeFacts => ({
   software: { os: [{ name: os }] },
 });
 
-const verbs: Readonly<
-  Record<string, (world: World, names: readonly string[], options: Options) => string[] | undefined>
-> = {
+const verbs: Verbs = {
   node(world, [name = ""], options) {
     const { cpu = "4", boot = "boot-1", key = name, runs = "", os, sick, ...labels } = options;
     const answer = world.do({
@@ -110,7 +107,7 @@ const verbs: Readonly<
   submit(
     world,
     [name = ""],
-    { cpu, array, priority, retries, group, deadline, key, node, backoff },
+    { cpu, array, priority, retries, group, deadline, key, node, backoff, restart, reset },
   ) {
     const [one] = world.do({
       kind: "submit-jobs",
@@ -132,6 +129,10 @@ const verbs: Readonly<
             queueDeadlineMs:
               deadline === undefined ? undefined : parseDurationMs(deadline, "deadline"),
             placement: node === undefined ? undefined : { node },
+            service:
+              restart === undefined
+                ? undefined
+                : { restart, resetAfterMs: reset === undefined ? undefined : Number(reset) },
           }),
           idempotencyKey: key,
         },
@@ -159,6 +160,7 @@ const verbs: Readonly<
     if (hold !== undefined) return [describeWaiting(jobs, holds, hold)];
     return [jobs.get(jobId(Number(id)))?.job.closed?.reason ?? "waits for nothing"];
   },
+  ...serviceVerbs,
   restart(world) {
     world.restart();
     return undefined;
@@ -176,8 +178,8 @@ const verbs: Readonly<
     const progress = { percent: Number(percent), message: words.join(" ") };
     return [world.progress(by, refOf(run), progress)];
   },
-  exited(world, [run = "", node = "", code = "0"]) {
-    return told(world.report(node, refOf(run), Number(code)));
+  exited(world, [run = "", node = "", code = "0"], { ran = "0s" }) {
+    return told(world.report(node, refOf(run), Number(code), parseDurationMs(ran, "ran")));
   },
   /** Jobs of one task each that are placed on the node and end there at once. */
   all(world, [node = "", code = "0", ...names]) {
@@ -345,7 +347,9 @@ function describeChange(change: Change): string[] {
       const far = progress && `, ${`${progress.percent} % ${progress.message}`.trim()}`;
       const where = "nodeId" in state && state.nodeId !== undefined ? ` on ${state.nodeId}` : "";
       const until = state.kind === "waiting" ? ` until ${state.notBeforeMs}` : "";
-      const why = state.kind === "failed" ? ` (${state.failure.kind})` : "";
+      const isLost = state.kind === "failed" && state.failure.kind === "lost";
+      const message = isLost ? `: ${state.failure.message}` : "";
+      const why = state.kind === "failed" ? ` (${state.failure.kind}${message})` : "";
       return [`task ${id}.${index}#${attempt} ${state.kind}${where}${until}${why}${far ?? ""}`];
     }
     case "node": {
@@ -353,6 +357,21 @@ function describeChange(change: Change): string[] {
       const sick = sickness && `, unhealthy since ${sickness.sinceMs}: ${sickness.reason}`;
       const drained = drain === undefined ? "" : ", draining";
       return [`node ${id} ${link.kind}${drained}${sick ?? ""}${describeQuarantine(quarantine)}`];
+    }
+    case "service": {
+      const { id, replicas, template, rollout, removal } = change.row;
+      const how = removal === undefined ? rollout.kind : "removing";
+      const why = rollout.kind === "stopped" ? `: ${rollout.reason}` : "";
+      return [`service ${id} wants ${replicas} of generation ${template.generation}, ${how}${why}`];
+    }
+    case "slot": {
+      const { id, jobId: job, generation, isRemoved, isReplaced, ended } = change.row;
+      const parts = [isReplaced && ", is replaced", isRemoved && ", is removed"];
+      const end =
+        ended && `, ended for good: ${ended.state}${ended.reason ? ` (${ended.reason})` : ""}`;
+      return [
+        `slot ${id} of generation ${generation} has job ${job}${[...parts, end].filter(Boolean).join("")}`,
+      ];
     }
     case "leftover":
       return [`rows of job ${change.row.id} go later`];

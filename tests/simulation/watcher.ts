@@ -155,6 +155,8 @@ export class Watcher {
         return this.#noteRevision(`cluster/${event.cluster.name}`, event.revision);
       case "group":
         return this.#noteRevision(`group/${event.group.name}`, event.revision);
+      case "service":
+        return this.#noteRevision(`service/${event.service.name}`, event.revision);
       case "removed":
         if (event.what === "job") this.jobs.delete(event.id);
         else this.#forget(`${event.what}/${event.id}`, event.revision);

@@ -10,6 +10,11 @@ import {
   TASK_LIST_RULE,
   TASKS_AT_ONCE_RULE,
 } from "../../core/model/job/task-report.ts";
+import {
+  INSTANCE_NAMES_RULE,
+  ROLLOUT_RULES,
+  SERVICE_RULES,
+} from "../../core/model/service/service.ts";
 import { SET_NODE_RULES } from "../../core/model/node/node.ts";
 import { LABELS_RULE, REASON_RULE, valueRule } from "../../core/model/texts.ts";
 import type { MessageRules, Rule } from "../../lib/rules/rules.ts";
@@ -42,6 +47,10 @@ const CONDITIONAL = [
   "RemoveNodeRequest",
   "PutGroupRequest",
   "RemoveGroupRequest",
+  "ApplyServiceRequest",
+  "ScaleServiceRequest",
+  "RollbackServiceRequest",
+  "RemoveServiceRequest",
 ] as const;
 
 const RULES: Readonly<Record<string, MessageRules>> = {
@@ -84,6 +93,21 @@ const RULES: Readonly<Record<string, MessageRules>> = {
   "busbar.v1.SetNodeRequest": fields(SET_NODE_RULES),
   "busbar.v1.GetNodeRequest": fields({ name: NAME_RULE }),
   "busbar.v1.PutGroupRequest": fields({ name: NAME_RULE, ...GROUP_RULES }),
+  "busbar.v1.GetServiceRequest": fields({ name: NAME_RULE }),
+  "busbar.v1.GetInstanceRequest": fields({ name: NAME_RULE }),
+  "busbar.v1.ListServicesRequest": fields(PAGES.services.rules),
+  "busbar.v1.ListInstancesRequest": fields(PAGES.instances.rules),
+  "busbar.v1.Service": fields({ state: { enum: ["done", "rolling", "stopped", "removing"] } }),
+  "busbar.v1.RolloutTerms": fields(ROLLOUT_RULES),
+  "busbar.v1.ApplyServiceRequest": fields({ name: NAME_RULE, ...SERVICE_RULES }),
+  "busbar.v1.ScaleServiceRequest": fields(SERVICE_RULES),
+  "busbar.v1.RollbackServiceRequest": fields({ generation: { minimum: 1 } }),
+  "busbar.v1.RemoveServiceRequest": fields({ reason: REASON_RULE }),
+  "busbar.v1.AddInstancesRequest": fields({ names: { required: true, ...INSTANCE_NAMES_RULE } }),
+  "busbar.v1.RemoveInstancesRequest": fields({
+    names: { required: true, ...INSTANCE_NAMES_RULE },
+    reason: REASON_RULE,
+  }),
   "busbar.v1.Cluster": fields({ kind }),
   "busbar.v1.ClusterAnswer": fields({ kind }),
   "busbar.v1.StateCounter": fields(COUNTER_RULES),

@@ -51,6 +51,8 @@ const MAY: Readonly<Record<Permission, string>> = {
   "credentials.manage": ADMINS,
   "groups.read": ADMINS,
   "groups.manage": ADMINS,
+  "services.read": ADMINS,
+  "services.manage": ADMINS,
   "agents.connect": ADMINS,
   "agents.report": `${ADMINS} agent:own`,
   "stats.read": ADMINS,

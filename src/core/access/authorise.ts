@@ -23,6 +23,8 @@ export const PERMISSIONS = [
   "credentials.manage",
   "groups.read",
   "groups.manage",
+  "services.read",
+  "services.manage",
   "agents.connect",
   "agents.report",
   "stats.read",

@@ -11,12 +11,14 @@ export type JobId = Branded<number, "JobId">;
 export type NodeId = Branded<string, "NodeId">;
 export type ClusterId = Branded<string, "ClusterId">;
 export type GroupId = Branded<string, "GroupId">;
+export type ServiceId = Branded<string, "ServiceId">;
 /** Number of a committed batch of changes: grows, survives restarts. */
 export type Revision = Branded<number, "Revision">;
 
 export const jobId = (raw: number): JobId => raw as JobId;
 export const nodeId = (raw: string): NodeId => raw as NodeId;
 export const clusterId = (raw: string): ClusterId => raw as ClusterId;
+export const serviceId = (raw: string): ServiceId => raw as ServiceId;
 export const groupId = (raw: string): GroupId => raw as GroupId;
 export const revision = (raw: number): Revision => raw as Revision;
 /** Of what was never written. */

@@ -90,6 +90,7 @@ function fetchOne(state: AheadView, record: NodeRecord, lane: Lane): AheadPropos
   const job = lane.peek();
   const index = job?.nextIndex();
   if (job === undefined || index === undefined) return undefined;
+  if (job.job.spec.service !== undefined) return undefined; // it begins where there is free capacity
   return { kind: "hold", lane, record: job, index, node: record };
 }
 

@@ -6,7 +6,7 @@ import type { Subsystem } from "../graph/subsystems/subsystem.ts";
 import type { ClusterHashes, CredentialRef, HashedCredential } from "../model/credential.ts";
 import type { DeclaredSoftware } from "../model/declared-software.ts";
 import type { ClusterId, GroupId, JobId, NodeId, TaskRef } from "../model/ids.ts";
-import type { JobSpec, Texts } from "../model/job/job.ts";
+import type { Texts } from "../model/job/job.ts";
 import type { Note } from "../model/note.ts";
 import type { ClusterAgentTerms, LossPolicy, LossTerms } from "../model/node/node.ts";
 import type { Power } from "../model/node/power.ts";
@@ -18,6 +18,8 @@ import type { ToldProgress } from "../model/job/task-progress.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
 import type { Conditional } from "./decide/if-revision.ts";
+import type { Submission, Submitted } from "./submission.ts";
+import type { AddedInstance, ServiceCommand } from "./services/service-commands.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 
 /** What becomes of one note. */
@@ -43,17 +45,6 @@ export interface HeldRun {
   readonly run: RunRef;
   readonly heldAtMs: number;
   readonly isWanted: boolean;
-}
-
-export interface Submission {
-  readonly spec: JobSpec;
-  readonly idempotencyKey: string | undefined;
-}
-
-export interface Submitted {
-  readonly id: JobId;
-  /** By its idempotency key: nothing was added. */
-  readonly existed: boolean;
 }
 
 /** What an agent says of one of its runs. */
@@ -147,6 +138,7 @@ export type Command =
       readonly queuedTasksMax?: number | undefined;
       readonly by: string;
     })
+  | ServiceCommand
   /** What clients of the nexus tree say of objects; all or none. */
   | {
       readonly kind: "put-notes";
@@ -368,6 +360,8 @@ export interface Answers {
   "submit-jobs": readonly Submitted[];
   /** The share that was made. */
   "assign-share": { readonly index: number; readonly wattSeconds: number };
+  /** In the order of their names. */
+  "add-instances": { readonly instances: readonly AddedInstance[] };
   /** What the agent must do to be in step: start these (again), hold those (again), stop others. */
   "connect-node": {
     readonly starts: readonly RunRef[];

@@ -27,6 +27,13 @@ import {
 } from "./decide/nodes/nodes.ts";
 import { reportProgress } from "./decide/tasks/report-progress.ts";
 import { reportRuns } from "./decide/tasks/report-runs.ts";
+import { addInstances, removeInstances } from "./decide/services/instances.ts";
+import {
+  putService,
+  removeService,
+  rollbackService,
+  scaleService,
+} from "./decide/services/services.ts";
 import { submitJobs } from "./decide/tasks/submit-jobs.ts";
 import { takeTasks } from "./decide/tasks/take-tasks.ts";
 import { recover, tick } from "./decide/tick.ts";
@@ -50,6 +57,18 @@ function decideAny(state: State, command: Command): Decision {
       return assignShare(state, command);
     case "put-group":
       return putGroup(state, command);
+    case "put-service":
+      return putService(state, command);
+    case "scale-service":
+      return scaleService(state, command);
+    case "rollback-service":
+      return rollbackService(state, command);
+    case "remove-service":
+      return removeService(state, command);
+    case "add-instances":
+      return addInstances(state, command);
+    case "remove-instances":
+      return removeInstances(state, command);
     case "put-notes":
       return putNotes(state, command);
     case "put-door-records":

@@ -37,7 +37,8 @@ import type { State } from "./state.ts";
  *   3. the queue, if it is to be placed again after a backoff;
  *   4. its job's progress (`progressed`): counts of group and totals, the index by state, then jobs
  *      that wait for the whole job; and when that has ended, the order of ended jobs and its lane;
- *   5. jobs that wait for this very task. Last: they look at row and progress.
+ *   5. jobs that wait for this very task, and the slot of the service that its job fills. Last: they look at row and
+ *      progress.
  *
  * A job's row moves the counts before the index, and both before the queue and the holds, which may
  * look at the job at once. A closed one moves its progress (4) instead of being queued.
@@ -70,6 +71,7 @@ export function putJob(state: State, row: Job): void {
     progressed(state, group, known, afterClosing(known.progress, row));
     if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
     if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
+    if (row.instance !== undefined) state.services.jobMoved(row.id, row.instance);
     return;
   }
   const record = new JobRecord(row, state.writing);
@@ -141,6 +143,8 @@ export function putTask(state: State, row: Task): void {
   progressed(state, group, record, afterTask(record.progress, record.job, before, row));
   if (row.share !== undefined) shareMoved(state, group, record, row);
   state.holds.tasksMoved(row.jobId, row.index);
+  const { instance } = record.job;
+  if (instance !== undefined) state.services.jobMoved(row.jobId, instance);
 }
 
 /** What a share left undone is placed again, unless its job has failed too often: the loop then gives it up. */
@@ -334,4 +338,5 @@ export function beginLoaded(state: State): void {
   for (const record of dependent.sort((a, b) => a.job.id - b.job.id)) begin(state, record);
   ended.sort();
   state.handed.sort();
+  state.services.begin();
 }

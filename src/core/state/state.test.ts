@@ -12,11 +12,13 @@ import type { NodeFacts } from "../model/node/node-facts.ts";
 import { NO_FACTS } from "../model/node/node-facts.ts";
 import { isActive } from "../model/job/task.ts";
 import { runs } from "../../testing/runs.ts";
+import { removeServices, runServiceStep, serviceStep } from "./services/testing/service-steps.ts";
 
 const NODES = ["n1", "n2", "n3"];
 
 /** Anything that can happen, in any order: most of it makes sense, some of it is refused. */
 const step = fc.oneof(
+  serviceStep,
   fc.record({
     do: fc.constant("submit" as const),
     cpu: fc.integer({ min: 1, max: 5 }),
@@ -133,6 +135,9 @@ function run(world: World, one: Step): void {
       });
       return;
     }
+    case "service":
+      runServiceStep(world, one);
+      return;
     case "note": {
       const { id, label, ifVersion } = one;
       const note = label === undefined ? undefined : { labels: { label }, annotations: {} };
@@ -338,6 +343,7 @@ function finishAll(world: World): void {
     run(world, { do: "connect", node: name, forgets: false, os: undefined });
     run(world, { do: "drain", node: name, on: false });
   }
+  removeServices(world);
   for (let round = 0; round < 200; round++) {
     world.nowMs += 3_600_000;
     const settled = world.settle();

@@ -24,6 +24,7 @@ import type { NodeRecord } from "../scheduler/nodes/node-record.ts";
 import { NodeTotals } from "./nodes/node-totals.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 import { NodesByName } from "./nodes/nodes-by-name.ts";
+import { ServiceTable } from "./services/service-table.ts";
 import type { AnyTable, Tables } from "./table.ts";
 import { clusterTable } from "./tables/clusters.ts";
 import { type Counter, counterTable } from "./tables/counters.ts";
@@ -88,6 +89,8 @@ export class State {
   readonly ledger = new Ledger();
   /** Jobs that wait for others, and are not in the queue. */
   readonly holds = new Holds(this.jobs);
+  /** Services, their slots, and what is to be done about them. */
+  readonly services = new ServiceTable(this.jobs);
   readonly jobsByIdempotencyKey = new Map<string, JobId>();
   readonly deadlines = new Deadlines();
   /** Nodes whose link is down and that are not lost yet. */

@@ -6,6 +6,7 @@ import { decide } from "../../core/state/decide.ts";
 import { fetchNext } from "../../core/state/decide/tasks/held.ts";
 import { placeTask } from "../../core/state/decide/tasks/place-task.ts";
 import { nextQuarantine } from "../../core/state/decide/nodes/quarantine.ts";
+import { nextServiceStep } from "../../core/state/decide/services/step.ts";
 import { nextSettlement } from "../../core/state/dependencies/settle.ts";
 import { checkMove } from "../../core/state/check-move.ts";
 import { isJobEnded } from "../../core/model/progress.ts";
@@ -282,15 +283,17 @@ export class ControlLoop {
   }
 
   /**
-   * Releases and skips jobs whose dependencies are decided, and judges nodes by what ended on them, up
-   * to a bound; whether that was all.
+   * Releases and skips jobs whose dependencies are decided, judges nodes by what ended on them, and makes services
+   * what they are to be, up to a bound; whether that was all.
    */
   #settleRound(): boolean {
     const nowMs = this.#options.clock.nowMs();
-    for (let count = 0; count < limits.settlementsPerRoundMax && !this.#isFull; count++) {
+    for (let count = 0; count < limits.settlementsPerRoundMax && !this.#isFull;) {
       const change = nextSettlement(this.#state, nowMs) ?? nextQuarantine(this.#state, nowMs);
-      if (change === undefined) return true;
-      this.#apply(change);
+      const changes = change === undefined ? nextServiceStep(this.#state, nowMs) : [change];
+      if (changes === undefined) return true;
+      for (const one of changes) this.#apply(one);
+      count += changes.length;
     }
     return false;
   }
@@ -366,9 +369,9 @@ export class ControlLoop {
     for (const done of batch.done) done();
     this.#folder.stored({ jobs: batch.jobTexts, ended: endedJobs(batch) });
     this.#flush();
-    const { queue, holds, fleet } = this.#state;
-    const isToReview = fleet.ahead.toReview !== undefined;
-    const isMore = queue.mayPlace || holds.nextSettled() !== undefined || isToReview;
+    const { queue, holds, fleet, services } = this.#state;
+    const isToDo = fleet.ahead.toReview !== undefined || services.hasChanged;
+    const isMore = queue.mayPlace || holds.nextSettled() !== undefined || isToDo;
     if (isMore || this.#head < this.#waiting.length) this.#schedule();
   }
 

@@ -9,6 +9,7 @@ import { createSubmitOperations } from "./submit-operations.ts";
 import type { AgentSessions } from "../sessions/agent-sessions.ts";
 import { createClusterOperations } from "./cluster-operations.ts";
 import type { ProgressBoard } from "../progress/progress-board.ts";
+import { createServiceOperations } from "../services/service-operations.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
 import { createHandedOperations } from "./pull-operations.ts";
 import { createCredentialOperations } from "../credentials/credential-operations.ts";
@@ -62,6 +63,7 @@ function createAll(context: OperationContext): CallerOperations {
     ...createNodeOperations(context),
     ...createNoteOperations(context),
     ...createDoorRecordOperations(context),
+    ...createServiceOperations(context),
     ...createClusterOperations(context),
     ...createHandedOperations(context),
     ...createCredentialOperations(context),

@@ -1,6 +1,7 @@
 import type { UserOperations } from "./audiences/user-operations.ts";
 import type { OperatorOperations } from "./audiences/operator-operations.ts";
 import type { ClusterOperations } from "./audiences/cluster-operations.ts";
+import type { ServiceOperations } from "./audiences/service-operations.ts";
 import type { DoorOperations } from "./audiences/door-operations.ts";
 import type { Principal } from "../../core/access/principal.ts";
 import type { AskedPart } from "../../core/jobspec/asked-parts.ts";
@@ -247,4 +248,8 @@ export interface ProgressInput {
  * values are checked here, ids are texts as callers wrote them, and every refusal is an AppError.
  * Answers never show what is not durable.
  */
-export type Operations = UserOperations & OperatorOperations & ClusterOperations & DoorOperations;
+export type Operations = UserOperations &
+  ServiceOperations &
+  OperatorOperations &
+  ClusterOperations &
+  DoorOperations;

@@ -12,7 +12,8 @@ import { checkValue } from "../../core/model/texts.ts";
 import { isPossible } from "../../core/scheduler/explain/places.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import { type Trial, tryOut } from "../../core/scheduler/explain/trial.ts";
-import type { CommandOf, Submission } from "../../core/state/command.ts";
+import type { CommandOf } from "../../core/state/command.ts";
+import type { Submission } from "../../core/state/submission.ts";
 import { decide } from "../../core/state/decide.ts";
 import {
   isEverPossible,

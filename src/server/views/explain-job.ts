@@ -1,6 +1,7 @@
 import { type JobId, parseTaskId } from "../../core/model/ids.ts";
 import { hasIndexes, type JobSpec } from "../../core/model/job/job.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
+import { describeRestart } from "../../core/model/service/describe-restart.ts";
 import { cheapestChange, type SingleChange } from "../../core/scheduler/explain/cheapest-change.ts";
 import type { ClusterPolicy } from "../../core/scheduler/clusters/choose-cluster.ts";
 import type { PlanPolicy } from "../../core/scheduler/plan.ts";
@@ -66,6 +67,8 @@ export function explainJob(
   if (policy.isEnergyExternal === true && job.spec.energy !== undefined) {
     return { ...base, ...explainExternal(record) };
   }
+  const restart = restartOf(record, nowMs);
+  if (restart !== undefined) return { ...base, summary: `it ${restart}` };
   const places = explainPlaces(state, job.spec, policy);
   const ahead = aheadOf(state, record);
   const full = fullGroup(state, job.spec);
@@ -94,6 +97,13 @@ const explainExternal = ({
     "see that the external scheduler runs; or restart the server without --nexus-external-scheduler",
   ],
 });
+/** That a service waits for its next start; undefined: it does not, or its time has come. */
+function restartOf(record: JobRecord, nowMs: number): string | undefined {
+  if (record.job.spec.service === undefined) return undefined;
+  const task = record.task(0);
+  if (task?.state.kind !== "waiting" || task.state.notBeforeMs <= nowMs) return undefined;
+  return describeRestart(task, nowMs);
+}
 
 /** When what is not placed of its energy would be used, by the power there is; undefined: it has none, or nobody has power. */
 function outlookOfEnergy(

@@ -52,4 +52,6 @@ export const PAGES = {
   jobs: new Pages("jobs", NUMBER),
   tasks: new Pages("tasks", NUMBER),
   nodes: new Pages("nodes", NAME_PATTERN),
+  services: new Pages("services", NAME_PATTERN),
+  instances: new Pages("instances", NAME_PATTERN),
 } as const;

@@ -12,6 +12,7 @@ import { fromResources } from "../../core/model/resources.ts";
 import type { TaskProgress } from "../../core/model/job/task-progress.ts";
 import type { TaskFailure, PastAttempt, Task } from "../../core/model/job/task.ts";
 import { describeFailure } from "../../core/model/job/task.ts";
+import { describeRestart } from "../../core/model/service/describe-restart.ts";
 import type { Usage } from "../../core/model/job/usage.ts";
 import type { GroupRecord } from "../../core/scheduler/queue/group-record.ts";
 import type { Progress } from "../../core/model/progress.ts";
@@ -81,6 +82,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       request: spec.request,
       select: spec.select === undefined ? undefined : showSelect(spec.select),
       energy: spec.energy,
+      service: spec.service,
     }),
   };
 }
@@ -112,7 +114,8 @@ export function showJob(
 ): JobView {
   const ended = isJobEnded(progress);
   const failure = extra.only === undefined ? {} : outcomeOf(extra.only);
-  const reason = job.closed?.reason ?? failure.reason ?? extra.pendingReason;
+  const restart = extra.only && describeRestart(extra.only);
+  const reason = job.closed?.reason ?? failure.reason ?? restart ?? extra.pendingReason;
   return {
     id: String(job.id),
     spec: showSpec(job.spec),
@@ -131,10 +134,16 @@ export function showJob(
       usage: showUsage(progress.usage),
       progress: showJobProgress(job, progress, extra.only),
       energy: showEnergy(job.spec, progress),
+      instance: job.instance,
+      restarts: shownRestarts(extra.only),
     }),
     revision: extra.revision,
   };
 }
+
+/** undefined: it was never started again. */
+const shownRestarts = (task: Task | undefined): number | undefined =>
+  task?.restarts === undefined || task.restarts.count === 0 ? undefined : task.restarts.count;
 
 /** undefined: none of its tasks reported any. */
 function showJobProgress(
@@ -303,8 +312,11 @@ export function showTask(
       usage: showUsage(task.usage),
       progress: showProgress(task.progress),
       share: showShare(task),
+      restarts: shownRestarts(task),
     }),
-    ...(at.kind !== "waiting" ? outcomeOf(task) : present({ reason: job.closed?.reason })),
+    ...(at.kind !== "waiting"
+      ? outcomeOf(task)
+      : present({ reason: job.closed?.reason ?? describeRestart(task) })),
   };
 }
 

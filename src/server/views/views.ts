@@ -1,3 +1,4 @@
+import type { InstanceRefView, ServiceRowView } from "../services/service-views.ts";
 import type { JobEnergyView, PowerView, ShareView } from "./energy-views.ts";
 import type { JobSpec } from "../../gen/busbar/v1/busbar_pb.ts";
 import type { JsonOf } from "../../wire/json-shape.ts";
@@ -51,6 +52,10 @@ export interface JobView {
   readonly progress?: ProgressView;
   /** Of a job that is split by energy. */
   readonly energy?: JobEnergyView;
+  /** Of a service; absent: it belongs to none. */
+  readonly instance?: InstanceRefView;
+  /** Of a job that is a service: how often its task was started again; absent: never. */
+  readonly restarts?: number;
   readonly revision: number;
 }
 
@@ -111,6 +116,8 @@ export interface TaskView {
   readonly progress?: ProgressView;
   /** Of a job that is split by energy, once it is placed. */
   readonly share?: ShareView;
+  /** Of a service: how often it was started again; absent: never. */
+  readonly restarts?: number;
   readonly revision: number;
 }
 
@@ -375,10 +382,11 @@ export type WatchEventView = { readonly revision: number } & (
   | { readonly kind: "node"; readonly node: NodeView }
   | { readonly kind: "cluster"; readonly cluster: ClusterRowView }
   | { readonly kind: "group"; readonly group: Omit<GroupView, "tasks" | "used"> }
+  | { readonly kind: "service"; readonly service: ServiceRowView }
   | { readonly kind: "nexus"; readonly note: Note }
   | {
       readonly kind: "removed";
-      readonly what: "job" | "node" | "cluster" | "group" | "nexus";
+      readonly what: "job" | "node" | "cluster" | "group" | "service" | "nexus";
       readonly id: string;
       /** Absent: the server, by age or number. */
       readonly by?: string;

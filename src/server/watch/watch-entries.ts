@@ -4,6 +4,7 @@ import { TABLES } from "../../core/state/tables/tables.ts";
 import type { KeptCommit, JobLookup, ShownChange } from "./kept-commit.ts";
 import { BlockCutter, changeBytes, groupAt, snapshotAt } from "./kept-commit.ts";
 import { showGroupRow, showJob, showNode, showTask } from "../views/show.ts";
+import { showServiceRow } from "../services/show-services.ts";
 import { showClusterRow } from "../views/show-cluster-row.ts";
 import type { WatchEventView } from "../views/views.ts";
 import type { WatchFilter, WatchKind } from "./watch-filter.ts";
@@ -246,6 +247,8 @@ export function eventOf(
       const status = commit.statuses.get(entry.row.id);
       return { kind: "cluster", cluster: showClusterRow(entry.row, status, revision), revision };
     }
+    case "service":
+      return { kind: "service", service: showServiceRow(entry.row, revision), revision };
     case "nexus":
       return { kind: "nexus", note: entry.row, revision };
     case "group":

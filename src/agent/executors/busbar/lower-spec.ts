@@ -60,6 +60,7 @@ function settle(spec: JobSpec, { group, below }: SiteTerms): void {
   spec.group = group;
   spec.placement = create(PlacementSchema, placement);
   spec.retries = undefined;
+  spec.service = undefined;
   spec.queueDeadlineMs = undefined;
   spec.dependsOn = [];
   spec.select = undefined;

@@ -2,8 +2,10 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import {
   ClusterSchema,
   GroupSchema,
+  InstanceSchema,
   JobSchema,
   NodeSchema,
+  ServiceSchema,
   TaskSchema,
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import type { METHODS } from "./methods.ts";
@@ -82,6 +84,20 @@ export const LINKS: readonly RowLink[] = [
     method: "getClusterGraph",
     bind: { name: "name" },
     description: "What it has",
+  },
+  {
+    on: ServiceSchema,
+    name: "instanceList",
+    method: "listInstances",
+    bind: { service: "name" },
+    description: "Its instances, by number and name",
+  },
+  {
+    on: InstanceSchema,
+    name: "job",
+    method: "getJob",
+    bind: { id: "jobId" },
+    description: "The job that it is now, or was last",
   },
   {
     on: GroupSchema,

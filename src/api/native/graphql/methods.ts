@@ -5,6 +5,7 @@ import { limits } from "../../../limits.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
 import type { JsonOf } from "../../../wire/json-shape.ts";
 import * as clusters from "../grpc/translate-clusters.ts";
+import * as services from "../grpc/services/translate-services.ts";
 import * as handed from "../grpc/translate-accepted.ts";
 import * as from from "../grpc/translate.ts";
 
@@ -141,6 +142,32 @@ export const METHODS: {
   ),
   satisfy: read(SEARCH_COST, (operations, request) =>
     Promise.try(() => operations.satisfy(clusters.fromSatisfy(request))),
+  ),
+  listServices: read(LIST_COST, (operations, request) =>
+    operations.listServices(from.fromPage(request)),
+  ),
+  getService: read(GET_COST, (operations, { name }) => operations.getService(name)),
+  applyService: change(async (operations, request) =>
+    operations.applyService(services.fromApplyService(request)),
+  ),
+  scaleService: change((operations, { name, replicas, ifRevision }) =>
+    operations.scaleService(name, replicas, from.fromCondition({ ifRevision })),
+  ),
+  rollbackService: change((operations, { name, generation, ifRevision }) =>
+    operations.rollbackService(name, { generation, ...from.fromCondition({ ifRevision }) }),
+  ),
+  removeService: change((operations, { name, reason, ifRevision }) =>
+    operations.removeService(name, reason ?? "", from.fromCondition({ ifRevision })),
+  ),
+  listInstances: read(LIST_COST, (operations, request) =>
+    operations.listInstances(request.service, from.fromPage(request)),
+  ),
+  getInstance: read(GET_COST, (operations, { service, name }) =>
+    operations.getInstance(service, name),
+  ),
+  addInstances: change((operations, { service, names }) => operations.addInstances(service, names)),
+  removeInstances: change((operations, { service, names, reason }) =>
+    operations.removeInstances(service, names, reason ?? ""),
   ),
   listGroups: read(LIST_COST, (operations) => operations.listGroups()),
   putGroup: change((operations, request) => operations.putGroup(from.fromPutGroup(request))),

@@ -12,6 +12,8 @@ const schema = createSchema();
 const query = schema.getQueryType()?.getFields() ?? {};
 const mutation = schema.getMutationType()?.getFields() ?? {};
 
+const WEB = { name: '"web"' };
+
 /** Where a name means something else than in most requests. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cluster: { name: '"local"' },
@@ -20,6 +22,12 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   removeGroup: { name: '"default"' },
   satisfy: { jobspec: '"version: 9999"' },
   tryJobs: { jobs: '{jobs: [{command: ["true"]}]}' },
+  service: WEB,
+  instances: { service: '"web"' },
+  instance: { service: '"web"' },
+  scaleService: WEB,
+  rollbackService: WEB,
+  removeService: WEB,
   setNode: { onLost: '"keep"' },
   reportProgress: { percent: "40.5" },
 };

@@ -151,7 +151,8 @@ test("outputs and watches are streams", async () => {
     "node 11",
     "cluster 12",
     "group 13",
-    "removed 14",
+    "service 14",
+    "removed 15",
   ]);
 });
 
@@ -185,8 +186,20 @@ test("every method of the service was called by these tests", () => {
     "SetCredentials",
     "Satisfy",
   ];
+  const inServicesTest = [
+    "ListServices",
+    "GetService",
+    "ApplyService",
+    "ScaleService",
+    "RollbackService",
+    "RemoveService",
+    "ListInstances",
+    "GetInstance",
+    "AddInstances",
+    "RemoveInstances",
+  ];
   const inSubmitTest = ["SubmitJobspec", "TryJobs"];
-  const elsewhere = [...inSubmitTest, "ExplainJob", ...inClustersTest];
+  const elsewhere = [...inSubmitTest, "ExplainJob", ...inClustersTest, ...inServicesTest];
   expect(uncalled.map(({ name }) => name)).toEqual(elsewhere);
 });
 

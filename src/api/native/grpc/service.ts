@@ -21,6 +21,7 @@ import * as clusters from "./translate-clusters.ts";
 import * as fleet from "./translate-fleet.ts";
 import * as handed from "./translate-accepted.ts";
 import * as jobs from "./translate-jobs.ts";
+import * as services from "./services/translate-services.ts";
 import { message } from "../../grpc/calls/wire-message.ts";
 import { watchFormat } from "./watch-frames.ts";
 
@@ -135,6 +136,36 @@ export const busbarService = (
         ),
       satisfy: async (request, call) =>
         clusters.toSatisfied(await by(call).satisfy(clusters.fromSatisfy(request))),
+      listServices: async (request, call) =>
+        services.toServicePage(await by(call).listServices(from.fromPage(request))),
+      getService: async ({ name }, call) => services.toService(await by(call).getService(name)),
+      applyService: async (request, call) =>
+        services.toService(await by(call).applyService(services.fromApplyService(request))),
+      scaleService: async ({ name, replicas, ifRevision }, call) =>
+        services.toService(
+          await by(call).scaleService(name, replicas, from.fromCondition({ ifRevision })),
+        ),
+      rollbackService: async ({ name, generation, ifRevision }, call) =>
+        services.toService(
+          await by(call).rollbackService(name, {
+            generation,
+            ...from.fromCondition({ ifRevision }),
+          }),
+        ),
+      removeService: async ({ name, reason, ifRevision }, call) =>
+        services.toService(
+          await by(call).removeService(name, reason ?? "", from.fromCondition({ ifRevision })),
+        ),
+      listInstances: async (request, call) =>
+        services.toInstancePage(
+          await by(call).listInstances(request.service, from.fromPage(request)),
+        ),
+      getInstance: async ({ service, name }, call) =>
+        services.toInstance(await by(call).getInstance(service, name)),
+      addInstances: async ({ service, names }, call) =>
+        services.toInstances(await by(call).addInstances(service, names)),
+      removeInstances: async ({ service, names, reason }, call) =>
+        services.toInstances(await by(call).removeInstances(service, names, reason ?? "")),
       listGroups: async (_, call) => fleet.toGroups(await by(call).listGroups()),
       putGroup: async (request, call) =>
         fleet.toGroup(await by(call).putGroup(from.fromPutGroup(request))),

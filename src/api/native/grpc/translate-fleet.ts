@@ -18,6 +18,7 @@ import { unreachable } from "../../../lib/invariant.ts";
 import type { PowerView } from "../../../server/views/energy-views.ts";
 import type * as views from "../../../server/views/views.ts";
 import { toCluster } from "./translate-clusters.ts";
+import { toService } from "./services/translate-services.ts";
 import { toCounts, toJob, toTask, toUsage } from "./translate-jobs.ts";
 import { message, wide, wideAll } from "../../grpc/calls/wire-message.ts";
 
@@ -134,6 +135,8 @@ function toEvent(view: views.WatchEventView): wire.WatchEvent["event"] {
       return { case: "cluster", value: toCluster(view.cluster) };
     case "group":
       return { case: "group", value: toGroup(view.group) };
+    case "service":
+      return { case: "service", value: toService(view.service) };
     case "nexus": // nobody can ask for it here
       return { case: undefined };
     case "removed":

@@ -5,6 +5,7 @@ import {
   CountJobsResponseSchema,
   DependencyReasonSchema,
   ExplanationSchema,
+  InstanceRefSchema,
   JobEnergySchema,
   JobSchema,
   JobSpecSchema,
@@ -63,6 +64,8 @@ export const toJob = (view: views.JobView): wire.Job =>
         doneWattSeconds: wide(view.energy.doneWattSeconds),
         unplacedWattSeconds: wide(view.energy.unplacedWattSeconds),
       }),
+    instance: view.instance && message(InstanceRefSchema, { ...view.instance }),
+    restarts: view.restarts,
   });
 
 /** The view of a spec is the JSON of the message: names and types are the same. */
@@ -111,6 +114,7 @@ export const toTask = (view: views.TaskView): wire.Task =>
         doneWattSeconds: wide(view.share.doneWattSeconds),
       }),
     progress: toProgress(view.progress),
+    restarts: view.restarts,
     revision: wide(view.revision),
   });
 

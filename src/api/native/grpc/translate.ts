@@ -50,6 +50,7 @@ export function fromJobSpec(wire: JobSpec, field: string): JobSpecInput {
   checkNumbers(wire, field);
   if (wire.retries !== undefined) checkNumbers(wire.retries, `${field}.retries`);
   if (wire.energy !== undefined) checkNumbers(wire.energy, `${field}.energy`);
+  if (wire.service !== undefined) checkNumbers(wire.service, `${field}.service`);
   return toJson(JobSpecSchema, wire);
 }
 

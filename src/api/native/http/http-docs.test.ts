@@ -48,6 +48,8 @@ const ROUTES = [
   "delete /v1/clusters/{name}/subsystems/{subsystem}",
   "delete /v1/groups/{name}",
   "delete /v1/nodes/{name}",
+  "delete /v1/services/{name}",
+  "delete /v1/services/{name}/instances/{instance}",
   "get /healthz",
   "get /metrics",
   "get /readyz",
@@ -65,6 +67,10 @@ const ROUTES = [
   "get /v1/jobs/{id}/tasks",
   "get /v1/nodes",
   "get /v1/nodes/{name}",
+  "get /v1/services",
+  "get /v1/services/{name}",
+  "get /v1/services/{name}/instances",
+  "get /v1/services/{name}/instances/{instance}",
   "get /v1/stats",
   "get /v1/tasks/{id}",
   "get /v1/tasks/{id}/output",
@@ -83,11 +89,15 @@ const ROUTES = [
   "post /v1/nodes/{name}/drain",
   "post /v1/nodes/{name}/undrain",
   "post /v1/satisfy",
+  "post /v1/services/{name}/instances",
+  "post /v1/services/{name}/rollback",
+  "post /v1/services/{name}/scale",
   "post /v1/tasks/{id}/progress",
   "put /v1/clusters/{name}/counters",
   "put /v1/clusters/{name}/subsystems/{subsystem}",
   "put /v1/credentials",
   "put /v1/groups/{name}",
+  "put /v1/services/{name}",
 ];
 
 const operations = (): [string, Operation][] =>
@@ -146,6 +156,7 @@ test("a body is required where the server refuses its absence", () => {
     "post /v1/clusters/{name}/credentials/rotate",
     "post /v1/jobs/{id}/cancel",
     "post /v1/nodes/{name}/drain",
+    "post /v1/services/{name}/rollback",
   ]);
 });
 

@@ -84,7 +84,8 @@ test("a watch is a stream of events with their kind, data, and from where to go 
     "11 node 11",
     "12 cluster 12",
     "13 group 13",
-    "14 removed 14",
+    "14 service 14",
+    "15 removed 15",
   ]);
   expect(events[1]?.data).toMatchObject({ revision: 9, job: { id: "17" } });
 });

@@ -5,6 +5,7 @@ import { clusterRoutes } from "./routes/clusters.ts";
 import { groupRoutes } from "./routes/groups.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { nodeRoutes } from "./routes/nodes.ts";
+import { serviceRoutes } from "./routes/services.ts";
 import { jobspecRoutes, submitRoute } from "./routes/submit.ts";
 import { systemRoutes } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
@@ -23,6 +24,7 @@ export function addRoutes(app: App, host: HttpHost, streaming: GraphqlDoor): voi
   nodeRoutes(app);
   clusterRoutes(app);
   groupRoutes(app);
+  serviceRoutes(app);
   systemRoutes(app, host);
   graphqlRoutes(app, host, streaming);
 }

@@ -2,6 +2,8 @@ import type { Static } from "typebox";
 import { invalid, unprocessable } from "../../../lib/errors.ts";
 import type { SubmissionInput, WatchQuery } from "../../../server/operations/operations.ts";
 import { readAmounts } from "../../../wire/read-json.ts";
+import type { JobSpecInput } from "../../../core/model/job/job-spec.ts";
+import type { ApplyBody } from "./schemas/service-schemas.ts";
 import type { JobSubmission, WatchQuery as WatchQuerySchema } from "./schemas/request-schemas.ts";
 
 // What is HTTP's own and does not follow from the schema: headers, the short names of a watch, and that a
@@ -14,6 +16,14 @@ export function fromSubmission(body: Static<typeof JobSubmission>, path: string)
     spec: { ...spec, resources: resources && readAmounts(resources, `${path}resources`) },
     idempotencyKey,
   };
+}
+
+/** The template of a service: the spec of its instances. */
+export function fromTemplate(
+  body: NonNullable<Static<typeof ApplyBody>["template"]>,
+): JobSpecInput {
+  const { resources, ...spec } = body;
+  return { ...spec, resources: resources && readAmounts(resources, "template.resources") };
 }
 
 /** One key for one job; a header and a field must not disagree. */

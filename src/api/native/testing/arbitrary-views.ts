@@ -16,6 +16,7 @@ import type {
   TaskView,
   UsageView,
 } from "../../../server/views/views.ts";
+import type { InstanceRefView } from "../../../server/services/service-views.ts";
 import { jobStateNames, nodeStateNames, taskStateNames } from "../state-names.ts";
 import {
   amounts,
@@ -35,6 +36,7 @@ export const kind = fc.constantFrom("managed" as const, "pulling" as const);
 
 type Placement = NonNullable<JobSpecView["placement"]>;
 type Retries = NonNullable<JobSpecView["retries"]>;
+type Service = NonNullable<JobSpecView["service"]>;
 type Dependency = NonNullable<JobSpecView["dependsOn"]>[number];
 type Select = NonNullable<JobSpecView["select"]>;
 
@@ -85,6 +87,15 @@ export const specs = someOfSpec(
       [[want(1, "gpu")], [want(4, "core", [], { requires: [requireOne("os", "name", "debian")] })]],
     ),
     energy: energyTerms,
+    service: record<Service>(
+      {
+        restart: fc.constantFrom("always", "on-failure", "never"),
+        backoffMs: wide,
+        backoffMaxMs: wide,
+        resetAfterMs: wide,
+      },
+      [],
+    ),
     select: record<Select>(
       {
         strategy: fc.constant("constraint"),
@@ -110,6 +121,7 @@ export const specs = someOfSpec(
     "request",
     "select",
     "energy",
+    "service",
   ],
 );
 
@@ -142,6 +154,8 @@ export const jobs = record<JobView>(
     usage,
     progress,
     energy: jobEnergy,
+    instance: record<InstanceRefView>({ service: name, name, generation: count }, []),
+    restarts: count,
     revision: wide,
   },
   [
@@ -154,6 +168,8 @@ export const jobs = record<JobView>(
     "usage",
     "progress",
     "energy",
+    "instance",
+    "restarts",
   ],
 );
 
@@ -193,9 +209,11 @@ export const tasks = record<TaskView>(
     usage,
     progress,
     share,
+    restarts: count,
     revision: wide,
   },
   [
+    "restarts",
     "node",
     "cluster",
     "assignedAtMs",

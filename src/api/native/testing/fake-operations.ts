@@ -8,6 +8,7 @@ import { AppError, insideField } from "../../../lib/errors.ts";
 import { Histogram } from "../../../lib/histogram.ts";
 import type { Operations, OperationsAccess } from "../../../server/operations/operations.ts";
 import type { ClusterView, GroupView, JobView, NodeView } from "../../../server/views/views.ts";
+import { aService, fakeServices } from "./fake-services.ts";
 import { fakeWatch } from "./fake-watch.ts";
 import { aCluster, aGroup, aJob, aNode, aSatisfied, aTask, someStats } from "./view-builders.ts";
 
@@ -157,7 +158,8 @@ function basics(by: () => string): Operations {
       yield { kind: "node", revision: afterRevision + 3, node: aNode() };
       yield { kind: "cluster", revision: afterRevision + 4, cluster: aCluster() };
       yield { kind: "group", revision: afterRevision + 5, group: aGroup() };
-      yield { kind: "removed", revision: afterRevision + 6, what: "job", id: "1" };
+      yield { kind: "service", revision: afterRevision + 6, service: aService() };
+      yield { kind: "removed", revision: afterRevision + 7, what: "job", id: "1" };
     }),
     listNodes: async () => ({ nodes: [...nodes.values()], revision }),
     getNode: async (name) => find(nodes, "node", name),
@@ -254,6 +256,7 @@ function basics(by: () => string): Operations {
       groups.delete(name);
       return { revision };
     },
+    ...fakeServices(),
     stats: async () => someStats({ revision }),
     times: async () => ({ commits: new Histogram([1, 10]), tasks: [] }),
     listNotes: async () => ({ notes: [], revision }),

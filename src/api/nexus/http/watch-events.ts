@@ -56,6 +56,7 @@ export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): rea
       break;
     case "cluster":
     case "group":
+    case "service":
     case "nexus":
     case "removed":
       break;

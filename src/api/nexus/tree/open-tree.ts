@@ -107,10 +107,11 @@ export function applyEvent(tree: Tree, event: WatchEventView, ended: () => void)
       else if (event.what === "node") tree.dropNode(event.id, revision);
       else if (event.what === "nexus") tree.dropNote(event.id, revision);
       else if (event.what === "cluster") tree.dropSite(event.id, revision);
-      else tree.dropGroup(event.id, revision);
+      else if (event.what === "group") tree.dropGroup(event.id, revision);
       return;
     case "nexus":
       return tree.putNote({ ...event.note, revision }, revision);
+    case "service": // its jobs are told
     case "sync":
     case "bookmark":
       return;

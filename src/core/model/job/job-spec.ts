@@ -19,6 +19,7 @@ import { checkLabels, isPrintable, visible } from "../texts.ts";
 import type { Resources } from "../resources.ts";
 import { toResources } from "../resources.ts";
 import { NO_PLAIN_TERMS, type PlainInput, type PlainName, toPlainTerms } from "./plain-fields.ts";
+import { checkService, type ServiceTermsInput, toServiceTerms } from "../service/service-terms.ts";
 import { RETRIES_RULES, SPEC_RULES } from "./spec-rules.ts";
 import { whole, type WholeRule } from "./whole.ts";
 import { INSTANCES, readWorkload } from "./workload/workload.ts";
@@ -64,6 +65,7 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
   readonly outputLimitBytes?: number | undefined;
   readonly dependsOn?: readonly DependencyInput[] | undefined;
   readonly energy?: EnergyInput | undefined;
+  readonly service?: ServiceTermsInput | undefined;
 }
 
 // Shared by every spec that has nothing else to say: a million queued jobs must not hold a
@@ -93,6 +95,7 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
   array: undefined,
   priority: 0,
   retries: NO_RETRIES,
+  service: undefined,
   timeLimitMs: undefined,
   killGraceMs: limits.killGraceMsDefault,
   queueDeadlineMs: undefined,
@@ -114,6 +117,7 @@ export function toJobSpec(
   const name = toJobName(input, work);
   const dependsOn = toDependencies(input.dependsOn);
   const energy = toEnergy(input.energy);
+  if (input.service !== undefined) checkService(input);
   if (energy !== undefined) checkShares(input);
   const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
   const terms = toTerms(asked, like?.terms, selects);
@@ -167,6 +171,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
     priority: checkWhole(input, "priority") ?? 0,
     retries: toRetries(input.retries),
+    service: toServiceTerms(input.service),
     timeLimitMs: checkWhole(input, "timeLimitMs"),
     killGraceMs: checkWhole(input, "killGraceMs") ?? limits.killGraceMsDefault,
     queueDeadlineMs: checkWhole(input, "queueDeadlineMs"),

@@ -5,9 +5,10 @@ import type { ContainerTerms } from "./containers/containers.ts";
 import { countIndexes, SINGLE } from "./array-range.ts";
 import type { Clause, Dependency } from "./dependency.ts";
 import type { EnergyTerms } from "./energy.ts";
-import type { GroupId, JobId } from "../ids.ts";
+import type { GroupId, JobId, ServiceId } from "../ids.ts";
 import type { Resources } from "../resources.ts";
 import type { PlainTerms } from "./plain-fields.ts";
+import type { ServiceTerms } from "../service/service-terms.ts";
 
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
@@ -69,6 +70,8 @@ export interface OwnTerms {
   readonly array: IndexRanges | undefined;
   readonly priority: number;
   readonly retries: Retries;
+  /** It has no natural end, and is started again; undefined: it ends. */
+  readonly service: ServiceTerms | undefined;
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
   readonly queueDeadlineMs: number | undefined;
@@ -146,6 +149,9 @@ export class SharedSpec implements JobSpec {
   get retries(): Retries {
     return this.terms.retries;
   }
+  get service(): ServiceTerms | undefined {
+    return this.terms.service;
+  }
   get timeLimitMs(): number | undefined {
     return this.terms.timeLimitMs;
   }
@@ -174,6 +180,14 @@ export interface Closing {
   readonly isNeedless?: true;
 }
 
+/** The instance of a service that a job is, or was. */
+export interface InstanceRef {
+  readonly service: ServiceId;
+  readonly name: string;
+  /** Of the template that the job was made of. */
+  readonly generation: number;
+}
+
 /** A job row: spec and what was decided about the whole of it. Its state is derived: progress.ts. */
 export interface Job {
   readonly id: JobId;
@@ -184,6 +198,8 @@ export interface Job {
   readonly closed: Closing | undefined;
   /** What keeps it from the queue: what it depends on and is not known to be met. */
   readonly waitsFor: readonly Clause[] | undefined;
+  /** Which instance of a service it is; undefined: of none. */
+  readonly instance?: InstanceRef | undefined;
 }
 
 /** A job that asks for no energy has succeeded as soon as nothing keeps it. */

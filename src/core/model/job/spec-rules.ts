@@ -10,6 +10,7 @@ import { SELECTION_RULES } from "./select-reader.ts";
 import { PLAIN_RULES } from "./plain-fields.ts";
 import { CONTAINER_FIELD_RULES, CONTAINER_RULES, MOUNT_RULES } from "./containers/containers.ts";
 import { COMMAND_RULE, ENV_RULE } from "./env.ts";
+import { NOT_OF_SERVICES, SERVICE_TERMS_RULES } from "../service/service-terms.ts";
 
 const NOT_BLANK: Rule = { minLength: 1, pattern: "^[^\\u0000]*\\S[^\\u0000]*$" };
 
@@ -94,6 +95,7 @@ const SPEC_GROUPS: Omit<MessageRules, "fields"> = {
     ["containers", "command"],
     ["containers", "script"],
     ...["array", "request", "select", "jobspec", "workload"].map((name) => ["energy", name]),
+    ...Object.keys(NOT_OF_SERVICES).map((name) => ["service", name]),
   ],
   onlyInRequests: true,
 };
@@ -105,6 +107,7 @@ export const SPEC_MESSAGE_RULES: Readonly<Record<string, MessageRules>> = {
   Energy: { fields: ENERGY_RULES },
   Mount: { fields: MOUNT_RULES },
   Container: { fields: CONTAINER_RULES },
+  ServiceTerms: { fields: SERVICE_TERMS_RULES },
   Placement: { fields: PLACEMENT_RULES },
   Dependency: { fields: DEPENDENCY_RULES, ...DEPENDENCY_GROUPS },
   Selection: SELECTION_RULES,

@@ -57,6 +57,8 @@ export interface Task {
   readonly losses: number;
   /** Attempts that their nodes could not start and gave back; absent: none. */
   readonly returns?: number;
+  /** Of a service that was started again, or took nodes down; absent: neither. */
+  readonly restarts?: Restarts;
   /** The latest attempts before this one, oldest first, bounded. */
   readonly past: readonly PastAttempt[];
   /** Of the node it is on, where that is not the job's `needs`: it depends on the node. */
@@ -71,6 +73,15 @@ export interface Task {
   readonly usage?: Usage;
   /** Of all attempts before the latest, also of those that are no longer in `past`. */
   readonly earlierUsage?: Usage;
+}
+
+/** How often a task of a service was started again. */
+export interface Restarts {
+  readonly count: number;
+  /** Since an attempt last ran well: the wait grows with it. */
+  readonly inRow: number;
+  /** Nodes that were lost within seconds of its start there, one after the other; absent: none. */
+  readonly tookDown?: readonly NodeId[];
 }
 
 export interface ToldOutput {

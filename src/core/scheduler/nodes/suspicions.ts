@@ -199,6 +199,7 @@ function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {
       return "failed-at-once";
     case "exited":
     case "signalled": {
+      if (end.failure.kind === "exited" && end.failure.exitCode === 0) return "worked"; // a service
       const tookMs = end.endedAtMs - (end.startedAtMs ?? end.endedAtMs);
       return tookMs < quickMs ? "failed-at-once" : "worked";
     }

@@ -61,6 +61,7 @@ export function nextTickMs(state: State, settings: TickSettings): number | undef
     next = Math.min(next, silentAtMs(task));
     break; // the others were heard of later
   }
+  next = Math.min(next, state.services.nextAlarmMs ?? next);
   const held = state.fleet.ahead.oldest;
   if (held !== undefined) next = Math.min(next, takeBackAtMs(held));
   const oldest = state.ended.oldest(0);

@@ -11,7 +11,7 @@ import { AppError } from "../../../lib/errors.ts";
 import type { DependencyInput } from "../../model/job/dependency.ts";
 import { jobId } from "../../model/ids.ts";
 import { isActive } from "../../model/job/task.ts";
-import type { Submission } from "../command.ts";
+import type { Submission } from "../submission.ts";
 import { aWorld, statesOf, tick } from "./testing/dependent-jobs.ts";
 
 const kinds = ["afterok", "afterany", "afternotok", "after"] as const;

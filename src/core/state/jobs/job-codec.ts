@@ -4,30 +4,36 @@ import type { Job, JobSpec, JobTerms } from "../../model/job/job.ts";
 import { SharedSpec } from "../../model/job/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../../model/job/job-spec.ts";
 
-type StoredJob = Omit<Job, "spec"> & {
-  readonly spec: Partial<JobTerms> & Pick<JobSpec, "work" | "name"> & Partial<JobSpec>;
-};
+export type StoredSpec = Partial<JobTerms> & Pick<JobSpec, "work" | "name"> & Partial<JobSpec>;
+type StoredJob = Omit<Job, "spec"> & { readonly spec: StoredSpec };
 
 /**
  * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
  * A row with any of the former is read as a whole.
  */
 export function encodeJob(job: Job): string {
-  const { id, spec, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor } = job;
+  const { id, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor, instance } = job;
+  const spec = storedSpec(job.spec);
+  return JSON.stringify({
+    closed,
+    waitsFor,
+    idempotencyKey,
+    instance,
+    spec,
+    id,
+    submittedAtMs,
+    submittedBy,
+  });
+}
+
+/** A spec as it is stored, in a job's row or in another. */
+export function storedSpec(spec: JobSpec): Record<string, unknown> {
   const terms = storedTerms(spec.terms);
   const stored = spec.dependsOn === undefined ? terms : { dependsOn: spec.dependsOn, ...terms };
   stored["name"] = spec.name;
   stored["work"] = spec.work;
   if (spec.energy !== undefined) stored["energy"] = spec.energy;
-  return JSON.stringify({
-    closed,
-    waitsFor,
-    idempotencyKey,
-    spec: stored,
-    id,
-    submittedAtMs,
-    submittedBy,
-  });
+  return stored;
 }
 
 /** Terms that say what everybody's say are left out when stored, and shared when read. */
@@ -91,10 +97,11 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
     idempotencyKey: stored.idempotencyKey,
     closed: stored.closed,
     waitsFor: stored.waitsFor,
+    ...(stored.instance && { instance: stored.instance }),
   };
 }
 
-function decodeSpec(stored: StoredJob["spec"], like: JobTerms): JobSpec {
+export function decodeSpec(stored: StoredSpec, like = DEFAULT_TERMS): JobSpec {
   const { name, work, dependsOn, energy, ...some } = stored;
   const isDefault = Object.keys(some).length === 0;
   const terms = isDefault ? DEFAULT_TERMS : shareTerms(decodeTerms(some), like);

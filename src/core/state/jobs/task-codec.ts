@@ -6,6 +6,7 @@ type StoredPast = Omit<PastAttempt, "usage"> & { readonly usage?: StoredUsage };
 type StoredTask = Pick<Task, "jobId" | "index" | "attempt" | "state"> &
   Partial<Pick<Task, "failures" | "losses">> & {
     readonly returns?: number | undefined;
+    readonly restarts?: Task["restarts"] | undefined;
     readonly past?: readonly StoredPast[];
     readonly takes?: Task["takes"] | undefined;
     readonly share?: number | undefined;
@@ -41,6 +42,7 @@ export function encodeTask(task: Task): string {
     failures,
     losses,
     returns,
+    restarts: task.restarts,
     past: past.map(encodePast),
     earlierUsage,
   };
@@ -70,6 +72,7 @@ function readTask(stored: StoredTask): Task {
     losses: stored.losses ?? 0,
     past: stored.past === undefined ? NO_PAST : stored.past.map(decodePast),
     ...(stored.returns === undefined ? {} : { returns: stored.returns }),
+    ...(stored.restarts === undefined ? {} : { restarts: stored.restarts }),
     ...(stored.takes === undefined ? {} : { takes: stored.takes }),
     ...(stored.share === undefined ? {} : { share: stored.share }),
     ...(stored.told === undefined ? {} : { told: stored.told }),

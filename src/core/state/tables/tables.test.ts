@@ -47,6 +47,22 @@ const STORED: Readonly<Record<TableName, readonly [key: string, value: string]>>
       '"link":{"kind":"connected","session":1,"sinceMs":0},"agentKeyHash":"hash-of-w1",' +
       '"bootId":"boot-1","agentVersion":"test","registeredAtMs":0,"address":"192.0.2.7"}',
   ],
+  service: [
+    "service/web",
+    '{"id":"web","lastGeneration":2,"replicas":2,' +
+      '"terms":{"maxUnavailable":1,"minReadyMs":5000,"failuresMax":3},' +
+      '"rollout":{"kind":"rolling","from":1,"sinceMs":9},"createdAtMs":7,"changedBy":"me",' +
+      '"template":{"generation":2,"atMs":9,"by":"me","spec":{"labels":{"busbar.service":"web"},' +
+      '"service":{"restart":"always","backoffMs":1000,"backoffMaxMs":300000,"resetAfterMs":60000},' +
+      '"name":"web","work":{"kind":"command","argv":["serve","2"]}}},' +
+      '"former":[{"generation":1,"atMs":7,"by":"me","spec":{"name":"web",' +
+      '"work":{"kind":"command","argv":["serve","1"]}}}]}',
+  ],
+  slot: [
+    "slot/web/web-1",
+    '{"id":"web/web-1","service":"web","name":"web-1","generation":2,"jobId":1,"made":1,' +
+      '"isReplaced":true,"number":1}',
+  ],
   status: [
     "status/blue",
     '{"id":"blue","state":{"nodes_free":{"value":2,"setAtMs":9}},' +

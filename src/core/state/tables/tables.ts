@@ -11,6 +11,8 @@ import { jobTable } from "./jobs.ts";
 import { leftoverTable } from "./leftovers.ts";
 import { nodeTable } from "./nodes.ts";
 import { noteTable } from "./notes.ts";
+import { serviceTable } from "./services.ts";
+import { slotTable } from "./slots.ts";
 import { statusTable } from "./statuses.ts";
 import { subsystemTable } from "./subsystems.ts";
 import { taskTable } from "./tasks.ts";
@@ -28,8 +30,10 @@ export const TABLES = new Tables([
   credentialTable,
   noteTable,
   doorRecordTable,
+  serviceTable,
   // desired: written by the planner and, through the loop, by reports of agents
   taskTable,
+  slotTable,
   // inventory: written by agents and by those who register clusters
   clusterTable,
   graphTable,

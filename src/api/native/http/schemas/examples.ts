@@ -10,6 +10,8 @@ const id = { id: "1" };
 const node = { name: "n1" };
 const cluster = { name: "blue" };
 const group = { name: "physics" };
+const service = { name: "web" };
+const instance = { name: "web", instance: "web-blue" };
 const subsystem = { name: "blue", subsystem: "spack" };
 
 const JOBSPEC = `version: 1
@@ -114,6 +116,21 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   satisfy: { bodies: { one: { request: REQUEST, selection: { strategy: "random" } } } },
   putGroup: { path: group, bodies: { one: { weight: 2, owner: "ada", runningTasksMax: 100 } } },
   removeGroup: { path: group },
+  applyService: {
+    path: service,
+    bodies: {
+      one: { template: { command: ["sleep", "600"], resources: { cpu: 0.1 } }, replicas: 2 },
+      another: { template: { command: ["sleep", "900"], resources: { cpu: 0.1 } } },
+    },
+  },
+  getService: { path: service },
+  scaleService: { path: service, bodies: { one: { replicas: 3 } } },
+  rollbackService: { path: service, bodies: { one: {} } },
+  listInstances: { path: service },
+  addInstances: { path: service, bodies: { one: { names: ["web-blue"] } } },
+  getInstance: { path: instance },
+  removeInstance: { path: instance, query: { reason: "it is not needed" } },
+  removeService: { path: service },
 };
 
 /** What can be asked next with what was answered: an operation, and its parameters in the answer. */
@@ -131,4 +148,14 @@ export const LINKS: Readonly<Record<string, Readonly<Record<string, readonly str
     ],
   },
   putGroup: { name: ["removeGroup"] },
+  applyService: {
+    name: [
+      "getService",
+      "scaleService",
+      "rollbackService",
+      "listInstances",
+      "addInstances",
+      "removeService",
+    ],
+  },
 };

@@ -3,13 +3,18 @@ import {
   CountJobsResponseSchema,
   ExplanationSchema,
   GroupSchema,
+  InstanceSchema,
+  InstancesResponseSchema,
   JobSchema,
   ListGroupsResponseSchema,
+  ListInstancesResponseSchema,
   ListJobsResponseSchema,
   ListNodesResponseSchema,
+  ListServicesResponseSchema,
   ListTasksResponseSchema,
   NodeSchema,
   RemoveNodeResponseSchema,
+  ServiceSchema,
   StatsSchema,
   SubmitJobsResponseSchema,
   SubmittedJobSchema,
@@ -29,6 +34,11 @@ export const Node = message(NodeSchema);
 export const NodePage = message(ListNodesResponseSchema);
 export const Group = message(GroupSchema);
 export const Groups = message(ListGroupsResponseSchema);
+export const Service = message(ServiceSchema);
+export const ServicePage = message(ListServicesResponseSchema);
+export const Instance = message(InstanceSchema);
+export const InstancePage = message(ListInstancesResponseSchema);
+export const Instances = message(InstancesResponseSchema);
 export const Explanation = message(ExplanationSchema);
 export const Stats = message(StatsSchema);
 export const Counts = message(CountJobsResponseSchema);

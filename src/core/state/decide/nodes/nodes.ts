@@ -156,7 +156,7 @@ function reconcile(
     const message = rebooted ? "its machine was restarted" : "its agent no longer knows it";
     const row = isOnceOnly
       ? failForGood(task, message, hello.nowMs)
-      : loseAttempt(job, task, message, hello.nowMs);
+      : loseAttempt(job, task, message, hello.nowMs, known && awaySince(known, hello.nowMs));
     changes.push({ table: "task", row });
   };
   for (const task of state.nodes.get(hello.nodeId)?.tasks ?? []) {
@@ -289,11 +289,18 @@ export function loseNode(state: State, record: NodeRecord, nowMs: number): Chang
   return changes;
 }
 
+/** When its agent was last heard of. */
 const awaySince = ({ link }: Node, nowMs: number): number =>
-  link.kind === "disconnected" ? link.sinceMs : nowMs;
+  link.kind === "connected" ? nowMs : link.sinceMs;
 
 /** How a task of a lost node ends; undefined: it stays with the node. */
-type Lose = (job: Job, task: ActiveTask, message: string, nowMs: number) => Task | undefined;
+type Lose = (
+  job: Job,
+  task: ActiveTask,
+  message: string,
+  nowMs: number,
+  heardAtMs: number,
+) => Task | undefined;
 
 const fail: Lose = (_job, task, message, nowMs) => failForGood(task, message, nowMs);
 
@@ -314,7 +321,7 @@ function endTasks(
   for (const task of tasksOn(record)) {
     const job = state.jobs.get(task.jobId)?.job;
     if (job === undefined) continue;
-    const row = lose(job, task, message, nowMs);
+    const row = lose(job, task, message, nowMs, awaySince(record.node, nowMs));
     if (row !== undefined) changes.push({ table: "task", row });
   }
   return changes;

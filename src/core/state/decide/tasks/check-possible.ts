@@ -14,7 +14,7 @@ import {
   type Request,
   requestKey,
 } from "../../../scheduler/request.ts";
-import type { Submission } from "../../command.ts";
+import type { Submission } from "../../submission.ts";
 import type { State } from "../../state.ts";
 
 /**

@@ -12,6 +12,7 @@ import { ranBy } from "../../../model/job/task.ts";
 import { advance, final, type ToldProgress } from "../../../model/job/task-progress.ts";
 import type { Usage } from "../../../model/job/usage.ts";
 import { addUsage } from "../../../model/job/usage.ts";
+import { type AfterEnd, afterServiceEnd } from "./restart.ts";
 
 export type ActiveTask = Task & { readonly state: ActiveState };
 export type AcceptedTask = Task & { readonly state: AcceptedState };
@@ -21,7 +22,7 @@ export const startOf = (state: ActiveState | AcceptedState): number | undefined 
   state.kind === "assigned" ? undefined : state.startedAtMs;
 
 /**
- * The attempt failed. The task is tried again while attempts are left: a failure of its own counts
+ * The attempt failed, or a service has ended. The task is tried again while attempts are left: a failure of its own counts
  * against the job's retries, a loss with its node and a return by its node against a fixed limit
  * each. A task that was being cancelled is cancelled, and a closed job is not tried again.
  */
@@ -34,6 +35,8 @@ export function failAttempt(
     readonly endedAtMs: number;
     readonly nowMs: number;
     readonly usage?: Usage | undefined;
+    /** Of one that was lost: when its node was last heard of. */
+    readonly heardAtMs?: number | undefined;
   },
 ): Task {
   const { state } = task;
@@ -46,13 +49,15 @@ export function failAttempt(
     return withUsage({ ...task, state: cancelled }, usage);
   }
   const counts = counted(task, failure);
-  // What a share leaves undone is split again, into others.
-  if (
-    job.spec.energy !== undefined ||
-    !mayTryAgain(job, counts, failure) ||
-    job.closed !== undefined
-  ) {
-    const ended = { kind: "failed", ...ran, startedAtMs, endedAtMs, failure } as const;
+  const next = nextOf(job, task, counts, failure, at);
+  if (next.kind === "over") {
+    const ended = {
+      kind: "failed",
+      ...ran,
+      startedAtMs,
+      endedAtMs,
+      failure: next.failure,
+    } as const;
     return withUsage({ ...task, ...counts, state: ended }, usage);
   }
   const { attempt, progress: _, ...rest } = task; // of the attempt that failed
@@ -63,9 +68,35 @@ export function failAttempt(
     attempt,
     ...(earlierUsage === undefined ? {} : { earlierUsage }),
     ...counts,
+    ...(next.restarts && { restarts: next.restarts }),
     past: keepSome([...task.past, past]),
-    state: { kind: "waiting", notBeforeMs: nowMs + waitMs(job, counts, failure) },
+    state: { kind: "waiting", notBeforeMs: nowMs + next.waitMs },
   };
+}
+
+/** Whether there is another attempt, and when. */
+function nextOf(
+  job: Job,
+  task: ActiveTask | AcceptedTask,
+  counts: Counts,
+  failure: TaskFailure,
+  at: Parameters<typeof failAttempt>[3],
+): AfterEnd {
+  const over = { kind: "over", failure } as const;
+  const { energy, service } = job.spec;
+  // What a share leaves undone is split again, into others.
+  if (energy !== undefined || job.closed !== undefined) return over;
+  if (service === undefined) {
+    if (!mayTryAgain(job, counts, failure)) return over;
+    return { kind: "again", waitMs: waitMs(job, counts, failure), restarts: undefined };
+  }
+  const { state } = task;
+  const sentAtMs = state.kind === "accepted" ? state.acceptedAtMs : state.assignedAtMs;
+  const beganAtMs = startOf(state) ?? at.startedAtMs ?? sentAtMs;
+  const lastedMs = Math.max(0, (at.heardAtMs ?? at.endedAtMs) - beganAtMs);
+  const next = afterServiceEnd(service, task, { failure, nodeId: ranBy(state).nodeId, lastedMs });
+  if (next.kind === "over" || failure.kind !== "node-fault") return next;
+  return { ...next, waitMs: waitMs(job, counts, failure) };
 }
 
 type Counts = Pick<Task, "failures" | "losses" | "returns">;
@@ -77,7 +108,8 @@ function counted({ failures, losses, returns = 0 }: Task, failure: TaskFailure):
       return { failures, losses: losses + 1 };
     case "node-fault":
       return { failures, losses, returns: returns + 1 };
-    case "exited":
+    case "exited": // with 0: a service that is started again
+      return { failures: failures + (failure.exitCode === 0 ? 0 : 1), losses };
     case "signalled":
     case "time-limit":
     case "out-of-memory":
@@ -142,12 +174,13 @@ export const loseAttempt = (
   task: ActiveTask | AcceptedTask,
   message: string,
   nowMs: number,
+  heardAtMs = nowMs,
 ): Task =>
   failAttempt(
     job,
     task,
     { kind: "lost", message },
-    { startedAtMs: undefined, endedAtMs: nowMs, nowMs },
+    { startedAtMs: undefined, endedAtMs: nowMs, nowMs, heardAtMs },
   );
 
 export const isActiveTask = (task: Task): task is ActiveTask =>

@@ -110,6 +110,7 @@ export function rowOfAttempt(record: QueuedJobRecord, index: number, state: Task
     failures: before.failures,
     losses: before.losses,
     ...(before.returns === undefined ? {} : { returns: before.returns }),
+    ...(before.restarts && { restarts: before.restarts }),
     past: before.past,
     state,
     ...(before.earlierUsage && { earlierUsage: before.earlierUsage }),

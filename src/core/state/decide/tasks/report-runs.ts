@@ -9,6 +9,7 @@ import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../../comma
 import type { State } from "../../state.ts";
 import { failAttempt, isActiveTask, startOf, withFinal, withUsage } from "./end-attempt.ts";
 import { begun, isHeldTask, returned } from "./held.ts";
+import { isRestarted } from "./restart.ts";
 
 /**
  * An agent reports. Only the current attempt of a task that is bound to this very node may be
@@ -111,7 +112,7 @@ export function ended(
   const task = withFinal(running, event.progress);
   const endedAtMs = endOfRun(startOf(task.state), event, nowMs);
   const startedAtMs = startOf(task.state) ?? event.startedAtMs ?? endedAtMs;
-  if (outcome.kind === "succeeded") {
+  if (outcome.kind === "succeeded" && !startsAgain(job, task)) {
     const { state } = task;
     if (state.kind === "accepted") {
       const at = { ...ranBy(state), startedAtMs, endedAtMs };
@@ -122,8 +123,12 @@ export function ended(
     return withUsage(row, usage);
   }
   // Stopped though nobody here asked (any more): to the job it is as if a signal had come.
-  const failure =
-    outcome.kind === "stopped" ? ({ kind: "signalled", signal: "SIGTERM" } as const) : outcome;
+  const failure: TaskFailure =
+    outcome.kind === "stopped"
+      ? { kind: "signalled", signal: "SIGTERM" }
+      : outcome.kind === "succeeded"
+        ? SUCCESS
+        : outcome;
   return failAttempt(job, task, readable(failure), {
     startedAtMs: event.startedAtMs,
     endedAtMs,
@@ -131,6 +136,15 @@ export function ended(
     usage,
   });
 }
+
+const SUCCESS: TaskFailure = { kind: "exited", exitCode: 0 };
+
+/** Whether a service that has succeeded is started again; not one that was being stopped. */
+const startsAgain = ({ spec, closed }: Job, { state }: Task): boolean =>
+  spec.service !== undefined &&
+  closed === undefined &&
+  state.kind !== "stopping" &&
+  isRestarted(spec.service, SUCCESS);
 
 /**
  * An end is never before its start, nor after now. When the server's clock was set back behind the

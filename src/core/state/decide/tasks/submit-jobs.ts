@@ -10,7 +10,8 @@ import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
 import type { Clause } from "../../../model/job/dependency.ts";
 import type { Change } from "../../change.ts";
 import { resolveDependencies } from "../../dependencies/resolve.ts";
-import type { CommandOf, Decision, Submission, Submitted } from "../../command.ts";
+import type { CommandOf, Decision } from "../../command.ts";
+import type { Submission, Submitted } from "../../submission.ts";
 import type { State } from "../../state.ts";
 import { checkPossible, isSameRequest } from "./check-possible.ts";
 
@@ -27,7 +28,7 @@ export function submitJobs(
   let isGraph = false;
   const total = new MatchTotal();
   for (const [at, submission] of submissions.entries()) {
-    const { spec, idempotencyKey } = submission;
+    const { spec, idempotencyKey, instance } = submission;
     const existing = findExisting(state, keysHere, submission, at);
     if (existing !== undefined) {
       answer.push({ id: existing, existed: true });
@@ -45,6 +46,7 @@ export function submitJobs(
       idempotencyKey,
       closed: undefined,
       waitsFor: undefined,
+      ...(instance && { instance }),
     };
     jobs.push(job);
     if (spec.dependsOn !== undefined) isGraph = true;

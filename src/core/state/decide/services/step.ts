@@ -1,0 +1,150 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import { describeFailure } from "../../../model/job/task.ts";
+import { countedName, type Slot, type SlotEnd } from "../../../model/service/service.ts";
+import { endOf } from "../../../model/progress.ts";
+import type { Change } from "../../change.ts";
+import type { ServiceRecord, SlotRecord } from "../../services/service-record.ts";
+import type { State } from "../../state.ts";
+import { emptied, type EmptySlot, fillSlots, newSlot, removeSlot } from "./fill-slots.ts";
+import { rolloutStep } from "./rollout.ts";
+
+/**
+ * The next changes that a service needs to be as it is wanted; undefined: none does. Looks at the newest state, so each must
+ * be applied before the next are asked for. Looks only at services that something happened to, and at a bounded number
+ * of their slots.
+ */
+export function nextServiceStep(state: State, nowMs: number): readonly Change[] | undefined {
+  const { services } = state;
+  services.ringDue(nowMs);
+  for (;;) {
+    const record = services.nextChanged();
+    if (record === undefined) return undefined;
+    const changes = stepOf(state, record, nowMs);
+    if (changes.length > 0) return changes;
+  }
+}
+
+/** Whatever they change marks the service as changed: the rest of its work follows in the next step. */
+function stepOf(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
+  if (record.row.removal !== undefined) return removalStep(state, record, nowMs);
+  for (const step of [endsStep, surplusStep, missingStep, rolloutStep]) {
+    const changes = step(state, record, nowMs);
+    if (changes.length > 0) return changes;
+  }
+  return [];
+}
+
+/** The service is removed: all its slots go, then itself. */
+function removalStep(state: State, { row, sets, slots }: ServiceRecord, nowMs: number): Change[] {
+  const { removal } = row;
+  if (removal === undefined) return [];
+  if (slots.size === 0) return [{ table: "service", removed: row.id, by: removal.by }];
+  const { reason, by } = removal;
+  return some(new Set([...some(sets.ended), ...some(sets.settled), ...some(sets.kept)])).flatMap(
+    (slot) => removeSlot(state, slot, { reason, by, nowMs }),
+  );
+}
+
+/** Slots whose jobs have ended: each goes, gets another job, or says how it ended. */
+function endsStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
+  const changes: Change[] = [];
+  const empty: EmptySlot[] = [];
+  for (const slot of some(record.sets.ended)) {
+    const { row } = slot;
+    const next = afterEnd(state, slot);
+    if (next === "goes") changes.push({ table: "slot", removed: row.id });
+    else if (next === "again") empty.push(emptied(slot));
+    else changes.push({ table: "slot", row: { ...row, ended: next } });
+  }
+  return [...changes, ...fill(state, record, empty, nowMs)];
+}
+
+function afterEnd(state: State, { row }: SlotRecord): "goes" | "again" | SlotEnd {
+  if (row.isRemoved === true) return "goes";
+  if (row.isReplaced === true) return "again";
+  const record = state.jobs.get(row.jobId);
+  // A caller has cancelled it: what the core counts is made anew, what a caller named is not.
+  if (record === undefined || record.job.closed?.kind === "cancelled") {
+    return row.number === undefined ? "goes" : "again";
+  }
+  const { job, progress } = record;
+  const task = record.task(0)?.state;
+  const why = task?.kind === "failed" ? describeFailure(task.failure) : job.closed?.reason;
+  const end = { state: progress.state, atMs: endOf(job, progress) };
+  return why === undefined ? end : { ...end, reason: why };
+}
+
+/** More instances than are wanted: those with the largest numbers go. */
+function surplusStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
+  const { row, counted } = record;
+  const changes: Change[] = [];
+  let left = Math.min(counted.size - row.replicas, limits.instancesPerStepMax);
+  for (const slot of counted) {
+    if (left-- <= 0) break;
+    const order = { reason: `scaled down to ${row.replicas}`, by: row.changedBy, nowMs };
+    changes.push(...removeSlot(state, slot, order));
+  }
+  return changes;
+}
+
+/** Fewer instances than are wanted: those with the smallest free numbers come. */
+function missingStep(state: State, record: ServiceRecord, nowMs: number): readonly Change[] {
+  const { row, counted, slots } = record;
+  const changes: Change[] = [];
+  const empty: EmptySlot[] = [];
+  let left = Math.min(row.replicas - counted.size, limits.instancesPerStepMax);
+  for (; left > 0; record.freeFrom++) {
+    const number = record.freeFrom;
+    const name = countedName(row.id, number);
+    const slot = slots.get(name);
+    if (slot === undefined) empty.push(newSlot(row, name, number));
+    else if (slot.row.isRemoved !== true || slot.row.number === undefined) continue;
+    else changes.push({ table: "slot", row: revived(slot.row) });
+    left--;
+  }
+  const filled = fill(state, record, empty, nowMs);
+  // Those that were refused have left their numbers free.
+  const made = filled.filter(({ table }) => table === "slot").length;
+  record.freeFrom = empty[made]?.number ?? record.freeFrom;
+  return [...changes, ...filled];
+}
+
+/** It was to go, and its job is on its way to its end: then it gets another. */
+function revived({ isRemoved: _removed, ...row }: Slot): Slot {
+  return { ...row, isReplaced: true };
+}
+
+/** What is refused now (a group at its limit) is tried again later; the service says why until then. */
+function fill(
+  state: State,
+  record: ServiceRecord,
+  empty: readonly EmptySlot[],
+  nowMs: number,
+): readonly Change[] {
+  const { services } = state;
+  const { by } = record.row.template;
+  // All or none are taken. After a refusal a single one shows whether there is room again.
+  let count = record.blocked === undefined ? empty.length : Math.min(empty.length, 1);
+  for (; count > 0; count = Math.floor(count / 2)) {
+    try {
+      const { changes } = fillSlots(state, record.row, empty.slice(0, count), { by, nowMs });
+      services.unblock(record);
+      return changes;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (count === 1) services.block(record, error.message, nowMs + limits.serviceRetryMs);
+    }
+  }
+  return [];
+}
+
+/** As many of them as one step looks at. */
+function some(slots: Iterable<SlotRecord>): SlotRecord[] {
+  const found: SlotRecord[] = [];
+  for (const slot of slots) {
+    if (found.length >= limits.instancesPerStepMax) break;
+    found.push(slot);
+  }
+  return found;
+}
