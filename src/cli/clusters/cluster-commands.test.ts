@@ -33,6 +33,37 @@ describe("a cluster that is spoken for", () => {
   });
 });
 
+test("every change of a cluster or a node takes the revision that it must have", async () => {
+  for (const line of [
+    "cluster register blue --graph graph.json --if-revision 0",
+    "cluster register blue --graph graph.json --update --if-revision 1",
+    "subsystem add --cluster blue --name io io.json --if-revision 2",
+    "subsystem remove --cluster blue io --if-revision 3",
+    "state set --cluster blue free=1 --if-revision 4",
+    "state unset --cluster blue free --if-revision 5",
+    "cluster delete blue --if-revision 6",
+    "nodes set rack1-7 --on-lost keep --if-revision 7",
+    "nodes drain rack1-7 --if-revision 8",
+  ]) {
+    expect(await busbar(line)).toMatchObject({ code: 0, stderr: "" });
+  }
+  expect(server().conditions).toEqual([
+    "registerCluster 0",
+    "registerCluster 1",
+    "addSubsystem 2",
+    "removeSubsystem 3",
+    "setClusterState 4",
+    "setClusterState 5",
+    "deleteCluster 6",
+    "setNode 7",
+    "drainNode 8",
+  ]);
+  expect(await busbar("cluster delete blue --if-revision new")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--if-revision: "new" is not a whole number from 0') as string,
+  });
+});
+
 describe("cluster", () => {
   test("register takes the name either way and the graph from a file or standard input", async () => {
     expect(await busbar("cluster register --name blue --graph graph.json")).toEqual(

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import { toAgentRow, toClusterRow, toIssuedRow } from "../json.ts";
 import { declareClusterTasks } from "./cluster-tasks.ts";
 import { listClusters } from "./clusters.ts";
-import { notEmpty } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, notEmpty } from "../flags.ts";
 import { renderCluster, renderIssued, renderVertices } from "../render/clusters.ts";
 import type { ClusterRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
@@ -33,15 +33,17 @@ export function declareCluster(command: Command, shell: Shell): void {
   const remove = command
     .command("delete")
     .description("Forget a cluster with all that is known of it.");
-  remove.argument("<name>", "the cluster").action((name: string) =>
-    shell.run(remove, async (session) => {
-      await (await session.client()).deleteCluster({ name });
-      return { json: { deleted: name }, text: () => `cluster ${name} deleted` };
-    }),
-  );
+  addIfRevision(remove)
+    .argument("<name>", "the cluster")
+    .action((name: string, { ifRevision }: ConditionFlags) =>
+      shell.run(remove, async (session) => {
+        await (await session.client()).deleteCluster({ name, ifRevision });
+        return { json: { deleted: name }, text: () => `cluster ${name} deleted` };
+      }),
+    );
 }
 
-interface RegisterFlags {
+interface RegisterFlags extends ConditionFlags {
   readonly name?: string;
   readonly graph: string;
   readonly update?: boolean;
@@ -52,7 +54,7 @@ function declareRegister(command: Command, shell: Shell): void {
   const register = command
     .command("register")
     .description("Register a cluster with a graph of what it has.");
-  register
+  addIfRevision(register)
     .argument("[name]", "its name; the same as --name")
     .option("--name <name>", "its name", notEmpty("--name"))
     .requiredOption("--graph <file>", 'what it has, as JSON ("-": standard input)')
@@ -73,7 +75,7 @@ Examples:
 async function registerCluster(
   session: Session,
   argument: string | undefined,
-  { name: flag, graph: file, update = false, credentials = false }: RegisterFlags,
+  { name: flag, graph: file, update = false, credentials = false, ifRevision }: RegisterFlags,
 ): Promise<Answer> {
   if (argument !== undefined && flag !== undefined && argument !== flag) {
     throw invalid("--name", `"${flag}" and "${argument}" are two names; give one`);
@@ -83,7 +85,7 @@ async function registerCluster(
   const content = await session.context.readInput(file, limits.documentBytesMax);
   const client = await session.client();
   const graph = content.toString("utf8");
-  const request = { name, graph, update, withCredentials: credentials };
+  const request = { name, graph, update, withCredentials: credentials, ifRevision };
   const row = toClusterRow(await client.registerCluster(request));
   const { issued } = row;
   if (issued !== undefined) await session.note(SHOWN_ONCE);

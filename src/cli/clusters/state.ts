@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { toClusterRow } from "../json.ts";
-import { oneOf } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, oneOf } from "../flags.ts";
 import { renderState } from "../render/clusters.ts";
 import type { ClusterRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
@@ -24,7 +24,7 @@ interface ClusterFlag {
   readonly cluster?: string;
 }
 
-interface SetFlags extends ClusterFlag {
+interface SetFlags extends ClusterFlag, ConditionFlags {
   readonly file?: string;
   readonly countDown?: readonly Counter[];
 }
@@ -48,21 +48,23 @@ export function declareState(command: Command, shell: Shell): void {
   );
 
   const unset = command.command("unset").description("Remove keys.");
-  unset
+  addIfRevision(unset)
     .argument("<keys...>", "the keys")
     .option(...CLUSTER_FLAG)
-    .action((keys: readonly string[], flags: ClusterFlag) =>
+    .action((keys: readonly string[], flags: ClusterFlag & ConditionFlags) =>
       shell.run(unset, async (session) => {
         const client = await session.client();
         const cluster = await whichCluster(client, flags.cluster);
-        return shown(toClusterRow(await client.setClusterState({ cluster, remove: [...keys] })));
+        const { ifRevision } = flags;
+        const asked = { cluster, remove: [...keys], ifRevision };
+        return shown(toClusterRow(await client.setClusterState(asked)));
       }),
     );
 }
 
 function declareSet(command: Command, shell: Shell): void {
   const set = command.command("set").description("Set keys; others stay as they are.");
-  set
+  addIfRevision(set)
     .argument("[key=value...]", "numbers, true and false as such; all else, or in quotes, is text")
     .option(...CLUSTER_FLAG)
     .option("--file <file>", 'take keys and values from a JSON object ("-": standard input)')
@@ -97,7 +99,7 @@ function countDown(text: string, sofar: readonly Counter[] = []): readonly Count
 async function setState(
   session: Session,
   pairs: readonly string[],
-  { cluster: given, file, countDown: counters }: SetFlags,
+  { cluster: given, file, countDown: counters, ifRevision }: SetFlags,
 ): Promise<Answer> {
   const own = pairs.reduce<Values>((all, pair) => keyAndValue("key=value")(pair, all), {});
   const told = file === undefined ? undefined : await readFile(session, file);
@@ -109,6 +111,7 @@ async function setState(
   const row = toClusterRow(
     await client.setClusterState({
       cluster,
+      ifRevision,
       values: { ...told?.values, ...own },
       remove: (told?.remove ?? []).filter((key) => !Object.hasOwn(own, key)),
       ...(counters === undefined ? {} : { counters: { counters: [...counters] } }),

@@ -3,7 +3,7 @@ import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { shownDocument } from "./cluster.ts";
 import { toClusterRow } from "../json.ts";
-import { notEmpty } from "../flags.ts";
+import { addIfRevision, type ConditionFlags, notEmpty } from "../flags.ts";
 import { renderSubsystems } from "../render/clusters.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { subsystemNameOf } from "./subsystem-name.ts";
@@ -43,14 +43,14 @@ export function declareSubsystem(command: Command, shell: Shell): void {
     );
 
   const remove = command.command("remove").description("Remove a subsystem with its links.");
-  remove
+  addIfRevision(remove)
     .argument("<name>", "the subsystem")
     .option(...CLUSTER_FLAG)
-    .action((name: string, flags: ClusterFlag) =>
+    .action((name: string, flags: ClusterFlag & ConditionFlags) =>
       shell.run(remove, async (session) => {
         const client = await session.client();
         const cluster = await whichCluster(client, flags.cluster);
-        await client.removeSubsystem({ cluster, name });
+        await client.removeSubsystem({ cluster, name, ifRevision: flags.ifRevision });
         return {
           json: { removed: name, cluster },
           text: () => `subsystem ${name} of cluster ${cluster} removed`,
@@ -59,7 +59,7 @@ export function declareSubsystem(command: Command, shell: Shell): void {
     );
 }
 
-interface AddFlags extends ClusterFlag {
+interface AddFlags extends ClusterFlag, ConditionFlags {
   readonly name?: string;
   readonly file?: string;
 }
@@ -68,7 +68,7 @@ function declareAdd(command: Command, shell: Shell): void {
   const add = command
     .command("add")
     .description("Add a subsystem to a cluster, or replace the one of its name.");
-  add
+  addIfRevision(add)
     .argument("[file]", 'the document, as JSON ("-": standard input)')
     .option("--file <file>", "the same")
     .option(...CLUSTER_FLAG)
@@ -100,7 +100,9 @@ async function addSubsystem(
   const name = flags.name ?? subsystemNameOf(graph, file);
   const client = await session.client();
   const cluster = await whichCluster(client, flags.cluster);
-  const row = toClusterRow(await client.addSubsystem({ cluster, name, graph }));
+  const row = toClusterRow(
+    await client.addSubsystem({ cluster, name, graph, ifRevision: flags.ifRevision }),
+  );
   const { vertices = 0, links = 0 } = row.subsystems?.find((each) => each.name === name) ?? {};
   return {
     json: row,

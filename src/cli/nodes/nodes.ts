@@ -28,7 +28,7 @@ const nodeStates = [
 
 const setPolicies = [...lostPolicies, "agent"] as const;
 
-interface SetFlags {
+interface SetFlags extends ConditionFlags {
   readonly onLost?: (typeof setPolicies)[number];
   readonly lostAfter?: number;
 }
@@ -93,7 +93,7 @@ function declareOne(command: Command, shell: Shell): void {
   );
 
   const set = add("set", "Say what becomes of a node's tasks when the node is lost.");
-  set
+  addIfRevision(set)
     .addOption(
       new Option(
         "--on-lost <policy>",
@@ -113,9 +113,10 @@ function declareOne(command: Command, shell: Shell): void {
         if (flags.onLost === undefined && flags.lostAfter === undefined) {
           throw invalid("nodes set", "nothing to set; say --on-lost, --lost-after, or both");
         }
-        const { onLost, lostAfter } = flags;
+        const { onLost, lostAfter, ifRevision } = flags;
         const asked = {
           name,
+          ifRevision,
           ...(onLost === undefined ? {} : { onLost }),
           ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
         };

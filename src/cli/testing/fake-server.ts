@@ -38,14 +38,30 @@ export async function startFakeServer({ watches = true }: { readonly watches?: b
       throw new Refusal("RESOURCE_EXHAUSTED", "at most 0 watches at once");
     },
   };
-  const server = await serve({
-    ...handlersOf(world),
-    ...handlers,
-    ...submissions.handlers,
-    ...(watches ? {} : refused),
-  });
+  const conditions: string[] = [];
+  const server = await serve(
+    noting(conditions, {
+      ...handlersOf(world),
+      ...handlers,
+      ...submissions.handlers,
+      ...(watches ? {} : refused),
+    }),
+  );
   const { submitted, tried } = submissions;
-  return { ...server, cancelled: world.cancelled, asked, submitted, tried };
+  return { ...server, cancelled: world.cancelled, asked, submitted, tried, conditions };
+}
+
+/** Notes which changes were asked for on condition of which revision. */
+function noting(conditions: string[], handlers: Handlers): Handlers {
+  const noted = Object.entries(handlers).map(([method, handle]) => {
+    const call = handle as (request: object, ...more: unknown[]) => unknown;
+    const note = (request: { readonly ifRevision?: bigint }, ...more: unknown[]): unknown => {
+      if (request.ifRevision !== undefined) conditions.push(`${method} ${request.ifRevision}`);
+      return call(request, ...more);
+    };
+    return [method, note];
+  });
+  return Object.fromEntries(noted) as Handlers;
 }
 
 type World = ReturnType<typeof createWorld>;
