@@ -11,6 +11,7 @@ export const progressLimits = {
   progressLookMs: 250, // at least between two looks at the file of one run
   progressSettleMs: 10, // from a first write to the look at it: a shell empties a file before it writes
   progressReadsPerLookMax: 1_000,
+  progressLeftoversMax: 1_000, // directories of other agents that are looked at when one starts
   progressEventsPerLookMax: 1_000, // beyond, the directory is looked through instead
   progressScanMs: 10_000, // between looks where the system tells of no changes
   progressAlongMs: 100, // at least between two commits that progress goes along with

@@ -1,7 +1,12 @@
 import { lstatSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import {
+  claimProgressDirectory,
+  progressDirectoryNamed,
+  unclaimProgressDirectory,
+} from "./progress-leftovers.ts";
 
-const SHARED_MEMORY = "/dev/shm";
+export const SHARED_MEMORY = "/dev/shm";
 const TMPFS_MAGIC = 0x0102_1994;
 
 /**
@@ -16,8 +21,11 @@ export function progressDirectoryOf(
 ): string {
   const beside = join(directory, "progress");
   if (namesIn(beside).length > 0) return beside;
-  const inMemory = join(memory, `busbar-progress-${tag}`);
-  return isTmpfs(memory) && makeOwn(inMemory) ? inMemory : beside;
+  const inMemory = progressDirectoryNamed(memory, tag);
+  if (!isTmpfs(memory) || !claimProgressDirectory(inMemory, directory)) return beside;
+  if (makeOwn(inMemory)) return inMemory;
+  unclaimProgressDirectory(inMemory);
+  return beside;
 }
 
 /** Whether the directory is there, and nobody else's. */

@@ -23,6 +23,7 @@ import type { RunId } from "../../ports/executor.ts";
 import type { Logger } from "../../ports/logger.ts";
 import { idOf } from "./run-key.ts";
 import { lastProgress } from "./progress-lines.ts";
+import { removeProgressDirectory } from "./progress-leftovers.ts";
 
 export interface ProgressFilesOptions {
   /** Of the files of all runs, and of nothing else. */
@@ -101,7 +102,7 @@ export class ProgressFiles {
     this.#isClosed = true;
     this.#unwatch();
     this.#cancelLook?.();
-    if (isIdle) rmSync(this.#options.directory, { recursive: true, force: true });
+    if (isIdle) removeProgressDirectory(this.#options.directory);
   }
 
   #watch(): void {

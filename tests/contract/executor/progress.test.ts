@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -12,6 +13,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToldProgress } from "../../../src/core/model/job/task-progress.ts";
 import type { EndedReport, Executor, RunReport } from "../../../src/ports/executor.ts";
 import { eventually } from "../../../src/testing/eventually.ts";
+import {
+  removeProgressDirectory,
+  removeProgressLeftovers,
+} from "../../../src/agent/runs/progress-leftovers.ts";
+import { identityOf } from "../../../src/agent/proc.ts";
 import { progressDirectoryOf } from "../../../src/agent/runs/progress-directory.ts";
 import { runTagOf } from "../../../src/agent/executors/process/survivors.ts";
 import { aRequest } from "./executor-contract.ts";
@@ -183,7 +189,70 @@ describe("where the files are", () => {
         join(bed.directory, "progress"),
       );
     } finally {
-      rmSync(inMemory, { recursive: true });
+      expect(existsSync(`${inMemory}.agent`)).toBe(false);
+      removeProgressDirectory(inMemory);
     }
+  });
+});
+
+describe("what killed agents left in shared memory", () => {
+  const DEAD = { pid: process.pid, startTicks: "0" }; // that one began at boot
+  const leave = (memory: string, tag: string, owner: object, ...files: string[]): string => {
+    const path = join(memory, `busbar-progress-${tag}`);
+    mkdirSync(path);
+    for (const file of files) writeFileSync(join(path, file), "50\n");
+    writeFileSync(`${path}.agent`, JSON.stringify(owner));
+    return path;
+  };
+
+  test("goes when nobody can need it, and nothing else does", () => {
+    const memory = join(bed.directory, "memory");
+    mkdirSync(memory);
+    const data = bed.directory;
+    const alive = { ...identityOf(process.pid), data };
+    leave(memory, "empty", { ...DEAD, data });
+    leave(memory, "unread", { ...DEAD, data }, "5.0.1");
+    leave(memory, "unasked", { ...DEAD, data: join(data, "gone") }, "5.0.1");
+    leave(memory, "alive", alive);
+    leave(memory, "runs", { ...DEAD, data });
+    leave(memory, "garbage", ["nobody"]);
+    mkdirSync(join(memory, "busbar-progress-earlier")); // of an agent that did not say who it is
+    const kept = ["alive", "garbage", "runs", "unread"].flatMap((tag) => [tag, `${tag}.agent`]);
+    expect(removeProgressLeftovers(memory, () => new Set(["runs"]))).toBe(2);
+    const names = [...kept, "earlier"].map((name) => `busbar-progress-${name}`);
+    expect(readdirSync(memory).toSorted()).toEqual(names.toSorted());
+    expect(removeProgressLeftovers("/none", () => new Set())).toBe(0);
+  });
+
+  test("goes with the next agent that starts, unless a run of it goes on", async () => {
+    const tag = `test${process.pid}`;
+    const own = { ...DEAD, data: join(bed.directory, "gone") };
+    const free = leave("/dev/shm", `${tag}a`, own, "5.0.1");
+    const used = leave("/dev/shm", `${tag}b`, own, "5.0.1");
+    const env = { ...process.env, BUSBAR_RUN: `${tag}b.5.0.1` };
+    const run = spawn("sleep", ["1000"], { env, stdio: "ignore" });
+    try {
+      await executor.close();
+      await open();
+      expect([free, `${free}.agent`, used].map((path) => existsSync(path))).toEqual([
+        false,
+        false,
+        true,
+      ]);
+    } finally {
+      run.kill("SIGKILL");
+      for (const path of [free, used]) {
+        rmSync(path, { recursive: true, force: true });
+        rmSync(`${path}.agent`, { force: true });
+      }
+    }
+  });
+
+  test("an agent that closes with nothing left to do leaves nothing", async () => {
+    const path = place();
+    expect(existsSync(`${path}.agent`)).toBe(true);
+    await executor.close();
+    expect([path, `${path}.agent`].map((one) => existsSync(one))).toEqual([false, false]);
+    await open();
   });
 });

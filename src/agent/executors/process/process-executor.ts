@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
+import { describeChain } from "../../../lib/errors.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { readBootId } from "../../proc.ts";
 import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
@@ -11,6 +12,8 @@ import { KEPT_BOUNDS } from "../../runs/ledger/kept-outputs.ts";
 import type { AgentEnv } from "../../runs/task-env.ts";
 import { taskEnvOf } from "../../runs/task-env.ts";
 import { lockDirectory } from "../../runs/lock.ts";
+import { SHARED_MEMORY } from "../../runs/progress-directory.ts";
+import { removeProgressLeftovers } from "../../runs/progress-leftovers.ts";
 import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
 import type { Enforce, Enforcement } from "./cgroups/enforcement.ts";
 import { describeEnforcement, NOTHING_ENFORCED } from "./cgroups/enforcement.ts";
@@ -30,7 +33,7 @@ import type { Sessions } from "./sessions.ts";
 import { linuxSessions } from "./sessions.ts";
 import { SpawnStarter } from "./launchers/spawn-starter.ts";
 import type { ProcessStarter } from "./launchers/starter.ts";
-import { runTagOf } from "./survivors.ts";
+import { runTagOf, tagsInUse } from "./survivors.ts";
 import { makeDirectory } from "../../../lib/make-directory.ts";
 
 export interface ProcessExecutorOptions {
@@ -117,6 +120,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
     await runs.recover();
+    tidyMemory(logger);
     const restore = (): void => {
       makeDirectory(join(directory, "runs"));
       if (!existsSync(join(directory, "lock"))) unlock = lockDirectory(directory, bootId);
@@ -167,6 +171,17 @@ function checkLauncher({ isProcessMemoryLimited }: Enforcement, starter: Process
     "--enforce: process-memory needs the native launcher, which this agent does not use: it is made " +
       "by npm install where there is a C compiler; see --launcher",
   );
+}
+
+/** Nobody else does it for agents that were killed for good. */
+function tidyMemory(logger: Logger): void {
+  try {
+    const removed = removeProgressLeftovers(SHARED_MEMORY, tagsInUse);
+    if (removed > 0) logger.info({ removed }, "removed what killed agents left in shared memory");
+  } catch (error) {
+    const reason = describeChain(error);
+    logger.warn({ reason }, "what killed agents left in shared memory stays for now");
+  }
 }
 
 function createStarter(

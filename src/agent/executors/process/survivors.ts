@@ -114,14 +114,32 @@ function allPids(): number[] {
     .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
 }
 
+/** Tags of runs that go on, of this agent and of others, as far as their processes are ours to look at. */
+export function tagsInUse(): ReadonlySet<string> {
+  const tags = new Set<string>();
+  const head = `\0${RUN_VARIABLE}=`;
+  for (const pid of allPids()) {
+    const text = environmentOf(pid);
+    const at = text.indexOf(head);
+    if (at < 0) continue;
+    const [tag = ""] = text.slice(at + head.length, at + head.length + 256).split(".", 1);
+    tags.add(tag);
+  }
+  return tags;
+}
+
+/** With a zero before each variable; empty: it is gone, or not ours to look at. */
+function environmentOf(pid: number): string {
+  try {
+    return `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}`;
+  } catch {
+    return "";
+  }
+}
+
 /** The run that a process belongs to; undefined: none of this agent's, or not ours to look at. */
 function keyOf(pid: number, tag: string): string | undefined {
-  let text: string;
-  try {
-    text = `\0${readFileSync(`/proc/${pid}/environ`, "latin1")}`;
-  } catch {
-    return undefined;
-  }
+  const text = environmentOf(pid);
   const head = `\0${RUN_VARIABLE}=${tag}.`;
   const at = text.indexOf(head);
   if (at < 0) return undefined;
