@@ -30,7 +30,9 @@ import { idleWatches, watchedCommit } from "./k-watches.ts";
 import { explanations } from "./k-explain.ts";
 import { idleCpu } from "./k-idle-agents.ts";
 import { thinJobs, thinOutputs, thinScript } from "./l-link.ts";
+import { edgesMemory } from "./m-edges.ts";
 import { nexusEdges } from "./m-nexus.ts";
+import { nexusWatches } from "./m-watches.ts";
 import { sharesCore } from "./m-shares.ts";
 import { fluxArray, fluxSingle, slurmArray, slurmSingle } from "./l-lower.ts";
 
@@ -83,6 +85,8 @@ const cases: readonly Case[] = [
   fluxArray,
   sharesCore,
   nexusEdges,
+  nexusWatches,
+  edgesMemory,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -43,8 +43,8 @@ export class NexusClient {
     return hashName(KINDS[kind], path);
   }
 
-  async list(kind: KindName): Promise<{ items: Item[]; resourceVersion: string }> {
-    const text = await this.#send("GET", `${this.path(kind)}?resourceVersion=0`);
+  async list(kind: KindName, query = ""): Promise<{ items: Item[]; resourceVersion: string }> {
+    const text = await this.#send("GET", `${this.path(kind)}?resourceVersion=0&${query}`);
     const { items, metadata } = JSON.parse(text) as {
       items: Item[];
       metadata: { resourceVersion: string };

@@ -102,6 +102,11 @@ export class Site {
     );
   }
 
+  /** The program as it runs for everyone. */
+  startBusbar(args: readonly string[]): Child {
+    return this.start(busbar, args);
+  }
+
   /** What is profiled runs from its sources, so that the profile names their lines. */
   #startBusbar(target: Profiling["target"], args: readonly string[]): Child {
     const env = this.#env(target);

@@ -209,6 +209,19 @@ describe("watches", () => {
     expect(seen.lines[0]?.object).toMatchObject({ kind: "Table", rows: [{}] });
   });
 
+  test("tell readers that take gzip the same, to the end", async () => {
+    const path = `${JOBS}?watch=true&timeoutSeconds=1`;
+    const [plain, packed] = [
+      await bed.watch(path),
+      await bed.watch(path, { "accept-encoding": "gzip" }),
+    ];
+    await submit("packed");
+    await eventually(() => plain.isOver && packed.isOver, { what: "the watches to end" });
+    expect([plain.isGzip, packed.isGzip]).toEqual([false, true]);
+    expect(packed.lines.at(-1)).toMatchObject({ type: "MODIFIED", object: { kind: "Job" } });
+    expect(packed.lines).toEqual(plain.lines);
+  });
+
   test("end when they should, and not before", async () => {
     const seen = await bed.watch(`${EDGES}?watch=true&timeoutSeconds=1`);
     await eventually(() => seen.isOver, { what: "the watch to end" });

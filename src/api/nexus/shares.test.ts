@@ -130,3 +130,10 @@ describe("a job from requester to edge and back", () => {
     expect((await bed.send("PUT", `${at("JobInfo", INFO)}/status`, late)).status).toBe(200);
   });
 });
+
+test("an edge that connects while others are looked after is not cut off", async () => {
+  const attached = bed.door.edges.attach("edge-10", "edge-10");
+  bed.door.edges.review();
+  await attached;
+  expect((await bed.plane.operations.getNode("edge-10")).state).toBe("connected");
+});

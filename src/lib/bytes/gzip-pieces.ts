@@ -14,6 +14,8 @@ const FAST = 1;
 const STORED = 0;
 // Method 8 (deflate), no flags, no time, fastest, unknown system.
 const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff]);
+// An empty stored block that is not the last one.
+const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
 // The last block of the format must say so: an empty stored one.
 const LAST_BLOCK = Buffer.from([1, 0, 0, 0xff, 0xff]);
 
@@ -24,7 +26,8 @@ const sums = new WeakMap<Buffer, Sum>();
  * that many streams can share it: any pieces in any order are a stream, whoever begins with which.
  *
  * Compressed fast (level 1); without `isCompressed` the bytes stay as they are, with 5 more for each
- * 64 KiB.
+ * 64 KiB and 5 at the end. A piece ends with an empty block, by which writers flush: Go gives out nothing of a short block
+ * before it.
  */
 export function gzipPiece(plain: Buffer, isCompressed: boolean): Buffer {
   const piece =
@@ -39,11 +42,12 @@ export function gzipPiece(plain: Buffer, isCompressed: boolean): Buffer {
 }
 
 function storedBlock(plain: Buffer): Buffer {
-  const block = Buffer.allocUnsafe(5 + plain.length);
+  const block = Buffer.allocUnsafe(5 + plain.length + FLUSH.length);
   block[0] = 0;
   block.writeUInt16LE(plain.length, 1);
   block.writeUInt16LE(plain.length ^ STORED_BYTES_MAX, 3);
   block.set(plain, 5);
+  block.set(FLUSH, 5 + plain.length);
   return block;
 }
 

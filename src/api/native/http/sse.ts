@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { AppError } from "../../../lib/errors.ts";
-import { gzipPiece, GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
+import { GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
+import { gzipEvents, gzipFormat } from "../../../server/watch/gzip-format.ts";
 import type { OpenWatch, WatchFormat, WatchSink } from "../../../server/watch/watch-format.ts";
 import type { WatchEventView } from "../../../server/views/views.ts";
 import { toHttpError } from "../status.ts";
@@ -26,21 +27,11 @@ export const WATCH_SSE: WatchFormat = {
     ),
 };
 
-const pack = (events: Buffer): Buffer =>
-  gzipPiece(
-    events,
-    events.length >= limits.watchPackBytesMin && events.length <= limits.watchPackBytesMax,
-  );
-
 /** The same as pieces of a gzip stream, for readers that ask for it. */
-export const WATCH_SSE_GZIP: WatchFormat = {
-  name: "sse gzip",
-  render: (event) => pack(WATCH_SSE.render(event)),
-  packing: { from: WATCH_SSE, pack },
-};
+export const WATCH_SSE_GZIP = gzipFormat(WATCH_SSE);
 
 const SIGN_OF_LIFE = Buffer.from(":\n\n");
-const SIGN_OF_LIFE_GZIP = pack(SIGN_OF_LIFE);
+const SIGN_OF_LIFE_GZIP = gzipEvents(SIGN_OF_LIFE);
 
 /** What a stream of events is made of. */
 export interface SseWire {

@@ -49,6 +49,7 @@ export class EdgeLink {
   readonly #stream: ReturnType<AgentSessions["open"]>;
   readonly #welcome = Promise.withResolvers<void>();
   #seq = 0;
+  #isWelcomed = false;
   #isOver = false;
   #watts: number;
 
@@ -101,6 +102,7 @@ export class EdgeLink {
     if (this.#isOver) return;
     switch (message.case) {
       case "welcome":
+        this.#isWelcomed = true;
         this.#welcome.resolve();
         return;
       case "goodbye":
@@ -164,7 +166,8 @@ export class EdgeLink {
   }
 
   beat(): void {
-    this.#say({ case: "heartbeat", value: {} });
+    // Until it is welcomed the server takes nothing from it.
+    if (this.#isWelcomed) this.#say({ case: "heartbeat", value: {} });
   }
 
   close(reason: string): void {

@@ -1,4 +1,5 @@
 import type { WatchEventView } from "../../../server/views/views.ts";
+import { gzipFormat } from "../../../server/watch/gzip-format.ts";
 import type { WatchFormat } from "../../../server/watch/watch-format.ts";
 import { apiVersionOf, type Served } from "../model/kinds.ts";
 import type { NexusObject } from "../model/object.ts";
@@ -64,8 +65,11 @@ export function toldOf(tree: Tree, { kind }: Served, event: WatchEventView): rea
   return told;
 }
 
+/** How events look to watches of one shape. */
 export interface NexusFormat extends WatchFormat {
   line(told: Told): Buffer;
+  /** The same, compressed. */
+  readonly gzip: WatchFormat;
 }
 
 /** Renders events for watches of one shape. */
@@ -95,15 +99,17 @@ export function createFormat(
     const object = table === undefined ? plain : { ...tableHead(kind, metadata), rows: [] };
     return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
   };
-  return {
+  const plain = {
     name: `nexus ${kind.kind}`,
     line,
-    render(event) {
+    render(event: WatchEventView): Buffer {
       if (event.kind === "bookmark" && hasBookmarks) return bookmark(event.revision);
       const parts = toldOf(tree, served, event).map(line);
       return parts.length === 0 ? NOTHING : Buffer.concat(parts);
     },
   };
+  // The same object, so that both share what is rendered.
+  return Object.assign(plain, { gzip: gzipFormat(plain) });
 }
 
 const NOTHING = Buffer.alloc(0);

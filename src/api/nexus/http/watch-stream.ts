@@ -1,20 +1,26 @@
 import type { ServerResponse } from "node:http";
 import type { AppError } from "../../../lib/errors.ts";
+import { GzipStream } from "../../../lib/bytes/gzip-pieces.ts";
 import { boundSendBuffer } from "../../../lib/bytes/send-buffer.ts";
 import { limits } from "../../../limits.ts";
+import { gzipEvents } from "../../../server/watch/gzip-format.ts";
 import type { OpenWatch, WatchSink } from "../../../server/watch/watch-format.ts";
 import { toFailure, toStatus } from "../documents/status.ts";
+import { writeWhenRoom } from "./exchange.ts";
 
 /** The answer to one watch: a line for each event, and at last, if it failed, why. */
 export class WatchStream implements WatchSink {
   readonly #response: ServerResponse;
+  readonly #gzip: GzipStream | undefined;
   readonly #untaken = new Set<() => void>();
   readonly #timers: NodeJS.Timeout[] = [];
   #watch: OpenWatch | undefined;
   #isEnded = false;
 
-  constructor(response: ServerResponse) {
+  /** `isGzip`: what it sends are pieces of a gzip stream. */
+  constructor(response: ServerResponse, isGzip: boolean) {
     this.#response = response;
+    this.#gzip = isGzip ? new GzipStream() : undefined;
     response.once("close", () => this.#closed());
   }
 
@@ -29,9 +35,15 @@ export class WatchStream implements WatchSink {
     boundSendBuffer(response.socket, limits.watchSendBufferBytes);
     // Without chunks, so that all readers get the same bytes; the connection ends with the watch.
     response.useChunkedEncodingByDefault = false;
-    const headers = { "content-type": type, "cache-control": "no-cache, private" };
-    response.writeHead(200, { ...headers, connection: "close" });
+    response.writeHead(200, {
+      "content-type": type,
+      "cache-control": "no-cache, private",
+      vary: "accept-encoding",
+      ...(this.#gzip === undefined ? {} : { "content-encoding": "gzip" }),
+      connection: "close",
+    });
     response.flushHeaders();
+    if (this.#gzip !== undefined) response.write(this.#gzip.head);
     this.every(limits.sseHeartbeatIntervalMs, () => void this.#watch?.beat());
     if (timeoutMs !== undefined) this.#timers.push(setTimeout(() => this.#finish(), timeoutMs));
   }
@@ -46,9 +58,12 @@ export class WatchStream implements WatchSink {
     if (!this.isOver) this.#timers.push(setInterval(run, ms));
   }
 
-  /** A line that is for this watch alone. */
-  write(line: Buffer): void {
-    if (!this.isOver && line.length > 0) this.#response.write(line);
+  /** Lines that are for this watch alone. Resolves when its reader has room for more; throws when it has left. */
+  async write(lines: Buffer): Promise<void> {
+    if (this.isOver || lines.length === 0) return;
+    const part = this.#gzip === undefined ? lines : gzipEvents(lines);
+    this.#gzip?.add(part);
+    await writeWhenRoom(this.#response, part);
   }
 
   send(parts: readonly Buffer[], taken: () => void): void {
@@ -60,6 +75,7 @@ export class WatchStream implements WatchSink {
       if (this.#untaken.delete(left)) taken();
     };
     this.#untaken.add(left);
+    if (this.#gzip !== undefined) for (const part of full) this.#gzip.add(part);
     if (full.length > 1) response.cork();
     for (const part of full.slice(0, -1)) response.write(part);
     response.write(last, left);
@@ -79,10 +95,11 @@ export class WatchStream implements WatchSink {
     this.#response.destroy();
   }
 
-  #finish(last?: string): void {
+  #finish(line = ""): void {
     if (this.isOver) return;
     this.#over();
-    this.#response.end(last);
+    const last = Buffer.from(line);
+    this.#response.end(this.#gzip === undefined ? last : this.#gzip.end(last));
     this.#timers.push(setTimeout(() => this.cut(), limits.drainMsMax).unref());
   }
 

@@ -1,3 +1,4 @@
+import { acceptsGzip } from "../../../lib/bytes/accept-encoding.ts";
 import { AppError, invalid } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { WatchQuery } from "../../../server/operations/operations.ts";
@@ -8,9 +9,9 @@ import { type KindName, KINDS, type NexusKind, type Served } from "../model/kind
 import type { NexusObject } from "../model/object.ts";
 import { turns } from "../../../server/loop/in-slices.ts";
 import type { ListPage } from "../tree/reader.ts";
-import { type Exchange, includedOf, isSet, numberOf, textOf, writeWhenRoom } from "./exchange.ts";
+import { type Exchange, includedOf, isSet, numberOf, textOf } from "./exchange.ts";
 import { type ListHost, selectorOf } from "./lists.ts";
-import type { Formats, WatchShape } from "./watch-events.ts";
+import type { Formats, NexusFormat, WatchShape } from "./watch-events.ts";
 import { WatchStream } from "./watch-stream.ts";
 
 export interface WatchHost extends ListHost {
@@ -48,6 +49,7 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
     table: isTable ? includedOf(query) : undefined,
     hasBookmarks: isSet(query, "allowWatchBookmarks"),
   };
+  const isGzip = acceptsGzip(request.headers["accept-encoding"]);
   const timeoutS = numberOf(query, "timeoutSeconds");
   const asked = textOf(query, "resourceVersion") ?? "0";
   const isFromStart = asked === "0";
@@ -57,13 +59,17 @@ export async function watch(host: WatchHost, served: Served, exchange: Exchange)
   const format = host.formats.of(shape, { objects, revision: host.reader.revision });
   const first = isFromStart ? await pageOf(host, shape, exchange, undefined) : undefined;
   if (response.destroyed) return;
-  const stream = new WatchStream(response);
+  const stream = new WatchStream(response, isGzip);
   const { socket } = request;
   const caller = { connection: socket, address: addressOf(`${socket.remoteAddress}:`) };
   const kinds = EVENTS[kind.kind] ?? ALL_EVENTS;
   const open = (): void => {
     const query = { afterRevision, kinds };
-    stream.attach(openWatch(() => operations.watch(query, { format, sink: stream, caller })));
+    stream.attach(
+      openWatch(() =>
+        operations.watch(query, { format: isGzip ? format.gzip : format, sink: stream, caller }),
+      ),
+    );
   };
   // What can be refused is refused before anything is sent.
   if (first === undefined) open();
@@ -147,7 +153,7 @@ async function sendPresent(
     first,
   }: {
     readonly stream: WatchStream;
-    readonly format: ReturnType<Formats["of"]>;
+    readonly format: NexusFormat;
     readonly first: ListPage;
   },
 ): Promise<void> {
@@ -155,7 +161,7 @@ async function sendPresent(
   for (let pages = 1; !stream.isOver; pages++) {
     for (const block of blocksOf(page.objects, format)) {
       const late = setTimeout(() => stream.cut(), limits.sseHeartbeatIntervalMs);
-      await writeWhenRoom(exchange.response, block).finally(() => clearTimeout(late));
+      await stream.write(block).finally(() => clearTimeout(late));
     }
     if (page.next === undefined) return;
     await turns.next(pages);
@@ -163,10 +169,7 @@ async function sendPresent(
   }
 }
 
-function* blocksOf(
-  objects: readonly NexusObject[],
-  format: ReturnType<Formats["of"]>,
-): Generator<Buffer> {
+function* blocksOf(objects: readonly NexusObject[], format: NexusFormat): Generator<Buffer> {
   let lines: Buffer[] = [];
   let bytes = 0;
   for (const object of objects) {
@@ -184,14 +187,15 @@ function* blocksOf(
 function tellStats(
   { reader }: WatchHost,
   { operations }: Exchange,
-  { stream, format }: { readonly stream: WatchStream; readonly format: ReturnType<Formats["of"]> },
+  { stream, format }: { readonly stream: WatchStream; readonly format: NexusFormat },
 ): void {
   let last = "";
   const look = async (): Promise<void> => {
     const object = await reader.get(operations, KINDS.SchedulerConfig, "default");
     const state = JSON.stringify(object.status);
-    if (last !== "" && last !== state) stream.write(format.line({ type: "MODIFIED", object }));
+    const isNews = last !== "" && last !== state;
     last = state;
+    if (isNews) await stream.write(format.line({ type: "MODIFIED", object }));
   };
   const tell = (): void => void look().catch(() => stream.cut());
   tell();

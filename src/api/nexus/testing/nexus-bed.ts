@@ -1,4 +1,5 @@
 import { get, type IncomingMessage, request as open } from "node:http";
+import { constants, createGunzip } from "node:zlib";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { eventually } from "../../../testing/eventually.ts";
 import { aPlane } from "../../../testing/plane.ts";
@@ -71,14 +72,18 @@ export async function aNexusBed({
   /** Collects the lines of a watch; `isOver` once the server has ended it. */
   const watch = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
     const lines: Line[] = [];
-    const seen = { lines, isOver: false, status: 0 };
+    const seen = { lines, isOver: false, status: 0, isGzip: false };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       get(url(path), { headers }, resolve).on("error", reject);
     });
     watches.push(response);
     seen.status = response.statusCode ?? 0;
     let rest = "";
-    response.setEncoding("utf8").on("data", (part: string) => {
+    seen.isGzip = response.headers["content-encoding"] === "gzip";
+    const body = seen.isGzip
+      ? response.pipe(createGunzip({ flush: constants.Z_SYNC_FLUSH }))
+      : response;
+    body.setEncoding("utf8").on("data", (part: string) => {
       const all = (rest + part).split("\n");
       rest = all.pop() ?? "";
       lines.push(...all.map((line) => JSON.parse(line) as Line));
