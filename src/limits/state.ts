@@ -36,6 +36,7 @@ export const stateLimits = {
   dependenciesShownMax: 100, // of one job, when it is explained
   condensedPerTickMax: 1_000, // jobs that wait for what is removed, written anew in one go
   clustersMax: 10_000,
+  alternativeClustersMax: 8, // of a job, to go to when its cluster is deleted
   clustersExplainedMax: 100, // that pull, of those that say something to one job
   chainExplainedMax: 100, // jobs that wait for each other
   classesExplainedMax: 300, // kinds of nodes whose graphs are compared with one request in words

@@ -111,6 +111,21 @@ describe("a cluster", () => {
   });
 });
 
+test("jobs of a deleted cluster move to another whose token came with them; others are cancelled", async () => {
+  await bed.register("keebler");
+  await bed.register("other");
+  await bed.submit(simple(1, 1), ["keebler", "other"], { selectAlgorithm: "first" });
+  await bed.submit(simple(1, 1), ["keebler"]);
+  const secret = bed.secretOf("keebler");
+  await call(bed.client, scheduler.delete, { name: "keebler", secret });
+  expect(Object.keys((await bed.receive("other")).jobs)).toEqual(["1"]);
+  expect(await bed.accept("other", [1])).toBe(2);
+  expect(await bed.plane.operations.getJob("2")).toMatchObject({
+    state: "cancelled",
+    reason: expect.stringContaining("cluster keebler was deleted"),
+  });
+});
+
 describe("a subsystem", () => {
   const io = JSON.stringify({
     graph: {

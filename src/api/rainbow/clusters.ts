@@ -1,4 +1,3 @@
-import { submitterTo } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { AnswerDelivery } from "../../server/operations/operations.ts";
@@ -84,21 +83,13 @@ export async function updateState(
   await operations.setClusterState({ cluster, values });
 }
 
-/** What was submitted to it through this door ends with it: the next of its name is another one. */
 export async function deleteCluster(
   access: RainbowAccess,
   { cluster, secret }: ClusterSpeaker,
 ): Promise<void> {
   if (cluster === "" || secret === "") throw refuse.incompleteDelete();
   const operations = await asCluster(access, { cluster, secret });
-  const { tasks } = await operations.listOffered(cluster, limits.receivedJobsMax);
   await operations.deleteCluster(cluster);
-  for (const { id, spec } of tasks) {
-    if (spec.jobspec === undefined) continue;
-    const { submittedBy } = await operations.getJob(id);
-    if (submittedBy !== submitterTo(cluster)) continue;
-    await operations.cancelJob(id, `cluster ${cluster} was deleted`);
-  }
 }
 
 /** What the cluster itself has is no subsystem: without it nothing would match any more. */

@@ -8,18 +8,16 @@ export type RainbowOperations = Pick<
   Operations,
   | "acceptTasks"
   | "addSubsystem"
-  | "cancelJob"
   | "deleteCluster"
   | "getCluster"
-  | "getJob"
   | "readJobspec"
   | "listOffered"
   | "registerCluster"
   | "removeSubsystem"
-  | "rankClusters"
   | "satisfy"
   | "setClusterState"
   | "submitJobs"
+  | "submitToChosen"
 >;
 
 /** Credentials come inside of messages on this wire: each method makes a principal of its own. */

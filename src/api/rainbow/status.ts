@@ -55,10 +55,10 @@ export const refuse = {
     new AppError("invalid_argument", "one or more authenticated clusters are required"),
   noAlgorithm: (name: string) =>
     new AppError("invalid_argument", `did not find algorithm named ${name}`),
-  noneSelected: (why: string | undefined) =>
+  noneSelected: (why: readonly string[]) =>
     new AppError(
       "unschedulable",
-      `no clusters passed selection${why === undefined ? "" : `: ${why}`}`,
+      `no clusters passed selection${why.length === 0 ? "" : `: ${why.join(" | ")}`}`,
     ),
   tooLarge: (bytes: number) =>
     new AppError(

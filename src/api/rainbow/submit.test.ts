@@ -186,6 +186,9 @@ describe("a submission", () => {
     expect(await refusal(bed.submit(simple(1, 1), ["large"], none))).toMatch(
       /^no clusters passed selection: large: /,
     );
+    expect(await refusal(bed.submit(simple(1, 9), ["large", "small"]))).toMatch(
+      /^no clusters passed selection: large: .+ \| small: ./,
+    );
     const owner = bytesOf([1, "large"], [2, bed.tokenOf("large")]);
     const asIs = bytesOf([2, owner], [3, simple(1, 1)], [7, SENT]);
     const bytes = await callRaw(bed.client, pathOf(scheduler.submitJob), asIs);

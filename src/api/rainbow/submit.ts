@@ -1,11 +1,11 @@
 import { narrowTo, type Submitter } from "../../core/access/principal.ts";
 import { strategyNames } from "../../core/select/all.ts";
 import { limits } from "../../limits.ts";
-import type { SatisfyView } from "../../server/views/satisfy-view.ts";
+import type { ChosenJobView } from "../../server/views/satisfy-view.ts";
 import type { CommandRequest, JobspecRequest, SubmitRequest } from "./wire/decode.ts";
 import type { SubmitAnswer } from "./wire/encode.ts";
-import type { ReadJobspec, ReadText } from "./jobspecs/jobspecs.ts";
-import { known, type RainbowAccess, type RainbowOperations } from "./operations.ts";
+import type { ReadText } from "./jobspecs/jobspecs.ts";
+import { known, type RainbowAccess } from "./operations.ts";
 import { refuse } from "./status.ts";
 import type { TokenLists } from "./wire/token-lists.ts";
 import { toJobspecText, toSubmission } from "./translate.ts";
@@ -52,19 +52,23 @@ async function submitJobspec(
   { read, lists }: Submitting,
 ): Promise<SubmitAnswer> {
   const principal = await lists.submitterOf(access.authenticator, request.clusters);
-  const { algorithm, jobspec: text, name, satisfyOnly } = request;
+  const { algorithm, options, jobspec: text, name, satisfyOnly } = request;
   if (algorithm !== "" && !strategyNames.includes(algorithm)) throw refuse.noAlgorithm(algorithm);
   checkFits(text);
   const asked = await read(text);
   const operations = access.operations.as(principal);
-  const query = selecting(request, asked, principal.clusters);
-  const view = await (satisfyOnly ? operations.satisfy(query) : operations.rankClusters(query));
-  const ranked = view.selection?.ranked ?? [];
-  if (satisfyOnly) return { jobId: 0, cluster: "", clusters: ranked };
-  const [cluster] = ranked;
-  if (cluster === undefined) throw refuse.noneSelected(whyNone(view));
-  const job = toSubmission(asked, { name, text, cluster });
-  return { jobId: await submitTo(cluster, job, access, principal), cluster, clusters: [] };
+  const { clusters } = principal;
+  const { parts, parameters } = asked;
+  const ask = { kind: "parts", parts, parameters } as const;
+  const selection = algorithm === "" ? {} : { strategy: algorithm, options };
+  if (satisfyOnly) {
+    const view = await operations.satisfy({ ask, pulling: { names: clusters }, selection });
+    return { jobId: 0, cluster: "", clusters: view.selection?.ranked ?? [] };
+  }
+  const job = toSubmission(asked, { name, text });
+  const chosen = await operations.submitToChosen({ job, clusters, ask, selection });
+  if (chosen.kind === "none") throw refuse.noneSelected(whyNone(chosen));
+  return { jobId: Number(chosen.id), cluster: chosen.cluster, clusters: [] };
 }
 
 /** Of a record beside its texts. */
@@ -75,16 +79,6 @@ function checkFits(...texts: readonly string[]): void {
   const size = Buffer.byteLength(JSON.stringify(texts));
   if (size + RECORD_BYTES > limits.receivedBytesMax) throw refuse.tooLarge(size);
 }
-
-const selecting = (
-  { algorithm, options }: JobspecRequest,
-  { parts, parameters }: ReadJobspec,
-  names: readonly string[],
-): Parameters<RainbowOperations["satisfy"]>[0] => ({
-  ask: { kind: "parts", parts, parameters },
-  pulling: { names },
-  selection: algorithm === "" ? {} : { strategy: algorithm, options },
-});
 
 /** With the token of this cluster alone, of all that were shown. */
 async function submitTo(
@@ -97,13 +91,18 @@ async function submitTo(
   return Number(jobs[0]?.id ?? 0);
 }
 
-/** What the first cluster said, or why the rules left none. */
-function whyNone({ selection, tasks }: SatisfyView): string | undefined {
-  const [dropped] = selection?.dropped ?? [];
-  if (dropped !== undefined) return `${dropped.name}: ${dropped.reason}`;
+const REASONS_MAX = 5;
+
+/** What clusters said, and which the rules dropped. */
+function whyNone({ dropped, tasks }: ChosenJobView & { readonly kind: "none" }): readonly string[] {
+  const reasons = new Map<string, string>();
   for (const { clusters } of tasks) {
-    const refusing = clusters.find(({ reasons }) => reasons.length > 0);
-    if (refusing !== undefined) return `${refusing.cluster}: ${refusing.reasons.join("; ")}`;
+    for (const { cluster, reasons: said } of clusters) {
+      if (said.length > 0 && !reasons.has(cluster)) reasons.set(cluster, said.join("; "));
+    }
   }
-  return undefined;
+  for (const { name, reason } of dropped) reasons.set(name, reason);
+  const all = Array.from(reasons, ([cluster, why]) => `${cluster}: ${why}`);
+  const more = all.length - REASONS_MAX;
+  return more > 0 ? [...all.slice(0, REASONS_MAX), `and ${more} more clusters`] : all;
 }

@@ -6,16 +6,19 @@ import type { SubmissionInput } from "../../server/operations/operations.ts";
 import type { CommandRequest } from "./wire/decode.ts";
 import type { ReadJobspec } from "./jobspecs/jobspecs.ts";
 
-/** One job, which goes to the chosen cluster as a whole: its text, as it was sent. */
+/** One job, which goes to a cluster as a whole: its text, as it was sent. */
 export const toSubmission = (
   { jobspec, request }: Pick<ReadJobspec, "jobspec" | "request">,
-  sent: { readonly name: string; readonly text: string; readonly cluster: string },
+  sent: { readonly name: string; readonly text: string; readonly cluster?: string },
 ): SubmissionInput => ({
   spec: {
     name: nameOf(sent.name) ?? nameOf(jobspec.name ?? ""),
     jobspec: sent.text,
     ...(request === undefined ? {} : { request }),
-    placement: { kind: "pulling", cluster: sent.cluster },
+    placement: {
+      kind: "pulling",
+      ...(sent.cluster === undefined ? {} : { cluster: sent.cluster }),
+    },
   },
 });
 

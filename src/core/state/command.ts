@@ -17,6 +17,7 @@ import type { TaskFailure, ToldOutput } from "../model/job/task.ts";
 import type { ToldProgress } from "../model/job/task-progress.ts";
 import type { Usage } from "../model/job/usage.ts";
 import type { Change } from "./change.ts";
+import type { ChosenSubmission, SubmitToChosen } from "./chosen-submission.ts";
 import type { Conditional } from "./decide/if-revision.ts";
 import type { Submission, Submitted } from "./submission.ts";
 import type { AddedInstance, ServiceCommand } from "./services/service-commands.ts";
@@ -111,6 +112,7 @@ export type Command =
       /** Refuses jobs that nothing there is could ever run. */
       readonly mustBePossible?: boolean;
     }
+  | SubmitToChosen
   | (Conditional & {
       readonly kind: "cancel-job";
       readonly jobId: JobId;
@@ -358,6 +360,7 @@ export interface TickSettings {
 /** What the caller of each command is told, once the changes are durable. */
 export interface Answers {
   "submit-jobs": readonly Submitted[];
+  "submit-to-chosen": ChosenSubmission;
   /** The share that was made. */
   "assign-share": { readonly index: number; readonly wattSeconds: number };
   /** In the order of their names. */

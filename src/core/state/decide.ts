@@ -34,6 +34,7 @@ import {
   rollbackService,
   scaleService,
 } from "./decide/services/services.ts";
+import { submitToChosen } from "./decide/tasks/submit-to-chosen.ts";
 import { submitJobs } from "./decide/tasks/submit-jobs.ts";
 import { takeTasks } from "./decide/tasks/take-tasks.ts";
 import { recover, tick } from "./decide/tick.ts";
@@ -51,6 +52,8 @@ function decideAny(state: State, command: Command): Decision {
   switch (command.kind) {
     case "submit-jobs":
       return submitJobs(state, command);
+    case "submit-to-chosen":
+      return submitToChosen(state, command);
     case "cancel-job":
       return cancelJob(state, command);
     case "assign-share":

@@ -63,6 +63,8 @@ export function putJob(state: State, row: Job): void {
   const group = groupIn(state.groups, row.spec.group);
   const known = jobs.open(row.id);
   if (known !== undefined) {
+    // Of a job that moved to another cluster all that was in its lane is out of it already.
+    if (known.job.spec.where.cluster !== row.spec.where.cluster) known.lane = undefined;
     known.job = row;
     known.rowText = undefined;
     known.rowRevision = state.writing;

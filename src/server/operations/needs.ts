@@ -69,7 +69,10 @@ export const NEEDS: { readonly [Name in keyof Operations]: Permission | Permissi
   readJobspec: "documents.read",
   roomFor: "documents.read",
   satisfy: "placement.read",
-  rankClusters: "placement.read",
+  submitToChosen: {
+    permission: "jobs.submit",
+    about: (_, { clusters }) => ({ kind: "clusters", names: clusters }),
+  },
   getServerCredentials: "credentials.read",
   rotateCredentials: "credentials.manage",
   setCredentials: "credentials.manage",

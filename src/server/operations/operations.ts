@@ -187,6 +187,13 @@ export interface ClusterStateInput extends ChangeCondition {
   readonly counters?: readonly { readonly key: string; readonly by: string }[] | undefined;
 }
 
+/** A job that names no cluster, and how one of these is chosen for it. */
+export interface ChosenJobInput extends Pick<SatisfyQuery, "ask"> {
+  readonly job: SubmissionInput;
+  readonly clusters: readonly string[];
+  readonly selection: NonNullable<SatisfyQuery["selection"]>;
+}
+
 export interface SatisfyQuery {
   /**
    * A jobspec of any dialect (its text, or what was read already), trees of resources as in core/graph/request/request.ts, or what a

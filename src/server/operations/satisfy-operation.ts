@@ -13,15 +13,18 @@ import {
 } from "../../core/scheduler/clusters/choose-for-all.ts";
 import { describeClusterReasons, describeDrop } from "../../core/scheduler/explain/describe.ts";
 import {
+  answersVersion,
   type ClusterAnswer,
   pullingAnswers,
   satisfyChoice,
   satisfyNothing,
 } from "../../core/scheduler/explain/satisfy.ts";
-import type { Select } from "../../core/select/strategy.ts";
+import type { Dropped, Select } from "../../core/select/strategy.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError, invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
+import { invariant } from "../../lib/invariant.ts";
 import { limits } from "../../limits.ts";
+import { checkSubmissions } from "./submit-operations.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { inSlices } from "../loop/in-slices.ts";
 import type { CallerOperations, SatisfyQuery } from "./operations.ts";
@@ -36,15 +39,35 @@ interface Asked {
 
 export function createSatisfyOperation(
   context: OperationContext,
-): Pick<CallerOperations, "satisfy" | "rankClusters"> {
-  const { loop, random } = context;
+): Pick<CallerOperations, "satisfy" | "submitToChosen"> {
+  const { loop, random, clock } = context;
   const pulling = new PullingAnswers();
   const answerNow = (asked: Asked): Promise<Omit<SatisfyView, "revision">> =>
     inSlices(loop.peek((state) => answer(state, asked, pulling, () => random.fraction())));
   return {
-    async rankClusters(_caller, query) {
-      const answered = await answerNow(await readQuery(query, context));
-      return { ...answered, revision: loop.revision };
+    async submitToChosen(_caller, { job, clusters: names, ask, selection }) {
+      const query = { ask, selection, pulling: { names } };
+      const { parts, choosing } = await readQuery(query, context);
+      const [submission] = await inSlices(checkSubmissions([job]));
+      invariant(choosing !== undefined && submission !== undefined, "both were given");
+      const { tasks, version } = await inSlices(
+        loop.peek((state) => answerPulling(state, parts, names, pulling)),
+      );
+      const answers = tasks.map(({ clusters }) => clusters);
+      const decided = await loop.submit({
+        kind: "submit-to-chosen",
+        submission,
+        resources: parts.map(({ resources }) => resources),
+        names,
+        choosing,
+        prepared: { version, answers },
+        fraction: random.fraction(),
+        nowMs: clock.nowMs(),
+      });
+      if (decided.kind === "none") {
+        return { kind: "none", tasks, dropped: decided.dropped.map(showDropped) };
+      }
+      return { kind: "submitted", id: String(decided.id), cluster: decided.cluster };
     },
 
     async satisfy(_caller, query) {
@@ -85,8 +108,7 @@ class PullingAnswers {
     parts: readonly AskedPart[],
     names: readonly string[] | undefined,
   ): Generator<undefined, Answered[]> {
-    const { clusters } = state;
-    const version = `${clusters.version}.${clusters.graphs.version}`;
+    const version = answersVersion(state);
     let known = this.#known.get(parts);
     if (known?.version !== version) {
       const answers = yield* answerEach(state, parts, ({ resources }) =>
@@ -166,14 +188,7 @@ function* answer(
   known: PullingAnswers,
   random: () => number,
 ): Generator<undefined, Omit<SatisfyView, "revision">> {
-  const answers = parts.length * state.clusters.rows.size;
-  if (answers > limits.satisfyAnswersMax) {
-    throw new AppError(
-      "exhausted",
-      `${parts.length} tasks and ${state.clusters.rows.size} clusters are more than ` +
-        `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
-    );
-  }
+  checkCount(state, parts);
   const tasks = yield* answerAll(state, parts, pulling, known);
   const ofEach = tasks.map(({ clusters }) => clusters);
   const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
@@ -183,6 +198,29 @@ function* answer(
     tasks,
     ...(chosen === undefined ? {} : { selection: toSelectionView(chosen) }),
   };
+}
+
+function checkCount(state: State, parts: readonly AskedPart[]): void {
+  const answers = parts.length * state.clusters.rows.size;
+  if (answers > limits.satisfyAnswersMax) {
+    throw new AppError(
+      "exhausted",
+      `${parts.length} tasks and ${state.clusters.rows.size} clusters are more than ` +
+        `${limits.satisfyAnswersMax} answers; ask for fewer tasks at once`,
+    );
+  }
+}
+
+/** What pull clusters answer, and of which version of them; the version of the first slice. */
+function* answerPulling(
+  state: State,
+  parts: readonly AskedPart[],
+  names: readonly string[],
+  known: PullingAnswers,
+): Generator<undefined, { readonly tasks: readonly Answered[]; readonly version: string }> {
+  checkCount(state, parts);
+  const version = answersVersion(state);
+  return { tasks: yield* answerAll(state, parts, { names }, known), version };
 }
 
 function* answerAll(
@@ -243,6 +281,11 @@ function toSelectionView({ strategy, ranked, dropped }: Chosen): SelectionView {
     strategy,
     ...(chosen === undefined ? {} : { chosen }),
     ranked,
-    dropped: dropped.map(({ name, reason }) => ({ name, reason: describeDrop(reason) })),
+    dropped: dropped.map(showDropped),
   };
 }
+
+const showDropped = ({ name, reason }: Dropped): SelectionView["dropped"][number] => ({
+  name,
+  reason: describeDrop(reason),
+});

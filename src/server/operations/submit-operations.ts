@@ -124,7 +124,7 @@ async function byTask<T>(submissions: readonly Submission[], run: () => Promise<
 }
 
 /** Yields between slices of jobs. */
-function* checkSubmissions(jobs: Submissions): Generator<undefined, readonly Submission[]> {
+export function* checkSubmissions(jobs: Submissions): Generator<undefined, readonly Submission[]> {
   if (jobs.length === 0) throw invalid("jobs", "must name at least one job");
   if (jobs.length > limits.submitJobsMax) {
     throw invalid("jobs", `at most ${limits.submitJobsMax} in one call, not ${jobs.length}`);

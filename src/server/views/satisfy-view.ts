@@ -32,3 +32,8 @@ export interface SelectionView {
   readonly ranked: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly reason: string }[];
 }
+
+/** Where a job went whose cluster was chosen; or what clusters answered, and why rules left none. */
+export type ChosenJobView =
+  | { readonly kind: "submitted"; readonly id: string; readonly cluster: string }
+  | ({ readonly kind: "none" } & Pick<SatisfyView, "tasks"> & Pick<SelectionView, "dropped">);

@@ -243,7 +243,7 @@ function basics(by: () => string): Operations {
     },
     setCredentials: async () => ({ revision }),
     satisfy: async () => aSatisfied({ revision }),
-    rankClusters: async () => aSatisfied({ revision }),
+    submitToChosen: async () => ({ kind: "submitted", id: "1", cluster: "blue" }),
     listGroups: async () => ({ groups: [...groups.values()], revision }),
     async putGroup({ name, ...fields }) {
       const given = Object.entries(fields).filter(([, value]) => value !== undefined);

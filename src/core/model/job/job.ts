@@ -78,7 +78,10 @@ export interface OwnTerms {
   readonly outputLimitBytes: number;
 }
 
-/** What the user asked for, complete: defaults are filled in at submission. Never changes. */
+/**
+ * What the user asked for, complete: defaults are filled in at submission. Never changes, except that a
+ * job whose cluster is deleted may name another.
+ */
 export interface JobSpec extends OwnTerms {
   readonly name: string;
   readonly work: Work;
@@ -200,6 +203,8 @@ export interface Job {
   readonly waitsFor: readonly Clause[] | undefined;
   /** Which instance of a service it is; undefined: of none. */
   readonly instance?: InstanceRef | undefined;
+  /** Other clusters that it may go to when its own is deleted, by preference. */
+  readonly alternatives?: readonly string[] | undefined;
 }
 
 /** A job that asks for no energy has succeeded as soon as nothing keeps it. */

@@ -59,6 +59,10 @@ const pullingNamed = ({ clusters }: PlacesView, names: readonly string[]): reado
     return cluster?.kind === "pulling" ? [cluster] : [];
   });
 
+/** Another one when what pull clusters answer may have changed. */
+export const answersVersion = ({ clusters }: PlacesView): string =>
+  `${clusters.version}.${clusters.graphs.version}`;
+
 export function pullingAnswers(
   state: PlacesView,
   choice: ResourceChoice,

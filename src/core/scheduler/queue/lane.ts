@@ -71,8 +71,10 @@ export class Lane {
         return undefined;
       }
       const record = this.#jobs.openWaiting(id);
-      if (record?.nextIndex() !== undefined) return record;
-      if (record !== undefined) record.lane = undefined;
+      if (record?.lane === this) {
+        if (record.nextIndex() !== undefined) return record;
+        record.lane = undefined;
+      }
       this.#head++;
       if (this.#head >= 1_024 && this.#head * 2 > this.#fresh.length) {
         this.#fresh.splice(0, this.#head);
@@ -84,8 +86,11 @@ export class Lane {
   #peekReturned(): QueuedJobRecord | undefined {
     for (;;) {
       const record = this.#returned.peek();
-      if (record === undefined || record.nextIndex() !== undefined) return record;
-      record.lane = undefined;
+      if (record === undefined) return undefined;
+      if (record.lane === this) {
+        if (record.nextIndex() !== undefined) return record;
+        record.lane = undefined;
+      }
       this.#returned.pop();
     }
   }

@@ -11,7 +11,8 @@ import type { State } from "../state.ts";
 import { clusterChanged } from "./cluster-changed.ts";
 import { checkRevision, type Conditional } from "./if-revision.ts";
 import { registeredCredentials, removedWithCluster } from "./credential-rows.ts";
-import { failForGood, withdrawn } from "./tasks/end-attempt.ts";
+import { failForGood } from "./tasks/end-attempt.ts";
+import { leaveCluster } from "./tasks/leave-cluster.ts";
 
 /** A cluster that pulls, or another graph for one that is there. */
 export function registerCluster(
@@ -109,7 +110,7 @@ export function removeCluster(
   state: State,
   command: CommandOf<"remove-cluster">,
 ): Decision<undefined> {
-  const { id, by, nowMs } = command;
+  const { id, by } = command;
   const { kind } = clusterToChange(state, id, command);
   const changes: Change[] = [];
   const nodes = [...state.nodes.values()].filter(({ node }) => node.cluster === id);
@@ -127,7 +128,7 @@ export function removeCluster(
       changes.push({ table: "declared", removed: id, name });
     }
   } else {
-    changes.push(...withdrawAll(state, id, nowMs));
+    changes.push(...withdrawAll(state, command));
     for (const name of state.clusters.graphs.subsystems(id).keys()) {
       changes.push({ table: "subsystem", removed: id, name });
     }
@@ -140,12 +141,13 @@ export function removeCluster(
 }
 
 /**
- * What was offered to the cluster and not taken goes back into the queue. What was handed over to it
- * ends: nobody is left to tell of it, and the next one to have the name has nothing to do with it.
+ * What was offered to the cluster and not taken leaves it. What was handed over to it ends: nobody is
+ * left to tell of it, and the next one to have the name has nothing to do with it.
  */
-function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number): Change[] {
-  const offered = clusters.loads.offeredTo(id);
-  const accepted = handed.of(id);
+function withdrawAll(state: State, command: CommandOf<"remove-cluster">): Change[] {
+  const { id, nowMs } = command;
+  const offered = state.clusters.loads.offeredTo(id);
+  const accepted = state.handed.of(id);
   const count = offered.size + accepted.length;
   if (count > limits.changesPerBatchMax) {
     throw new AppError(
@@ -155,9 +157,9 @@ function withdrawAll({ clusters, handed }: State, id: ClusterId, nowMs: number):
   }
   const message = `cluster ${id} was deleted after it took it`;
   return [
-    ...Array.from(offered, (task) => withdrawn(task, nowMs)),
-    ...accepted.map((task) => failForGood(task, message, nowMs)),
-  ].map((row) => ({ table: "task", row }));
+    ...Array.from(offered).flatMap((task) => leaveCluster(state, task, command)),
+    ...accepted.map((task): Change => ({ table: "task", row: failForGood(task, message, nowMs) })),
+  ];
 }
 
 export function putSubsystems(

@@ -13,10 +13,12 @@ type StoredJob = Omit<Job, "spec"> & { readonly spec: StoredSpec };
  */
 export function encodeJob(job: Job): string {
   const { id, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor, instance } = job;
+  const { alternatives } = job;
   const spec = storedSpec(job.spec);
   return JSON.stringify({
     closed,
     waitsFor,
+    alternatives,
     idempotencyKey,
     instance,
     spec,

@@ -3,10 +3,10 @@ import type { DocumentReader } from "../../../ports/document-reader.ts";
 import type { DoorRecord, DoorRecordPut } from "../../../core/model/door-record.ts";
 import type { Note } from "../../../core/model/note.ts";
 import type { NotePut } from "../../../core/state/command.ts";
-import type { SatisfyView } from "../../views/satisfy-view.ts";
+import type { ChosenJobView } from "../../views/satisfy-view.ts";
 import type { NewestTaskView, WatchEventView } from "../../views/views.ts";
 import type { EventFollower } from "../../watch/watch-format.ts";
-import type { NewestTasksQuery, TaskPlace, OutputQuery, SatisfyQuery } from "../operations.ts";
+import type { ChosenJobInput, NewestTasksQuery, OutputQuery, TaskPlace } from "../operations.ts";
 
 /** What doors need to serve their callers, and no caller asks for by itself. */
 export interface DoorOperations {
@@ -55,8 +55,8 @@ export interface DoorOperations {
   roomFor: DocumentReader["room"];
   /** A jobspec as doors with rules of their own look into it: it may have nothing to run. */
   readJobspec(text: string): Promise<Jobspec>;
-  /** As `satisfy`, where the caller is shown nothing of it: the answer need not be durable. */
-  rankClusters(query: SatisfyQuery): Promise<SatisfyView>;
+  /** Chooses a pull cluster and submits a job to it, in one step. */
+  submitToChosen(input: ChosenJobInput): Promise<ChosenJobView>;
   /** As `readOutput`, for the beginning: no more than so many bytes at once. */
   readOutputStart(
     query: OutputQuery,

@@ -1,0 +1,79 @@
+import { invariant } from "../../../../lib/invariant.ts";
+import { limits } from "../../../../limits.ts";
+import { submitterTo } from "../../../access/principal.ts";
+import { MatchTotal } from "../../../graph/match/match-total.ts";
+import { type JobSpec, SharedSpec } from "../../../model/job/job.ts";
+import { chooseForAll } from "../../../scheduler/clusters/choose-for-all.ts";
+import {
+  answersVersion,
+  pullingAnswers,
+  satisfyNothing,
+} from "../../../scheduler/explain/satisfy.ts";
+import type { Change } from "../../change.ts";
+import type { CandidateAnswer, ChosenSubmission } from "../../chosen-submission.ts";
+import type { CommandOf, Decision } from "../../command.ts";
+import type { State } from "../../state.ts";
+import { submitJobs } from "./submit-jobs.ts";
+
+/**
+ * Chooses one of several pull clusters and submits a job to it, in one decision: the cluster cannot be
+ * deleted, nor its state change, in between. The next of the ranking are stored with the job.
+ */
+export function submitToChosen(
+  state: State,
+  command: CommandOf<"submit-to-chosen">,
+): Decision<ChosenSubmission> {
+  const { submission, choosing, fraction, nowMs } = command;
+  const { ranked, dropped } = chooseForAll(
+    state,
+    answersTo(state, command),
+    choosing,
+    () => fraction,
+  );
+  const [cluster, ...others] = ranked;
+  if (cluster === undefined) return { changes: [], answer: { kind: "none", dropped } };
+  const spec = inCluster(submission.spec, cluster);
+  const { changes, answer } = submitJobs(state, {
+    kind: "submit-jobs",
+    submissions: [{ ...submission, spec }],
+    by: submitterTo(cluster),
+    nowMs,
+  });
+  const [submitted] = answer;
+  invariant(submitted !== undefined, "each submission is answered");
+  const alternatives = others.slice(0, limits.alternativeClustersMax);
+  return {
+    changes: alternatives.length === 0 ? changes : changes.map(withAlternatives(alternatives)),
+    answer: { kind: "submitted", cluster, ...submitted },
+  };
+}
+
+const withAlternatives =
+  (alternatives: readonly string[]) =>
+  (change: Change): Change =>
+    change.table === "job" && "row" in change
+      ? { ...change, row: { ...change.row, alternatives } }
+      : change;
+
+/** What was found out before the command was sent, unless a cluster has changed since. */
+function answersTo(
+  state: State,
+  { resources, names, prepared }: CommandOf<"submit-to-chosen">,
+): readonly (readonly CandidateAnswer[])[] {
+  if (prepared.version === answersVersion(state)) return prepared.answers;
+  if (resources.length === 0) return [satisfyNothing(state, names)];
+  const wanted = new Set(names);
+  const total = new MatchTotal();
+  return resources.map((choice) =>
+    total.count(() => pullingAnswers(state, choice)).filter(({ cluster }) => wanted.has(cluster)),
+  );
+}
+
+/** The same job for this cluster alone. */
+export const inCluster = (spec: JobSpec, cluster: string): JobSpec =>
+  new SharedSpec(
+    spec.name,
+    spec.work,
+    { ...spec.terms, where: { ...spec.where, cluster } },
+    { dependsOn: spec.dependsOn, energy: spec.energy },
+  );
