@@ -275,7 +275,7 @@ test("flux: groups are batches, ids are handed on, nothing is lost in quotes", (
     [
       "flux",
       "submit",
-      "--job-name=g/h/task-0",
+      "--job-name=g/h/h-task-0",
       ...wide,
       ...common,
       "--flags=waitable",
@@ -322,7 +322,7 @@ test("slurm: groups are taken apart, each task is an sbatch", () => {
     ],
     [...parsable, "--job-name=g/y", ...wide, ...after("id3", "id1"), "--wrap=srun run y"],
     ["srun", "--ntasks=1", ...after("id4"), "true"],
-    [...parsable, "--job-name=g/h/task-0", ...wide, ...after("id3"), "--wrap=srun run inner"],
+    [...parsable, "--job-name=g/h/h-task-0", ...wide, ...after("id3"), "--wrap=srun run inner"],
     ["srun", "--ntasks=1", ...after("id2", "id3", "id4", "id5"), "true"],
   ]);
 });

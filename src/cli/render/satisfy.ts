@@ -26,10 +26,13 @@ export function renderSatisfy(row: SatisfyRow, page: TerminalPage): string {
   return sections.join("\n\n");
 }
 
-function summaryOf({ tasks, ever, now }: SatisfyRow): string {
+function summaryOf({ tasks, ever, now, oneAfterOther }: SatisfyRow): string {
   if (ever.length === 0) return `no cluster can run all ${tasks.length} tasks`;
   const can = `can run all ${tasks.length} tasks: ${ever.map(clean).join(", ")}`;
-  return now.length === ever.length ? can : `${can} (now: ${now.map(clean).join(", ") || "none"})`;
+  const all =
+    now.length === ever.length ? can : `${can} (now: ${now.map(clean).join(", ") || "none"})`;
+  if (oneAfterOther.length === 0) return all;
+  return `${all}\none after the other, because they do not fit at once: ${oneAfterOther.map(clean).join(", ")}`;
 }
 
 function describeSelection({ strategy, chosen, ranked, dropped }: SelectionRow): string {

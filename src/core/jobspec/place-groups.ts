@@ -119,7 +119,11 @@ function placeAll(
     placer.placed.add(group);
     children.push({ draft: definition, dependsOn: group.dependsOn });
   }
-  const names = nameSiblings(children.map(({ draft }) => draft));
+  const start = around.length === 0 ? "" : `${around.at(-1)?.name ?? ""}-`;
+  const names = nameSiblings(
+    children.map(({ draft }) => draft),
+    `${start}task-`,
+  );
   return children.map(({ draft, dependsOn }, index) => {
     const name = names[index] ?? "";
     const path = `${prefix}${name}`;
@@ -161,7 +165,10 @@ function findPlaced(
 }
 
 /** Names that tasks and groups beside each other are known by: their own, or what is free. */
-function nameSiblings(siblings: readonly (DraftTask | Definition)[]): readonly string[] {
+function nameSiblings(
+  siblings: readonly (DraftTask | Definition)[],
+  start: string,
+): readonly string[] {
   const taken = new Map<string, { readonly place: Place; readonly kind: string }>();
   for (const each of siblings) {
     const isTask = "kind" in each;
@@ -175,7 +182,7 @@ function nameSiblings(siblings: readonly (DraftTask | Definition)[]): readonly s
   }
   return siblings.map((each, index) => {
     if (!("kind" in each)) return each.name;
-    const name = each.name?.name ?? freeName(`task-${index}`, (one) => taken.has(one));
+    const name = each.name?.name ?? freeName(`${start}${index}`, (one) => taken.has(one));
     if (each.name === undefined) taken.set(name, { place: each.place, kind: "task" });
     return name;
   });

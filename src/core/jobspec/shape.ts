@@ -130,11 +130,12 @@ function nodesIn(tree: ResourceRequest): number {
   return tree.with.reduce((sum, each) => sum + each.count * nodesIn(each), 0);
 }
 
-/** What one copy of this vertex holds. Vertices with something in them only say where it is. */
-function amountsIn(tree: ResourceRequest): ShapeAmounts {
-  if (tree.with.length > 0) {
-    return tree.with.reduce((sum, each) => add(sum, scale(amountsIn(each), each.count)), NOTHING);
-  }
+/** What one copy of this vertex is and holds. */
+const amountsIn = (tree: ResourceRequest): ShapeAmounts =>
+  tree.with.reduce((sum, each) => add(sum, scale(amountsIn(each), each.count)), ownAmounts(tree));
+
+/** Vertices with something in them only say where it is, unless they are what is given out. */
+function ownAmounts(tree: ResourceRequest): ShapeAmounts {
   switch (tree.type) {
     case "node":
     case "slot":
@@ -150,7 +151,7 @@ function amountsIn(tree: ResourceRequest): ShapeAmounts {
         : { ...NOTHING, memoryBytes: bytes };
     }
     default:
-      return { ...NOTHING, others: { [tree.type]: 1 } };
+      return tree.with.length > 0 ? NOTHING : { ...NOTHING, others: { [tree.type]: 1 } };
   }
 }
 

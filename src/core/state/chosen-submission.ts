@@ -1,7 +1,7 @@
 import type { ResourceChoice } from "../graph/request/request.ts";
 import type { Choosing, Chosen } from "../scheduler/clusters/choose-for-all.ts";
 import type { ClusterAnswer } from "../scheduler/explain/satisfy.ts";
-import type { Submission, Submitted } from "./command.ts";
+import type { Submission, Submitted } from "./submission.ts";
 
 /** The command by which one of several pull clusters is chosen, and gets a job. */
 export interface SubmitToChosen {

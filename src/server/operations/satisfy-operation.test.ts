@@ -64,6 +64,20 @@ describe("satisfy", () => {
     expect((await ask(IO)).ever).toEqual([]);
   });
 
+  test("groups that fit only one after the other are satisfied, and the answer says so", async () => {
+    await register("small", 4);
+    await register("large", 8);
+    const groups = ["a", "b"].map((name) => ({
+      name,
+      resources: "r",
+      tasks: [{ command: [name] }],
+    }));
+    const resources = { r: { type: "node", count: 4 } };
+    const answer = await ask(JSON.stringify({ version: 1, resources, groups }));
+    expect(answer).toMatchObject({ ever: ["large", "small"], oneAfterOther: ["small"] });
+    expect(await ask(TWO)).toMatchObject({ ever: ["large", "small"], oneAfterOther: [] });
+  });
+
   test("a cluster must be able to run every task, and each is answered by itself", async () => {
     await register("small", 2);
     await register("large", 3);

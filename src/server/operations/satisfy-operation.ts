@@ -3,6 +3,7 @@ import { isRecord } from "../../core/graph/metadata.ts";
 import { graphRequest } from "../../core/graph/request/graph-request.ts";
 import { MatchTotal } from "../../core/graph/match/match-total.ts";
 import { Slicer } from "../../core/graph/match/match-work.ts";
+import type { ResourceRequest } from "../../core/graph/request/request.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
 import { askedParts, type AskedPart, parametersOf } from "../../core/jobspec/asked-parts.ts";
 import { checkHasStrategy, checkSelectSize } from "../../core/model/job/select-reader.ts";
@@ -19,6 +20,7 @@ import {
   satisfyChoice,
   satisfyNothing,
 } from "../../core/scheduler/explain/satisfy.ts";
+import { clusterId } from "../../core/model/ids.ts";
 import type { Dropped, Select } from "../../core/select/strategy.ts";
 import type { State } from "../../core/state/state.ts";
 import { AppError, invalid, readingDocument, unprocessable } from "../../lib/errors.ts";
@@ -192,10 +194,14 @@ function* answer(
   const tasks = yield* answerAll(state, parts, pulling, known);
   const ofEach = tasks.map(({ clusters }) => clusters);
   const chosen = choosing && chooseForAll(state, ofEach, choosing, random);
+  const ever = inAll(ofEach, (one) => one.ever);
+  const oneAfterOther =
+    pulling === undefined && parts.length > 1 ? yield* notAtOnce(state, parts, ever) : [];
   return {
-    ever: inAll(ofEach, ({ ever }) => ever),
+    ever,
     now: inAll(ofEach, ({ now }) => now),
     tasks,
+    oneAfterOther,
     ...(chosen === undefined ? {} : { selection: toSelectionView(chosen) }),
   };
 }
@@ -263,6 +269,32 @@ function* answerEach(
   }
   return answers;
 }
+
+/** Of these clusters the pull clusters that could run each part, but not all of them at the same time. */
+function* notAtOnce(
+  state: State,
+  parts: readonly AskedPart[],
+  names: readonly string[],
+): Generator<undefined, readonly string[]> {
+  const isPulling = (name: string): boolean =>
+    state.clusters.get(clusterId(name))?.kind === "pulling";
+  const pulling = names.filter(isPulling);
+  if (pulling.length === 0) return [];
+  const trees = parts.flatMap(({ resources }) => resources[0] ?? []);
+  // More than one request may ask for: nobody would run all of them at once.
+  if (sizeOf(trees) > limits.requestVerticesMax) return pulling;
+  const together = [trees];
+  const total = new MatchTotal();
+  const slicer = new Slicer();
+  const { compiled } = graphRequest(together, "resources");
+  yield* state.clusters.graphs.learn(compiled, total, { reasons: false, slicer });
+  const answers = yield* slicer.next(() => total.count(() => pullingAnswers(state, together)));
+  const atOnce = new Set(answers.filter(({ ever }) => ever).map(({ cluster }) => String(cluster)));
+  return pulling.filter((name) => !atOnce.has(name));
+}
+
+const sizeOf = (trees: readonly ResourceRequest[]): number =>
+  trees.reduce((sum, { with: inside }) => sum + 1 + sizeOf(inside), 0);
 
 function inAll(
   parts: readonly (readonly ShownAnswer[])[],

@@ -9,6 +9,8 @@ export interface SatisfyView {
     readonly name: string;
     readonly clusters: readonly ClusterAnswerView[];
   }[];
+  /** Pull clusters of `ever` that cannot run all parts at once: there they run one after the other. */
+  readonly oneAfterOther: readonly string[];
   /** When it was asked how one would be chosen. */
   readonly selection?: SelectionView;
   readonly revision: number;

@@ -171,6 +171,7 @@ export const toSatisfied = (view: satisfy.SatisfyView): asked.SatisfyResponse =>
     ),
     selection: view.selection && toSelection(view.selection),
     revision: wide(view.revision),
+    oneAfterOther: [...view.oneAfterOther],
   });
 
 const toAnswer = (view: satisfy.ClusterAnswerView): asked.ClusterAnswer =>

@@ -37,6 +37,7 @@ export const satisfied = record<SatisfyView>(
     tasks: fc.array(fc.record({ name: text, clusters: fc.array(answers, { maxLength: 2 }) }), {
       maxLength: 2,
     }),
+    oneAfterOther: fc.array(name, { maxLength: 2 }),
     selection: selections,
     revision: wide,
   },

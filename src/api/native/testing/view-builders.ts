@@ -106,6 +106,7 @@ export const aSatisfied = (fields: Partial<SatisfyView> = {}): SatisfyView => ({
       ],
     },
   ],
+  oneAfterOther: [],
   revision: 5,
   ...fields,
 });

@@ -128,6 +128,8 @@ describe("conditions", () => {
     ["a version that is a number", { version: 3.5 }, range("3.3"), true],
     ["a field that is missing has no version", {}, range("0"), false],
     ["a range whose end is a typo admits nothing", { version: "1" }, range("?"), false],
+    ["a constraint is no version", { version: "0.2" }, range("0.1 || 99"), false],
+    ["a constraint is no upper end", { version: "0.2" }, range("0.1", ">=1"), false],
     ["at least", { size: 16 }, number(">=", 16), true],
     ["more than", { size: 16 }, number(">", 16), false],
     ["less than", { size: 15 }, number("<", 16), true],

@@ -33,7 +33,9 @@ function conditionTest(condition: Condition): Test {
     case "version": {
       // An end that cannot be read as a version admits nothing: a typo must not widen a range.
       const end = (text: string | undefined): Version | "unreadable" | undefined =>
-        text === undefined ? undefined : (parseVersion(text) ?? "unreadable");
+        text === undefined
+          ? undefined
+          : ((isOneVersion(text) ? parseVersion(text) : undefined) ?? "unreadable");
       const [min, max] = [end(condition.min), end(condition.max)];
       return (vertex) => {
         if (min === "unreadable" || max === "unreadable") return false;
@@ -49,6 +51,9 @@ function conditionTest(condition: Condition): Test {
       return unreachable(condition);
   }
 }
+
+/** Not a constraint like "0.1 || 99", ">= 1" or "^1.2", of which only the numbers would be read. */
+const isOneVersion = (text: string): boolean => !/[\s|<>^,*]/.test(text.trim());
 
 function holdsNumber(condition: Condition & { kind: "number" }, vertex: Scalars): boolean {
   const own = numberOf(vertex.get(condition.field));

@@ -4,6 +4,7 @@ import { AppError } from "../../../lib/errors.ts";
 import type { JobspecItem, JobspecTask, TaskGroup } from "../model.ts";
 import { NO_ATTRIBUTES, scheduledResources } from "../model.ts";
 import { checkJobspec, parseJobspec } from "./parse.ts";
+import { toNextgen } from "../write/to-nextgen.ts";
 import { DRAFT_2, EXPERIMENTAL, FLUX_V1, NEXTGEN } from "../testing/documents.ts";
 
 const vertex = {
@@ -153,7 +154,7 @@ describe("draft 2", () => {
     expect(group.asks).toEqual([["compile-resources", "task-1-resources"]]);
     expect(group.items.map(({ path, asks }) => [path, asks])).toEqual([
       ["build/compile", [["compile-resources"]]],
-      ["build/task-1", [["task-1-resources"]]],
+      ["build/build-task-1", [["task-1-resources"]]],
     ]);
   });
 
@@ -232,7 +233,7 @@ describe("nextgen", () => {
   });
 
   test("a task or group without resources has those of the group around it", () => {
-    const score = find(jobspec.items, "train/score/task-0");
+    const score = find(jobspec.items, "train/score/score-task-0");
     expect(score.asks).toBeUndefined();
     expect(score.resources[0]?.[0]).toMatchObject({ type: "node", count: 4 });
     expect(score.resources[0]?.[0]?.requires).toHaveLength(1); // the group's
@@ -331,4 +332,24 @@ test("no more problems are shown than anyone would read", () => {
   expect(checked).toMatchObject({ kind: "invalid", count: 2_000 });
   expect(checked.kind === "invalid" && checked.problems).toHaveLength(20);
   expect(() => parseJobspec(text)).toThrow(/\nand 1980 more$/);
+});
+
+test("match together with min and max asks for both, and is written so", () => {
+  const jobspec = parseJobspec(`version: 1
+resources:
+  r: {type: node, count: 1, requires: [{name: spack, field: version, match: "0.6", min: "0.5", max: "0.7"}]}
+tasks: [{command: [x], resources: r}]
+`);
+  const { requires } = jobspec.resources.get("r")?.request ?? { requires: [] };
+  expect(requires).toEqual([
+    {
+      subsystem: "spack",
+      conditions: [
+        { kind: "version", field: "version", min: "0.5", max: "0.7" },
+        { kind: "one-of", field: "version", values: ["0.6"] },
+      ],
+    },
+  ]);
+  const again = parseJobspec(JSON.stringify(toNextgen(jobspec)));
+  expect(again.resources.get("r")?.request.requires).toEqual(requires);
 });

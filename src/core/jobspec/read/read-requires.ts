@@ -27,7 +27,7 @@ const KEYS = ["name", "field", "match", "value", "min", "max", "attribute"] as c
 
 /**
  * {name, field}: the field is there. With `match` (or `value`, which published examples write): it
- * is exactly that, or one of several. With `min` and `max`: a version between. With `attribute` and
+ * is exactly that, or one of several. With `min` and `max`: a version between; with `match` too, both. With `attribute` and
  * `value`: of the same vertex this holds too.
  */
 function readEntry(place: Place): Requirement | undefined {
@@ -50,16 +50,12 @@ function readEntry(place: Place): Requirement | undefined {
     complain(value, 'says the same as match; without "attribute" only one of them is wanted');
   }
   const isRange = fields.has("min") || fields.has("max");
-  if (isRange && match !== undefined) complain(match, "either this, or min and max");
   if (name === undefined || field === undefined) return undefined;
   const [min, max] = [text("min"), text("max")];
-  const conditions: Condition[] = [
-    isRange
-      ? { kind: "version", field, min, max }
-      : match === undefined
-        ? { kind: "present", field }
-        : { kind: "one-of", field, values: readValues(match) },
-  ];
+  const conditions: Condition[] = [];
+  if (isRange) conditions.push({ kind: "version", field, min, max });
+  if (match !== undefined) conditions.push({ kind: "one-of", field, values: readValues(match) });
+  if (conditions.length === 0) conditions.push({ kind: "present", field });
   if (attribute !== undefined && value !== undefined) {
     conditions.push({ kind: "one-of", field: attribute, values: readValues(value) });
   }

@@ -49,9 +49,9 @@ describe("to jobs of Busbar", () => {
         isLocal: false,
       },
       {
-        name: "train/score/task-0",
+        name: "train/score/score-task-0",
         spec: {
-          name: "train/score/task-0",
+          name: "train/score/score-task-0",
           command: ["score", "all"],
           env: { SEED: "1" },
           cwd: "/scratch",
@@ -68,7 +68,7 @@ describe("to jobs of Busbar", () => {
           script: "echo done",
           resources: { cpu: 4 },
           timeLimitMs: 14_400_000,
-          dependsOn: [{ on: ["train/prepare", "train/fit", "train/score/task-0"] }],
+          dependsOn: [{ on: ["train/prepare", "train/fit", "train/score/score-task-0"] }],
         },
         isLocal: false,
       },

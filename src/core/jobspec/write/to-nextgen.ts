@@ -145,15 +145,16 @@ function resourceOf(request: ResourceRequest): PlainMap {
   });
 }
 
+/** A list of values for another field, or a second one for the same, is its attribute. */
 function requirementOf({ subsystem, conditions }: Requirement): PlainMap {
-  const [first, second] = conditions;
-  return defined({
-    name: subsystem,
-    field: first?.field,
-    ...(first === undefined ? {} : conditionOf(first)),
-    attribute: second?.field,
-    value: second?.kind === "one-of" ? oneOf(second.values) : undefined,
-  });
+  const [first] = conditions;
+  let fields: Fields = {};
+  for (const condition of conditions) {
+    const isOwn = condition.field === first?.field && fields["match"] === undefined;
+    if (isOwn || condition.kind !== "one-of") fields = { ...fields, ...conditionOf(condition) };
+    else fields = { ...fields, attribute: condition.field, value: oneOf(condition.values) };
+  }
+  return defined({ name: subsystem, field: first?.field, ...fields });
 }
 
 function conditionOf(condition: Condition): Fields {

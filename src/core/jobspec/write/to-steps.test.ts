@@ -171,3 +171,22 @@ test("of any document: names are unique, and each comes after those it waits for
   );
   expect(several).toBeGreaterThan(10);
 });
+
+test("nodes that are slots are asked for, and gpus that hold something count", () => {
+  const shapeOf = (resource: string) =>
+    steps(`version: 1
+resources: {r: ${resource}}
+tasks: [{command: [x], resources: r}]
+`)[0]?.shape;
+  expect(shapeOf("{type: node, replicas: 4, with: [{type: core, count: 2}]}")).toMatchObject({
+    nodes: 4,
+    processes: 4,
+    coresPerProcess: 2,
+  });
+  const inside = "[{type: core, count: 8}, {type: gpu, count: 2, with: [{type: hbm, count: 1}]}]";
+  expect(shapeOf(`{type: node, count: 2, with: ${inside}}`)).toMatchObject({
+    nodes: 2,
+    coresPerProcess: 8,
+    gpusPerProcess: 2,
+  });
+});

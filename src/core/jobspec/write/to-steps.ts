@@ -76,8 +76,7 @@ export function stepShapeOf({
 /** What a group holds for what is in it: a process stands for a slot. */
 export function groupShapeOf({ resources }: TaskGroup): StepShape {
   const shape = shapeOf(resources[0] ?? []);
-  const nodes = shape.nodes ?? shape.slots * shape.nodesPerSlot;
-  return { ...partOf(shape, ONE_EACH), nodes: nodes === 0 ? undefined : nodes };
+  return partOf(shape, ONE_EACH);
 }
 
 const ONE_EACH: Processes = { kind: "per-slot", count: 1 };
@@ -88,7 +87,7 @@ function partOf(shape: Shape, { kind, count }: Processes): StepShape {
   const { slots, nodesPerSlot, perSlot, isExclusive } = shape;
   const sharing = (kind === "per-slot" ? count : 1) * Math.max(1, nodesPerSlot);
   return {
-    nodes: shape.nodes ?? (nodesPerSlot > 1 ? slots * nodesPerSlot : undefined),
+    nodes: shape.nodes ?? (nodesPerSlot > 0 ? slots * nodesPerSlot : undefined),
     processes: kind === "total" ? count : slots * count * Math.max(1, nodesPerSlot),
     coresPerProcess: perSlot.cores === 0 ? 0 : Math.max(1, Math.floor(perSlot.cores / sharing)),
     gpusPerProcess: Math.floor(perSlot.gpus / sharing),

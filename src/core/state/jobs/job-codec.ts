@@ -100,6 +100,7 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
     closed: stored.closed,
     waitsFor: stored.waitsFor,
     ...(stored.instance && { instance: stored.instance }),
+    ...(stored.alternatives && { alternatives: stored.alternatives }),
   };
 }
 

@@ -202,6 +202,7 @@ export const docs: Readonly<Record<string, string>> = {
   "busbar.v1.SatisfyResponse.tasks": "each by itself",
   "busbar.v1.SatisfyResponse.selection": "when it was asked for",
   "busbar.v1.SatisfyResponse.revision": "of this answer",
+  "busbar.v1.SatisfyResponse.one_after_other": "pull clusters of `ever` that cannot run all tasks at once: there they run one after the other",
   "busbar.v1.TaskAnswer": "Which clusters could run one task.",
   "busbar.v1.TaskAnswer.name": "of the task",
   "busbar.v1.TaskAnswer.clusters": "by name",
