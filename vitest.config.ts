@@ -16,7 +16,7 @@ const UNIT = ["src/**/*.test.ts", "tests/{tidy,scenarios,contract,simulation}/**
 const shared = {
   isolate: false,
   maxWorkers: "100%", // the default leaves one processor idle: half of a machine with two
-  testTimeout: 30_000,
+  testTimeout: 90_000, // above what `eventually` waits for: machines with other work are slow
 };
 
 export default defineConfig({

@@ -8,7 +8,7 @@ export async function eventually<T>(
   check: () => T | Promise<T>,
   options: { readonly what: string | (() => string); readonly timeoutMs?: number },
 ): Promise<Exclude<T, undefined | false>> {
-  const { what, timeoutMs = 20_000 } = options;
+  const { what, timeoutMs = 60_000 } = options;
   const untilMs = performance.now() + timeoutMs;
   for (;;) {
     const value = await check();

@@ -142,7 +142,7 @@ ${until("b")}`);
 printf '10 \\033[2Jgone\\n' > "$BUSBAR_PROGRESS_FILE"
 ${until("a")}
 for line in 101 -5 NaN 1e1 x "" 40x; do echo "$line" > "$BUSBAR_PROGRESS_FILE"; sleep 0.02; done
-head -c 100000 /dev/urandom > "$BUSBAR_PROGRESS_FILE"; sleep 0.3
+head -c 100000 /dev/urandom | tr -d 0-9 > "$BUSBAR_PROGRESS_FILE"; sleep 0.3
 rm -f "$BUSBAR_PROGRESS_FILE"; ln -s /etc/passwd "$BUSBAR_PROGRESS_FILE"; sleep 0.3
 rm -f "$BUSBAR_PROGRESS_FILE"; mkfifo "$BUSBAR_PROGRESS_FILE"; sleep 0.3
 rm -f "$BUSBAR_PROGRESS_FILE"; mkdir "$BUSBAR_PROGRESS_FILE"; sleep 0.3
