@@ -53,6 +53,25 @@ idempotencyKey: abc
   ]);
 });
 
+test("containers and mounts are lists of their own", () => {
+  const text = `
+containers:
+  - { name: web, image: "nginx:1", command: [nginx, -g, x], env: { A: 1 } }
+  - { name: log, image: "logger:1" }
+mounts: [{ source: /a, target: /b, writable: true }]
+network: none
+`;
+  expect(parse(text)[0]?.spec).toEqual({
+    containers: [
+      { name: "web", image: "nginx:1", command: ["nginx", "-g", "x"], env: { A: "1" } },
+      { name: "log", image: "logger:1" },
+    ],
+    mounts: [{ source: "/a", target: "/b", writable: true }],
+    network: "none",
+  });
+  expect(() => parse("{ image: a, mounts: [{ writable: 1 }] }")).toThrow("must be true or false");
+});
+
 test("a list, several documents, and JSON hold several jobs", () => {
   const names = (text: string) => parse(text).map((job) => job.spec?.name);
   expect(names("- {name: a, command: [x]}\n- {name: b, script: y}")).toEqual(["a", "b"]);

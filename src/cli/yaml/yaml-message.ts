@@ -1,3 +1,4 @@
+import { type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { SPEC_RULES } from "../../core/model/job/spec-rules.ts";
 import { parseSizeBytes } from "../../lib/units.ts";
 import type { Rule } from "../../lib/rules/rules.ts";
@@ -17,7 +18,11 @@ export const fileKey = ({ jsonName }: DescField): string => jsonName.replace(/(?
 
 /** Reads a value of a file by the type of its field; errors tell where it stands. */
 export function valueReader(field: DescField): (value: Value) => unknown {
-  if (field.fieldKind === "message") return messageReader(field);
+  if (field.fieldKind === "message") return messageReader(field.message);
+  if (field.fieldKind === "list" && field.listKind === "message") {
+    const read = messageReader(field.message);
+    return (value) => value.list().map(read);
+  }
   if (field.fieldKind === "map") return texts;
   if (field.fieldKind === "list") return (value) => value.list().map((each) => each.text());
   if (field.jsonName.endsWith("Ms")) return (value) => BigInt(duration(value.at)(value.text()));
@@ -25,6 +30,7 @@ export function valueReader(field: DescField): (value: Value) => unknown {
     return (value) => BigInt(parseSizeBytes(value.text(), value.at));
   }
   if (isText(field)) return (value) => value.text();
+  if (field.scalar === ScalarType.BOOL) return truth;
   const { minimum: min = 0, maximum: max = 2 ** 31 - 1 } = RULES[field.jsonName] ?? {};
   return (value) => wholeNumber(value.at, { min, max })(value.text());
 }
@@ -33,8 +39,14 @@ export function valueReader(field: DescField): (value: Value) => unknown {
 const texts = (value: Value): Record<string, string> =>
   Object.fromEntries(value.entries().map(([key, each]) => [key, each.text()]));
 
-function messageReader(field: DescField & { fieldKind: "message" }): (value: Value) => unknown {
-  const fields = new Map(field.message.fields.map((one) => [fileKey(one), one]));
+function truth(value: Value): boolean {
+  const text = value.text();
+  if (text !== "true" && text !== "false") throw value.fail("must be true or false");
+  return text === "true";
+}
+
+function messageReader(message: DescMessage): (value: Value) => unknown {
+  const fields = new Map(message.fields.map((one) => [fileKey(one), one]));
   const keys = [...fields.keys()];
   return (value) =>
     Object.fromEntries(
