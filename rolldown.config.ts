@@ -41,6 +41,7 @@ export default defineConfig({
   input: {
     main: "src/main.ts",
     index: "src/client/index.ts",
+    "container-preparer": "src/agent/executors/oci/container-preparer.ts",
     worker: "src/store/sqlite/worker.ts",
     "reader-worker": "src/server/readers/reader-worker.ts",
   },

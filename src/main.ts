@@ -298,7 +298,8 @@ async function extractFacts(): Promise<NodeFacts> {
   const { toResources } = await import("./core/model/resources.ts");
   const { limits } = await import("./limits.ts");
   const { detectResources } = await import("./system/machine.ts");
-  const { addLimits } = await import("./agent/discovery/with-limits.ts");
+  const { addSubsystems } = await import("./agent/discovery/with-subsystems.ts");
+  const { containerFactsHere } = await import("./agent/executors/oci/facts-here.ts");
   const { describeEnforcement } = await import("./agent/executors/process/cgroups/enforcement.ts");
   const { enforcementHere } = await import("./agent/executors/process/cgroups/enforcement-here.ts");
   const facts = await findFacts(createSystemMachine(process.env), (hardware) => {
@@ -307,7 +308,10 @@ async function extractFacts(): Promise<NodeFacts> {
   });
   const tag = `extract-${process.pid}`;
   const enforcement = enforcementHere({ enforce: "available", tag, isTrial: true });
-  return addLimits(facts, describeEnforcement(enforcement));
+  return addSubsystems(facts, {
+    limits: describeEnforcement(enforcement),
+    containers: await containerFactsHere(process.env),
+  });
 }
 
 /** On a terminal SIGHUP means that it was closed, and ends the agent as ever. */

@@ -9,7 +9,9 @@ import type { Logger } from "../ports/logger.ts";
 import type { Random } from "../ports/random.ts";
 import { type AgentOptions, createAgent } from "./agent.ts";
 import type { Discovery } from "./discovery/discovery.ts";
-import { withLimits } from "./discovery/with-limits.ts";
+import { CONTAINERS } from "../core/model/node/container-facts.ts";
+import { withSubsystems } from "./discovery/with-subsystems.ts";
+import { Containers } from "./executors/oci/containers.ts";
 import type { Enforce } from "./executors/process/cgroups/enforcement.ts";
 import type { LauncherKind, ProcessExecutorOptions } from "./executors/process/process-executor.ts";
 import { createProcessExecutor } from "./executors/process/process-executor.ts";
@@ -73,8 +75,12 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     ...rest
   } = options;
   const { clock, random, logger } = rest;
-  const how = { clock, logger, launcher, taskEnv, enforce, cgroup };
-  const executor = await openExecutor(directory, how);
+  const containers = openContainers(directory, { logger, taskEnv, enforce });
+  const how = { clock, logger, launcher, taskEnv, enforce, cgroup, containers };
+  const executor = await openExecutor(directory, how).catch(async (error: unknown) => {
+    await containers.close();
+    throw error;
+  });
   const power = powerSchedule && new OwnPower(powerSchedule, clock);
   try {
     const agentKey = readAgentKey(directory, random);
@@ -95,8 +101,15 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
       ...dialling(servers),
       ...(discovery === undefined
         ? {}
-        : { machineFacts: () => withLimits(discovery.json, executor.enforced) }),
+        : {
+            machineFacts: () =>
+              withSubsystems(discovery.json, {
+                limits: executor.enforced ?? [],
+                [CONTAINERS]: containers.facts(),
+              }),
+          }),
     });
+    containers.onFound(() => agent.factsChanged());
     discovery?.start(() => agent.factsChanged());
     power?.follow(() => agent.powerChanged());
     await agent.run(signal);
@@ -117,6 +130,28 @@ export function dialling(
   return { connect: all.connect, addressTotal: () => all.total };
 }
 
+function openContainers(
+  directory: string,
+  { enforce, ...how }: Pick<RunAgentOptions, "logger" | "taskEnv"> & { readonly enforce: Enforce },
+): Containers {
+  const isWanted = (name: "memory" | "cpu"): boolean =>
+    enforce === "available" || enforce.includes(name);
+  return atDirectory(
+    directory,
+    () =>
+      new Containers({
+        ...how,
+        directory: join(directory, "containers"),
+        bootId: readBootId(),
+        env: process.env,
+        wanted: {
+          memory: isWanted("memory"),
+          cpu: enforce === "available" ? "weight" : isWanted("cpu") ? "quota" : "none",
+        },
+      }),
+  );
+}
+
 /** What the system says of a directory that is full, read-only or not ours names neither it nor a cure. */
 export async function openExecutor(
   directory: string,
@@ -125,10 +160,22 @@ export async function openExecutor(
   try {
     return await createProcessExecutor({ directory: join(directory, "process"), ...how });
   } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    const what =
-      `cannot use the agent's data directory ${directory}: make room on its disk, ` +
-      "make it writable for this user, or choose another one";
-    throw new AppError("unavailable", what, { cause });
+    throw ofDirectory(directory, cause);
   }
+}
+
+function atDirectory<T>(directory: string, open: () => T): T {
+  try {
+    return open();
+  } catch (cause) {
+    throw ofDirectory(directory, cause);
+  }
+}
+
+function ofDirectory(directory: string, cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  const what =
+    `cannot use the agent's data directory ${directory}: make room on its disk, ` +
+    "make it writable for this user, or choose another one";
+  return new AppError("unavailable", what, { cause });
 }

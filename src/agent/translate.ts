@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 
 import type {
   AgentMessage,
+  ContainerSpec,
   ProgressReports,
   RunEvent,
   RunId as WireRunId,
@@ -18,6 +19,7 @@ import {
 } from "../gen/busbar/v1/agent_pb.ts";
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import { decodeChoice } from "../core/graph/rows.ts";
+import type { ContainerTerms } from "../core/model/job/containers/containers.ts";
 import type { Power } from "../core/model/node/power.ts";
 import { invalid } from "../lib/errors.ts";
 import type { RunEnd, RunId, RunRequest } from "../ports/executor.ts";
@@ -156,6 +158,7 @@ export function toRunRequest(
     name: spec.jobName,
     arrayIndex: spec.arraySize > 0 ? id.index : undefined,
     work: toWork(spec),
+    ...(spec.container && { container: toContainer(spec.container) }),
     ...(spec.nice === 0 ? {} : { before: toNice(spec.nice) }),
     request:
       spec.request === "" ? undefined : decodeChoice(JSON.parse(spec.request) as ResourceChoice),
@@ -191,8 +194,20 @@ const BELOW_ZERO =
 const toNice = (nice: number): readonly string[] =>
   nice > 0 ? ["nice", "-n", `${nice}`] : ["/bin/sh", "-c", BELOW_ZERO, `${nice}`];
 
-function toWork({ argv, script, jobspec, workload }: RunSpec): RunRequest["work"] {
+/** Images are checked by the server; what is not one cannot be read. */
+const toContainer = ({ image, containers, mounts, network }: ContainerSpec): ContainerTerms => ({
+  image: image === "" ? undefined : image,
+  containers,
+  mounts,
+  network: network === "none" ? "none" : "host",
+});
+
+function toWork(spec: RunSpec): RunRequest["work"] {
+  const { argv, script, jobspec, workload, container } = spec;
   if (workload !== "") return { kind: "workload", text: workload };
   if (jobspec !== "") return { kind: "jobspec", text: jobspec };
-  return argv.length > 0 ? { kind: "command", argv } : { kind: "script", text: script };
+  const isImagesOwn = container !== undefined && script === "";
+  return argv.length > 0 || isImagesOwn
+    ? { kind: "command", argv }
+    : { kind: "script", text: script };
 }

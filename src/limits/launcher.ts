@@ -1,3 +1,5 @@
+const MIB = 1024 * 1024;
+
 const KIB = 1024;
 
 /** How agents start and watch processes. */
@@ -18,4 +20,13 @@ export const launcherLimits = {
   launcherSparesMax: 256, // directories of ended runs, kept by one launcher for the next
   spareBytesMax: 64 * KIB, // of output in one that is kept
   launchAttemptsMax: 3, // of one launch, when launchers die or do not answer
+  imagesMax: 32, // that an agent keeps unpacked; those in use do not count
+  imageBytesMax: 20 * 1024 * MIB, // of all of them together
+  imageIdleMsMin: 600_000, // an image that was used is not removed for so long
+  imageSettleMs: 120_000, // until what was unpacked has reached the disk without being asked to
+  imageLocks: 64, // images that are copied at the same time
+  imageFetchMsMax: 1_800_000, // for one image to be copied, and to be unpacked
+  containerProgramMsMax: 30_000, // for one call of runc that starts no task
+  containerTrialBytes: 64 * MIB, // of memory, for the container by which an agent finds out
+  containerShmBytes: 64 * MIB, // of /dev/shm in a container
 } as const;

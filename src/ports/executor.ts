@@ -1,5 +1,6 @@
 import type { ResourceChoice } from "../core/graph/request/request.ts";
 import type { FactEntry } from "../core/model/node/node-facts.ts";
+import type { ContainerTerms } from "../core/model/job/containers/containers.ts";
 import type { ToldProgress } from "../core/model/job/task-progress.ts";
 import type { Usage } from "../core/model/job/usage.ts";
 
@@ -25,6 +26,10 @@ export interface RunRequest {
     | { readonly kind: "jobspec"; readonly text: string }
     /** The definition of a workload; only executors whose nodes have "instances" get these. */
     | { readonly kind: "workload"; readonly text: string };
+  /**
+   * The containers that the work runs in; absent: none. A command without words is the image's own; `cwd` is inside.
+   */
+  readonly container?: ContainerTerms;
   /** Words to put before the work's command, like `nice -n 5`: they run it in their place. */
   readonly before?: readonly string[];
   /** What was asked of a graph, for executors that hand it on; undefined: `needs` say it all. */

@@ -5,11 +5,12 @@ import { join } from "node:path";
 
 import { whyNotInstalled } from "./debian.ts";
 
-const BUSYBOX = "/bin/busybox";
+/** Static: it also is all that the images of tests have in them. */
+export const BUSYBOX = "/bin/busybox";
 
 /** Why there can be no busybox here; undefined when there can. */
 export const whyNoBusybox = (): string | undefined =>
-  whyNotInstalled({ packages: ["busybox"], programs: [BUSYBOX] });
+  whyNotInstalled({ packages: ["busybox-static"], programs: [BUSYBOX] });
 
 /** A directory with all of its programs, to be the only one in a PATH. The caller removes it. */
 export function installBusybox(): string {

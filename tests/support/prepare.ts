@@ -1,5 +1,5 @@
-import { whyNoBusybox } from "./busybox.ts";
 import { whyNoChromium } from "./chromium.ts";
+import { whyNoContainerPrograms } from "./container-image.ts";
 import { whyNoSlurm } from "./slurm.ts";
 
 /**
@@ -8,6 +8,6 @@ import { whyNoSlurm } from "./slurm.ts";
  */
 export function setup(): void {
   whyNoSlurm();
-  whyNoBusybox();
+  whyNoContainerPrograms();
   whyNoChromium();
 }

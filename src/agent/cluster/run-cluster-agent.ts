@@ -7,7 +7,7 @@ import { factsOfCapacity, parseNodeFacts } from "../../core/model/node/node-fact
 import { withField } from "../../lib/errors.ts";
 import type { ClusterDescription, ClusterSource } from "../../ports/cluster-source.ts";
 import { createAgent } from "../agent.ts";
-import { withLimits } from "../discovery/with-limits.ts";
+import { withSubsystems } from "../discovery/with-subsystems.ts";
 import { readAgentKey } from "../identity.ts";
 import { readBootId } from "../proc.ts";
 import { dialling, type RunAgentOptions } from "../run-agent.ts";
@@ -75,7 +75,10 @@ export async function runClusterAgent(
     const facts = (): NodeFacts =>
       discovery === undefined
         ? factsOfCapacity(options.capacity)
-        : parseNodeFacts(withLimits(discovery.json, opened.executor.enforced), "facts");
+        : parseNodeFacts(
+            withSubsystems(discovery.json, { limits: opened.executor.enforced ?? [] }),
+            "facts",
+          );
     // Another Busbar tells what its own nodes are like.
     const isFar = options.executor === "busbar";
     const own = opened.source ?? createProcessSource({ ...options, facts, taken });

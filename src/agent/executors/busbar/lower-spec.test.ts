@@ -65,6 +65,8 @@ describe("the job below", () => {
       nice: 5,
       array: "3",
       command: [],
+      containers: [],
+      mounts: [],
       script: "exit 1",
       env: {
         A: "1",

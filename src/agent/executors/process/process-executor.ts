@@ -26,6 +26,7 @@ import type { PoolStarterOptions } from "./launchers/pool-starter.ts";
 import { PoolStarter } from "./launchers/pool-starter.ts";
 import { probe } from "./probe.ts";
 import { RunFiles } from "./run-files.ts";
+import type { RunContainers } from "../../runs/containers/run-containers.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { createRemover } from "../../runs/remover.ts";
 import { Runs } from "./runs.ts";
@@ -65,6 +66,8 @@ export interface ProcessExecutorOptions {
   readonly cgroupFiles?: CgroupFiles | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
+  /** Puts runs into containers; default: runs with some do not start. Closed with this executor. */
+  readonly containers?: RunContainers | undefined;
 }
 
 /**
@@ -116,6 +119,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
       endsSurvivors: options.endsSurvivors ?? true,
       enforcement,
       cgroupFiles: options.cgroupFiles,
+      containers: options.containers,
       remover,
       keptBounds: options.keptBounds ?? KEPT_BOUNDS,
     });
@@ -145,6 +149,7 @@ export async function createProcessExecutor(options: ProcessExecutorOptions): Pr
         if (!runs.close()) return;
         starter.close();
         unlock();
+        await options.containers?.close();
         await remover.idle();
       },
     };

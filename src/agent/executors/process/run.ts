@@ -34,6 +34,8 @@ export type Wrapper =
   | { readonly kind: "adopted"; readonly identities: readonly ProcessIdentity[] } // any is enough
   | { readonly kind: "unknown"; readonly sinceMs: number }; // took the run, has not said who it is
 
+export const TOLD: Wrapper = { kind: "told" };
+
 /**
  *   running ----wrapper gone----> ended
  *      |                            ^

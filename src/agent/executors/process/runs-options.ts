@@ -1,6 +1,7 @@
 import type { Clock } from "../../../ports/clock.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { KeptBounds } from "../../runs/ledger/kept-outputs.ts";
+import type { RunContainers } from "../../runs/containers/run-containers.ts";
 import type { Remover } from "../../runs/remover.ts";
 import type { CgroupFiles } from "./cgroups/cgroup-files.ts";
 import type { Enforcement } from "./cgroups/enforcement.ts";
@@ -25,6 +26,8 @@ export interface RunsOptions {
   readonly enforcement: Enforcement;
   /** Instead of the file system of control groups. */
   readonly cgroupFiles?: CgroupFiles | undefined;
+  /** For runs in containers; undefined: there are none. */
+  readonly containers: RunContainers | undefined;
   readonly remover: Remover;
   readonly keptBounds: KeptBounds;
 }

@@ -19,7 +19,7 @@ import { cutOutput, outputBytes } from "../../runs/output.ts";
 import type { CommandOutcome } from "../../runs/command-outcome.ts";
 import { hasRun } from "../../runs/command-outcome.ts";
 import type { ProcessRun, ProcessRunTerms, ProcessStop, Wrapper } from "./run.ts";
-import { bytesOf, endReportOf, isActive, reportOf, stopOf, strayTerms } from "./run.ts";
+import { bytesOf, endReportOf, isActive, reportOf, stopOf, strayTerms, TOLD } from "./run.ts";
 import { idOf, runKey } from "../../runs/run-key.ts";
 import { RunGroups } from "./cgroups/run-groups.ts";
 import { RunFiles, wrappersOf } from "./run-files.ts";
@@ -114,7 +114,9 @@ export class Runs {
     this.#ledger.open(directory);
     this.#watch.look();
     this.#progress.open();
-    this.#groups.recover(new Set(Array.from(this.#ledger.active, ({ key }) => key)));
+    const activeKeys = new Set(Array.from(this.#ledger.active, ({ key }) => key));
+    this.#groups.recover(activeKeys);
+    this.#options.containers?.recover(activeKeys);
     this.#survivors.ended(false); // of runs that ended while no agent was there
   }
 
@@ -184,9 +186,7 @@ export class Runs {
   readOutput: Executor["readOutput"] = (id, stream, how) =>
     this.#outputs.read(runKey(id), stream, how);
 
-  rewriteJournal(): void {
-    this.#ledger.rewrite();
-  }
+  rewriteJournal = (): void => this.#ledger.rewrite();
 
   /** Stops watching. False when it had been called before. */
   close(): boolean {
@@ -385,15 +385,15 @@ export class Runs {
     const { outputLimitBytes, group } = run.terms;
     const isShort = run.left?.outputBytes.every((bytes) => bytes <= outputLimitBytes);
     if (isShort !== true) cutOutput(this.#files.directoryOf(key), outputLimitBytes);
-    const ended = endReportOf(run, this.#groups.judge(end, group), endedAtMs, measured);
+    const judged = this.#groups.judge(this.#options.containers?.judge(key, end) ?? end, group);
+    const ended = endReportOf(run, judged, endedAtMs, measured);
     const progress = this.#progress.ended(key);
     const report = progress === undefined ? ended : { ...ended, progress };
     run.state = { kind: "ended", report };
     this.#ledger.end(run, report);
     this.#outputs.ended(key);
+    this.#options.containers?.ended(key);
     if (group !== undefined) this.#groups.ended(group.path);
     else if (run.hasBegun) this.#survivors.ended(this.#options.logs.has(key));
   }
 }
-
-const TOLD: Wrapper = { kind: "told" };

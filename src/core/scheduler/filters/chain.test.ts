@@ -6,7 +6,12 @@ import { World } from "../../../testing/world.ts";
 import { MatchTotal } from "../../graph/match/match-total.ts";
 import { jobId, nodeId } from "../../model/ids.ts";
 import type { JobSpecInput } from "../../model/job/job-spec.ts";
-import { canStart, cannotStart, CONTAINERS } from "../../model/node/container-facts.ts";
+import {
+  canStart,
+  cannotStart,
+  CONTAINERS,
+  lookingForContainers,
+} from "../../model/node/container-facts.ts";
 import { NO_FACTS } from "../../model/node/node-facts.ts";
 import { checkPossible } from "../../state/decide/tasks/check-possible.ts";
 import { cheapestChange } from "../explain/cheapest-change.ts";
@@ -107,7 +112,12 @@ const aNode = fc.record({
   gpus: fc.integer({ min: 0, max: 1 }),
   zone: fc.constantFrom("e", "w"),
   drained: fc.boolean(),
-  contains: fc.constantFrom(undefined, canStart({}), cannotStart("there is no runc")),
+  contains: fc.constantFrom(
+    undefined,
+    canStart({}),
+    cannotStart("there is no runc"),
+    lookingForContainers(),
+  ),
 });
 const aJob: fc.Arbitrary<Partial<JobSpecInput>> = fc.oneof(
   fc.record(

@@ -4,11 +4,17 @@ import { checkState } from "../../../testing/check/check-state.ts";
 import { World } from "../../../testing/world.ts";
 import { MatchTotal } from "../../graph/match/match-total.ts";
 import { nodeId } from "../../model/ids.ts";
-import { canStart, cannotStart, CONTAINERS } from "../../model/node/container-facts.ts";
+import {
+  canStart,
+  cannotStart,
+  CONTAINERS,
+  lookingForContainers,
+} from "../../model/node/container-facts.ts";
 import { type FactEntry, NO_FACTS } from "../../model/node/node-facts.ts";
 import { checkPossible } from "../../state/decide/tasks/check-possible.ts";
 import { describeClusterReasons } from "../explain/describe.ts";
 import { pullingAnswer } from "../explain/places.ts";
+import { FILTERS } from "./chain.ts";
 import { register, submit, whereTo } from "../testing/worlds.ts";
 
 const IMAGE = { image: "tool:1" };
@@ -24,7 +30,7 @@ test("a task in an image goes to the node that starts containers, others go anyw
   expect(world.plan()).toEqual([]);
   submit(world, {});
   expect(world.plan().map(whereTo)).toEqual(["bare"]);
-  join(world, "full", 2, canStart({ runtime: "runc 1.1" }));
+  join(world, "full", 2, canStart({ version: "1.1" }));
   expect(world.plan().map(whereTo)).toEqual(["full"]);
   expect(checkState(world.state)).toEqual([]);
 });
@@ -41,6 +47,25 @@ test("it is refused with what is missing, and placed when the agent has found it
   world.do({ kind: "put-facts", nodeId: nodeId("bare"), session: 1, facts });
   expect(admit).not.toThrow();
   expect(world.plan().map(whereTo)).toEqual(["bare"]);
+});
+
+test("a task waits for an agent that is finding out, and is not refused", () => {
+  const world = new World();
+  join(world, "new", 1, lookingForContainers());
+  const admit = (): void =>
+    checkPossible(world.state, aSpec(IMAGE), { at: 0, total: new MatchTotal() });
+  expect(admit).not.toThrow();
+  submit(world, IMAGE);
+  expect(world.plan()).toEqual([]);
+  const record = world.state.nodes.get(nodeId("new")) ?? expect.fail();
+  expect(FILTERS.judge(aSpec(IMAGE), record)).toEqual({
+    kind: "not-now",
+    reason: { kind: "no-containers", why: "its agent is finding out whether it can" },
+  });
+  const facts = factsOf(canStart({}));
+  world.do({ kind: "put-facts", nodeId: nodeId("new"), session: 1, facts });
+  expect(world.plan().map(whereTo)).toEqual(["new"]);
+  expect(checkState(world.state)).toEqual([]);
 });
 
 test("a pull cluster gets none, and says why", () => {

@@ -10,7 +10,7 @@ import { allocate } from "../../graph/match/match.ts";
 import { subsystemsOf } from "../../graph/subsystems/node-subsystems.ts";
 import type { Node } from "../../model/node/node.ts";
 import { FactsPool } from "../../model/node/facts-pool.ts";
-import { whyNoContainers } from "../../model/node/container-facts.ts";
+import { type ContainerVerdict, containerVerdict } from "../../model/node/container-facts.ts";
 import { type FactEntry, factsOfCapacity, type NodeFacts } from "../../model/node/node-facts.ts";
 import type { Resources } from "../../model/resources.ts";
 
@@ -27,8 +27,8 @@ export interface Way {
  * free is a matter of amounts.
  */
 export class NodeGraph {
-  /** Why containers cannot be started there; undefined: they can. */
-  readonly whyNoContainers: string | undefined;
+  /** Whether containers can be started there. */
+  readonly containers: ContainerVerdict;
   readonly #layout: Layout;
   readonly #graph: Graph;
   readonly #memory: MatchMemory;
@@ -39,7 +39,7 @@ export class NodeGraph {
   constructor(facts: NodeFacts, memory = new MatchMemory()) {
     this.#memory = memory;
     this.#generation = memory.generation;
-    this.whyNoContainers = whyNoContainers(facts);
+    this.containers = containerVerdict(facts);
     const machine = { ...facts, name: "node" };
     this.#graph = clusterGraph("cluster", [machine]);
     const subsystems = subsystemsOf("cluster", [machine], this.#graph);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseJobspec } from "../../../../core/jobspec/read/parse.ts";
 import { toDriverScript } from "../../../../core/jobspec/write/to-driver-script.ts";
 import type { RunRequest } from "../../../../ports/executor.ts";
+import type { RunContainers } from "../../../runs/containers/run-containers.ts";
 import { placeOf, programOf } from "../../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
 import type { Enforcement } from "../cgroups/enforcement.ts";
@@ -22,11 +23,14 @@ export interface LaunchPlace {
   readonly enforcement: Enforcement;
   /** In which it may say how far it is. */
   readonly progressFile: string;
+  /** For runs in containers; undefined: this executor has none. */
+  readonly containers: RunContainers | undefined;
 }
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
 export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
   const { directory, tag, group, enforcement, progressFile } = at;
+  if (request.container !== undefined) return containedLaunchOf(request, at);
   const limits = processLimitsOf(enforcement, request.needs);
   const { cwd } = request;
   if (cwd !== undefined) checkWorkingDirectory(cwd);
@@ -56,6 +60,20 @@ export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
   return { ...common, argv, script: undefined };
 }
 
+/** Its variables, its directory and its limits are those of its containers, not of what starts them. */
+function containedLaunchOf(request: RunRequest, at: LaunchPlace): Launch {
+  const { containers, progressFile } = at;
+  if (containers === undefined) throw new Error("this agent starts no containers");
+  const { container: _, ...bare } = request;
+  const outer = { ...bare, work: NOTHING, env: {}, cwd: undefined, before: [] };
+  const { limits, ...launch } = launchOf(outer, at);
+  const { key, env } = launch;
+  const argv = containers.commandOf({ key, request, env, progressFile, limits });
+  return { ...launch, argv: [...(request.before ?? []), ...argv] };
+}
+
+const NOTHING = { kind: "command", argv: ["/bin/sh"] } as const;
+
 /** A jobspec is run here as one script, by which all of its tasks become processes of the run. */
 function hereOf(
   work: RunRequest["work"],
@@ -80,14 +98,18 @@ export function termsOf(
     timeLimitMs,
     killGraceMs,
     outputLimitBytes,
-    ...(request.cwd === undefined && { ownDirectory: true }),
-    ...(isByOwnShell(request.work) && { ownShell: true }),
+    ...(isInOwnDirectory(request) && { ownDirectory: true }),
+    ...(isByOwnShell(request) && { ownShell: true }),
     ...(group === undefined ? {} : { group }),
   };
 }
 
+const isInOwnDirectory = ({ cwd, container }: RunRequest): boolean =>
+  cwd === undefined || container !== undefined;
+
 /** Every machine has /bin/sh; where it is missing the work is not to blame. */
-function isByOwnShell(work: RunRequest["work"]): boolean {
+function isByOwnShell({ work, container }: RunRequest): boolean {
+  if (container !== undefined) return true;
   if (work.kind === "command") return work.argv[0] === "/bin/sh";
   return (
     work.kind === "jobspec" || !work.text.startsWith("#!") || /^#! *\/bin\/sh\b/.test(work.text)

@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { removeTree } from "./remove-tree.ts";
+import type { FactEntry } from "../../../core/model/node/node-facts.ts";
+import { canStart } from "../../../core/model/node/container-facts.ts";
+import { limits } from "../../../limits.ts";
+import type { ContainerMeans, ContainerPlan } from "./container-plan.ts";
+import type { ContainerPrograms } from "./programs.ts";
+import { runProgram } from "./run-program.ts";
+import { runtimeConfig } from "./runtime-config.ts";
+import { SUPERVISE } from "./scripts.ts";
+
+/** What the operator wants enforced: see Enforce of the process executor. */
+export interface WantedLimits {
+  readonly memory: boolean;
+  readonly cpu: ContainerMeans["cpu"];
+}
+
+/** How containers are started here, and what is said of it. */
+export interface FoundContainers {
+  readonly means: ContainerMeans;
+  readonly entry: FactEntry;
+}
+
+/** A text: why none can be started. */
+export async function lookForContainers(
+  directory: string,
+  programs: ContainerPrograms,
+  wanted: WantedLimits,
+): Promise<FoundContainers | string> {
+  const means = await probeContainers(directory, programs, wanted);
+  if (typeof means === "string") return means;
+  const { stdout } = await runProgram(programs.runc, ["--version"], limits.containerProgramMsMax);
+  const version = /^runc version (\S+)/.exec(stdout)?.[1] ?? "unknown";
+  return { means, entry: describeMeans(means, version) };
+}
+
+/**
+ * Finds out by starting containers: what this machine allows of namespaces, mounts and control groups, nobody can tell
+ * otherwise. A text: why none can be started.
+ */
+async function probeContainers(
+  directory: string,
+  programs: ContainerPrograms,
+  wanted: WantedLimits,
+): Promise<ContainerMeans | string> {
+  const isRootless = process.getuid?.() !== 0;
+  const bare = { programs, isRootless, memory: false, cpu: "none" } as const;
+  const limited = { ...bare, ...wanted };
+  const roots = ["overlay", "copy"] as const;
+  const tries: ContainerMeans[] = roots.flatMap((root) => [
+    ...(isRootless || !(wanted.memory || wanted.cpu !== "none") ? [] : [{ ...limited, root }]),
+    { ...bare, root },
+  ]);
+  let why = "";
+  for (const means of tries) {
+    const failure = await startsContainer(directory, means);
+    if (failure === undefined) return means;
+    why ||= failure;
+  }
+  return `runc cannot start any on this machine: ${why}`;
+}
+
+function describeMeans(means: ContainerMeans, version: string): FactEntry {
+  return canStart({
+    version,
+    root: means.root,
+    rootless: means.isRootless,
+    memory: means.memory ? "limited" : "not limited",
+    cpu: means.cpu === "none" ? "not limited" : means.cpu,
+  });
+}
+
+/** Of this machine, whose programs the trial runs. */
+const SHOWN = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32"];
+
+/** Why it does not; undefined: it does. */
+async function startsContainer(
+  directory: string,
+  means: ContainerMeans,
+): Promise<string | undefined> {
+  const trial = mkdtempSync(join(directory, "trial-"));
+  const id = `busbar-${trial.slice(trial.lastIndexOf("/") + 1)}-${process.pid}`;
+  const bundle = join(trial, "0");
+  try {
+    for (const name of ["", "rootfs", "upper", "work", "image"]) mkdirSync(join(bundle, name));
+    writeFileSync(join(trial, "progress"), "");
+    writeFileSync(join(bundle, "config.json"), JSON.stringify(trialConfig(trial, id, means)));
+    const [program = "", ...args] = superviseCommand(means, {
+      runDirectory: trial,
+      states: join(trial, "states"),
+      killGraceMs: 0,
+      containers: [{ name: "", id }],
+    });
+    const { code, stderr } = await runProgram(program, args, limits.containerProgramMsMax);
+    if (code !== 0) return lastLine(stderr);
+    const remove = ["--root", join(trial, "states"), "delete", "--force", id];
+    await runProgram(means.programs.runc, remove, limits.containerProgramMsMax);
+    return undefined;
+  } finally {
+    removeTree(trial);
+  }
+}
+
+function trialConfig(trial: string, id: string, means: ContainerMeans): unknown {
+  const plan: ContainerPlan = {
+    containers: [],
+    mounts: SHOWN.filter((path) => existsSync(path)).map((path) => ({
+      source: path,
+      target: path,
+      writable: false,
+    })),
+    network: "host",
+    hostname: "trial",
+    cwd: "/",
+    progressFile: join(trial, "progress"),
+    script: undefined,
+    needs: { cpu: 1_000, memory: limits.containerTrialBytes },
+    dataLimitBytes: undefined,
+    means,
+    imagesDirectory: "",
+    bootId: "",
+  };
+  const container = { id, name: "", image: "", args: ["/bin/sh", "-c", ":"], env: {} };
+  const image = {
+    digest: "",
+    args: [],
+    env: [],
+    cwd: "/",
+    user: { uid: 0, gid: 0 },
+    bytes: 0,
+    bootId: "",
+    unpackedAtMs: 0,
+  };
+  return runtimeConfig(plan, container, image, []);
+}
+
+/** The command that runs the containers of a run, whose bundles are made. */
+export function superviseCommand(
+  { programs, isRootless, root }: ContainerMeans,
+  run: {
+    readonly runDirectory: string;
+    readonly states: string;
+    readonly killGraceMs: number;
+    readonly containers: readonly { readonly name: string; readonly id: string }[];
+  },
+): readonly string[] {
+  const own = isRootless ? ["--user", "--map-root-user"] : [];
+  return [
+    programs.unshare,
+    ...own,
+    "--mount",
+    "--propagation",
+    "private",
+    "/bin/sh",
+    "-c",
+    SUPERVISE,
+    "busbar-containers",
+    run.runDirectory,
+    root,
+    programs.runc,
+    run.states,
+    String(Math.ceil(run.killGraceMs / 100)),
+    ...run.containers.flatMap(({ name, id }) => [name, id]),
+  ];
+}
+
+function lastLine(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return (lines.at(-1) ?? "it gave no reason").slice(0, 300);
+}

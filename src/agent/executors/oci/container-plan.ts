@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Mount, Network } from "../../../core/model/job/containers/containers.ts";
+import type { ContainerPrograms } from "./programs.ts";
+
+/** How this agent starts containers: the same for all of its runs. */
+export interface ContainerMeans {
+  readonly programs: ContainerPrograms;
+  /** By an agent that is not root: one user, and no limits. */
+  readonly isRootless: boolean;
+  /** How a container gets a root of its own over the image: as a layer above it, or as a copy. */
+  readonly root: "overlay" | "copy";
+  readonly memory: boolean;
+  readonly cpu: "none" | "weight" | "quota";
+}
+
+/** One container of a run. */
+export interface PlannedContainer {
+  /** The same for no two containers of this machine. */
+  readonly id: string;
+  /** Stands before its output; empty: nothing does. */
+  readonly name: string;
+  readonly image: string;
+  /** Empty: the image's own. */
+  readonly args: readonly string[];
+  /** Over those of the image. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** All that is needed to make the bundles of a run: kept in its directory for the process that makes them. */
+export interface ContainerPlan {
+  readonly containers: readonly PlannedContainer[];
+  readonly mounts: readonly Mount[];
+  readonly network: Network;
+  readonly hostname: string;
+  /** Inside; undefined: the image's own. */
+  readonly cwd: string | undefined;
+  readonly progressFile: string;
+  /** On this machine; undefined: there is none. */
+  readonly script: string | undefined;
+  /** In base units: thousandths of a cpu, bytes. */
+  readonly needs: { readonly cpu?: number; readonly memory?: number };
+  readonly dataLimitBytes: number | undefined;
+  readonly means: ContainerMeans;
+  /** Of all images. */
+  readonly imagesDirectory: string;
+  readonly bootId: string;
+}
+
+/** Why a run could not be prepared, and whose fault it is. */
+export interface PreparationFailure {
+  readonly kind: "could-not-start" | "node-fault";
+  readonly message: string;
+}
+
+export const planPath = (runDirectory: string): string => join(runDirectory, "plan.json");
+export const failurePath = (runDirectory: string): string => join(runDirectory, "failure.json");
+/** Of the container of this number. */
+export const bundlePath = (runDirectory: string, number: number): string =>
+  join(runDirectory, String(number));
+
+export function writePlan(runDirectory: string, plan: ContainerPlan): void {
+  writeFileSync(planPath(runDirectory), JSON.stringify(plan), { mode: 0o600 });
+}
+
+export const readPlan = (runDirectory: string): ContainerPlan =>
+  JSON.parse(readFileSync(planPath(runDirectory), "utf8")) as ContainerPlan;

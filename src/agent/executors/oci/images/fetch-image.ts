@@ -1,0 +1,150 @@
+import { existsSync, mkdtempSync, opendirSync, lstatSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { removeTree } from "../remove-tree.ts";
+import { limits } from "../../../../limits.ts";
+import type { ContainerMeans, PreparationFailure } from "../container-plan.ts";
+import { runProgram, saysNodeFault } from "../run-program.ts";
+import type { CachedImage, ImageCache } from "./image-cache.ts";
+import { type ImageSource, stampOf } from "./image-source.ts";
+import {
+  describeImage,
+  digestOf,
+  imageFile,
+  type UnpackedImage,
+  usedFile,
+} from "./unpacked-image.ts";
+
+/** An image could not be had; the message says why and what to do. */
+export class ImageFailure extends Error {
+  readonly kind: PreparationFailure["kind"];
+
+  constructor(kind: PreparationFailure["kind"], message: string) {
+    super(message);
+    this.name = "ImageFailure";
+    this.kind = kind;
+  }
+}
+
+export interface FetchOptions {
+  readonly cache: ImageCache;
+  readonly means: ContainerMeans;
+  readonly bootId: string;
+  /** Links of runs to images: these are not removed. */
+  readonly runsDirectory: string;
+}
+
+/** The image, copied and unpacked if it is not here. Throws ImageFailure. */
+export async function fetchImage(source: ImageSource, options: FetchOptions): Promise<CachedImage> {
+  const { cache, means } = options;
+  const known = cache.find(source);
+  if (known !== undefined) return known;
+  const stamp = stampOf(source);
+  if (stamp === undefined) {
+    throw new ImageFailure(
+      "could-not-start",
+      `image ${source.name}: there is no ${source.path} on this node; put it there, or name an image of a registry`,
+    );
+  }
+  const sourceDigest = source.moves ? await askRegistry(source, means) : undefined;
+  const before = cache.referenceOf(source);
+  if (sourceDigest !== undefined && before?.sourceDigest === sourceDigest) {
+    const same = cache.byDigest(before.digest);
+    if (same !== undefined) return same;
+  }
+  const incoming = mkdtempSync(join(cache.directory, "incoming", `${process.pid}-`));
+  try {
+    const digest = await copyAndUnpack(source, incoming, options);
+    const reference = { stamp, digest, ...(sourceDigest === undefined ? {} : { sourceDigest }) };
+    cache.add(source, join(incoming, "image"), reference);
+    const added = cache.byDigest(digest);
+    if (added === undefined) throw new ImageFailure("node-fault", `image ${source.name} is gone`);
+    cache.touch(added);
+    cache.evict(options.runsDirectory, Date.now());
+    return added;
+  } finally {
+    removeTree(incoming);
+  }
+}
+
+async function askRegistry(source: ImageSource, means: ContainerMeans): Promise<string> {
+  const args = [...policyOf(), "inspect", "--format", "{{.Digest}}", source.name];
+  return (await run(means.programs.skopeo, args, source)).trim();
+}
+
+/** Returns its digest. */
+async function copyAndUnpack(
+  source: ImageSource,
+  incoming: string,
+  { cache, means, bootId }: FetchOptions,
+): Promise<string> {
+  const layout = join(incoming, "layout");
+  const { skopeo, umoci } = means.programs;
+  const copy = [...policyOf(), "copy", "--quiet", source.name, `oci:${layout}:image`];
+  await run(skopeo, copy, source);
+  const digest = digestOf(layout);
+  if (cache.byDigest(digest) !== undefined) return digest;
+  const bundle = join(incoming, "image");
+  const rootless = means.isRootless ? ["--rootless"] : [];
+  await run(umoci, ["unpack", ...rootless, "--image", `${layout}:image`, bundle], source);
+  const image: UnpackedImage = {
+    ...describeImage(layout, bundle),
+    bytes: bytesBelow(join(bundle, "rootfs")),
+    bootId,
+    unpackedAtMs: Date.now(),
+  };
+  writeFileSync(imageFile(bundle), JSON.stringify(image));
+  writeFileSync(usedFile(bundle), "");
+  return digest;
+}
+
+/** Which signatures images must have is the operator's to say; nothing said means none. */
+const policyOf = (): readonly string[] =>
+  existsSync("/etc/containers/policy.json") ? [] : ["--insecure-policy"];
+
+async function run(program: string, args: readonly string[], source: ImageSource): Promise<string> {
+  const { code, signal, stdout, stderr } = await runProgram(program, args, limits.imageFetchMsMax);
+  if (code === 0) return stdout;
+  if (code === 127) throw new ImageFailure("node-fault", stderr);
+  if (signal === undefined) throw describeFailure(source, stderr);
+  const minutes = limits.imageFetchMsMax / 60_000;
+  const why = `image ${source.name}: it was not here after ${minutes} minutes (${signal})`;
+  throw new ImageFailure("could-not-start", why);
+}
+
+/** From what skopeo or umoci say before they give up. */
+export function describeFailure({ name, path }: ImageSource, stderr: string): ImageFailure {
+  const why = lastMessage(stderr);
+  if (saysNodeFault(stderr)) return new ImageFailure("node-fault", `image ${name}: ${why}`);
+  const help =
+    path === undefined
+      ? "check its name and tag, and that this node reaches the registry"
+      : "check the file on this node, and the reference behind it";
+  return new ImageFailure("could-not-start", `image ${name} cannot be read: ${why}; ${help}`);
+}
+
+/** skopeo: `time="…" level=fatal msg="…"`; umoci: "   ⨯ …". */
+function lastMessage(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
+  const last = lines.findLast((line) => /level=(fatal|error)/.test(line)) ?? lines.at(-1) ?? "";
+  const quoted = /msg="((?:[^"\\]|\\.)*)"/.exec(last)?.[1];
+  const text = quoted === undefined ? last.trim() : quoted.replaceAll(/\\(.)/g, "$1");
+  return text.replace(/^⨯\s*/, "").slice(0, MESSAGE_MAX) || "no reason was given";
+}
+
+const MESSAGE_MAX = 500;
+
+function bytesBelow(directory: string): number {
+  let bytes = 0;
+  const left = [directory];
+  for (let at = left.pop(); at !== undefined; at = left.pop()) {
+    const entries = opendirSync(at);
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      const path = join(at, entry.name);
+      if (entry.isDirectory()) left.push(path);
+      else if (entry.isFile()) bytes += lstatSync(path).size;
+    }
+    entries.closeSync();
+  }
+  return bytes;
+}

@@ -1,0 +1,191 @@
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+
+import { removeTree } from "../remove-tree.ts";
+import { makeDirectory } from "../../../../lib/make-directory.ts";
+import { limits } from "../../../../limits.ts";
+import { type ImageSource, sourceKey, stampOf } from "./image-source.ts";
+import { imageFile, type UnpackedImage, usedFile } from "./unpacked-image.ts";
+
+/** An unpacked image of the cache. */
+export interface CachedImage extends UnpackedImage {
+  readonly directory: string;
+}
+
+interface Reference {
+  readonly stamp: string;
+  readonly digest: string;
+  /** As the registry has it. */
+  readonly sourceDigest?: string;
+}
+
+/**
+ * Images that were unpacked, each once:
+ *
+ *   directory/images/<digest>/     rootfs, image.json, used
+ *   directory/names/<key>.json     which image a name stands for
+ *   directory/incoming/<pid>-…/    being copied and unpacked; moved to images/ when it is complete
+ *   directory/locks/               see `lockOf`
+ *
+ * Several processes use it at once, and any of them may be killed: what is in images/ is complete because it was
+ * moved there, and of two that unpack the same image the second finds it there.
+ */
+export class ImageCache {
+  readonly directory: string;
+  readonly #bootId: string;
+
+  constructor(directory: string, bootId: string) {
+    this.directory = directory;
+    this.#bootId = bootId;
+  }
+
+  make(): void {
+    for (const name of ["images", "names", "incoming", "locks"]) {
+      makeDirectory(join(this.directory, name));
+    }
+  }
+
+  /** undefined: it must be copied, or the registry asked. */
+  find(source: ImageSource): CachedImage | undefined {
+    if (source.moves) return undefined;
+    const stamp = stampOf(source);
+    const reference = this.referenceOf(source);
+    if (stamp === undefined || reference?.stamp !== stamp) return undefined;
+    return this.byDigest(reference.digest);
+  }
+
+  /** undefined: it is not here, or may not have reached the disk before the machine was restarted. */
+  byDigest(digest: string): CachedImage | undefined {
+    const directory = this.pathOf(digest);
+    try {
+      const image = JSON.parse(readFileSync(imageFile(directory), "utf8")) as UnpackedImage;
+      const usedAtMs = statSync(usedFile(directory)).mtimeMs;
+      const isSettled = usedAtMs - image.unpackedAtMs > limits.imageSettleMs;
+      return image.bootId === this.#bootId || isSettled ? { ...image, directory } : undefined;
+    } catch {
+      return undefined; // none, or removed this moment
+    }
+  }
+
+  referenceOf(source: ImageSource): Reference | undefined {
+    try {
+      return JSON.parse(readFileSync(this.#nameFile(source), "utf8")) as Reference;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** `unpacked` has the layout of an image here, and is gone afterwards. */
+  add(source: ImageSource, unpacked: string, reference: Reference): void {
+    const to = this.pathOf(reference.digest);
+    if (this.byDigest(reference.digest) === undefined) {
+      removeTree(to);
+      this.#move(unpacked, to);
+    }
+    const file = this.#nameFile(source);
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify(reference), { mode: 0o600 });
+    renameSync(`${file}.${process.pid}`, file);
+  }
+
+  /** It is not removed for a while. */
+  touch({ directory }: CachedImage, now = new Date()): void {
+    utimesSync(usedFile(directory), now, now);
+  }
+
+  pathOf(digest: string): string {
+    return join(this.directory, "images", digest.replace(":", "-"));
+  }
+
+  /** Held while an image with this name is looked for and copied: few files serve all names. */
+  lockOf(names: readonly string[]): string {
+    const key = names.map((name) => sourceKey({ name, path: undefined, moves: false })).join("");
+    const number = Number.parseInt(
+      sourceKey({ name: key, path: undefined, moves: false }).slice(0, 4),
+      16,
+    );
+    return join(this.directory, "locks", String(number % limits.imageLocks));
+  }
+
+  /** Removes the images that were not used for longest, until the rest is within its bounds. */
+  evict(runsDirectory: string, nowMs: number): void {
+    const inUse = imagesInUse(runsDirectory);
+    const images = namesIn(join(this.directory, "images")).flatMap((name) => {
+      const directory = join(this.directory, "images", name);
+      try {
+        const { bytes } = JSON.parse(readFileSync(imageFile(directory), "utf8")) as UnpackedImage;
+        return [{ name, directory, bytes, usedAtMs: statSync(usedFile(directory)).mtimeMs }];
+      } catch {
+        return [{ name, directory, bytes: 0, usedAtMs: 0 }];
+      }
+    });
+    let count = images.length;
+    let bytes = images.reduce((sum, image) => sum + image.bytes, 0);
+    for (const image of images.toSorted((a, b) => a.usedAtMs - b.usedAtMs)) {
+      if (count <= limits.imagesMax && bytes <= limits.imageBytesMax) return;
+      if (inUse.has(image.name) || nowMs - image.usedAtMs < limits.imageIdleMsMin) continue;
+      this.#discard(image.directory);
+      count -= 1;
+      bytes -= image.bytes;
+    }
+  }
+
+  /** Removes what processes left that were killed. */
+  removeLeftovers(isAlive: (pid: number) => boolean): void {
+    for (const name of namesIn(join(this.directory, "incoming"))) {
+      const pid = Number(name.split("-", 1)[0]);
+      if (isAlive(pid)) continue;
+      removeTree(join(this.directory, "incoming", name));
+    }
+  }
+
+  /** Out of sight at once: removing a million files takes long. */
+  #discard(directory: string): void {
+    const aside = join(this.directory, "incoming", `${process.pid}-${basename(directory)}`);
+    renameSync(directory, aside);
+    removeTree(aside);
+  }
+
+  #move(from: string, to: string): void {
+    try {
+      renameSync(from, to);
+    } catch (error) {
+      if (!existsSync(imageFile(to))) throw error; // otherwise another process was first
+    }
+  }
+
+  #nameFile(source: ImageSource): string {
+    return join(this.directory, "names", `${sourceKey(source)}.json`);
+  }
+}
+
+/** Names of directories of images that runs have links to. */
+function imagesInUse(runsDirectory: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const run of namesIn(runsDirectory)) {
+    for (const bundle of namesIn(join(runsDirectory, run))) {
+      try {
+        names.add(basename(join(readlinkSync(join(runsDirectory, run, bundle, "image")), "..")));
+      } catch {
+        continue; // it is no bundle
+      }
+    }
+  }
+  return names;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where an image comes from, in words of skopeo. */
+export interface ImageSource {
+  /** "docker-archive:/a.tar", "docker://alpine:3". */
+  readonly name: string;
+  /** Of this machine; undefined: it comes from a registry. */
+  readonly path: string | undefined;
+  /** The registry may have another one under this name by now. */
+  readonly moves: boolean;
+}
+
+const FILED = /^(?:docker-archive|oci-archive|oci):([^:]+)/;
+
+/** An image as jobs name it: IMAGE_RULE holds. */
+export function toImageSource(image: string): ImageSource {
+  const path = FILED.exec(image)?.[1];
+  if (path !== undefined) return { name: image, path, moves: false };
+  const named = image.replace(/^docker:\/\//, "");
+  const last = named.slice(named.lastIndexOf("/") + 1);
+  const [, tag = "latest"] = last.split("@", 1)[0]?.split(":") ?? [];
+  return {
+    name: `docker://${named}`,
+    path: undefined,
+    moves: tag === "latest" && !last.includes("@"),
+  };
+}
+
+/** Names it in the file system. */
+export const sourceKey = ({ name }: ImageSource): string =>
+  createHash("sha256").update(name).digest("hex").slice(0, 32);
+
+/**
+ * Changes when the file or directory that the image comes from does; undefined: it is not there. Names in
+ * registries stay.
+ */
+export function stampOf({ path, name }: ImageSource): string | undefined {
+  if (path === undefined) return "registry";
+  const file = name.startsWith("oci:") ? join(path, "index.json") : path;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return `${found.dev} ${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
+}

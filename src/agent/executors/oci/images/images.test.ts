@@ -1,0 +1,162 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { limits } from "../../../../limits.ts";
+import { describeFailure } from "./fetch-image.ts";
+import { ImageCache } from "./image-cache.ts";
+import { stampOf, toImageSource } from "./image-source.ts";
+import { imageFile, type UnpackedImage, usedFile } from "./unpacked-image.ts";
+
+describe("where an image comes from", () => {
+  const cases = [
+    ["docker-archive:/a/b.tar:tool:1", "docker-archive:/a/b.tar:tool:1", "/a/b.tar", false],
+    ["oci:/layout:v1", "oci:/layout:v1", "/layout", false],
+    ["alpine", "docker://alpine", undefined, true],
+    ["alpine:latest", "docker://alpine:latest", undefined, true],
+    ["docker://host:5000/a/b", "docker://host:5000/a/b", undefined, true],
+    ["host:5000/a/b:3", "docker://host:5000/a/b:3", undefined, false],
+    [`a@sha256:${"0".repeat(64)}`, `docker://a@sha256:${"0".repeat(64)}`, undefined, false],
+  ] as const;
+  for (const [image, name, path, moves] of cases) {
+    test(image, () => expect(toImageSource(image)).toEqual({ name, path, moves }));
+  }
+});
+
+describe("whose fault it is that an image cannot be had", () => {
+  const line = (msg: string): string => `time="2026-01-01T00:00:00Z" level=fatal msg="${msg}"\n`;
+  const file = toImageSource("docker-archive:/a.tar:x:1");
+  const registry = toImageSource("tool:1");
+
+  test("an unknown tag is the task's", () => {
+    const { kind, message } = describeFailure(file, line('Tag \\"x:1\\" not found'));
+    expect([kind, message]).toEqual([
+      "could-not-start",
+      'image docker-archive:/a.tar:x:1 cannot be read: Tag "x:1" not found; check the file on this node, and the reference behind it',
+    ]);
+  });
+  test("a registry that does not answer is the task's, too", () => {
+    const { kind, message } = describeFailure(registry, line("dial tcp: i/o timeout"));
+    expect([kind, message]).toEqual([
+      "could-not-start",
+      "image docker://tool:1 cannot be read: dial tcp: i/o timeout; check its name and tag, and that this node reaches the registry",
+    ]);
+  });
+  test("a full disk is the node's, whoever says it", () => {
+    for (const said of [
+      line("write /x: no space left on device"),
+      "   ⨯ unpack: disk quota exceeded",
+    ]) {
+      expect(describeFailure(file, said).kind).toBe("node-fault");
+    }
+  });
+  test("no words are no reason to fail", () => {
+    expect(describeFailure(file, "").message).toContain("no reason was given");
+  });
+});
+
+describe("the cache of images", () => {
+  let directory: string;
+  let cache: ImageCache;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "busbar-cache-"));
+    cache = new ImageCache(join(directory, "cache"), "boot-1");
+    cache.make();
+    mkdirSync(join(directory, "runs"));
+  });
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  const digestOf = (number: number): string => `sha256:${String(number).padStart(64, "0")}`;
+
+  function unpack(number: number, over: Partial<UnpackedImage> = {}): string {
+    const to = join(directory, `unpacked-${number}`);
+    mkdirSync(join(to, "rootfs"), { recursive: true });
+    const image: UnpackedImage = {
+      digest: digestOf(number),
+      args: ["x"],
+      env: [],
+      cwd: "/",
+      user: { uid: 0, gid: 0 },
+      bytes: 1,
+      bootId: "boot-1",
+      unpackedAtMs: Date.now(),
+      ...over,
+    };
+    writeFileSync(imageFile(to), JSON.stringify(image));
+    writeFileSync(usedFile(to), "");
+    return to;
+  }
+  function add(number: number, usedAgoMs: number, over: Partial<UnpackedImage> = {}): void {
+    const source = toImageSource(`tool:${number}`);
+    cache.add(source, unpack(number, over), { stamp: "registry", digest: digestOf(number) });
+    const used = new Date(Date.now() - usedAgoMs);
+    utimesSync(usedFile(cache.pathOf(digestOf(number))), used, used);
+  }
+  const isThere = (number: number): boolean => existsSync(cache.pathOf(digestOf(number)));
+
+  test("finds what was added, and a file's image only as long as the file is the same", () => {
+    add(1, 0);
+    expect(cache.find(toImageSource("tool:1"))?.digest).toBe(digestOf(1));
+    expect(cache.find(toImageSource("tool:2"))).toBeUndefined();
+    const path = join(directory, "a.tar");
+    writeFileSync(path, "one");
+    const source = toImageSource(`docker-archive:${path}`);
+    const stamp = stampOf(source) ?? expect.fail("it is there");
+    cache.add(source, unpack(2), { stamp, digest: digestOf(2) });
+    expect(cache.find(source)?.digest).toBe(digestOf(2));
+    writeFileSync(path, "other");
+    expect(cache.find(source)).toBeUndefined();
+  });
+
+  test("of two that unpack the same image the first stays", () => {
+    add(1, 0);
+    writeFileSync(join(cache.pathOf(digestOf(1)), "rootfs/mark"), "");
+    add(1, 0);
+    expect(existsSync(join(cache.pathOf(digestOf(1)), "rootfs/mark"))).toBe(true);
+  });
+
+  test("after a restart of the machine an image counts that had time to reach the disk", () => {
+    const longAgo = Date.now() - 2 * limits.imageSettleMs;
+    add(1, 0, { bootId: "boot-0" });
+    add(2, 0, { bootId: "boot-0", unpackedAtMs: longAgo });
+    expect([1, 2].map((number) => cache.byDigest(digestOf(number)) !== undefined)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test("beyond its bounds those used longest ago go, but for those in use and those just used", () => {
+    const old = limits.imageIdleMsMin + 1_000_000;
+    for (let number = 1; number <= limits.imagesMax + 3; number++) add(number, old - number);
+    mkdirSync(join(directory, "runs/1.0.1/0"), { recursive: true });
+    symlinkSync(join(cache.pathOf(digestOf(1)), "rootfs"), join(directory, "runs/1.0.1/0/image"));
+    add(2, 0);
+    cache.evict(join(directory, "runs"), Date.now());
+    expect([1, 2, 3, 4, 5, 6].map(isThere)).toEqual([true, true, false, false, false, true]);
+  });
+
+  test("too many bytes are too much as well", () => {
+    add(1, limits.imageIdleMsMin * 3, { bytes: limits.imageBytesMax });
+    add(2, limits.imageIdleMsMin * 2, { bytes: 1 });
+    cache.evict(join(directory, "runs"), Date.now());
+    expect([1, 2].map(isThere)).toEqual([false, true]);
+  });
+
+  test("what killed processes left goes, what living ones make stays", () => {
+    for (const pid of [1, 2]) mkdirSync(join(cache.directory, `incoming/${pid}-x`));
+    cache.removeLeftovers((pid) => pid === 1);
+    expect([1, 2].map((pid) => existsSync(join(cache.directory, `incoming/${pid}-x`)))).toEqual([
+      true,
+      false,
+    ]);
+  });
+});

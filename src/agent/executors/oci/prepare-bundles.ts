@@ -1,0 +1,72 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+import { bundlePath, type ContainerPlan, type PlannedContainer } from "./container-plan.ts";
+import type { CachedImage, ImageCache } from "./images/image-cache.ts";
+import { ImageFailure } from "./images/fetch-image.ts";
+import { runtimeConfig } from "./runtime-config.ts";
+
+/** By which programs find names of other machines; a container on the network of this one sees the same. */
+const HOST_FILES = ["/etc/resolv.conf", "/etc/hosts"];
+
+/**
+ * Makes the bundle of each container: its own root over the image's, and what runc is to start. `images` are those of
+ * the containers, in their order. Throws ImageFailure.
+ */
+export function prepareBundles(
+  runDirectory: string,
+  plan: ContainerPlan,
+  { images, cache }: { readonly images: readonly CachedImage[]; readonly cache: ImageCache },
+): void {
+  makeProgressFile(plan.progressFile);
+  for (const [number, container] of plan.containers.entries()) {
+    const image = images[number];
+    if (image === undefined) throw new Error("each container has an image");
+    prepareBundle(bundlePath(runDirectory, number), { plan, container, image, cache });
+  }
+}
+
+function prepareBundle(
+  bundle: string,
+  {
+    plan,
+    container,
+    image,
+    cache,
+  }: {
+    readonly plan: ContainerPlan;
+    readonly container: PlannedContainer;
+    readonly image: CachedImage;
+    readonly cache: ImageCache;
+  },
+): void {
+  if (container.args.length === 0 && image.args.length === 0) {
+    const problem = `image ${container.image} has no command of its own: write one after --`;
+    throw new ImageFailure("could-not-start", problem);
+  }
+  for (const name of ["", "rootfs", "upper", "work"])
+    mkdirSync(join(bundle, name), { mode: 0o755 });
+  // First in use, then looked for again: it may be on its way out this moment.
+  cache.touch(image);
+  symlinkSync(join(image.directory, "rootfs"), join(bundle, "image"));
+  if (cache.byDigest(image.digest) === undefined) {
+    throw new ImageFailure("node-fault", `image ${container.image} was removed to make room`);
+  }
+  const hostFiles = HOST_FILES.filter((path) => existsSync(path));
+  const config = runtimeConfig(plan, container, image, hostFiles);
+  writeFileSync(join(bundle, "config.json"), JSON.stringify(config), { mode: 0o600 });
+}
+
+/** What is mounted must exist; the user of the image may be any. */
+function makeProgressFile(path: string): void {
+  closeSync(openSync(path, "a", 0o666));
+  chmodSync(path, 0o666);
+}

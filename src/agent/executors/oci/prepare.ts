@@ -1,0 +1,49 @@
+import { writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+import { describeChain } from "../../../lib/errors.ts";
+import { errnoOf, describeMachineFault, isMachineFault } from "../../runs/machine-fault.ts";
+import { failurePath, type PreparationFailure, readPlan } from "./container-plan.ts";
+import { fetchImage, ImageFailure } from "./images/fetch-image.ts";
+import { type CachedImage, ImageCache } from "./images/image-cache.ts";
+import { toImageSource } from "./images/image-source.ts";
+import { prepareBundles } from "./prepare-bundles.ts";
+
+/** Has the images of a run copied and its bundles made. False: why not stands in its directory. */
+export async function prepare(runDirectory: string): Promise<boolean> {
+  try {
+    const plan = readPlan(runDirectory);
+    const { means, bootId } = plan;
+    const cache = new ImageCache(plan.imagesDirectory, bootId);
+    const options = { cache, means, bootId, runsDirectory: dirname(runDirectory) };
+    const images: CachedImage[] = [];
+    for (const { image } of plan.containers) {
+      images.push(await fetchImage(toImageSource(image), options)); // one after the other: it may be the same
+    }
+    prepareBundles(runDirectory, plan, { images, cache });
+    return true;
+  } catch (error) {
+    const failure = failureOf(error);
+    process.stderr.write(`busbar: ${failure.message}\n`);
+    writeFailure(runDirectory, failure);
+    return false;
+  }
+}
+
+export function failureOf(error: unknown): PreparationFailure {
+  if (error instanceof ImageFailure) return { kind: error.kind, message: error.message };
+  const number = errnoOf(error);
+  if (number !== undefined && isMachineFault(number)) {
+    return { kind: "node-fault", message: describeMachineFault(number) };
+  }
+  return { kind: "could-not-start", message: describeChain(error) };
+}
+
+/** On a full disk even this may fail: then the exit code alone tells. */
+function writeFailure(runDirectory: string, failure: PreparationFailure): void {
+  try {
+    writeFileSync(failurePath(runDirectory), JSON.stringify(failure));
+  } catch (error) {
+    process.stderr.write(`busbar: ${describeChain(error)}\n`);
+  }
+}

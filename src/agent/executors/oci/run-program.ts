@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+
+/** What a program of others left. */
+export interface ProgramEnd {
+  /** 127: it could not be run, and `stderr` says why. */
+  readonly code: number;
+  /** undefined: it ended by itself. */
+  readonly signal: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const OUTPUT_MAX = 16_384;
+
+/** Runs a program without a shell and without input, for a bounded time; of its output the end is kept. */
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  timeoutMs: number,
+): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: timeoutMs,
+      killSignal: "SIGKILL",
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (data: Buffer) => (stdout = endOf(stdout, data)));
+    child.stderr.on("data", (data: Buffer) => (stderr = endOf(stderr, data)));
+    child.once("error", (error) => {
+      resolve({ code: 127, signal: undefined, stdout, stderr: `${program}: ${error.message}` });
+    });
+    child.once("close", (code, signal) => {
+      resolve({ code: code ?? 137, signal: signal ?? undefined, stdout, stderr });
+    });
+  });
+}
+
+const endOf = (before: string, data: Buffer): string =>
+  (before + data.toString()).slice(-OUTPUT_MAX);
+
+const FAULTS =
+  /no space left on device|disk quota exceeded|read-only file system|cannot allocate memory|resource temporarily unavailable|too many open files|input\/output error/i;
+
+/** Whether a program gave up for reasons of the machine: no other image or command would do better here. */
+export const saysNodeFault = (said: string): boolean => FAULTS.test(said);

@@ -1,0 +1,37 @@
+import type { FactEntry } from "../../../core/model/node/node-facts.ts";
+import type { RunEnd, RunRequest } from "../../../ports/executor.ts";
+
+/** What a run that has containers is given by its executor. */
+export interface ContainedRun {
+  /** Names the run. */
+  readonly key: string;
+  readonly request: RunRequest;
+  /** Variables that every process of the run has. */
+  readonly env: Readonly<Record<string, string>>;
+  /** In which it may say how far it is. */
+  readonly progressFile: string;
+  /** Of each process: `resource` is the number of setrlimit(2). */
+  readonly limits:
+    | readonly { readonly resource: number; readonly soft: number; readonly hard: number }[]
+    | undefined;
+}
+
+/**
+ * Puts the work of runs into containers. An executor of processes starts and looks after the command that it
+ * makes of them, as after any other.
+ *
+ * - `commandOf` returns the command of a run: it ends when the containers have ended, with the exit code of the first that
+ *   did, and TERM ends it. Throws an Error whose message is for people when the work is to blame.
+ * - `judge` tells how a run of this key ended, from the end of its command. A run without containers ends as it did.
+ * - `ended` removes what is left of its containers, `recover` what is left of all that do not go on.
+ */
+export interface RunContainers {
+  /** Entries of the subsystem "containers": whether any can be started here, and why not. */
+  facts(): readonly FactEntry[];
+  commandOf(run: ContainedRun): readonly string[];
+  judge(key: string, end: RunEnd): RunEnd;
+  ended(key: string): void;
+  recover(activeKeys: ReadonlySet<string>): void;
+  /** Resolves when nothing is left to remove. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Containers } from "../../../src/agent/executors/oci/containers.ts";
+import type {
+  LauncherKind,
+  ProcessExecutorOptions,
+} from "../../../src/agent/executors/process/process-executor.ts";
+import { readBootId } from "../../../src/agent/proc.ts";
+import type { ContainerTerms } from "../../../src/core/model/job/containers/containers.ts";
+import type { Executor, RunRequest } from "../../../src/ports/executor.ts";
+import { silentLogger } from "../../../src/testing/silent-logger.ts";
+import type { ExecutorBed } from "./executor-contract.ts";
+import { makeProcessBed } from "./process-bed.ts";
+
+export interface OciBed extends ExecutorBed {
+  /** Of images, bundles and states. */
+  readonly directory: string;
+  open(over?: Partial<ProcessExecutorOptions>): Promise<Executor>;
+  /** Of the process executor. */
+  readonly runsDirectory: string;
+  /** Pids of everything that runs there. */
+  processes(): number[];
+}
+
+/**
+ * Of an executor whose every run is in a container of this image, unless it says otherwise. A directory that is
+ * given stays, with the images that were unpacked there.
+ */
+export function makeOciBed(
+  image: string,
+  { launcher = "native", kept }: { readonly launcher?: LauncherKind; readonly kept?: string } = {},
+): OciBed {
+  const bed = makeProcessBed(launcher);
+  const directory = kept ?? mkdtempSync(join(tmpdir(), "busbar-oci-"));
+  return {
+    directory,
+    runsDirectory: bed.directory,
+    processes: () => bed.processes(),
+    async open(over) {
+      const containers = new Containers({
+        directory,
+        logger: silentLogger,
+        bootId: readBootId(),
+        env: process.env,
+        wanted: { memory: true, cpu: "weight" },
+      });
+      await containers.found;
+      const executor = await bed.open({ containers, ...over });
+      const start = (request: RunRequest): void =>
+        executor.start({ container: inImage(image), ...request });
+      return { ...executor, start };
+    },
+    abandon: (executor) => bed.abandon(executor),
+    async dispose() {
+      await bed.dispose();
+      if (kept === undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export const inImage = (image: string, over: Partial<ContainerTerms> = {}): ContainerTerms => ({
+  image,
+  containers: [],
+  mounts: [],
+  network: "host",
+  ...over,
+});
