@@ -120,6 +120,7 @@ async function startServer(flags: ServerFlags, signal: AbortSignal) {
     ...links,
     policies,
     rainbowSecrets,
+    rainbowVisibilityMs: flags.rainbowVisibility,
     rainbow,
     goSchedule,
     nexus: flags.nexus,

@@ -56,6 +56,8 @@ export interface ServerOptions {
   readonly policies: PolicyNames;
   /** undefined: rainbow's clients are not served at all. */
   readonly rainbowSecrets?: RainbowSecretSources | undefined;
+  /** How long jobs that one receiver was shown are hidden from others; undefined: not at all. */
+  readonly rainbowVisibilityMs?: number | undefined;
   /** A port for clients of rainbow, which are served on `grpc` too; undefined: only there. */
   readonly rainbow?: Pick<GrpcServerOptions, "address" | "tls"> | undefined;
   /** A port for go-schedule's workers and clients; undefined: they are not served at all. */
@@ -183,7 +185,9 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
   const { logger } = options;
   const traffic = createTraffic();
   const fraction = createSystemRandom().fraction();
-  const rainbow = rainbowServices({ operations, authenticator, logger, traffic, fraction });
+  const { rainbowVisibilityMs: visibilityMs } = options;
+  const doorOptions = { operations, authenticator, logger, traffic, fraction, visibilityMs };
+  const rainbow = rainbowServices(doorOptions);
   const native = [
     busbarService(operations, logger, traffic),
     agentService(sessions, logger, traffic),

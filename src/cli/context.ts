@@ -50,6 +50,8 @@ export interface ServerFlags {
   /** Without a byte on a connection until the server pings it. */
   readonly keepalive?: number;
   readonly rainbowGlobalTokenFile?: string;
+  /** Absent: what waits is shown to every receiver. */
+  readonly rainbowVisibility?: number;
   readonly logLevel?: LogLevel;
 }
 

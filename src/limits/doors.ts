@@ -5,6 +5,8 @@ const MIB = 1024 * KIB;
 export const doorsLimits = {
   receivedBytesMax: 4 * MIB - 64 * KIB, // of jobs that rainbow's clients receive at once: theirs is 4 MiB
   receivedJobsMax: 10_000, // in one such answer
+  offeredLookedAtMax: 50_000, // for one answer
+  shownJobsMax: 200_000, // hidden from other receivers; of more the oldest are shown to all
   guessedClustersMax: 16, // that a credential is tried on when it is not told what it is of
   knownTaskNumbersMax: 200_000, // tasks of arrays that rainbow's clients may accept
   goScheduleIdLengthMax: 256, // of a worker, as it calls itself

@@ -9,6 +9,7 @@ import {
   type RainbowOperations,
 } from "./operations.ts";
 import { sizeOf, toRecord } from "./wire/record.ts";
+import type { ShownJobs } from "./shown-jobs.ts";
 import { refuse } from "./status.ts";
 
 /** What it takes to tell tasks to rainbow's clients. */
@@ -16,6 +17,14 @@ export interface Receiving {
   readonly access: RainbowAccess;
   readonly numbers: JobNumbers;
   readonly read: ReadText;
+  /** Undefined: every receiver is shown all that waits. */
+  readonly shown?: ShownJobs | undefined;
+}
+
+export interface ReceiveRequest extends ClusterSpeaker {
+  readonly jobsMax: number;
+  /** Address and port of the connection: receivers are told apart by it. */
+  readonly receiver: string;
 }
 
 /**
@@ -23,16 +32,20 @@ export interface Receiving {
  * `jobsMax` of 0 or less means all; what does not fit one answer comes when these are accepted.
  */
 export async function receive(
-  { access, numbers, read }: Receiving,
-  { cluster, secret, jobsMax }: ClusterSpeaker & { readonly jobsMax: number },
+  { access, numbers, read, shown }: Receiving,
+  { cluster, secret, jobsMax, receiver }: ReceiveRequest,
 ): Promise<Readonly<Record<number, string>>> {
   if (secret === "") throw refuse.noSecret();
   const operations = await asCluster(access, { cluster, secret });
   const most = jobsMax > 0 ? Math.min(jobsMax, limits.receivedJobsMax) : limits.receivedJobsMax;
-  const { tasks } = await operations.listOffered(cluster, most);
+  const isVisible = shown && ((id: string): boolean => shown.isVisible(id, receiver));
+  const { tasks } = await operations.listOffered(cluster, most, isVisible);
   const jobs: Record<number, string> = {};
+  const received: string[] = [];
   let bytes = 0;
   for (const task of tasks) {
+    // Another receiver may have been shown it while records of this one were read.
+    if (isVisible?.(task.id) === false) continue;
     const id = numbers.numberOf(task.id);
     const record = await toRecord(task, { id, cluster }, read);
     const size = sizeOf(record);
@@ -41,7 +54,9 @@ export async function receive(
     bytes += size;
     if (bytes > limits.receivedBytesMax) break;
     jobs[id] = record;
+    received.push(task.id);
   }
+  shown?.show(received, receiver);
   return jobs;
 }
 
@@ -50,7 +65,7 @@ export async function receive(
  * got; of which they were not nothing can be said on this wire.
  */
 export async function accept(
-  { access, numbers }: Receiving,
+  { access, numbers, shown }: Receiving,
   { cluster, secret, jobs }: ClusterSpeaker & { readonly jobs: readonly number[] },
 ): Promise<boolean> {
   if (secret === "") throw refuse.noSecret();
@@ -63,6 +78,7 @@ export async function accept(
   }
   if (taskIds.size === 0) return false;
   const ids = [...taskIds];
+  shown?.forget(ids);
   let accepted = 0;
   for (let at = 0; at < ids.length; at += limits.receivedJobsMax) {
     accepted += await acceptSome(operations, cluster, ids.slice(at, at + limits.receivedJobsMax));

@@ -20,6 +20,7 @@ import { createJobspecReader, type ReadText } from "./jobspecs/jobspecs.ts";
 import { asAnybody, type RainbowAccess } from "./operations.ts";
 import { accept, receive, type Receiving } from "./receive.ts";
 import { satisfy, type ShownClusters } from "./satisfy.ts";
+import { ShownJobs } from "./shown-jobs.ts";
 import { toStatus } from "./status.ts";
 import { submit } from "./submit.ts";
 import { TokenLists } from "./wire/token-lists.ts";
@@ -29,6 +30,10 @@ export interface RainbowOptions extends RainbowAccess {
   readonly traffic?: Traffic | undefined;
   /** From 0 up to, not including, 1; another one for each start. */
   readonly fraction: number;
+  /** How long jobs that one receiver was shown are hidden from others; undefined: not at all. */
+  readonly visibilityMs?: number | undefined;
+  /** For that time; absent: this process's clock. */
+  readonly nowMs?: () => number;
 }
 
 /** Both services of rainbow, for clients of every generation. */
@@ -40,7 +45,10 @@ export function rainbowServices(options: RainbowOptions): readonly GrpcService[]
 function schedulerService(options: RainbowOptions, read: ReadText): GrpcService {
   const { logger, traffic } = options;
   const lists = new TokenLists();
-  const receiving: Receiving = { access: options, read, numbers: new JobNumbers(options.fraction) };
+  const { visibilityMs, nowMs = () => performance.now() } = options;
+  const shown = visibilityMs === undefined ? undefined : new ShownJobs(visibilityMs, nowMs);
+  const numbers = new JobNumbers(options.fraction);
+  const receiving: Receiving = { access: options, read, numbers, shown };
   return defineService(
     wire.RainbowScheduler,
     {
@@ -71,8 +79,8 @@ function schedulerService(options: RainbowOptions, read: ReadText): GrpcService 
         const status = wire.UpdateStateResponse_ResultType.UPDATE_STATE_SUCCESS;
         return message(wire.UpdateStateResponseSchema, { status });
       },
-      receiveJobs: (request) => received(receiving, request),
-      requestJobs: (request) => received(receiving, request),
+      receiveJobs: (request, call) => received(receiving, request, call),
+      requestJobs: (request, call) => received(receiving, request, call),
       acceptJobs: async ({ cluster, secret, jobids }) => {
         const isAll = await accept(receiving, { cluster, secret, jobs: jobids });
         const { SUCCESS, PARTIAL } = wire.AcceptJobsResponse_ResultType;
@@ -103,8 +111,9 @@ const DELETED = wire.DeleteResponse_ResultType.DELETE_SUCCESS;
 async function received(
   receiving: Receiving,
   { cluster, secret, maxJobs: jobsMax }: wire.ReceiveJobsRequest,
+  { peer: receiver }: CallContext,
 ): Promise<wire.ReceiveJobsResponse> {
-  const jobs = await receive(receiving, { cluster, secret, jobsMax });
+  const jobs = await receive(receiving, { cluster, secret, jobsMax, receiver });
   const { REQUEST_JOBS_SUCCESS, REQUEST_JOBS_NORESULTS } = wire.ReceiveJobsResponse_ResultType;
   const status = Object.keys(jobs).length > 0 ? REQUEST_JOBS_SUCCESS : REQUEST_JOBS_NORESULTS;
   return message(wire.ReceiveJobsResponseSchema, { requestId: "", jobs, status });

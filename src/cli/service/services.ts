@@ -242,6 +242,11 @@ function addServerFlags(command: Command): void {
       "and submit to every cluster with the token in this one (default: there is none)",
       notEmpty("--rainbow-global-token-file"),
     )
+    .option(
+      "--rainbow-visibility <duration>",
+      "hide jobs that one receiver was shown from others for this time (default: shown to all)",
+      duration("--rainbow-visibility"),
+    )
     .addOption(logLevelFlag());
 }
 

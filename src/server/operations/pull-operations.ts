@@ -22,13 +22,15 @@ type HandedOperations = Pick<CallerOperations, "listOffered" | "acceptTasks" | "
 /** How clusters that pull take tasks to run them by themselves, and tell of them. */
 export function createHandedOperations({ loop, clock }: OperationContext): HandedOperations {
   return {
-    async listOffered(_caller, cluster, max = limits.offeredPageDefault) {
+    async listOffered(_caller, cluster, max = limits.offeredPageDefault, isWanted) {
       checkRule(max, "max", TASKS_AT_ONCE_RULE);
       return loop.read((state, revision) => {
         const offered = offeredTo(state, cluster);
         const tasks: OfferedTaskView[] = [];
+        let looks = 0;
         for (const task of offered) {
-          if (tasks.length >= max) break;
+          if (tasks.length >= max || looks++ >= limits.offeredLookedAtMax) break;
+          if (isWanted?.(nameOf(state, task)) === false) continue;
           tasks.push(viewOffered(state, task));
         }
         return { tasks, total: offered.size, revision };
@@ -76,6 +78,9 @@ function offeredTo(state: State, cluster: string): ReadonlySet<Task> {
   if (kind === "pulling") return state.clusters.loads.offeredTo(id);
   throw new AppError("conflict", `cluster ${id} has agents on its nodes: nothing is offered to it`);
 }
+
+const nameOf = ({ jobs }: State, { jobId, index }: Task): string =>
+  formatTaskId(jobId, index, jobs.get(jobId)?.job.spec.array !== undefined);
 
 function viewOffered(state: State, task: Task): OfferedTaskView {
   const job = state.jobs.get(task.jobId)?.job;

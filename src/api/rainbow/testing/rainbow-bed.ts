@@ -7,7 +7,7 @@ import { aPlane, type TestPlane } from "../../../testing/plane.ts";
 import { silentLogger } from "../../../testing/silent-logger.ts";
 import { createGrpcServer, type GrpcServer } from "../../grpc/server.ts";
 import { call, callRaw, connect, failure, pathOf } from "../../grpc/testing/grpc-client.ts";
-import { rainbowServices } from "../service.ts";
+import { type RainbowOptions, rainbowServices } from "../service.ts";
 import { bytesOf, readAs, SENT } from "./wire.ts";
 
 export const REGISTER_SECRET = "chocolate-cookies";
@@ -21,14 +21,23 @@ export class RainbowBed {
   /** What clusters were given when they were registered. */
   readonly #issued = new Map<string, { readonly secret: string; readonly token: string }>();
 
-  async open(parts: Parameters<typeof aPlane>[0] = {}): Promise<void> {
+  async open(
+    parts: Parameters<typeof aPlane>[0] = {},
+    options: Pick<RainbowOptions, "visibilityMs" | "nowMs"> = {},
+  ): Promise<void> {
     ({ plane: this.plane } = await aPlane(parts));
     const { operations, authenticator } = this.plane;
     this.#issued.clear();
     await operations.setCredentials({ registerSecret: REGISTER_SECRET });
     this.#server = await createGrpcServer({
       address: "127.0.0.1:0",
-      services: rainbowServices({ operations, authenticator, logger: silentLogger, fraction: 0 }),
+      services: rainbowServices({
+        operations,
+        authenticator,
+        logger: silentLogger,
+        fraction: 0,
+        ...options,
+      }),
       logger: silentLogger,
     });
     this.client = connect(this.#server.address);
@@ -74,14 +83,20 @@ export class RainbowBed {
     });
   }
 
-  receive(cluster: string, maxJobs = 0) {
+  receive(cluster: string, maxJobs = 0, client = this.client) {
     const request = { cluster, secret: this.secretOf(cluster), maxJobs };
-    return call(this.client, scheduler.receiveJobs, request);
+    return call(client, scheduler.receiveJobs, request);
   }
 
-  async accept(cluster: string, jobids: number[]) {
+  async accept(cluster: string, jobids: number[], client = this.client) {
     const request = { cluster, secret: this.secretOf(cluster), jobids };
-    return (await call(this.client, scheduler.acceptJobs, request)).status;
+    return (await call(client, scheduler.acceptJobs, request)).status;
+  }
+
+  /** Another receiver, on a connection of its own. */
+  connect(): Client {
+    // Clients of one process would share a connection.
+    return connect(this.#server.address, { "grpc.use_local_subchannel_pool": 1 });
   }
 }
 

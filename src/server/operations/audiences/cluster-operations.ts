@@ -13,10 +13,11 @@ export interface ClusterOperations {
   removeSubsystem(which: SubsystemRef): Promise<{ readonly revision: number }>;
   /** Keys told replace, others stay. */
   setClusterState(state: ClusterStateInput): Promise<ClusterView>;
-  /** Tasks that wait for the cluster to take them, oldest first. */
+  /** Tasks that wait for the cluster to take them, oldest first; of these only those that are wanted. */
   listOffered(
     cluster: string,
     max?: number,
+    isWanted?: (taskId: string) => boolean,
   ): Promise<{
     readonly tasks: readonly OfferedTaskView[];
     readonly total: number;
