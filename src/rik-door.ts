@@ -11,10 +11,11 @@ import type { Logger } from "./ports/logger.ts";
 import type { ControlPlane } from "./server/control-plane.ts";
 import { createSystemRandom } from "./system/random.ts";
 
-/** Where workers and controllers of rik are served. */
+/** Where workers, controllers and REST users of rik are served. */
 export interface RikPorts {
   readonly workers: string;
   readonly controllers: string;
+  readonly rest: string;
   /** That callers show; undefined: they are asked for nothing. */
   readonly secret: string | undefined;
   /** Whether they may be asked for nothing where others than this machine can reach them. */
@@ -27,6 +28,7 @@ export interface RikPorts {
 export interface RikAddresses {
   readonly workers: string;
   readonly controllers: string;
+  readonly rest: string;
 }
 
 interface Options {
@@ -70,10 +72,12 @@ export async function openRik(
 const KEEPALIVE = { intervalMs: limits.rikPingMs, timeoutMs: limits.rikPingTimeoutMs };
 
 export async function openRikPorts(
-  { worker, controller }: RikDoor,
+  door: RikDoor,
   ports: RikPorts,
   {
     open,
+    traffic,
+    hostNames,
     ...shared
   }: {
     readonly open: <Server extends { close(): Promise<void> }>(
@@ -81,6 +85,8 @@ export async function openRikPorts(
     ) => Promise<Server>;
     readonly logger: Logger;
     readonly memory: CallMemory;
+    readonly traffic: Traffic;
+    readonly hostNames: readonly string[] | undefined;
   },
 ): Promise<RikAddresses> {
   const keepalive = { keepalive: KEEPALIVE };
@@ -88,7 +94,7 @@ export async function openRikPorts(
     createGrpcServer({
       address: ports.workers,
       flag: "--rik",
-      services: [worker],
+      services: [door.worker],
       ...shared,
       ...keepalive,
     }),
@@ -97,12 +103,17 @@ export async function openRikPorts(
     createGrpcServer({
       address: ports.controllers,
       flag: "--rik-controller",
-      services: [controller],
+      services: [door.controller],
       ...shared,
       ...keepalive,
     }),
   );
-  return { workers: workers.address, controllers: controllers.address };
+  const { createRikRest } = await import("./api/rik/rest/server.ts");
+  const { logger } = shared;
+  const rest = await open(
+    createRikRest({ ...door, address: ports.rest, hostNames, logger, traffic }),
+  );
+  return { workers: workers.address, controllers: controllers.address, rest: rest.address };
 }
 
 /** Where nobody is asked for a token, only on ports that this machine alone can reach, unless that is allowed. */

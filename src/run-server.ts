@@ -64,7 +64,7 @@ export interface ServerOptions {
   readonly goSchedule?: GoScheduleDoor | undefined;
   /** A port for kubectl, and for edges and clients of nexus; undefined: they are not served at all. */
   readonly nexus?: NexusDoor | undefined;
-  /** Ports for workers and controllers of rik; undefined: they are not served at all. */
+  /** Ports for workers, controllers and REST users of rik; undefined: they are not served at all. */
   readonly rik?: RikPorts | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -236,7 +236,15 @@ async function openDoors(plane: ControlPlane, options: ServerOptions, memory: Ca
     const old = await openDoor(options.rainbow, "--rainbow", rainbow);
     const workers = await openDoor(options.goSchedule, "--go-schedule", goSchedule);
     const rikAddresses =
-      rik && options.rik && (await openRikPorts(rik, options.rik, { open, logger, memory }));
+      rik &&
+      options.rik &&
+      (await openRikPorts(rik, options.rik, {
+        open,
+        logger,
+        memory,
+        traffic,
+        hostNames: options.hostNames,
+      }));
     const { version } = manifest;
     const { http: address, hostNames } = options;
     const nexus = await openNexus(plane, options, { traffic, memory, open });

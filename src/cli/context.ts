@@ -59,6 +59,7 @@ export interface ServerFlags {
 export interface RikFlags {
   readonly workers: string;
   readonly controllers: string;
+  readonly rest: string;
   readonly secretFile?: string;
   readonly isInsecure: boolean;
   readonly replays: boolean;
@@ -212,7 +213,7 @@ export interface Listening {
   /** Where its REST gateway is. */
   readonly nexusRest?: string;
   /** Where rik's workers, controllers and REST users are. */
-  readonly rik?: Readonly<Record<"workers" | "controllers", string>>;
+  readonly rik?: Readonly<Record<"workers" | "controllers" | "rest", string>>;
   readonly data: string;
   readonly node?: string;
   /** Where the register secret for clients of rainbow is. */

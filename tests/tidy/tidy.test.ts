@@ -205,6 +205,8 @@ describe("tidy", () => {
       "api/nexus/edges/edge-link.ts": "speaks for edges whose agents speak another wire",
       "api/nexus/server.ts": "follows all rows for itself; callers are who they are",
       "api/rik/workers/agent-link.ts": "speaks for workers that speak another wire",
+      "api/rik/rest/records.ts":
+        "reads and writes what the door remembers; callers are who they are",
       "api/rik/controllers/instance-book.ts":
         "follows all rows for itself; callers are who they are",
       "go-schedule-workers.ts": "speaks for machines, in this process",

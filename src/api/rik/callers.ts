@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { RikPrincipal } from "../../core/access/principal.ts";
 import { AppError } from "../../lib/errors.ts";
-import { ANYBODY } from "./translate.ts";
+import { RESERVED } from "./translate.ts";
 
 /** What one is told to be. */
 export type RikRole = "worker" | "controller";
@@ -57,7 +57,7 @@ export class RikCallers {
     const colon = shown.indexOf(":");
     const name = shown.slice(0, Math.max(0, colon));
     const token = shown.slice(colon + 1);
-    if (!NAME.test(name) || name === ANYBODY)
+    if (!NAME.test(name) || RESERVED.has(name))
       throw denied("the name must be letters, digits, . _ -");
     const isRight = isSame(token, this.#secret) || isSame(token, this.tokenFor(role, name));
     if (!isRight) throw denied(`the token of ${name} is wrong`);

@@ -8,7 +8,9 @@ import type { Traffic } from "../grpc/traffic.ts";
 import { RikCallers } from "./callers.ts";
 import { Controllers } from "./controllers/controllers.ts";
 import { InstanceBook } from "./controllers/instance-book.ts";
+import { InstanceLifecycle } from "./controllers/lifecycle.ts";
 import type { RikAccess } from "./operations.ts";
+import { RestRecords } from "./rest/records.ts";
 import { rikServices } from "./service.ts";
 import type { WorkerTimes } from "./workers/worker.ts";
 import { RikWorkers } from "./workers/workers.ts";
@@ -49,7 +51,10 @@ export interface RikDoor {
   readonly workers: RikWorkers;
   readonly controllers: Controllers;
   readonly book: InstanceBook;
+  readonly lifecycle: InstanceLifecycle;
   readonly callers: RikCallers;
+  readonly records: RestRecords;
+  readonly random: Random;
   close(): void;
 }
 
@@ -61,8 +66,11 @@ export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
   const { times, replays } = settings;
   const workers = new RikWorkers({ sessions, secret: agentSecret, times, clock, random, logger });
   const book = new InstanceBook(operations);
-  const controllers = new Controllers({ operations, book, workers, logger, replays });
+  const lifecycle = new InstanceLifecycle({ operations, book, logger });
+  const controllers = new Controllers({ book, lifecycle, workers, logger, replays });
+  const records = new RestRecords(operations);
   try {
+    await records.open();
     await book.open((instance) => controllers.changed(instance));
   } catch (error) {
     workers.close();
@@ -74,7 +82,10 @@ export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
     workers,
     controllers,
     book,
+    lifecycle,
     callers,
+    records,
+    random,
     close() {
       workers.close();
       book.close();

@@ -11,8 +11,16 @@ export const WORKLOAD_LABEL = "rik.workload";
 /** Of controllers that nobody asks for a credential. */
 export const ANYBODY = "anybody";
 
+/** Of REST users: no controller is told of their instances. */
+const REST = "rest";
+export const restOf = (name: string | undefined): string =>
+  name === undefined ? REST : `${REST}:${name}`;
+export const isRest = (controller: string): boolean => controller.split(":")[0] === REST;
+/** Names that mean something here. */
+export const RESERVED: ReadonlySet<string> = new Set([ANYBODY, REST]);
+
 /** What rik knows an instance by. */
-export interface InstanceInput {
+export interface RikInstanceInput {
   readonly controller: string;
   readonly workloadId: string;
   readonly id: string;
@@ -21,7 +29,7 @@ export interface InstanceInput {
 }
 
 /** Throws when its definition cannot be read. */
-export function toSubmission(input: InstanceInput): SubmissionInput {
+export function toSubmission(input: RikInstanceInput): SubmissionInput {
   const { controller, workloadId, id, definition } = input;
   const { requests } = readWorkload(definition);
   return {
@@ -35,7 +43,7 @@ export function toSubmission(input: InstanceInput): SubmissionInput {
 }
 
 /** How an instance is, and why. */
-export interface InstanceState {
+export interface RikInstanceState {
   readonly status: ResourceStatus;
   /** For people; empty: the status says it all. */
   readonly reason: string;
@@ -67,7 +75,7 @@ const ENDS: ReadonlySet<JobStateName> = new Set([
   "skipped",
 ]);
 
-export function stateOfTask({ state, reason, node, past }: TaskView): InstanceState {
+export function stateOfTask({ state, reason, node, past }: TaskView): RikInstanceState {
   const isAgain = state === "waiting" || state === "assigned";
   const last = isAgain ? past.at(-1) : undefined;
   // One that is started again has failed until then; one that was lost with its worker has not.
@@ -83,7 +91,7 @@ export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has
 export function stateOfJob({
   tasks,
   reason = "",
-}: Pick<JobView, "tasks" | "reason">): InstanceState {
+}: Pick<JobView, "tasks" | "reason">): RikInstanceState {
   for (const name in tasks) {
     if (tasks[name as TaskStateName] > 0) return { status: OF_TASK[name as TaskStateName], reason };
   }
@@ -91,7 +99,7 @@ export function stateOfJob({
 }
 
 /** The text of InstanceMetric: rik's own scheduler sends the first of these, without braces. */
-export function toMetrics(workloadId: string, { reason, node }: InstanceState): string {
+export function toMetrics(workloadId: string, { reason, node }: RikInstanceState): string {
   const parts = [`"workload_id": ${JSON.stringify(workloadId)}`];
   if (node !== undefined) parts.push(`"node": ${JSON.stringify(node)}`);
   if (reason !== "") parts.push(`"reason": ${JSON.stringify(reason)}`);

@@ -10,6 +10,7 @@ export interface RikCommandOptions {
   /** true: the flag without an address. */
   readonly rik?: string | true;
   readonly rikController?: string;
+  readonly rikRest?: string;
   readonly rikSecretFile?: string;
   readonly rikInsecure?: true;
   readonly rikForget?: true;
@@ -17,9 +18,11 @@ export interface RikCommandOptions {
 
 const FLAG = "--rik";
 const CONTROLLER = "--rik-controller";
+const REST = "--rik-rest";
 /** Where rik's programs look for each other. */
 const WORKERS_DEFAULT = "127.0.0.1:4995";
 const CONTROLLERS_PORT = 4996;
+const REST_PORT = 5000;
 
 export function addRikFlags(command: Command): void {
   command
@@ -32,6 +35,11 @@ export function addRikFlags(command: Command): void {
       `${CONTROLLER} <address>`,
       `and its controller here (default: the same host, port ${CONTROLLERS_PORT})`,
       address(CONTROLLER),
+    )
+    .option(
+      `${REST} <address>`,
+      `and rikctl, and users of its REST API, here (default: the same host, port ${REST_PORT})`,
+      address(REST),
     )
     .option(
       `${FLAG}-secret-file <file>`,
@@ -60,11 +68,13 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   // With port 0, as tests do it, the others take any that is free, too.
   const beside = (other: number): string => formatAddress({ host, port: port === 0 ? 0 : other });
   const controllers = more.rikController ?? beside(CONTROLLERS_PORT);
+  const rest = more.rikRest ?? beside(REST_PORT);
   const isInsecure = more.rikInsecure === true;
   const isGuarded = isInsecure || more.rikSecretFile !== undefined;
   for (const [flag, where] of [
     [FLAG, workers],
     [CONTROLLER, controllers],
+    [REST, rest],
   ] as const) {
     if (isGuarded || isLoopback(parseAddress(where, flag).host)) continue;
     throw invalid(
@@ -77,6 +87,7 @@ export function rikOf({ rik, ...more }: Given): RikFlags | undefined {
   return {
     workers,
     controllers,
+    rest,
     isInsecure,
     replays: more.rikForget !== true,
     ...(secretFile === undefined ? {} : { secretFile }),

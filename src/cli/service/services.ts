@@ -110,11 +110,12 @@ async function toServerFlags<Flags extends ServerFlags>(
   const { nexusExternalScheduler, ...notTree } = notNexus;
   const more = { nexusInsecure, nexusRest, nexusRestOrigin, nexusExternalScheduler };
   const nexus = nexusOf({ nexus: tree, ...more });
-  const { rik: workers, rikController, rikSecretFile, ...notAll } = notTree;
+  const { rik: workers, rikController, rikRest, rikSecretFile, ...notAll } = notTree;
   const { rikInsecure, rikForget, ...others } = notAll;
   const rik = rikOf({
     rik: workers,
     rikController,
+    rikRest,
     rikSecretFile,
     rikInsecure,
     rikForget,

@@ -1,25 +1,22 @@
 import type { Principal } from "../../../core/access/principal.ts";
 import { ResourceStatus, WorkloadRequestKind } from "../../../gen/rik/v1/common_pb.ts";
 import type { WorkloadScheduling } from "../../../gen/rik/v1/controller_pb.ts";
-import { readWorkload } from "../../../core/model/job/workload/workload.ts";
 import { AppError, describeChain } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { Logger } from "../../../ports/logger.ts";
 import type { CallContext } from "../../grpc/calls/call-context.ts";
 import type { FrameSink, FrameSource } from "../../grpc/calls/pushed-frames.ts";
 import { answersPing } from "../../grpc/ping.ts";
-import { doubtfulImages } from "../definition.ts";
-import type { RikAccess } from "../operations.ts";
 import { deafController } from "../status.ts";
-import { toSubmission } from "../translate.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { RikWorkers } from "../workers/workers.ts";
-import type { Instance, InstanceBook } from "./instance-book.ts";
+import type { RikInstance, InstanceBook } from "./instance-book.ts";
+import type { InstanceLifecycle } from "./lifecycle.ts";
 import { Subscription } from "./subscription.ts";
 
 export interface ControllersOptions {
-  readonly operations: RikAccess;
   readonly book: InstanceBook;
+  readonly lifecycle: InstanceLifecycle;
   readonly workers: RikWorkers;
   readonly logger: Logger;
   /** Whether a controller that subscribes is told how its instances are. */
@@ -32,14 +29,12 @@ export interface RikController {
   readonly name: string;
 }
 
-const DESTROYED = "destroyed by its controller";
-
 /** Controllers of rik: what they ask for, and what they are told. */
 export class Controllers {
   readonly #options: ControllersOptions;
   readonly #subscriptions = new Set<Subscription>();
   readonly #hadOne = new WeakSet<object>();
-  #ended: Instance[] = [];
+  #ended: RikInstance[] = [];
   #isNoting = false;
 
   constructor(options: ControllersOptions) {
@@ -95,7 +90,7 @@ export class Controllers {
   }
 
   /** An instance has changed. */
-  changed(instance: Instance): void {
+  changed(instance: RikInstance): void {
     const { home, id, workloadId, state } = instance;
     if (home?.isOpen !== true || instance.isTold) return;
     if (state.status === ResourceStatus.TERMINATED) this.#tellEnd(instance);
@@ -107,56 +102,23 @@ export class Controllers {
     { principal, name: controller }: RikController,
     { connection }: CallContext,
   ): Promise<void> {
-    const { book } = this.#options;
+    const { book, lifecycle } = this.#options;
     const known = book.find(controller, id);
-    if (known !== undefined) {
-      // The same again: a controller that has not seen the answer.
-      if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
-      return this.changed(known);
+    if (known === undefined) {
+      const home = this.#homeOf(controller, connection);
+      return lifecycle.create({ controller, id, workloadId, definition, home }, principal);
     }
-    const home = this.#homeOf(controller, connection);
-    const instance = book.add({ controller, id, workloadId, home });
-    instance.submitting = this.#submit(instance, definition, principal);
-    await instance.submitting;
-  }
-
-  async #submit(instance: Instance, definition: string, principal: Principal): Promise<void> {
-    const { book, operations, logger } = this.#options;
-    const { controller, id, workloadId } = instance;
-    try {
-      const submission = toSubmission({ controller, workloadId, id, definition });
-      const doubtful = doubtfulImages(readWorkload(definition));
-      if (doubtful.length > 0) {
-        logger.warn({ instance: id, images: doubtful }, "rik's own workers fail on such images");
-      }
-      const options = { allowUnsatisfiable: true };
-      const { jobs } = await operations.as(principal).submitJobs([submission], options);
-      if (jobs[0] !== undefined) book.submitted(instance, jobs[0].id);
-    } catch (error) {
-      const known = AppError.from(error, "submit an instance");
-      if (known.code === "unavailable" || known.code === "internal") throw known;
-      logger.info({ controller, instance: id, reason: known.message }, "instance refused");
-      await book.refused(instance, known.message);
-    }
+    // The same again: a controller that has not seen the answer.
+    if (known.home?.isOpen !== true) known.home = this.#homeOf(controller, connection);
+    this.changed(known);
   }
 
   async #destroy(id: string, { principal, name }: RikController): Promise<void> {
-    const { book, operations } = this.#options;
+    const { book, lifecycle } = this.#options;
     const instance = book.find(name, id);
-    if (instance === undefined || instance.isTold) return;
-    await instance.submitting?.catch(() => undefined); // told to whoever submits it
-    if (!instance.isOver && instance.jobId !== undefined) {
-      try {
-        await operations.as(principal).cancelJob(instance.jobId, DESTROYED);
-        return;
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "conflict") throw error;
-      }
-    }
-    if (instance.state.status === ResourceStatus.TERMINATED) return this.changed(instance);
-    // Nothing is there that could end: its worker would say nothing.
-    book.change(instance, { status: ResourceStatus.DESTROYING, reason: DESTROYED });
-    book.change(instance, { status: ResourceStatus.TERMINATED, reason: DESTROYED });
+    if (instance === undefined) return;
+    await lifecycle.destroy(instance, principal, "destroyed by its controller");
+    if (instance.state.status === ResourceStatus.TERMINATED) this.changed(instance);
   }
 
   /** Where statuses of what comes by this connection go. */
@@ -196,7 +158,7 @@ export class Controllers {
   }
 
   /** Once: a controller that is told twice ends. So it is noted before it is told. */
-  #tellEnd(instance: Instance): void {
+  #tellEnd(instance: RikInstance): void {
     instance.isTold = true;
     this.#ended.push(instance);
     if (!this.#isNoting) void this.#noteEnds();

@@ -7,7 +7,8 @@ import {
   CONTROLLER_LABEL,
   DOOR_LABEL,
   hasEnded,
-  type InstanceState,
+  type RikInstanceState,
+  isRest,
   stateOfJob,
   stateOfTask,
   WORKLOAD_LABEL,
@@ -15,7 +16,7 @@ import {
 import type { Subscription } from "./subscription.ts";
 
 /** One instance, as its controller knows it. */
-export interface Instance {
+export interface RikInstance {
   readonly controller: string;
   readonly id: string;
   readonly workloadId: string;
@@ -23,7 +24,7 @@ export interface Instance {
   jobId: string | undefined;
   /** Settles when it has been submitted, or refused. */
   submitting: Promise<void> | undefined;
-  state: InstanceState;
+  state: RikInstanceState;
   /** Its job has ended, or it never had one. */
   isOver: boolean;
   /** Whom it is told to. */
@@ -36,17 +37,17 @@ const GONE = "rik/gone/";
 const REFUSED = "rik/refused/";
 export const CONTROLLER = "rik/controller/";
 
-const PENDING: InstanceState = { status: ResourceStatus.PENDING, reason: "" };
+const PENDING: RikInstanceState = { status: ResourceStatus.PENDING, reason: "" };
 
 /** Every instance whose controller has not been told of its end, found by the names that controllers use. */
 export class InstanceBook {
   readonly #operations: RikOperations;
-  readonly #byController = new Map<string, Map<string, Instance>>();
-  readonly #byJob = new Map<string, Instance>();
+  readonly #byController = new Map<string, Map<string, RikInstance>>();
+  readonly #byJob = new Map<string, RikInstance>();
   /** Jobs whose ends were told: their notes go when they do. */
   readonly #gone = new Set<string>();
   readonly #known = new Set<string>();
-  #hear: (instance: Instance) => void = () => undefined;
+  #hear: (instance: RikInstance) => void = () => undefined;
   #close: () => void = () => undefined;
 
   constructor(access: RikAccess) {
@@ -54,7 +55,7 @@ export class InstanceBook {
   }
 
   /** Reads what is there, and follows what happens from then on; `hear` is called for each change. */
-  async open(hear: (instance: Instance) => void): Promise<void> {
+  async open(hear: (instance: RikInstance) => void): Promise<void> {
     const early: WatchEventView[] = [];
     let take = (event: WatchEventView): void => void early.push(event);
     const follower = this.#operations.follow((event) => take(event));
@@ -80,12 +81,17 @@ export class InstanceBook {
     return total;
   }
 
-  find(controller: string, id: string): Instance | undefined {
+  find(controller: string, id: string): RikInstance | undefined {
     return this.#byController.get(controller)?.get(id);
   }
 
-  of(controller: string): IterableIterator<Instance> {
-    return (this.#byController.get(controller) ?? new Map<string, Instance>()).values();
+  of(controller: string): IterableIterator<RikInstance> {
+    return (this.#byController.get(controller) ?? new Map<string, RikInstance>()).values();
+  }
+
+  /** Of every controller. */
+  *all(): Generator<RikInstance, void> {
+    for (const instances of this.#byController.values()) yield* instances.values();
   }
 
   has(controller: string, id: string): boolean {
@@ -103,8 +109,8 @@ export class InstanceBook {
     await this.#operations.putDoorRecords([{ id: CONTROLLER + controller, text: "" }]);
   }
 
-  add(input: Pick<Instance, "controller" | "id" | "workloadId" | "home">): Instance {
-    const instance: Instance = {
+  add(input: Pick<RikInstance, "controller" | "id" | "workloadId" | "home">): RikInstance {
+    const instance: RikInstance = {
       ...input,
       jobId: undefined,
       submitting: undefined,
@@ -116,13 +122,13 @@ export class InstanceBook {
     return instance;
   }
 
-  submitted(instance: Instance, jobId: string): void {
+  submitted(instance: RikInstance, jobId: string): void {
     instance.jobId ??= jobId;
     this.#byJob.set(jobId, instance);
   }
 
   /** It never becomes a job: its controller hears why, and may destroy it. */
-  async refused(instance: Instance, reason: string): Promise<void> {
+  async refused(instance: RikInstance, reason: string): Promise<void> {
     const { controller, id, workloadId } = instance;
     const text = JSON.stringify({ controller, id, workloadId, reason });
     await this.#operations.putDoorRecords([{ id: REFUSED + keyOf(controller, id), text }]);
@@ -130,15 +136,20 @@ export class InstanceBook {
     this.change(instance, { status: ResourceStatus.FAILED, reason });
   }
 
-  change(instance: Instance, state: InstanceState): void {
+  change(instance: RikInstance, state: RikInstanceState): void {
     const { status, reason, node } = instance.state;
     if (state.status === status && state.reason === reason && state.node === node) return;
     instance.state = state;
-    this.#hear(instance);
+    // Nobody waits to be told of it.
+    if (state.status === ResourceStatus.TERMINATED && isRest(instance.controller)) {
+      if (instance.jobId === undefined || status === ResourceStatus.DESTROYING)
+        this.#forget(instance);
+      this.#drop(instance);
+    } else this.#hear(instance);
   }
 
   /** Notes for good that their controllers are told of their ends, and forgets them. */
-  async told(instances: readonly Instance[]): Promise<void> {
+  async told(instances: readonly RikInstance[]): Promise<void> {
     const records = instances.map(({ controller, id, jobId }) =>
       jobId === undefined
         ? { id: REFUSED + keyOf(controller, id), text: undefined }
@@ -149,7 +160,12 @@ export class InstanceBook {
     for (const instance of instances) this.#drop(instance);
   }
 
-  #put(instance: Instance): void {
+  /** What had ended before it was destroyed would be found again by the next server. */
+  #forget(instance: RikInstance): void {
+    this.told([instance]).catch(ignore);
+  }
+
+  #put(instance: RikInstance): void {
     const { controller, id, jobId } = instance;
     let instances = this.#byController.get(controller);
     if (instances === undefined) this.#byController.set(controller, (instances = new Map()));
@@ -157,7 +173,7 @@ export class InstanceBook {
     if (jobId !== undefined) this.#byJob.set(jobId, instance);
   }
 
-  #drop({ controller, id, jobId }: Instance): void {
+  #drop({ controller, id, jobId }: RikInstance): void {
     this.#byController.get(controller)?.delete(id);
     if (jobId !== undefined) this.#byJob.delete(jobId);
   }
@@ -177,13 +193,13 @@ export class InstanceBook {
     } while (pageToken !== undefined);
   }
 
-  #found(job: JobView): Instance | undefined {
+  #found(job: JobView): RikInstance | undefined {
     const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = job.spec.labels ?? {};
     if (controller === undefined || workloadId === undefined || this.#gone.has(job.id)) {
       return undefined;
     }
     const { id: jobId, spec } = job;
-    const instance: Instance = {
+    const instance: RikInstance = {
       controller,
       id: spec.name,
       workloadId,
@@ -194,6 +210,7 @@ export class InstanceBook {
       home: undefined,
       isTold: false,
     };
+    if (instance.state.status === ResourceStatus.TERMINATED && isRest(controller)) return undefined;
     // Pages have the newest first: an older job of that name was replaced.
     if (this.has(controller, spec.name)) return undefined;
     this.#put(instance);
@@ -250,9 +267,9 @@ const ignore = (): void => undefined;
 
 const keyOf = (controller: string, id: string): string => `${controller}/${encodeURIComponent(id)}`;
 
-function fromRecord(text: string): Instance {
+function fromRecord(text: string): RikInstance {
   const { reason, ...names } = JSON.parse(text) as Pick<
-    Instance,
+    RikInstance,
     "controller" | "id" | "workloadId"
   > & { readonly reason: string };
   return {

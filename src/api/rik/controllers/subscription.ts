@@ -2,7 +2,7 @@ import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import type { FrameSink } from "../../grpc/calls/pushed-frames.ts";
-import type { InstanceState } from "../translate.ts";
+import type { RikInstanceState } from "../translate.ts";
 import { toMetrics } from "../translate.ts";
 import { instanceFrame, workerFrame } from "../wire.ts";
 import type { Worker } from "../workers/worker.ts";
@@ -37,7 +37,7 @@ export class Subscription {
     return this.#waiting.size;
   }
 
-  instance(id: string, workloadId: string, state: InstanceState): void {
+  instance(id: string, workloadId: string, state: RikInstanceState): void {
     const isEnd = state.status === ResourceStatus.TERMINATED;
     const key = `instance/${id}`;
     // The end takes the place of what was before it, and nothing takes its place.

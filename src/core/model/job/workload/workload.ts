@@ -40,8 +40,21 @@ export interface WorkloadDefinition {
   readonly requests: Readonly<Record<string, number>>;
 }
 
+// Instances of one workload come one after the other, each with the same text, and several parts look into it.
+const READ = new Map<string, WorkloadDefinition>();
+const READ_MAX = 16;
+
 /** Throws `unprocessable`, with the path inside of the definition. */
 export function readWorkload(text: string, field = ""): WorkloadDefinition {
+  const known = READ.get(text);
+  if (known !== undefined) return known;
+  const read = parseWorkload(text, field);
+  if (READ.size >= READ_MAX) READ.clear();
+  READ.set(text, read);
+  return read;
+}
+
+function parseWorkload(text: string, field: string): WorkloadDefinition {
   const at = (path: string): string =>
     field === "" ? path : path === "" ? field : `${field}.${path}`;
   let value: unknown;

@@ -1,0 +1,72 @@
+import type { Principal } from "../../../core/access/principal.ts";
+import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { Logger } from "../../../ports/logger.ts";
+import { doubtfulImages } from "../definition.ts";
+import type { RikAccess } from "../operations.ts";
+import { type RikInstanceInput, toSubmission } from "../translate.ts";
+import type { RikInstance, InstanceBook } from "./instance-book.ts";
+
+export interface LifecycleOptions {
+  readonly operations: RikAccess;
+  readonly book: InstanceBook;
+  readonly logger: Logger;
+}
+
+/** Makes jobs of instances, and ends them. */
+export class InstanceLifecycle {
+  readonly #options: LifecycleOptions;
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it is durable, as a job or as one that was refused. */
+  async create(
+    input: RikInstanceInput & Pick<RikInstance, "home">,
+    principal: Principal,
+  ): Promise<void> {
+    const instance = this.#options.book.add(input);
+    instance.submitting = this.#submit(instance, input.definition, principal);
+    await instance.submitting;
+  }
+
+  async destroy(instance: RikInstance, principal: Principal, reason: string): Promise<void> {
+    const { book, operations } = this.#options;
+    if (instance.isTold) return;
+    await instance.submitting?.catch(() => undefined); // told to whoever submits it
+    if (!instance.isOver && instance.jobId !== undefined) {
+      try {
+        await operations.as(principal).cancelJob(instance.jobId, reason);
+        return;
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "conflict") throw error;
+      }
+    }
+    if (instance.state.status === ResourceStatus.TERMINATED) return;
+    // Nothing is there that could end: its worker would say nothing.
+    book.change(instance, { status: ResourceStatus.DESTROYING, reason });
+    book.change(instance, { status: ResourceStatus.TERMINATED, reason });
+  }
+
+  async #submit(instance: RikInstance, definition: string, principal: Principal): Promise<void> {
+    const { book, operations, logger } = this.#options;
+    const { controller, id, workloadId } = instance;
+    try {
+      const submission = toSubmission({ controller, workloadId, id, definition });
+      const doubtful = doubtfulImages(readWorkload(definition));
+      if (doubtful.length > 0) {
+        logger.warn({ instance: id, images: doubtful }, "rik's own workers fail on such images");
+      }
+      const options = { allowUnsatisfiable: true };
+      const { jobs } = await operations.as(principal).submitJobs([submission], options);
+      if (jobs[0] !== undefined) book.submitted(instance, jobs[0].id);
+    } catch (error) {
+      const known = AppError.from(error, "submit an instance");
+      if (known.code === "unavailable" || known.code === "internal") throw known;
+      logger.info({ controller, instance: id, reason: known.message }, "instance refused");
+      await book.refused(instance, known.message);
+    }
+  }
+}
