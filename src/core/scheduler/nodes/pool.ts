@@ -8,6 +8,7 @@ import { rareNames } from "../filters/has-resources.ts";
 import type { Fleet } from "./fleet.ts";
 import { FreedNodes } from "./freed-nodes.ts";
 import { NodeLevels } from "./node-levels.ts";
+import { FreeEdges } from "../power/free-edges.ts";
 import type { PlannerWork } from "../planner-work.ts";
 import type { Request, RequestClass } from "../request.ts";
 import { WaitingLanes } from "../queue/waiting-lanes.ts";
@@ -45,7 +46,7 @@ export class Pool {
   readonly freed: FreedNodes;
   readonly waiting: WaitingLanes;
   /** Of pools for shares of energy: nodes with power that work at none. */
-  readonly freeEdges = new Set<NodeRecord>();
+  readonly freeEdges = new FreeEdges();
   readonly #isOfShares: boolean;
   /** How many narrowed classes fit on none of the freed nodes. */
   #tried = 0;
@@ -98,7 +99,7 @@ export class Pool {
     this.nodes.put(record);
     this.freed.shrunk(record, false);
     if (this.#isOfShares) {
-      if ((record.free[SHARE_PLACE] ?? 0) > 0) this.freeEdges.add(record);
+      if ((record.free[SHARE_PLACE] ?? 0) > 0) this.freeEdges.put(record);
       else this.freeEdges.delete(record);
     }
     if (this.#byCluster !== undefined) this.#putInCluster(this.#byCluster, record);

@@ -42,22 +42,38 @@ interface FreeEdge extends PowerEdge {
   readonly record: NodeRecord;
 }
 
+/** More edges of one kind than this can get no share: each gets at least the least share, or all that it may take. */
+export function sharesOfOneKind(
+  { energy, terms, sharesMax }: SharesAsked,
+  greatestShare = energy,
+): number {
+  const least = Math.max(1, Math.min(terms.leastShare, terms.greatestShare, energy, greatestShare));
+  return Math.min(sharesMax, Math.max(1, Math.floor(energy / least)));
+}
+
 /**
  * Shares for nodes of the class that are free now; none: it waits until one is free. Only those are looked at that work at
- * nothing, however many there are.
+ * nothing, and of those that are alike no more than could get a share.
  */
 export function chooseShares(
   request: RequestClass,
-  { energy, terms, sharesMax }: SharesAsked,
+  asked: SharesAsked,
   nowMs: number,
 ): NodeShare[] {
+  const { energy, terms, sharesMax } = asked;
   const { pool } = request;
   const free: FreeEdge[] = [];
-  for (const record of pool.freeEdges) {
-    const { power } = record.node;
-    if (power === undefined || power.watts === 0 || !pool.nodes.fits(request, record)) continue;
-    const { watts, changes, greatestShare, tickMs } = power;
-    free.push({ record, watts, changes, greatestShare, tickMs });
+  for (const alike of pool.freeEdges.kinds()) {
+    let left: number | undefined;
+    for (const record of alike) {
+      const { power } = record.node;
+      left ??= sharesOfOneKind(asked, power?.greatestShare);
+      if (left === 0) break;
+      if (power === undefined || !pool.nodes.fits(request, record)) continue;
+      const { watts, changes, greatestShare, tickMs } = power;
+      free.push({ record, watts, changes, greatestShare, tickMs });
+      left--;
+    }
   }
   const shares = splitEnergy(energy, terms, free, { nowMs, sharesMax });
   // From now on it costs nothing until a node gets free, or power.

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EnergyTerms } from "../../model/job/energy.ts";
 import { SPLITS } from "../../model/job/energy.ts";
 import { type PowerEdge, endOfShare, energyUntil } from "./edge-energy.ts";
+import { sharesOfOneKind } from "./choose-shares.ts";
 import { type SplitShare, splitEnergy } from "./split.ts";
 
 const NOW = 1_000_000;
@@ -129,6 +130,37 @@ describe("energy is split", () => {
       { numRuns: 2_000 },
     );
   });
+});
+
+test("of edges that are alike no more need to be looked at than could get a share", () => {
+  const kinds = fc.array(fc.tuple(anEdge, fc.integer({ min: 1, max: 12 })), { maxLength: 4 });
+  fc.assert(
+    fc.property(terms(300), kinds, fc.integer({ min: 1, max: 10 }), (energy, some, sharesMax) => {
+      const asked = { energy: energy.wattSeconds, terms: energy, sharesMax };
+      const copies = (most: (edge: PowerEdge, count: number) => number): PowerEdge[] =>
+        some.flatMap(([edge, count]) =>
+          Array.from({ length: most(edge, count) }, () => ({ ...edge })),
+        );
+      const all = splitNow(
+        energy,
+        copies((_, count) => count),
+        sharesMax,
+      );
+      const few = splitNow(
+        energy,
+        copies(({ greatestShare }, count) =>
+          Math.min(count, sharesOfOneKind(asked, greatestShare)),
+        ),
+        sharesMax,
+      );
+      expect(few.length > 0).toBe(all.length > 0);
+      // A round of what is too large for them is bounded by who may take most, not by an end.
+      if (sumOf(all) < BigInt(energy.wattSeconds)) return;
+      expect(sumOf(few)).toBe(sumOf(all));
+      expect(endOf(few)).toBe(endOf(all));
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 describe("earliest", () => {

@@ -331,3 +331,35 @@ describe("where shares go", () => {
     expect(job().progress.state).toBe("succeeded");
   });
 });
+
+describe("of many free edges", () => {
+  const MANY = 300;
+  const looks = (): number => world.state.fleet.work.nodesLookedAt;
+
+  test("that are alike no more are looked at than get shares, and each gets its turn", () => {
+    for (let at = 0; at < MANY; at++) edge(`e${at}`, { tickMs: 60_000 });
+    const before = looks();
+    for (let at = 0; at < 20; at++) submit(400);
+    const placed = place();
+    expect(new Set(placed).size).toBe(20);
+    expect(looks() - before).toBeLessThan(20 * 16 + 2 * MANY); // all of them are looked at when the class is new
+  });
+
+  test("one whose power changes is of another kind from then on", () => {
+    edges("a", "b", "c");
+    const power = { watts: 40, isBare: true } as const;
+    const { link } = world.state.nodes.get(nodeId("b"))?.node ?? {};
+    const own = link?.kind === "connected" ? link.session : 0;
+    world.do({
+      kind: "report-power",
+      nodeId: nodeId("b"),
+      session: own,
+      power,
+      nowMs: world.nowMs,
+    });
+    submit(400, { energy: { split: "fewest" } });
+    expect(place()).toEqual(["b 400"]);
+    submit(400, { energy: { split: "fewest" } });
+    expect(place()).toEqual(["a 400"]);
+  });
+});
