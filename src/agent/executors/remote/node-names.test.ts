@@ -26,11 +26,35 @@ class AShell implements RemoteShell {
   }
 }
 
-const who = (process: string, over: { hostname?: string; identity?: string } = {}) => ({
+const who = (process: string, over: Partial<Parameters<NodeNames["claim"]>[0]> = {}) => ({
   hostname: "Blue_1",
   identity: "3fa1c2d4e5f6",
   process,
+  likeness: "same",
+  named: [],
   ...over,
+});
+
+test("a restarted worker is told by what its process looks like, not by the order of arrival", async () => {
+  const named = ["a", "b", "c"].map((likeness, at) => ({
+    name: at === 0 ? "gs-blue-1" : `gs-blue-1-${at + 1}`,
+    likeness,
+    process: `old ${likeness}`,
+  }));
+  const names = new NodeNames(); // of a server that was restarted, too
+  const claim = (process: string, likeness: string) =>
+    names.claim(who(process, { likeness, named }), new AShell());
+  expect(await claim("new c", "c")).toBe("gs-blue-1-3");
+  expect(await claim("old b", "other")).toBe("gs-blue-1-2");
+  expect(await claim("new", "nobody's")).toBe("gs-blue-1");
+  expect(await claim("new a", "a")).toBe("gs-blue-1-4"); // its own is taken
+});
+
+test("a name on a machine's disk that is not its own gives it nothing", async () => {
+  for (const name of ["gs-green", "gs-blue-10-2", "gs-blue-1-x", "default"]) {
+    const named = [{ name, likeness: "same", process: "a" }];
+    expect(await new NodeNames().claim(who("a", { named }), new AShell())).toBe("gs-blue-1");
+  }
 });
 
 test("a machine has one name, whenever it comes", async () => {

@@ -3,7 +3,7 @@ import { limits } from "../../../limits.ts";
 import type { RemoteShell } from "../../../ports/remote-shell.ts";
 import type { ProbedMachine } from "./probe.ts";
 
-type Who = Pick<ProbedMachine, "hostname" | "identity" | "process">;
+type Who = Pick<ProbedMachine, "hostname" | "identity" | "process" | "likeness" | "named">;
 
 interface Holder extends Who {
   readonly shell: RemoteShell;
@@ -13,6 +13,10 @@ interface Holder extends Who {
  * Which node a far end speaks for. A machine has one name, however often the program there connects
  * anew; several programs on it at the same time have one each: gs-blue, gs-blue-2. Where another
  * machine of that host name was first, a part of its identity is added: gs-blue-3fa1c2.
+ *
+ * Several programs on a machine are told apart before the order in which they come: by process, then by
+ * what the process looks like, which a restart does not change. The machine's disk remembers both, because
+ * the files of a node's runs are there under its name.
  */
 export class NodeNames {
   readonly #holders = new Map<string, Holder>();
@@ -26,7 +30,7 @@ export class NodeNames {
     await this.#clear(who);
     const before = this.#byProcess.get(who.process);
     const isFree = before !== undefined && !this.#holders.has(before);
-    const name = isFree ? before : this.#first(who);
+    const name = isFree ? before : (this.#known(who) ?? this.#first(who));
     this.#holders.set(name, { ...who, shell });
     this.#remember(who.process, name);
     return name;
@@ -57,12 +61,30 @@ export class NodeNames {
     await Promise.all(checks);
   }
 
-  #first({ hostname, identity }: Who): string {
+  /** What its disk says that it was called, or one that looked the same, if that is free. */
+  #known(who: Who): string | undefined {
+    const base = this.#baseFor(who);
+    // Whatever stands on its disk: a machine has names of its own only.
+    const isOwn = (name: string): boolean =>
+      name === base ||
+      (name.startsWith(`${base}-`) && /^\d{1,4}$/.test(name.slice(base.length + 1)));
+    const free = who.named.filter(({ name }) => isOwn(name) && !this.#holders.has(name));
+    const same = free.find(({ process }) => process === who.process);
+    const alike = free.filter(({ likeness }) => likeness === who.likeness).map(({ name }) => name);
+    return same?.name ?? alike.sort((a, b) => a.length - b.length || (a < b ? -1 : 1))[0];
+  }
+
+  #baseFor({ hostname, identity }: Who): string {
     const plain = baseOf(hostname);
     const holder = this.#holders.get(plain);
     const isOthers = holder !== undefined && holder.identity !== identity;
     const isRefused = isOthers || this.#refused.has(identity);
-    const base = isRefused ? `${plain}-${identity.slice(0, 6)}` : plain;
+    return isRefused ? `${plain}-${identity.slice(0, 6)}` : plain;
+  }
+
+  #first(who: Who): string {
+    const base = this.#baseFor(who);
+    const { hostname } = who;
     for (let number = 1; number <= limits.remoteNamesPerHostMax; number += 1) {
       const name = number === 1 ? base : `${base}-${number}`;
       if (!this.#holders.has(name)) return name;

@@ -11,6 +11,10 @@ for BUSBAR_AT in /etc/machine-id /var/lib/dbus/machine-id; do
 done
 { read -r BUSBAR_LINE </proc/sys/kernel/random/boot_id; } 2>/dev/null && printf 'boot %s\\n' "$BUSBAR_LINE"
 { read -r BUSBAR_LINE <"/proc/$PPID/stat"; } 2>/dev/null && printf 'parent %s\\n' "$BUSBAR_LINE"
+BUSBAR_LINE=$(cd "/proc/$PPID/cwd" 2>/dev/null && pwd -P) && printf 'in %s\\n' "$BUSBAR_LINE"
+{ head -c 4096 "/proc/$PPID/cmdline" | od -An -v -tx1; } 2>/dev/null | while read -r BUSBAR_LINE; do
+  printf 'command %s\\n' "$BUSBAR_LINE"
+done
 printf 'cpus %s\\n' "$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)"
 { read -r BUSBAR_LINE </sys/fs/cgroup/cpu.max; } 2>/dev/null && printf 'cpu-max %s\\n' "$BUSBAR_LINE"
 { while read -r BUSBAR_LINE BUSBAR_AT BUSBAR_NEXT; do
@@ -31,7 +35,16 @@ for BUSBAR_AT in /var/tmp /tmp /dev/shm; do
   [ -d "$BUSBAR_NEXT" ] && [ ! -L "$BUSBAR_NEXT" ] && [ -O "$BUSBAR_NEXT" ] || continue
   mkdir -p "$BUSBAR_NEXT/$0" 2>/dev/null && ( : >"$BUSBAR_NEXT/$0/probe" ) 2>/dev/null || continue
   chmod 700 "$BUSBAR_NEXT" && printf 'directory %s\\n' "$BUSBAR_NEXT/$0"
+  for BUSBAR_AT in "$BUSBAR_NEXT/$0"/*.worker; do
+    { read -r BUSBAR_LINE <"$BUSBAR_AT"; } 2>/dev/null || continue
+    BUSBAR_AT=\${BUSBAR_AT##*/}
+    printf 'named %s %s\\n' "\${BUSBAR_AT%.worker}" "$BUSBAR_LINE"
+  done
   break
 done
+printf 'user %s\\n' "$BUSBAR_UID"
 printf 'all\\n'
 `;
+
+/** Notes there which process speaks for a node. $0: the file. Then its text. */
+export const NOTE_WORKER = `printf '%s\\n' "$1" >"$0"; printf 'all\\n'`;

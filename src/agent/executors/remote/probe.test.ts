@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { cpus, hostname, totalmem } from "node:os";
 import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { parseProbe } from "./probe.ts";
-import { PROBE } from "./probe-script.ts";
+import { formatWorker, parseProbe } from "./probe.ts";
+import { NOTE_WORKER, PROBE } from "./probe-script.ts";
 
 const installation = `test-${process.pid}`;
 const told = [
@@ -31,6 +32,19 @@ describe("what a machine tells of itself", () => {
       amounts: { cpu: 8, memory: 16_384 * 1_024 },
       place: { shell: "/bin/dash", directory: "/var/tmp/busbar-0/abc" },
     });
+  });
+
+  test("what its process looks like, and which nodes others there spoke for", () => {
+    const { likeness } = probe(...told);
+    expect(likeness).toMatch(/^[0-9a-f]{16}$/);
+    expect(probe("in /srv/a", ...told).likeness).not.toBe(likeness);
+    expect(probe("command 61 00", "command 62", ...told).likeness).not.toBe(
+      probe("command 61 00", ...told).likeness,
+    );
+    const named = ["named gs-blue 0123 5f1c 4711 998877", "named broken", "named x y"];
+    expect(probe(...named, ...told).named).toEqual([
+      { name: "gs-blue", likeness: "0123", process: "5f1c 4711 998877" },
+    ]);
   });
 
   test("it is another one with another machine id, or another host name", () => {
@@ -67,6 +81,15 @@ describe("this machine", () => {
   });
   const ask = () => parseProbe(execFileSync("/bin/sh", ["-c", PROBE, installation]).toString());
   const here = ask();
+
+  test("remembers which process spoke for a node", () => {
+    const file = join(here.place.directory, "gs-blue-2.worker");
+    execFileSync("/bin/sh", ["-c", NOTE_WORKER, file, formatWorker(here)]);
+    const { named, likeness, process: asking } = ask();
+    expect(named).toEqual([{ name: "gs-blue-2", likeness, process: asking }]);
+    expect(likeness).toBe(here.likeness);
+    rmSync(file);
+  });
 
   test("tells what it is", () => {
     expect(here.hostname).toBe(hostname());

@@ -16,11 +16,22 @@ export interface ProbedMachine {
   readonly bootId: string;
   /** Which process we speak to: pid and start time, with the boot. */
   readonly process: string;
+  /** What it looks like, the same when it is restarted: user, working directory, command line. */
+  readonly likeness: string;
+  /** Nodes that processes there have spoken for, as noted on its disk. */
+  readonly named: readonly NamedWorker[];
   /** "Linux 6.1.0 x86_64" */
   readonly system: string;
   /** As people write them: cpus, bytes. */
   readonly amounts: { readonly cpu: number; readonly memory: number };
   readonly place: RemotePlace;
+}
+
+/** The process that last spoke for a node of this name. */
+export interface NamedWorker {
+  readonly name: string;
+  readonly process: string;
+  readonly likeness: string;
 }
 
 /**
@@ -46,9 +57,13 @@ export function parseProbe(text: string): ProbedMachine {
   }
   const told = new Map<string, string>();
   const missing: string[] = [];
+  const named: NamedWorker[] = [];
+  let command = "";
   for (const line of lines) {
     const [, word = "", value = ""] = /^(\S+) (.*)$/.exec(line) ?? [];
     if (word === "missing") missing.push(value);
+    else if (word === "command") command += `${value}\n`;
+    else if (word === "named") named.push(...parseNamed(value));
     else if (!told.has(word)) told.set(word, value);
   }
   if (missing.length > 0) {
@@ -66,6 +81,8 @@ export function parseProbe(text: string): ProbedMachine {
     identity: sha256(`${told.get("machine") ?? ""}\n${hostname}`),
     bootId: told.get("boot") ?? "",
     process: processOf(told),
+    likeness: sha256([told.get("user"), told.get("in"), command].join("\n")).slice(0, 16),
+    named: named.slice(0, limits.remoteNamesPerHostMax),
     system: visible(told.get("system") ?? "", limits.nameLengthMax),
     amounts: { cpu: cpusOf(told), memory: memoryOf(told) },
     place: { shell: told.get("shell") ?? "/bin/sh", directory },
@@ -73,6 +90,15 @@ export function parseProbe(text: string): ProbedMachine {
 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Of a node that this process speaks for, on one line. */
+export const formatWorker = ({ likeness, process }: ProbedMachine): string =>
+  `${likeness} ${process}`;
+
+function parseNamed(text: string): readonly NamedWorker[] {
+  const [, name = "", likeness = "", process = ""] = /^(\S+) (\S+) (.+)$/.exec(text) ?? [];
+  return process === "" ? [] : [{ name, likeness, process }];
+}
 
 function processOf(told: ReadonlyMap<string, string>): string {
   const stat = parseProcessStat(told.get("parent") ?? "");

@@ -11,7 +11,9 @@ import { createAgent } from "../../agent.ts";
 import type { ConnectLink } from "../../link/link.ts";
 import type { NodeNames } from "./node-names.ts";
 import type { ProbedMachine } from "./probe.ts";
-import { probeMachine } from "./probe.ts";
+import { script } from "./commands.ts";
+import { formatWorker, probeMachine } from "./probe.ts";
+import { NOTE_WORKER } from "./probe-script.ts";
 import type { RemoteExecutorOptions } from "./remote-executor.ts";
 import { createRemoteExecutor } from "./remote-executor.ts";
 
@@ -66,6 +68,7 @@ async function serve(
     const heads = onHeads === undefined ? {} : { onHeads };
     const link = random.token(LINK_BYTES);
     const executor = await createRemoteExecutor({ shell, place, link, clock, logger, ...heads });
+    await noteWorker(shell, machine, name);
     const agent = createAgent({
       name,
       cluster: options.cluster,
@@ -92,6 +95,14 @@ async function serve(
   } finally {
     names.release(name, shell);
   }
+}
+
+/** For whoever looks after a restart of the worker, or of the server: names are given by it. */
+async function noteWorker(shell: RemoteShell, machine: ProbedMachine, name: string): Promise<void> {
+  const { place } = machine;
+  const file = join(place.directory, `${name}.worker`);
+  const command = script(place, NOTE_WORKER, file, formatWorker(machine));
+  await shell.exec(command, { timeoutMs: limits.remoteCommandMsMax });
 }
 
 const LINK_BYTES = 4;
