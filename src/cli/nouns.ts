@@ -56,7 +56,43 @@ export const nouns: readonly Noun[] = [
     name: "cancel",
     group: JOBS,
     summary: "Cancel jobs or single tasks.",
-    load: async () => (await import("./jobs/cancel.ts")).declareCancel,
+    load: async () => (await import("./changes/cancel.ts")).declareCancel,
+  },
+  {
+    name: "wait",
+    group: JOBS,
+    summary: "Wait until jobs have ended; exit 1 unless all succeeded.",
+    load: async () => (await import("./changes/wait-command.ts")).declareWait,
+  },
+  {
+    name: "hold",
+    group: JOBS,
+    summary: "Keep jobs or single tasks in the queue until they are released.",
+    load: async () => (await import("./changes/hold.ts")).declareHold,
+  },
+  {
+    name: "release",
+    group: JOBS,
+    summary: "Release jobs or single tasks that are on hold.",
+    load: async () => (await import("./changes/hold.ts")).declareRelease,
+  },
+  {
+    name: "requeue",
+    group: JOBS,
+    summary: "Stop tasks that run, and place them again.",
+    load: async () => (await import("./changes/hold.ts")).declareRequeue,
+  },
+  {
+    name: "rerun",
+    group: JOBS,
+    summary: "Submit a job again, or only its failed tasks.",
+    load: async () => (await import("./changes/rerun.ts")).declareRerun,
+  },
+  {
+    name: "update",
+    group: JOBS,
+    summary: "Change the priority, time limit or group of jobs.",
+    load: async () => (await import("./changes/update.ts")).declareUpdate,
   },
   {
     name: "progress",
@@ -157,7 +193,7 @@ export const nouns: readonly Noun[] = [
   {
     name: "groups",
     group: PLACES,
-    summary: "List groups; set or remove one.",
+    summary: "List groups; set, pause, resume or remove one.",
     load: async () => (await import("./jobs/groups.ts")).declareGroups,
   },
   {

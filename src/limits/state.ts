@@ -19,12 +19,14 @@ export const stateLimits = {
   taskOutcomesMax: 1_000, // of one array, or of a block of ended jobs; other rows are kept as text
   handedSilenceMsMax: 7 * 24 * 3_600_000, // what a cluster took and told nothing of has failed then
   takeLooksMax: 10_000, // offered tasks looked at when an agent of a cluster takes some
+  keptBackLooksMax: 50_000, // offered tasks passed over because they are on hold or their group is paused
   tasksPerTakeMax: 10_000,
   offeredPageDefault: 100,
   offeredPageMax: 10_000, // also of those that are accepted or reported at once
   toldOutputCharsMax: 8_192, // of each stream of a task, told by the cluster that ran it
   toldCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs removed in one go
+  heldSpansMax: 256, // tasks of one array on hold that do not stand side by side
   groupsMax: 10_000,
   metricGroupsMax: 100, // groups with series of their own in /metrics
   metricSeriesMax: 100, // pairs of group and cluster with times of tasks of their own in /metrics

@@ -24,10 +24,18 @@ interface Operation {
 
 /** What others need comes first, and what takes it away last; the rest as the document has it. */
 const ORDER = ["registerCluster", "submitJobs", "acceptTasks", "reportTasks", "addSubsystem"];
-const LAST = ["cancelJob", "removeSubsystem", "deleteCluster", "removeGroup", "removeNode"];
+const LAST = [
+  "requeueJob",
+  "cancelJob",
+  "removeSubsystem",
+  "deleteCluster",
+  "removeGroup",
+  "removeNode",
+];
 /** What an example takes for granted. */
 const READY: Readonly<Record<string, () => Promise<unknown>>> = {
   reportProgress: () => site.jobIs("2", "running"),
+  requeueJob: () => site.jobIs("2", "running"),
   readOutput: () => site.jobIs("1", "succeeded"),
   removeNode: async () => {
     await agent.end("SIGTERM");

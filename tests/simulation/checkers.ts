@@ -1,4 +1,4 @@
-import type { Job } from "../../src/core/model/job/job.ts";
+import { type Job, submittedSpec } from "../../src/core/model/job/job.ts";
 import type { Task } from "../../src/core/model/job/task.ts";
 import { isActive, isEnded } from "../../src/core/model/job/task.ts";
 import { isDeepEqual } from "../../src/lib/is-deep-equal.ts";
@@ -37,7 +37,10 @@ export type CheckerName =
   | "losses-follow-policy"
   | "held-is-begun-or-back"
   | "progress-goes-forward"
-  | "ends-say-how-far";
+  | "ends-say-how-far"
+  | "holds-are-kept"
+  | "paused-groups-place-nothing"
+  | "requeued-is-stopped-first";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;
@@ -49,7 +52,8 @@ export function acknowledgedJobExists(
 ): Verdict {
   const job = jobs.get(told.id);
   if (job === undefined) return `job ${told.id} was acknowledged and is gone`;
-  return isDeepEqual(job.spec, told.spec) ? undefined : `job ${told.id} has another spec`;
+  const isSame = isDeepEqual(submittedSpec(job), told.spec);
+  return isSame ? undefined : `job ${told.id} has another spec`;
 }
 
 /** A job leaves the disk only when all of it has ended. */

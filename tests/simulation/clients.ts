@@ -66,7 +66,8 @@ export class Clients {
     if (random.chance(this.#habits.clusterCare)) return this.#tryWanted();
     const roll = random.fraction();
     if (roll < 0.55 || this.#ids.length === 0) void this.#submit();
-    else if (roll < 0.7) void this.#cancel();
+    else if (roll < 0.64) void this.#cancel();
+    else if (roll < 0.7) this.#changeJob();
     else if (roll < 0.77) void this.#look(random.pick(this.#ids));
     else if (roll < 0.82) this.#try(`drain ${node}`, (to) => to.drainNode(node, "repair"));
     else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(node));
@@ -78,7 +79,12 @@ export class Clients {
   makeAmends(): void {
     for (const node of this.#nodes) void this.#insist((to) => to.undrainNode(node));
     for (const name of GROUPS) {
-      void this.#insist((to) => to.putGroup({ name, runningTasksMax: 0 }));
+      this.#witness.keptBack.resumed(name);
+      void this.#insist((to) => to.putGroup({ name, runningTasksMax: 0, paused: false }));
+    }
+    for (const { id } of this.#witness.durable.jobs.values()) {
+      this.#witness.keptBack.released(String(id));
+      void this.#insist((to) => to.releaseJob(String(id)));
     }
     for (const { ask, waits } of this.#clusters.amends()) void this.#insist(ask, waits);
     for (const { id, spec } of this.#witness.durable.jobs.values()) {
@@ -233,6 +239,48 @@ export class Clients {
       if (!isMissing || !this.#witness.durable.jobs.has(Number(id))) return;
       this.#witness.judge("acknowledged-jobs-exist", `job ${id} is on the disk and not found`);
     }
+  }
+
+  /** Changes of jobs after their submission. */
+  #changeJob(): void {
+    const random = this.#random;
+    const id = random.pick(this.#ids.slice(random.chance(0.7) ? -4 : 0));
+    const what = random.chance(0.6) ? id : `${id}.${random.int(0, 5)}`;
+    const roll = random.fraction();
+    if (roll < 0.3) void this.#hold(what);
+    else if (roll < 0.5) {
+      this.#witness.keptBack.released(what);
+      this.#try(`release ${what}`, (to) => to.releaseJob(what));
+    } else if (roll < 0.75) this.#try(`requeue ${what}`, (to) => to.requeueJob(what, ""));
+    else if (roll < 0.9) {
+      const set = { priority: random.int(-2, 2), group: random.pick(GROUPS) };
+      this.#try(`update ${id} ${JSON.stringify(set)}`, (to) => to.updateJob(id, set));
+    } else void this.#pause(random.pick(GROUPS));
+  }
+
+  async #hold(id: string): Promise<void> {
+    this.#trace.line(`client: hold ${id}`);
+    const { keptBack } = this.#witness;
+    const { releases } = keptBack;
+    const told = ({ revision }: { readonly revision: number }): void => {
+      this.#witness.shown("a held job", revision);
+      if (keptBack.releases === releases) keptBack.held(id);
+    };
+    await this.#server.call((to) => to.holdJob(id, ""), told).catch(() => undefined);
+  }
+
+  async #pause(name: string): Promise<void> {
+    this.#trace.line(`client: pause ${name}`);
+    const { keptBack } = this.#witness;
+    const { releases } = keptBack;
+    const told = (): void => {
+      if (keptBack.releases === releases) keptBack.paused(name);
+    };
+    const ask = (to: Operations) => to.putGroup({ name, paused: true });
+    await this.#server.call(ask, told).catch(() => undefined);
+    if (this.#random.chance(0.5)) await this.#timeline.sleep(this.#random.int(100, 20_000));
+    keptBack.resumed(name);
+    this.#try(`resume ${name}`, (to) => to.putGroup({ name, paused: false }));
   }
 
   #changeGroup(): void {

@@ -173,6 +173,7 @@ export class Machine {
   #end(id: RunId, end: RunEnd): void {
     const { trace } = this.#options;
     if (!this.#running.delete(formatRun(id))) return;
+    this.#options.witness.over(id);
     trace.line(`${this.name}: ${formatRun(id)} ${end.kind}`);
     const entry = this.#journal.get(formatRun(id));
     if (entry === undefined) return;
@@ -201,6 +202,7 @@ export class Machine {
     this.detach();
     this.#processes.kill();
     this.#processes = new ProcessClock(timeline);
+    for (const run of this.#running.values()) this.#options.witness.over(run);
     this.#running.clear();
     this.#boots++;
     for (const [key, entry] of this.#journal) {

@@ -19,6 +19,12 @@ import { endsWereTold, oneTakerEach } from "./accepted-tasks.ts";
 import { heldIsNeverBoth } from "./held.ts";
 import type { BatchMoves, Run } from "./durable.ts";
 import { Durable, formatRun } from "./durable.ts";
+import {
+  holdsAreKept,
+  KeptBack,
+  pausedPlaceNothing,
+  requeuedIsStoppedFirst,
+} from "./job-changes.ts";
 import { lossesFollowPolicy } from "./losses.ts";
 import {
   countersGoDown,
@@ -62,6 +68,9 @@ export class Witness {
   readonly #takers = new Set<string>();
   /** Where each attempt was executed. */
   readonly executions = new Map<string, string>();
+  /** Attempts whose processes have not ended. */
+  readonly #alive = new Set<string>();
+  readonly keptBack = new KeptBack();
 
   /** What runs said last of how far they are. */
   readonly #lastWords = new Map<string, ToldProgress>();
@@ -106,6 +115,9 @@ export class Witness {
     this.judge("progress-goes-forward", progressGoesForward(moves.tasks));
     this.judge("ends-say-how-far", endsSayHowFar(this.#lastWords, moves.tasks));
     this.judge("held-is-begun-or-back", heldIsNeverBoth(durable, moves, this.executions));
+    this.judge("holds-are-kept", holdsAreKept(this.keptBack, moves));
+    this.judge("paused-groups-place-nothing", pausedPlaceNothing(this.keptBack, durable, moves));
+    this.judge("requeued-is-stopped-first", requeuedIsStoppedFirst(durable, moves, this.#alive));
   }
 
   #judgePlacements(moves: BatchMoves): void {
@@ -196,6 +208,11 @@ export class Witness {
     this.#lastWords.set(formatRun(run), progress);
   }
 
+  /** The process of a run has ended, in whatever way. */
+  over(run: Run): void {
+    this.#alive.delete(formatRun(run));
+  }
+
   executed(
     run: Run,
     machine: { name: string; capacity: Record<string, number> },
@@ -205,6 +222,7 @@ export class Witness {
     const { name } = machine;
     this.judge("one-execution-per-attempt", isFirstExecution(durable, executions, run, name));
     executions.set(formatRun(run), name);
+    this.#alive.add(formatRun(run));
     const wanted = all.filter((one) => durable.isWanted(one, name));
     this.judge("no-overcommit", machineRunsWhatFits(durable, machine, wanted));
   }

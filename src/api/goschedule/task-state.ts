@@ -36,6 +36,7 @@ const OF_FAILURE: Readonly<Record<TaskFailure["kind"], GoScheduleState>> = {
   "out-of-memory": "done",
   vanished: "dead",
   lost: "dead",
+  requeued: "dead",
 };
 
 export const taskStateOf = ({

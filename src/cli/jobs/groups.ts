@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { invalid } from "../../lib/errors.ts";
+import { AppError, invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, positiveNumber, wholeNumber } from "../flags.ts";
 import { toGroupRow } from "../json.ts";
@@ -24,6 +24,7 @@ export function declareGroups(command: Command, shell: Shell): void {
 Examples:
   busbar groups
   busbar groups set nightly --weight 0.5 --running-tasks-max 100
+  busbar groups pause nightly
   busbar groups remove nightly`,
     )
     .action(() => {
@@ -31,6 +32,8 @@ Examples:
       return shell.run(command, listGroups);
     });
   declareSet(command, shell);
+  declarePause(command, shell, true);
+  declarePause(command, shell, false);
   declareRemove(command, shell);
 }
 
@@ -57,6 +60,26 @@ function declareSet(command: Command, shell: Shell): void {
     )
     .action((name: string, flags: SetFlags) =>
       shell.run(set, (session) => setGroup(session, name, flags)),
+    );
+}
+
+function declarePause(command: Command, shell: Shell, paused: boolean): void {
+  const pause = paused
+    ? command.command("pause").description("Place no more tasks of a group; what runs goes on.")
+    : command.command("resume").description("Place tasks of a group that is paused.");
+  addIfRevision(pause)
+    .argument("<name>", "the group")
+    .action((name: string, { ifRevision }: ConditionFlags) =>
+      shell.run(pause, async (session) => {
+        const client = await session.client();
+        const { groups } = await client.listGroups({});
+        if (!groups.some((group) => group.name === name)) {
+          throw new AppError("not_found", `there is no group ${name}`);
+        }
+        const row = toGroupRow(await client.putGroup({ name, paused, ifRevision }));
+        const text = `group ${name} is ${paused ? "paused" : "no longer paused"}`;
+        return { json: row, text: () => text };
+      }),
     );
 }
 

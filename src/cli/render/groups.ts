@@ -12,7 +12,10 @@ const ofMost = (count: number, most: number | undefined): string =>
   most === undefined ? String(count) : `${count}/${most}`;
 
 const columns: readonly Column<GroupRow>[] = [
-  { title: "NAME", value: (group) => group.name },
+  {
+    title: "NAME",
+    value: ({ name, pausedBy }) => (pausedBy === undefined ? name : `${name} (paused)`),
+  },
   { title: "WEIGHT", align: "right", value: (group) => String(group.weight) },
   { title: "OWNER", value: (group) => group.owner ?? "" },
   {

@@ -82,6 +82,8 @@ export function renderJob(job: JobRow, page: TerminalPage): string {
       ["Tasks", job.taskTotal > 1 ? `${job.taskTotal}: ${countsText(job.tasks)}` : ""],
       ["Submitted", at(job.submittedAtMs) + (job.submittedBy ? ` by ${job.submittedBy}` : "")],
       ["Cancelled by", job.cancelledBy ?? ""],
+      ["On hold", holdText(job)],
+      ["Changed by", job.changedBy ?? ""],
       ["Started", at(job.startedAtMs)],
       ["Ended", at(job.endedAtMs)],
       ["Took", took(job, page.nowMs)],
@@ -94,6 +96,13 @@ export function renderJob(job: JobRow, page: TerminalPage): string {
     ],
     page,
   );
+}
+
+/** "by ada", "3 tasks, by ada". */
+function holdText({ heldBy, heldTasks = 0, taskTotal }: JobRow): string {
+  if (heldBy === undefined) return "";
+  const some = heldTasks === 1 ? "1 task" : `${heldTasks} tasks`;
+  return heldTasks < taskTotal ? `${some}, by ${heldBy}` : `by ${heldBy}`;
 }
 
 /** "400 Ws: 300 done, 60 in shares, 40 not placed". */

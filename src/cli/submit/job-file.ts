@@ -2,6 +2,7 @@ import type { JobSubmissionInit } from "../../client/messages.ts";
 import { JobSpecSchema } from "../../client/schemas.ts";
 import { readResourceChoice } from "../../core/graph/request/read-request.ts";
 import { invalid } from "../../lib/errors.ts";
+import { fromJson } from "../../wire/read-json.ts";
 import { limits } from "../../limits.ts";
 import { arraySpec, duration, parseAmount, wholeNumber } from "../flags.ts";
 import { readDependencies } from "./job-dependencies.ts";
@@ -44,19 +45,35 @@ function fieldReader(field: DescField): (value: Value) => Spec {
 const KEYS = [...FIELDS.keys(), "idempotencyKey"];
 
 /**
- * Reads a file of jobs: one job, a list of jobs, or several documents of either. Errors name the
- * file, the line and the column.
+ * Reads a file of jobs: one job, a list of jobs, or several documents of either, also as `--output json` shows
+ * them. Errors name the file, the line and the column.
  */
 export function parseJobFile(content: string, file: string): readonly JobSubmissionInit[] {
   const jobs = readYaml(content, file)
-    .flatMap((document) => (document.kind === "list" ? document.list() : [document]))
-    .map(readJob);
+    .flatMap((document) => (document.kind === "list" ? document.list() : jobsIn(document)))
+    .map((value) => readShownJob(value) ?? readJob(value));
   if (jobs.length === 0) throw invalid(file, "has no job in it");
   if (jobs.length > limits.submitJobsMax) {
     throw invalid(file, `has ${jobs.length} jobs; one call takes ${limits.submitJobsMax} at most`);
   }
   return jobs;
 }
+
+/** Those of a list that `busbar jobs -o json` printed. */
+function jobsIn(document: Value): readonly Value[] {
+  const jobs = entryOf(document, "jobs");
+  return jobs?.kind === "list" ? jobs.list() : [document];
+}
+
+/** A job that `busbar job -o json` printed: its spec is that of the API. Undefined: it is none. */
+function readShownJob(value: Value): JobSubmissionInit | undefined {
+  const spec = entryOf(value, "spec");
+  if (spec?.kind !== "map") return undefined;
+  return { spec: fromJson(JobSpecSchema, spec.plain(), spec.at) };
+}
+
+const entryOf = (value: Value, key: string): Value | undefined =>
+  value.kind === "map" ? value.entries().find(([name]) => name === key)?.[1] : undefined;
 
 function readJob(value: Value): JobSubmissionInit {
   const fields = value.fields(KEYS);

@@ -25,6 +25,8 @@ retries, timeLimit, killGrace, queueDeadline, outputLimit, dependsOn and idempot
   retries: 3
   dependsOn: [prepare, { afterany: cleanup }]
 
+A job that busbar job --output json printed is such a file, too.
+
 A jobspec, of any dialect, is a job for each of its tasks; its group, labels, priority, placement and
 selection may be given beside it.
 ${STRATEGIES}
@@ -45,7 +47,7 @@ export function declareSubmit(command: Command, shell: Shell): void {
     .usage("[options] [--] <command...>")
     .argument("[command...]", "the program and its arguments")
     .passThroughOptions() // what follows the program's name belongs to the program
-    .option("--file <file>", 'submit the jobs in this file ("-": standard input)')
+    .option("-f, --file <file>", 'submit the jobs in this file ("-": standard input)')
     .option("--jobspec <file>", 'submit the tasks of this jobspec ("-": standard input)')
     .option("--dry-run", "only tell where tasks would go now, and why others would wait")
     .option("--wait", "wait until all have ended; exit 1 unless all succeeded")
@@ -77,12 +79,8 @@ async function submit(session: Session, input: Input, flags: SubmitFlags): Promi
     const lines = rows.map((row) => (flags.quiet === true ? row.id : describe(row)));
     await session.print(undefined, () => lines.join("\n"));
   }
-  const { waitForJobs } = await import("../jobs/wait.ts");
-  const mayHaveEnded = endedAtOnce(input, rows);
-  const ended = await waitForJobs(session, rows, { revision, mayHaveEnded });
-  // Succeeded, or skipped because it was not needed.
-  const good = ended.every(({ exitCode }) => exitCode === 0);
-  return { json: { jobs: ended }, text: () => "", exitCode: good ? 0 : 1 };
+  const { waitAndTell } = await import("../changes/wait-command.ts");
+  return waitAndTell(session, rows, { revision, mayHaveEnded: endedAtOnce(input, rows) });
 }
 
 /** "job 3", "job 3 (train/fit)", "job 3 (submitted before)". */

@@ -34,6 +34,7 @@ const MAY: Readonly<Record<Permission, string>> = {
   "jobs.submit": `${ADMINS} submitter:own go-schedule rik`,
   "jobs.read": `${ADMINS} cluster:own go-schedule rik`,
   "jobs.cancel": `${ADMINS} cluster:own rik:own`,
+  "jobs.change": ADMINS,
   "tasks.report": ADMINS,
   "tasks.assign": ADMINS,
   "output.read": `${ADMINS} go-schedule`,

@@ -6,6 +6,7 @@ export const PERMISSIONS = [
   "jobs.submit",
   "jobs.read",
   "jobs.cancel",
+  "jobs.change",
   "tasks.report",
   "tasks.assign",
   "output.read",

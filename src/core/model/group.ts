@@ -13,6 +13,8 @@ export interface Group {
   readonly runningTasksMax: number | undefined;
   /** Tasks pending or waiting; a submission beyond it is refused. undefined: no limit. */
   readonly queuedTasksMax: number | undefined;
+  /** Who paused it: nothing of it is placed; absent: it is not paused. */
+  readonly pausedBy?: string;
   /** Who last changed it; absent: nobody, or it was not noted. */
   readonly changedBy?: string;
 }

@@ -1,6 +1,7 @@
-import { hasIndex } from "../model/job/array-range.ts";
+import { hasIndex, positionOf } from "../model/job/array-range.ts";
 import type { Closing, JobSpec } from "../model/job/job.ts";
 import type { TaskState } from "../model/job/task.ts";
+import { isHeldAt } from "../model/job/user-hold.ts";
 import { mayHold } from "../model/node/node.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
 import type { ClusterTable } from "./clusters/cluster-table.ts";
@@ -23,6 +24,8 @@ export type PlacementRefusal =
   | { readonly kind: "job-waits" }
   | { readonly kind: "task-unknown" }
   | { readonly kind: "task-placed"; readonly state: TaskState["kind"] }
+  | { readonly kind: "task-on-hold" }
+  | { readonly kind: "group-paused" }
   | { readonly kind: "group-full"; readonly runningTasksMax: number }
   | { readonly kind: "node-unknown"; readonly node: NodeId }
   | { readonly kind: "node-refuses"; readonly node: NodeId; readonly reason: Reason }
@@ -130,14 +133,16 @@ export function verifyHold(
 
 /** Whether the task is queued at all. */
 function verifyTask(
-  { jobs }: JudgeView,
+  { jobs, groups }: JudgeView,
   record: QueuedJobRecord,
   index: number,
 ): PlacementRefusal | undefined {
   const { job } = record;
+  if (groups.get(job.spec.group)?.group.pausedBy !== undefined) return { kind: "group-paused" };
   if (jobs.getOpen(job.id) !== record) return { kind: "job-unknown" };
   if (job.closed !== undefined) return { kind: "job-closed", state: job.closed.kind };
   if (job.waitsFor !== undefined) return { kind: "job-waits" };
+  if (isHeldAt(job.hold, positionOf(record.ranges, index))) return { kind: "task-on-hold" };
   const state = record.task(index)?.state;
   if (state === undefined) return hasIndex(record.ranges, index) ? undefined : UNKNOWN_TASK;
   return state.kind === "waiting" ? undefined : { kind: "task-placed", state: state.kind };

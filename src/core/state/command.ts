@@ -21,6 +21,7 @@ import type { ChosenSubmission, SubmitToChosen } from "./chosen-submission.ts";
 import type { Conditional } from "./decide/if-revision.ts";
 import type { Submission, Submitted } from "./submission.ts";
 import type { AddedInstance, ServiceCommand } from "./services/service-commands.ts";
+import type { JobCommand } from "./job-command.ts";
 import type { QuarantineTerms } from "../scheduler/nodes/suspicions.ts";
 
 /** What becomes of one note. */
@@ -113,15 +114,6 @@ export type Command =
       readonly mustBePossible?: boolean;
     }
   | SubmitToChosen
-  | (Conditional & {
-      readonly kind: "cancel-job";
-      readonly jobId: JobId;
-      /** undefined: the whole job. */
-      readonly index: number | undefined;
-      readonly reason: string;
-      readonly by: string;
-      readonly nowMs: number;
-    })
   /** A scheduler outside Busbar gives a node a share of a job's energy. */
   | {
       readonly kind: "assign-share";
@@ -131,6 +123,7 @@ export type Command =
       readonly wattSeconds: number;
       readonly nowMs: number;
     }
+  | JobCommand
   | (Conditional & {
       readonly kind: "put-group";
       readonly id: GroupId;
@@ -138,6 +131,8 @@ export type Command =
       readonly owner?: string;
       readonly runningTasksMax?: number | undefined;
       readonly queuedTasksMax?: number | undefined;
+      /** Whether nothing more of it is placed; absent: as it was. */
+      readonly isPaused?: boolean | undefined;
       readonly by: string;
     })
   | ServiceCommand
@@ -365,6 +360,7 @@ export interface Answers {
   "assign-share": { readonly index: number; readonly wattSeconds: number };
   /** In the order of their names. */
   "add-instances": { readonly instances: readonly AddedInstance[] };
+  "rerun-job": Submitted;
   /** What the agent must do to be in step: start these (again), hold those (again), stop others. */
   "connect-node": {
     readonly starts: readonly RunRef[];

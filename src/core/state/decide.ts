@@ -2,6 +2,10 @@ import { unreachable } from "../../lib/invariant.ts";
 import type { AnswerTo, Command, CommandOf, Decision } from "./command.ts";
 import { assignShare } from "./decide/tasks/assign-share.ts";
 import { cancelJob } from "./decide/tasks/cancel-job.ts";
+import { holdJob } from "./decide/jobs/hold-job.ts";
+import { requeueJob } from "./decide/jobs/requeue-job.ts";
+import { rerunJob } from "./decide/jobs/rerun-job.ts";
+import { updateJob } from "./decide/jobs/update-job.ts";
 import {
   declareSoftware,
   putSubsystems,
@@ -58,6 +62,14 @@ function decideAny(state: State, command: Command): Decision {
       return cancelJob(state, command);
     case "assign-share":
       return assignShare(state, command);
+    case "hold-job":
+      return holdJob(state, command);
+    case "update-job":
+      return updateJob(state, command);
+    case "requeue-job":
+      return requeueJob(state, command);
+    case "rerun-job":
+      return rerunJob(state, command);
     case "put-group":
       return putGroup(state, command);
     case "put-service":

@@ -59,21 +59,11 @@ export function putGroup({ groups, queue, writing }: State, row: Group): void {
 }
 
 export function putJob(state: State, row: Job): void {
-  const { jobs, queue, holds } = state;
+  const { jobs, queue } = state;
   const group = groupIn(state.groups, row.spec.group);
   const known = jobs.open(row.id);
   if (known !== undefined) {
-    // Of a job that moved to another cluster all that was in its lane is out of it already.
-    if (known.job.spec.where.cluster !== row.spec.where.cluster) known.lane = undefined;
-    known.job = row;
-    known.rowText = undefined;
-    known.rowRevision = state.writing;
-    known.moveTo(state.writing);
-    if (row.closed !== undefined) state.deadlines.remove(row.id);
-    progressed(state, group, known, afterClosing(known.progress, row));
-    if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
-    if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
-    if (row.instance !== undefined) state.services.jobMoved(row.id, row.instance);
+    putJobAgain(state, group, known, row);
     return;
   }
   const record = new JobRecord(row, state.writing);
@@ -87,7 +77,56 @@ export function putJob(state: State, row: Job): void {
   }
   state.deadlines.add(row);
   if (row.spec.dependsOn !== undefined && !state.isLoading) begin(state, record);
-  if (row.waitsFor === undefined) queue.add(group, record);
+  if (row.waitsFor === undefined && record.nextIndex() !== undefined) queue.add(group, record);
+}
+
+/** It was released, closed, held or updated, or has less to wait for. */
+function putJobAgain(state: State, group: GroupRecord, known: JobRecord, row: Job): void {
+  const { holds, queue } = state;
+  const before = known.job;
+  const from = groupIn(state.groups, before.spec.group);
+  known.replaceJob(row);
+  known.rowText = undefined;
+  known.rowRevision = state.writing;
+  known.moveTo(state.writing);
+  if (from !== group) moveGroup(state, from, group, known);
+  if (row.closed !== undefined) state.deadlines.remove(row.id);
+  progressed(state, group, known, afterClosing(known.progress, row));
+  if (row.closed !== undefined) holds.tasksMoved(row.id, undefined);
+  const isQueued = row.closed === undefined && row.waitsFor === undefined;
+  if (isQueued && before.spec.terms !== row.spec.terms) queue.move(group, known);
+  if (row.spec.dependsOn !== undefined) holdAgain(state, group, known);
+  else if (before.hold !== row.hold) requeue(state, group, known);
+  if (row.instance !== undefined) state.services.jobMoved(row.id, row.instance);
+}
+
+/** More or fewer of its tasks may be placed than before. */
+function requeue({ queue }: State, group: GroupRecord, record: JobRecord): void {
+  if (record.nextIndex() !== undefined) queue.add(group, record);
+  else if (record.lane !== undefined) queue.jobLeft(record.lane);
+}
+
+/** All that its tasks come to counts for its new group. */
+function moveGroup(state: State, from: GroupRecord, to: GroupRecord, record: JobRecord): void {
+  const { job, progress } = record;
+  const { order } = state.queue;
+  state.index.regrouped(job.id, job.spec.group);
+  from.jobs[progress.state]--;
+  to.jobs[progress.state]++;
+  for (const name of TASK_STATES) {
+    from.tasks[name] -= progress.counts[name];
+    to.tasks[name] += progress.counts[name];
+  }
+  tallyUsage(from.usage, progress.usage, -1);
+  tallyUsage(to.usage, progress.usage);
+  for (const task of record.openTaskRows()) {
+    if (!isActive(task.state)) continue;
+    const takes = task.takes ?? job.spec.needs;
+    subtractFrom(from.used, takes);
+    addInto(to.used, takes);
+  }
+  order.touch(from);
+  order.touch(to);
 }
 
 /** A job that depends on others, new or read back. */
@@ -100,7 +139,9 @@ function begin({ holds }: State, record: JobRecord): void {
 function holdAgain({ holds, queue }: State, group: GroupRecord, record: JobRecord): void {
   holds.drop(record.job.id);
   if (isHeld(record)) holds.hold(record);
-  else if (record.job.closed === undefined) queue.add(group, record);
+  else if (record.job.closed === undefined && record.nextIndex() !== undefined)
+    queue.add(group, record);
+  else if (record.lane !== undefined) queue.jobLeft(record.lane);
 }
 
 function countNew(state: State, group: GroupRecord, id: JobId, pending: number): void {
@@ -140,7 +181,7 @@ export function putTask(state: State, row: Task): void {
   record.moveTo(state.besideWriting());
   bind(state, group, record, before, row);
   if (row.state.kind === "waiting") {
-    state.queue.addWaiting(group, record, row.index, row.state.notBeforeMs);
+    state.queue.addWaiting(record, row.index, row.state.notBeforeMs);
   }
   progressed(state, group, record, afterTask(record.progress, record.job, before, row));
   if (row.share !== undefined) shareMoved(state, group, record, row);
@@ -159,7 +200,7 @@ function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Ta
   else if (isEnded(row.state) && unplacedOf(job, progress) > 0) {
     const atMs = retryAtMs(job, progress, row);
     record.isBackingOff ||= atMs > 0;
-    if (atMs > 0) state.queue.addWaiting(group, record, row.index, atMs);
+    if (atMs > 0) state.queue.addWaiting(record, row.index, atMs);
     else if (!record.isBackingOff) state.queue.add(group, record);
   }
 }
@@ -221,7 +262,7 @@ function progressed(state: State, group: GroupRecord, record: JobRecord, after: 
   state.ended.add(record.job.id, record.taskRowCount);
   state.ledger.jobEnded(record.job.id);
   state.deadlines.remove(record.job.id);
-  if (record.lane !== undefined) queue.jobEnded(record.lane);
+  if (record.lane !== undefined) queue.jobLeft(record.lane);
   if (record.job.spec.dependsOn !== undefined) holds.ended(record);
 }
 

@@ -9,6 +9,7 @@ import { type FilterChain, FILTERS } from "../scheduler/filters/chain.ts";
 import { Ledger } from "../scheduler/ledger.ts";
 import { Fleet } from "../scheduler/nodes/fleet.ts";
 import { NodeGraphs } from "../scheduler/nodes/node-graphs.ts";
+import { groupIn } from "../scheduler/queue/group-record.ts";
 import { Queue } from "../scheduler/queue/queue.ts";
 import type { Change } from "./change.ts";
 import { Holds } from "./dependencies/holds.ts";
@@ -110,7 +111,7 @@ export class State {
     this.tables = tables;
     this.filters = filters;
     this.fleet = new Fleet(filters, quarantine);
-    this.queue = new Queue(this.fleet, this.jobs);
+    this.queue = new Queue(this.fleet, this.jobs, (id) => groupIn(this.groups, id));
   }
 
   apply(change: Change): void {

@@ -14,6 +14,7 @@ import type { ControlLoop } from "../loop/control-loop.ts";
 import { createHandedOperations } from "./pull-operations.ts";
 import { createCredentialOperations } from "../credentials/credential-operations.ts";
 import type { Credentials } from "../credentials/credentials.ts";
+import { createJobChangeOperations } from "./jobs/job-changes.ts";
 import { createJobOperations } from "./job-operations.ts";
 import { createNewestTasksOperation } from "../views/newest-tasks.ts";
 import { createProgressOperation } from "../progress/report-progress.ts";
@@ -57,6 +58,7 @@ function createAll(context: OperationContext): CallerOperations {
   const startedAtMs = context.clock.nowMs();
   return {
     ...createJobOperations(context),
+    ...createJobChangeOperations(context),
     ...createProgressOperation(context),
     ...createNewestTasksOperation(context),
     ...createSubmitOperations(context),

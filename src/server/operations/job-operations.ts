@@ -1,19 +1,16 @@
 import { hasIndex, indexAt } from "../../core/model/job/array-range.ts";
 import { hasIndexes } from "../../core/model/job/job.ts";
-import type { JobId } from "../../core/model/ids.ts";
 import { formatTaskId, groupId, nodeId, parseTaskId } from "../../core/model/ids.ts";
 import { isWaiting } from "../../core/scheduler/request.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import { isEverPossible, isNothingKnown } from "../../core/state/decide/tasks/check-possible.ts";
 import { describeWaiting } from "../../core/state/dependencies/describe.ts";
-import { readCondition } from "../../core/state/decide/if-revision.ts";
 import type { State } from "../../core/state/state.ts";
-import { REASON_RULE } from "../../core/model/texts.ts";
-import { checkRule } from "../../lib/rules/check-rule.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { OperationContext } from "./create-operations.ts";
 import { describeTaken } from "../views/explain-taken.ts";
 import { explainJob, queuedFor } from "../views/explain-job.ts";
+import { whyNotPlaced } from "../views/not-placed.ts";
 import { matchInSlices } from "../loop/match-in-slices.ts";
 import { JobList } from "../views/list-jobs.ts";
 import { TaskList } from "../views/list-tasks.ts";
@@ -25,14 +22,7 @@ import type { JobView, TaskView } from "../views/views.ts";
 
 type JobOperations = Pick<
   CallerOperations,
-  | "getJob"
-  | "listJobs"
-  | "countJobs"
-  | "listTasks"
-  | "getTask"
-  | "cancelJob"
-  | "assignShare"
-  | "explainJob"
+  "getJob" | "listJobs" | "countJobs" | "listTasks" | "getTask" | "assignShare" | "explainJob"
 >;
 
 export function createJobOperations(context: OperationContext): JobOperations {
@@ -84,23 +74,6 @@ export function createJobOperations(context: OperationContext): JobOperations {
         return viewTask(state, record, index, queueReasons);
       }),
 
-    async cancelJob(caller, id, reason, condition) {
-      const { jobId, index } = parseTaskId(id, "id");
-      checkRule(reason, "reason", REASON_RULE);
-      const nowMs = clock.nowMs();
-      const text = reason === "" ? `cancelled by ${caller.name}` : reason;
-      await loop.submit({
-        kind: "cancel-job",
-        jobId,
-        index: await loop.read((state) => taskIndexOf(state, jobId, index)),
-        reason: text,
-        by: caller.name,
-        nowMs,
-        ...readCondition(condition),
-      });
-      return loop.read((state) => viewJob(state, requireJob(state, String(jobId))));
-    },
-
     async assignShare(_caller, { jobId: job, node, wattSeconds }) {
       if (policy.isEnergyExternal !== true) {
         const hint = "one outside does with --nexus-external-scheduler";
@@ -128,13 +101,6 @@ export function createJobOperations(context: OperationContext): JobOperations {
       return loop.read((state) => explainJob(state, requireJob(state, id), policy, about));
     },
   };
-}
-
-/** "17.0" of a job without array means the job itself. */
-function taskIndexOf(state: State, id: JobId, index: number | undefined): number | undefined {
-  const spec = state.jobs.get(id)?.job.spec;
-  const isOne = spec !== undefined && !hasIndexes(spec) && (index ?? 0) === 0;
-  return isOne ? undefined : index;
 }
 
 export function requireJob(state: State, id: string): JobRecord {
@@ -179,6 +145,8 @@ export function viewJob(state: State, record: JobRecord, queueReasons?: QueueRea
 
 /** What is known without looking at every node. */
 function pendingReason(state: State, record: JobRecord): string | undefined {
+  const kept = whyNotPlaced(state, record);
+  if (kept !== undefined) return kept;
   const hold = state.holds.get(record.job.id);
   if (hold !== undefined) return describeWaiting(state.jobs, state.holds, hold);
   const { pending, waiting } = record.progress.counts;

@@ -114,7 +114,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
       })),
 
     async putGroup({ name: by }, group) {
-      const { name, weight, owner, runningTasksMax, queuedTasksMax } = group;
+      const { name, weight, owner, runningTasksMax, queuedTasksMax, paused } = group;
       await loop.submit({
         kind: "put-group",
         id: groupId(checkName(name, "name", limits.nameLengthMax)),
@@ -122,6 +122,7 @@ export function createNodeOperations({ loop, clock }: OperationContext): NodeOpe
         ...(owner === undefined ? {} : { owner }),
         runningTasksMax,
         queuedTasksMax,
+        isPaused: paused,
         by,
         ...readCondition(group),
       });

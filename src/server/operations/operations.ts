@@ -39,6 +39,21 @@ export interface ChangeCondition {
   readonly ifRevision?: number | undefined;
 }
 
+/** What is to be replaced of a job. */
+export interface JobUpdateInput extends ChangeCondition {
+  readonly priority?: number | undefined;
+  /** 0: none any more. */
+  readonly timeLimitMs?: number | undefined;
+  readonly group?: string | undefined;
+}
+
+/** How a job is submitted again. */
+export interface RerunInput extends ChangeCondition {
+  /** Only the tasks of an array that failed. */
+  readonly failedOnly?: boolean | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
 export interface Page {
   readonly pageSize?: number | undefined;
   readonly pageToken?: string | undefined;
@@ -133,6 +148,8 @@ export interface GroupSettings extends ChangeCondition {
   readonly owner?: string | undefined;
   readonly runningTasksMax?: number | undefined;
   readonly queuedTasksMax?: number | undefined;
+  /** Whether nothing more of it is placed. */
+  readonly paused?: boolean | undefined;
 }
 
 export interface ClusterInput extends ChangeCondition {

@@ -3,6 +3,7 @@ import type { Task } from "../../core/model/job/task.ts";
 import { checkProgress, type ToldProgress } from "../../core/model/job/task-progress.ts";
 import type { RunEvent, TaskEvent } from "../../core/state/command.ts";
 import { requireCluster } from "../../core/state/decide/clusters.ts";
+import { whyKeptBack } from "../../core/state/decide/tasks/kept-back.ts";
 import type { State } from "../../core/state/state.ts";
 import {
   REPORT_RULES,
@@ -27,9 +28,14 @@ export function createHandedOperations({ loop, clock }: OperationContext): Hande
       return loop.read((state, revision) => {
         const offered = offeredTo(state, cluster);
         const tasks: OfferedTaskView[] = [];
-        let looks = 0;
+        let [looks, keptBack] = [0, 0];
         for (const task of offered) {
-          if (tasks.length >= max || looks++ >= limits.offeredLookedAtMax) break;
+          if (tasks.length >= max || keptBack >= limits.keptBackLooksMax) break;
+          if (whyKeptBack(state, task) !== undefined) {
+            keptBack++;
+            continue;
+          }
+          if (looks++ >= limits.offeredLookedAtMax) break;
           if (isWanted?.(nameOf(state, task)) === false) continue;
           tasks.push(viewOffered(state, task));
         }

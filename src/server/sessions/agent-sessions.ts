@@ -33,7 +33,7 @@ import { logClock, logHealth } from "./node-log.ts";
 import type { Commit } from "../loop/open-batch.ts";
 import { PackedSpecs } from "../work/packed-specs.ts";
 import { QueueReasons } from "../views/queue-reasons.ts";
-import { Takers } from "./takers.ts";
+import { mayReleaseOffers, Takers } from "./takers.ts";
 
 /** What the transport calls as things arrive on one agent's stream. */
 export interface AgentStream {
@@ -347,6 +347,7 @@ export class AgentSessions {
         if (link.kind === "connected") this.#nodeConnected(id, link.session);
       }
     }
+    if (changes.some(mayReleaseOffers)) this.#takers.released();
     for (const session of touched) session.flush();
   }
 

@@ -1,4 +1,5 @@
 import { describeChain } from "../../lib/errors.ts";
+import type { Change } from "../../core/state/change.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { AgentSession } from "./agent-session.ts";
 import type { ControlLoop } from "../loop/control-loop.ts";
@@ -35,6 +36,13 @@ export class Takers {
     for (const session of this.#byCluster.get(cluster) ?? []) this.wake(session);
   }
 
+  /** What was offered and kept back may be taken now. */
+  released(): void {
+    for (const sessions of this.#byCluster.values()) {
+      for (const session of sessions) this.wake(session);
+    }
+  }
+
   /** The agent has room, or there is something to take. */
   wake(session: AgentSession): void {
     const offer = session.isClosed ? undefined : session.taking.begin();
@@ -59,4 +67,16 @@ export class Takers {
     const { taken, room: left } = await this.#loop().submit(command);
     return session.taking.end(offer, taken.length, left);
   }
+}
+
+/**
+ * Whether offers that were kept back may be taken after a change: a job was released, a group resumed, an agent of
+ * a cluster is healthy or no longer drained.
+ */
+export function mayReleaseOffers(change: Change): boolean {
+  if (!("row" in change)) return false;
+  if (change.table === "job") return change.row.changedBy !== undefined;
+  return (
+    change.table === "group" || (change.table === "node" && change.row.clusterAgent !== undefined)
+  );
 }

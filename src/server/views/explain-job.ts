@@ -23,6 +23,7 @@ import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import { explainAway } from "./explain-away.ts";
 import { explainTaken } from "./explain-taken.ts";
+import { describePartlyHeld, hintAgainst, whyNotPlaced } from "./not-placed.ts";
 import type { QueueReasons } from "./queue-reasons.ts";
 import type { ClusterReasonView, ExplanationView } from "./views.ts";
 
@@ -47,6 +48,13 @@ export function explainJob(
     hints: [],
     ahead: 0,
   };
+  const kept = isJobEnded(progress) ? undefined : whyNotPlaced(state, record);
+  if (kept !== undefined && isQueued(record)) {
+    const hint = hintAgainst(state, record);
+    const change = hint === undefined ? {} : { cheapestChange: hint };
+    const hints = hint === undefined ? [] : [hint];
+    return { ...base, summary: queuedSummary(record, kept), hints, ...change };
+  }
   const hold = state.holds.get(job.id);
   if (hold !== undefined) {
     const summary = describeWaiting(state.jobs, state.holds, hold);
@@ -80,7 +88,12 @@ export function explainJob(
   }
   const summary = summaryOf(places, pending + waiting, waiting);
   const taken = progress.counts.held === 0 ? undefined : explainTaken(state, record);
-  const both = [summary, taken?.summary, outlookOfEnergy(state, record, nowMs)];
+  const both = [
+    summary,
+    describePartlyHeld(record),
+    taken?.summary,
+    outlookOfEnergy(state, record, nowMs),
+  ];
   const text = both.filter((part) => part !== undefined).join("; ");
   return { ...base, ...places.view, ahead, summary: text };
 }
@@ -104,6 +117,10 @@ function restartOf(record: JobRecord, nowMs: number): string | undefined {
   if (task?.state.kind !== "waiting" || task.state.notBeforeMs <= nowMs) return undefined;
   return describeRestart(task, nowMs);
 }
+const queuedSummary = ({ progress: { counts } }: JobRecord, why: string): string => {
+  const queued = counts.pending + counts.waiting;
+  return `${queued === 1 ? "1 task waits" : `${queued} tasks wait`}: ${why}`;
+};
 
 /** When what is not placed of its energy would be used, by the power there is; undefined: it has none, or nobody has power. */
 function outlookOfEnergy(

@@ -23,8 +23,10 @@ import {
   taskStateName,
   taskTotalIn,
 } from "../../core/model/progress.ts";
+import { SIGNAL_NUMBERS } from "../../lib/signal-numbers.ts";
 import type { Pace } from "../../core/scheduler/nodes/task-pace.ts";
 import type { NodeLoad } from "../loop/open-batch.ts";
+import { queueReason, showChanges } from "./not-placed.ts";
 import { energyPercent, showEnergy, showPower, showShare } from "./show-energy.ts";
 import type {
   GroupView,
@@ -62,11 +64,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
     priority: spec.priority,
     killGraceMs: spec.killGraceMs,
     outputLimitBytes: spec.outputLimitBytes,
-    ...(work.kind !== "command"
-      ? { [work.kind]: work.text }
-      : work.argv.length === 0
-        ? {}
-        : { command: work.argv }),
+    ...showWork(work),
     ...present({
       labels: spec.labels,
       env: spec.env,
@@ -86,6 +84,9 @@ export function showSpec(spec: JobSpec): JobSpecView {
     }),
   };
 }
+
+const showWork = (work: JobSpec["work"]): object =>
+  work.kind === "command" ? present({ command: work.argv }) : { [work.kind]: work.text };
 
 /** As it was asked for: that containers need a node that can start them follows from the rest. */
 const showPlacement = ({ containers: _containers, ...asked }: Where): JobSpecView["placement"] =>
@@ -126,6 +127,7 @@ export function showJob(
     submittedBy: job.submittedBy,
     ...present({
       cancelledBy: job.closed?.kind === "cancelled" ? job.closed.by : undefined,
+      ...showChanges(job, taskTotalIn(job.spec, progress)),
       startedAtMs: progress.startedAtMs,
       endedAtMs: ended ? endOf(job, progress) : undefined,
       idempotencyKey: job.idempotencyKey,
@@ -189,27 +191,8 @@ function exitCodeOf(
   if (progress.state === "skipped" && closed?.isNeedless === true) return 0;
   if (progress.state !== "failed") return undefined;
   if (spec.array !== undefined || spec.energy !== undefined) return 1;
-  return signal === undefined ? exitCode : 128 + (SIGNALS[signal] ?? 0);
+  return signal === undefined ? exitCode : 128 + (SIGNAL_NUMBERS[signal] ?? 0);
 }
-
-/** As shells count them; for exit codes only. */
-const SIGNALS: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGQUIT: 3,
-  SIGILL: 4,
-  SIGTRAP: 5,
-  SIGABRT: 6,
-  SIGBUS: 7,
-  SIGFPE: 8,
-  SIGKILL: 9,
-  SIGUSR1: 10,
-  SIGSEGV: 11,
-  SIGUSR2: 12,
-  SIGPIPE: 13,
-  SIGALRM: 14,
-  SIGTERM: 15,
-};
 
 interface Outcome {
   readonly exitCode?: number;
@@ -253,6 +236,7 @@ function failureOutcome(failure: TaskFailure): Outcome & { readonly reason: stri
     case "node-fault":
     case "vanished":
     case "lost":
+    case "requeued":
       return { reason };
   }
 }
@@ -293,7 +277,7 @@ export function showTask(
   const state = taskStateName(job, task?.state);
   const base = { id, jobId, index, state, attempt: task?.attempt ?? 0, revision };
   if (task === undefined) {
-    return { ...base, past: [], ...present({ reason: job.closed?.reason }) };
+    return { ...base, past: [], ...present({ reason: queueReason(job, index) }) };
   }
   const at = task.state;
   const last = at.kind === "waiting" ? task.past.at(-1)?.nodeId : undefined;
@@ -316,7 +300,7 @@ export function showTask(
     }),
     ...(at.kind !== "waiting"
       ? outcomeOf(task)
-      : present({ reason: job.closed?.reason ?? describeRestart(task) })),
+      : present({ reason: queueReason(job, index) ?? describeRestart(task) })),
   };
 }
 
@@ -386,6 +370,7 @@ export const showGroupRow = (
   ...present({
     runningTasksMax: group.runningTasksMax,
     queuedTasksMax: group.queuedTasksMax,
+    pausedBy: group.pausedBy,
     changedBy: group.changedBy,
   }),
   revision,

@@ -1,3 +1,4 @@
+import type { JobChangesView } from "./not-placed.ts";
 import type { InstanceRefView, ServiceRowView } from "../services/service-views.ts";
 import type { JobEnergyView, PowerView, ShareView } from "./energy-views.ts";
 import type { JobSpec } from "../../gen/busbar/v1/busbar_pb.ts";
@@ -29,7 +30,7 @@ export interface JobSpecView extends Omit<JsonOf<JobSpec>, "name" | "request"> {
 }
 
 /** Whose `revision` is that of the last change of what is shown: docs/design/revisions.md. */
-export interface JobView {
+export interface JobView extends JobChangesView {
   readonly id: string;
   readonly spec: JobSpecView;
   readonly state: JobStateName;
@@ -265,6 +266,8 @@ export interface GroupView {
   readonly runningTasksMax?: number;
   readonly queuedTasksMax?: number;
   /** Who last changed it; absent: nobody, or it is not known. */
+  /** Who paused it: nothing of it is placed. */
+  readonly pausedBy?: string;
   readonly changedBy?: string;
   readonly tasks: TaskCounts;
   readonly used: Readonly<Record<string, number>>;

@@ -1,5 +1,5 @@
 import { type GroupId, type JobId, type Revision, revision } from "../../core/model/ids.ts";
-import type { Job, JobSpec } from "../../core/model/job/job.ts";
+import { asSubmitted, type Job, type JobSpec } from "../../core/model/job/job.ts";
 import type { Change } from "../../core/state/change.ts";
 import { freshProgress, taskTotalIn } from "../../core/model/progress.ts";
 import { limits } from "../../limits.ts";
@@ -118,7 +118,7 @@ export function snapshotAt(
   const snapshot = snapshots[at];
   const id = jobIds[at];
   if (snapshot !== undefined || id === undefined) return snapshot;
-  return asSubmitted(jobOf(id), revision(jobRevisions[at] ?? 0));
+  return submission(jobOf(id), revision(jobRevisions[at] ?? 0));
 }
 
 /** The group of the job at a position; undefined when the job was removed since. */
@@ -128,11 +128,12 @@ export const groupAt = (commit: KeptCommit, at: number, jobOf: JobLookup): Group
 const isAsSubmitted = ({ job, progress, only }: JobSnapshot): boolean =>
   only === undefined &&
   job.closed === undefined &&
+  job.changedBy === undefined &&
   progress.counts.pending === taskTotalIn(job.spec, progress);
 
-/** Only closing and releasing change a job's row; events do not show the latter. */
-function asSubmitted(job: Job | undefined, at: Revision): JobSnapshot | undefined {
+/** That it was released shows no event. */
+function submission(job: Job | undefined, at: Revision): JobSnapshot | undefined {
   if (job === undefined) return undefined;
   const progress = freshProgress(job.spec);
-  return { job: { ...job, closed: undefined }, progress, only: undefined, revision: at };
+  return { job: asSubmitted(job), progress, only: undefined, revision: at };
 }

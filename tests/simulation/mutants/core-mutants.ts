@@ -311,4 +311,40 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     ),
     importReturned,
   ),
+  edited(
+    "holds-forgotten",
+    "holds-are-kept",
+    "a job on hold is placed all the same",
+    swap("core/model/job/user-hold.ts", "isWhollyHeld", "hold !== undefined", "false"),
+    swap("core/model/job/user-hold.ts", "isHeldAt", "hold !== undefined", "false"),
+  ),
+  edited(
+    "pauses-forgotten",
+    "paused-groups-place-nothing",
+    "a paused group is served like any other",
+    swap(
+      "core/scheduler/queue/group-record.ts",
+      "GroupRecord.mayPlace",
+      "pausedBy === undefined",
+      "true",
+    ),
+    swap(VERIFY, "verifyTask", "groups.get($_)?.group.pausedBy !== undefined", "false"),
+  ),
+  edited(
+    "requeues-at-once",
+    "requeued-is-stopped-first",
+    "a task that is requeued is not stopped first",
+    swap("core/state/decide/jobs/requeue-job.ts", "stopped", "isLost && $_", "job !== undefined"),
+  ),
+  edited(
+    "requeue-is-cancel",
+    "requeued-is-stopped-first",
+    "a task that was stopped to be placed again is cancelled",
+    swap(
+      "core/state/decide/tasks/end-attempt.ts",
+      "isToRequeue",
+      "state.isRequeued === true",
+      "false",
+    ),
+  ),
 ];

@@ -35,6 +35,9 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "held-is-begun-or-back": true,
   "progress-goes-forward": true,
   "ends-say-how-far": true,
+  "holds-are-kept": true,
+  "paused-groups-place-nothing": true,
+  "requeued-is-stopped-first": true,
 };
 
 describe("mutants", () => {

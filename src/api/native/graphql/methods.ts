@@ -80,6 +80,21 @@ export const METHODS: {
   cancelJob: change((operations, { id, reason, ifRevision }) =>
     operations.cancelJob(id, reason ?? "", from.fromCondition({ ifRevision })),
   ),
+  holdJob: change((operations, { id, reason, ifRevision }) =>
+    operations.holdJob(id, reason ?? "", from.fromCondition({ ifRevision })),
+  ),
+  releaseJob: change((operations, { id, ifRevision }) =>
+    operations.releaseJob(id, from.fromCondition({ ifRevision })),
+  ),
+  requeueJob: change((operations, { id, reason, ifRevision }) =>
+    operations.requeueJob(id, reason ?? "", from.fromCondition({ ifRevision })),
+  ),
+  updateJob: change((operations, request) =>
+    operations.updateJob(request.id, from.fromUpdateJob(request)),
+  ),
+  rerunJob: change((operations, request) =>
+    operations.rerunJob(request.id, from.fromRerunJob(request)),
+  ),
   reportProgress: change((operations, { id, percent, message, attempt }) =>
     operations.reportProgress(id, { percent, message, attempt }),
   ),

@@ -111,6 +111,19 @@ test("jobs are submitted, shown, listed, counted and cancelled", async () => {
     args: ["1", { percent: 40.5, message: "step 3", attempt: 1 }],
   });
 
+  const held = await call(client, method.holdJob, { id: "1", reason: "later", ifRevision: 3n });
+  expect(held).toMatchObject({ id: "1", reason: "later" });
+  expect(operations.last()?.args).toEqual(["1", "later", { ifRevision: 3 }]);
+  expect(await call(client, method.releaseJob, { id: "1" })).toMatchObject({ id: "1" });
+  expect(await call(client, method.requeueJob, { id: "1", reason: "slow" })).toMatchObject({
+    reason: "slow",
+  });
+  const set = { id: "1", priority: 7, timeLimitMs: 0n, group: "g" };
+  expect(await call(client, method.updateJob, set)).toMatchObject({ spec: { priority: 7 } });
+  expect(operations.last()?.args[1]).toMatchObject({ priority: 7, timeLimitMs: 0, group: "g" });
+  const rerun = await call(client, method.rerunJob, { id: "1", failedOnly: true });
+  expect(rerun.jobs).toMatchObject([{ id: "19", existed: true }]);
+
   const cancelled = await call(client, method.cancelJob, { id: "1", reason: "enough" });
   expect(cancelled).toMatchObject({ state: State.CANCELLED, reason: "enough" });
 });

@@ -63,6 +63,16 @@ export const busbarService = (
       getTask: async ({ id }, call) => jobs.toTask(await by(call).getTask(id)),
       cancelJob: async ({ id, reason, ifRevision }, call) =>
         jobs.toJob(await by(call).cancelJob(id, reason ?? "", from.fromCondition({ ifRevision }))),
+      holdJob: async ({ id, reason, ifRevision }, call) =>
+        jobs.toJob(await by(call).holdJob(id, reason ?? "", from.fromCondition({ ifRevision }))),
+      releaseJob: async ({ id, ifRevision }, call) =>
+        jobs.toJob(await by(call).releaseJob(id, from.fromCondition({ ifRevision }))),
+      requeueJob: async ({ id, reason, ifRevision }, call) =>
+        jobs.toJob(await by(call).requeueJob(id, reason ?? "", from.fromCondition({ ifRevision }))),
+      updateJob: async (request, call) =>
+        jobs.toJob(await by(call).updateJob(request.id, from.fromUpdateJob(request))),
+      rerunJob: async (request, call) =>
+        jobs.toSubmittedJobs(await by(call).rerunJob(request.id, from.fromRerunJob(request))),
       reportProgress: async ({ id, percent, message: text, attempt }, call) =>
         jobs.toTask(await by(call).reportProgress(id, { percent, message: text, attempt })),
       explainJob: async ({ id }, call) => jobs.toExplanation(await by(call).explainJob(id)),

@@ -82,6 +82,7 @@ export const toGroup = (
     owner: view.owner,
     runningTasksMax: wide(view.runningTasksMax),
     queuedTasksMax: wide(view.queuedTasksMax),
+    pausedBy: view.pausedBy,
     changedBy: view.changedBy,
     tasks: view.tasks === undefined ? undefined : toCounts(view.tasks),
     used: { ...view.used },

@@ -51,6 +51,9 @@ export const toJob = (view: views.JobView): wire.Job =>
     endedAtMs: wide(view.endedAtMs),
     submittedBy: view.submittedBy,
     cancelledBy: view.cancelledBy,
+    heldBy: view.heldBy,
+    heldTasks: wide(view.heldTasks),
+    changedBy: view.changedBy,
     idempotencyKey: view.idempotencyKey,
     reason: view.reason,
     exitCode: view.exitCode,
@@ -191,11 +194,14 @@ const toClusterReason = (view: views.ClusterReasonView): wire.ClusterReason =>
     reasons: [...view.reasons],
   });
 
-export const toSubmittedJobs = (answer: Answer<"submitJobspec">): wire.SubmitJobsResponse =>
+export const toSubmittedJobs = (
+  answer: Answer<"submitJobspec"> | Answer<"rerunJob">,
+): wire.SubmitJobsResponse =>
   message(SubmitJobsResponseSchema, {
-    jobs: answer.jobs.map(({ id, existed, warning, name }) =>
-      message(SubmittedJobSchema, { id, existed, warning, name }),
-    ),
+    jobs: answer.jobs.map(({ id, existed, warning, ...job }) => {
+      const name = "name" in job ? job.name : undefined;
+      return message(SubmittedJobSchema, { id, existed, warning, name });
+    }),
     revision: wide(answer.revision),
   });
 

@@ -11,8 +11,10 @@ import type {
   ListTasksRequest,
   PutGroupRequest,
   ReadOutputRequest,
+  RerunJobRequest,
   SubmitJobspecRequest,
   TryJobsRequest,
+  UpdateJobRequest,
   WatchRequest,
 } from "../../../gen/busbar/v1/busbar_pb.ts";
 import { JobSpecSchema, PlacementSchema } from "../../../gen/busbar/v1/busbar_pb.ts";
@@ -21,9 +23,11 @@ import type {
   ChangeCondition,
   JobFilter,
   JobspecInput,
+  JobUpdateInput,
   Operations,
   OutputQuery,
   Page,
+  RerunInput,
   SubmissionInput,
   TryInput,
   WatchQuery,
@@ -128,6 +132,20 @@ export const fromPutGroup = (wire: PutGroupRequest): GroupInput => ({
   owner: wire.owner,
   runningTasksMax: toOptional(wire.runningTasksMax, "runningTasksMax"),
   queuedTasksMax: toOptional(wire.queuedTasksMax, "queuedTasksMax"),
+  paused: wire.paused,
+});
+
+export const fromUpdateJob = (wire: UpdateJobRequest): JobUpdateInput => ({
+  ...fromCondition(wire),
+  priority: wire.priority,
+  timeLimitMs: toOptional(wire.timeLimitMs, "timeLimitMs"),
+  group: wire.group,
+});
+
+export const fromRerunJob = (wire: RerunJobRequest): RerunInput => ({
+  ...fromCondition(wire),
+  failedOnly: wire.failedOnly,
+  idempotencyKey: wire.idempotencyKey,
 });
 
 export const fromReadOutput = (wire: ReadOutputRequest): OutputQuery => ({

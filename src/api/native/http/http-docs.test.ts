@@ -76,6 +76,7 @@ const ROUTES = [
   "get /v1/tasks/{id}/output",
   "get /v1/watch",
   "patch /v1/clusters/{name}/state",
+  "patch /v1/jobs/{id}",
   "patch /v1/nodes/{name}",
   "post /v1/clusters",
   "post /v1/clusters/{name}/accept",
@@ -84,6 +85,10 @@ const ROUTES = [
   "post /v1/jobs",
   "post /v1/jobs/try",
   "post /v1/jobs/{id}/cancel",
+  "post /v1/jobs/{id}/hold",
+  "post /v1/jobs/{id}/release",
+  "post /v1/jobs/{id}/requeue",
+  "post /v1/jobs/{id}/rerun",
   "post /v1/jobspecs",
   "post /v1/jobspecs/try",
   "post /v1/nodes/{name}/drain",
@@ -152,9 +157,14 @@ test("every operation has a name of its own, and answers its errors as JSON", ()
 test("a body is required where the server refuses its absence", () => {
   const optional = operations().filter(([, { requestBody }]) => requestBody?.required === false);
   expect(optional.map(([name]) => name).sort()).toEqual([
+    "patch /v1/jobs/{id}",
     "patch /v1/nodes/{name}",
     "post /v1/clusters/{name}/credentials/rotate",
     "post /v1/jobs/{id}/cancel",
+    "post /v1/jobs/{id}/hold",
+    "post /v1/jobs/{id}/release",
+    "post /v1/jobs/{id}/requeue",
+    "post /v1/jobs/{id}/rerun",
     "post /v1/nodes/{name}/drain",
     "post /v1/services/{name}/rollback",
   ]);

@@ -146,6 +146,9 @@ export const jobs = record<JobView>(
     submittedAtMs: wide,
     submittedBy: text,
     cancelledBy: text,
+    heldBy: text,
+    heldTasks: wide,
+    changedBy: text,
     startedAtMs: wide,
     endedAtMs: wide,
     idempotencyKey: text,
@@ -160,6 +163,9 @@ export const jobs = record<JobView>(
   },
   [
     "cancelledBy",
+    "heldBy",
+    "heldTasks",
+    "changedBy",
     "startedAtMs",
     "endedAtMs",
     "idempotencyKey",
@@ -337,13 +343,14 @@ export const groups = record<GroupView>(
     owner: text,
     runningTasksMax: wide,
     queuedTasksMax: wide,
+    pausedBy: text,
     changedBy: text,
     tasks: counts(taskStateNames),
     used: amounts,
     usage,
     revision: wide,
   },
-  ["runningTasksMax", "queuedTasksMax", "changedBy", "usage"],
+  ["runningTasksMax", "queuedTasksMax", "pausedBy", "changedBy", "usage"],
 );
 
 export const countings = record<CountsView>(

@@ -124,6 +124,17 @@ function basics(by: () => string): Operations {
       jobs.set(id, job);
       return job;
     },
+    holdJob: async (id, reason) => ({ ...find(jobs, "job", id), heldBy: by(), reason }),
+    releaseJob: async (id) => find(jobs, "job", id),
+    requeueJob: async (id, reason) => ({ ...find(jobs, "job", id), reason }),
+    updateJob: async (id, { priority = 0 }) => {
+      const job = find(jobs, "job", id);
+      return { ...job, spec: { ...job.spec, priority }, changedBy: by() };
+    },
+    rerunJob: async (id, { failedOnly }) => ({
+      jobs: [{ id: `${find(jobs, "job", id).id}9`, existed: failedOnly === true }],
+      revision,
+    }),
     reportProgress: async (id, { percent, message }) => {
       const progress = { percent, ...(message === undefined ? {} : { message }) };
       const job = find(jobs, "job", id);

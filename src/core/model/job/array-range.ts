@@ -95,6 +95,27 @@ function parsePart(part: string, field: string, limits: ArrayLimits): IndexRange
   return { first, last: first + Math.floor((last - first) / step) * step, step };
 }
 
+/** Ranges of indexes that come in rising order: those with equal distances are one. */
+export function indexesToRanges(indexes: readonly number[], field: string): IndexRanges {
+  const ranges: { first: number; last: number; step: number }[] = [];
+  for (const index of indexes) {
+    const range = ranges.at(-1);
+    if (range?.first === range?.last && range !== undefined) {
+      range.step = index - range.first;
+      range.last = index;
+    } else if (range !== undefined && index - range.last === range.step) range.last = index;
+    else ranges.push({ first: index, last: index, step: 1 });
+  }
+  if (ranges.length <= PARTS_MAX) return ranges.flatMap(splitPair);
+  throw unprocessable(field, `its tasks make ${ranges.length} ranges; at most ${PARTS_MAX}`);
+}
+
+/** Two that are apart are written as two. */
+const splitPair = ({ first, last, step }: IndexRange): IndexRange[] =>
+  step > 1 && last - first === step
+    ? [first, last].map((index) => ({ first: index, last: index, step: 1 }))
+    : [{ first, last, step }];
+
 export const formatIndexRanges = (ranges: IndexRanges): string =>
   ranges
     .map(({ first, last, step }) =>

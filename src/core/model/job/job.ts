@@ -9,6 +9,7 @@ import type { GroupId, JobId, ServiceId } from "../ids.ts";
 import type { Resources } from "../resources.ts";
 import type { PlainTerms } from "./plain-fields.ts";
 import type { ServiceTerms } from "../service/service-terms.ts";
+import type { UserHold } from "./user-hold.ts";
 
 /** What to run. Never a command string: nothing is quoted, so nothing can be misquoted. */
 export type Work =
@@ -79,7 +80,7 @@ export interface OwnTerms {
 }
 
 /**
- * What the user asked for, complete: defaults are filled in at submission. Never changes, except that a
+ * What the user asked for, complete: defaults are filled in at submission. Only an update replaces it, and a
  * job whose cluster is deleted may name another.
  */
 export interface JobSpec extends OwnTerms {
@@ -205,6 +206,31 @@ export interface Job {
   readonly instance?: InstanceRef | undefined;
   /** Other clusters that it may go to when its own is deleted, by preference. */
   readonly alternatives?: readonly string[] | undefined;
+  /** Somebody keeps it, or some of its tasks, in the queue. */
+  readonly hold?: UserHold;
+  /** What an update has replaced since it was submitted, as it was submitted. */
+  readonly submitted?: Partial<UpdatableTerms>;
+  /** Who last held, released or updated it; absent: nobody. */
+  readonly changedBy?: string;
+}
+
+/** Terms that can be replaced after submission. */
+export type UpdatableTerms = Pick<JobTerms, "priority" | "timeLimitMs" | "group">;
+
+/** The spec as it was submitted, whatever updates have replaced. */
+export function submittedSpec({ spec, submitted }: Job): JobSpec {
+  if (submitted === undefined) return spec;
+  return specWith(spec, submitted);
+}
+
+/** The spec with other terms. */
+export const specWith = (spec: JobSpec, terms: Partial<UpdatableTerms>): JobSpec =>
+  new SharedSpec(spec.name, spec.work, { ...spec.terms, ...terms }, spec);
+
+/** A job's row without what was decided about it since. */
+export function asSubmitted(job: Job): Job {
+  const { hold: _, submitted: __, changedBy: ___, ...row } = job;
+  return { ...row, spec: submittedSpec(job), closed: undefined };
 }
 
 /** A job that asks for no energy has succeeded as soon as nothing keeps it. */

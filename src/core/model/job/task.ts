@@ -19,7 +19,9 @@ export type TaskFailure =
   | { readonly kind: "node-fault"; readonly message: string }
   | { readonly kind: "vanished"; readonly message: string }
   /** `isLast`: a share whose rest must not be split again, as its node's policy says. */
-  | { readonly kind: "lost"; readonly message: string; readonly isLast?: true };
+  | { readonly kind: "lost"; readonly message: string; readonly isLast?: true }
+  /** Somebody had it stopped, to be placed again. Only of an attempt before the latest. */
+  | { readonly kind: "requeued"; readonly message: string };
 
 /**
  * One task of a job: what deviates from "pending, never placed". A task without a row is pending,
@@ -29,7 +31,7 @@ export type TaskFailure =
  *                ^         |  |                |  |
  *                |         |  +----- cancel ---+--|--> stopping --end--> cancelled | succeeded
  *                |         +- lose, fail, return -+
- *                +---- waiting <------------------+ (while attempts are left)
+ *                +---- waiting <------------------+ (while attempts are left; requeue: by way of stopping)
  *
  *   (no row), waiting --offer--> offered --withdraw--> waiting
  *                                 |  |  +--cancel--> cancelled
@@ -133,6 +135,8 @@ export type TaskState =
       readonly assignedAtMs: number;
       readonly startedAtMs: number | undefined;
       readonly reason: string;
+      /** It is placed again when it has stopped; absent: it is cancelled. */
+      readonly isRequeued?: true;
     }
   | ({
       readonly kind: "succeeded";
@@ -190,8 +194,9 @@ const NEXT: Readonly<Record<TaskStateKind, readonly TaskStateKind[]>> = {
   assigned: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
   // running: it is further
   running: ["running", "stopping", "waiting", "succeeded", "failed", "cancelled"],
-  // stopping: the word of its start came late; succeeded: it finished before the stop reached it
-  stopping: ["stopping", "cancelled", "succeeded"],
+  // stopping: the word of its start came late; succeeded: it finished before the stop reached it;
+  // waiting, failed: it was to be requeued, and failed with a node whose tasks are tried once
+  stopping: ["stopping", "cancelled", "succeeded", "waiting", "failed"],
   succeeded: [],
   failed: [],
   cancelled: [],
@@ -229,7 +234,7 @@ export const placedOf = (task: Task): number =>
 
 /** Whether it failed by its own doing: those count against retries. */
 export const isOwnFailure = ({ kind }: TaskFailure): boolean =>
-  kind !== "lost" && kind !== "vanished" && kind !== "node-fault";
+  kind !== "lost" && kind !== "vanished" && kind !== "node-fault" && kind !== "requeued";
 
 /** What all attempts used that have ended, as far as it is known. */
 export const usageOf = (task: Task | undefined): Usage | undefined =>
@@ -257,5 +262,7 @@ export function describeFailure(failure: TaskFailure): string {
       return `vanished: ${failure.message}`;
     case "lost":
       return `lost: ${failure.message}`;
+    case "requeued":
+      return failure.message;
   }
 }

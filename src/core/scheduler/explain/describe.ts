@@ -178,6 +178,10 @@ export function describeRefusal(refusal: PlacementRefusal): string {
       return "the job has no such task";
     case "task-placed":
       return `task is ${refusal.state} already`;
+    case "task-on-hold":
+      return "the task is on hold";
+    case "group-paused":
+      return "its group is paused";
     case "group-full":
       return `its group runs as many tasks as it may (${refusal.runningTasksMax})`;
     case "node-unknown":

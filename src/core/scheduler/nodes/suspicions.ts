@@ -209,6 +209,7 @@ function verdictOnEnd(end: AttemptEnd, quickMs: number): EndVerdict {
     case "node-fault":
     case "vanished":
     case "lost":
+    case "requeued":
       return "nothing";
   }
 }

@@ -10,7 +10,7 @@ export interface Standing {
   /** The dominant share that its tasks hold, divided by its weight. */
   readonly share: number;
   readonly pass: number;
-  /** It runs as many tasks as it may. */
+  /** It runs as many tasks as it may, or is paused. */
   readonly isLimited: boolean;
 }
 
@@ -121,9 +121,9 @@ export class GroupOrder {
     }
     this.#fleet.work.groupsRanked++;
     const { pass } = group;
-    const { weight, runningTasksMax } = group.group;
+    const { weight } = group.group;
     const share = dominantShare(group.used, this.#fleet.capacity) / weight;
-    const isLimited = runningTasksMax !== undefined && group.activeTasks >= runningTasksMax;
+    const isLimited = !group.mayPlace;
     const isSame =
       before?.share === share && before.pass === pass && before.isLimited === isLimited;
     if (!isSame) {

@@ -75,6 +75,12 @@ export class GroupRecord {
     return offered + assigned + running + stopping;
   }
 
+  /** Whether another task of it may be placed now. */
+  get mayPlace(): boolean {
+    const { pausedBy, runningTasksMax = Number.POSITIVE_INFINITY } = this.group;
+    return pausedBy === undefined && this.activeTasks < runningTasksMax;
+  }
+
   get jobTotal(): number {
     let total = 0;
     for (const count of Object.values(this.jobs)) total += count;

@@ -20,7 +20,7 @@ export const laneGoesFirst = (a: LaneEntry, b: LaneEntry): boolean =>
 
 /**
  * Jobs of one group and priority that ask for the same thing, oldest first. Jobs stay until they
- * have nothing more to place; those that were cancelled are noticed when they come first.
+ * have nothing more to place; those that were cancelled, held or moved are noticed when they come first.
  */
 export class Lane {
   readonly group: GroupRecord;
@@ -75,7 +75,7 @@ export class Lane {
         if (record.nextIndex() !== undefined) return record;
         record.lane = undefined;
       }
-      this.#head++;
+      this.#head++; // it has nothing to place, or is in another lane by now
       if (this.#head >= 1_024 && this.#head * 2 > this.#fresh.length) {
         this.#fresh.splice(0, this.#head);
         this.#head = 0;

@@ -1,6 +1,6 @@
 import { Heap } from "../../../lib/collections/heap.ts";
 import { MultiMap } from "../../../lib/collections/multi-map.ts";
-import type { ClusterId, JobId, Revision } from "../../model/ids.ts";
+import type { ClusterId, GroupId, JobId, Revision } from "../../model/ids.ts";
 import type { JobTerms } from "../../model/job/job.ts";
 import type { GroupRecord } from "./group-record.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
@@ -15,7 +15,6 @@ import type { QueuedJobRecord, QueuedJobTable } from "./queued-jobs.ts";
 
 interface WaitingTask {
   readonly atMs: number;
-  readonly group: GroupRecord;
   readonly record: QueuedJobRecord;
   readonly index: number;
 }
@@ -43,6 +42,7 @@ export class Queue {
   readonly #classes = new Map<string, RequestClass>();
   readonly #fleet: Fleet;
   readonly #jobs: QueuedJobTable;
+  readonly #groupOf: (id: GroupId) => GroupRecord;
   readonly order: GroupOrder;
   readonly #parked: ParkedLanes;
   /** The largest `pass` that a group was served with. */
@@ -54,9 +54,10 @@ export class Queue {
   readonly #waiting = new Heap<WaitingTask>((a, b) => a.atMs < b.atMs);
   readonly #refused = new Heap<RefusedClass>((a, b) => a.atMs < b.atMs);
 
-  constructor(fleet: Fleet, jobs: QueuedJobTable) {
+  constructor(fleet: Fleet, jobs: QueuedJobTable, groupOf: (id: GroupId) => GroupRecord) {
     this.#fleet = fleet;
     this.#jobs = jobs;
+    this.#groupOf = groupOf;
     this.order = new GroupOrder(fleet);
     this.#parked = new ParkedLanes(this.order, (lane) => this.#isCurrent(lane));
   }
@@ -94,14 +95,22 @@ export class Queue {
     this.order.lowered++;
   }
 
-  /** A job of the lane has ended: a lane without jobs is removed, also where it is parked. */
-  jobEnded(lane: Lane): void {
+  /** A job of the lane has ended, is held or left: a lane without jobs is removed, also where it is parked. */
+  jobLeft(lane: Lane): void {
     this.#place(lane);
   }
 
+  /** The job has another group or priority. */
+  move(group: GroupRecord, record: QueuedJobRecord): void {
+    const { lane } = record;
+    record.lane = undefined;
+    if (lane !== undefined) this.#place(lane);
+    if (record.nextIndex() !== undefined) this.add(group, record);
+  }
+
   /** The task waits for another attempt, not before `atMs`. */
-  addWaiting(group: GroupRecord, record: QueuedJobRecord, index: number, atMs: number): void {
-    this.#waiting.push({ atMs, group, record, index });
+  addWaiting(record: QueuedJobRecord, index: number, atMs: number): void {
+    this.#waiting.push({ atMs, record, index });
   }
 
   /** When the next task that waits, or whose placement was refused, may be placed again. */
@@ -118,8 +127,9 @@ export class Queue {
       const next = this.#waiting.peek();
       if (next === undefined || next.atMs > nowMs) return;
       this.#waiting.pop();
-      const { group, record, index } = next;
+      const { record, index } = next;
       if (record.job.closed !== undefined) continue;
+      const group = this.#groupOf(record.job.spec.group);
       if (record.isBackingOff) {
         record.isBackingOff = false;
         if (record.nextIndex() !== undefined) this.add(group, record);
@@ -131,9 +141,7 @@ export class Queue {
     }
   }
 
-  classOf(request: Request): RequestClass | undefined {
-    return this.#classes.get(requestKey(request));
-  }
+  classOf = (request: Request): RequestClass | undefined => this.#classes.get(requestKey(request));
 
   classes(): Iterable<RequestClass> {
     return this.#classes.values();

@@ -1,4 +1,5 @@
-import { deadlineOf, type Job, taskTotalOf } from "../../model/job/job.ts";
+import { indexAt } from "../../model/job/array-range.ts";
+import { deadlineOf, type Job, rangesOf, taskTotalOf } from "../../model/job/job.ts";
 import { placedOf, type Task, usageOf } from "../../model/job/task.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import { requestKey } from "../../scheduler/request.ts";
@@ -40,7 +41,8 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
     const { lane } = record;
     const isHeld = isHeldBy(job, progress);
     if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
-    if (progress.counts.pending > 0 && lane === undefined && !isHeld && !record.isBackingOff) {
+    const mayBePlaced = progress.counts.pending > 0 && hasFreeTask(job, record.rows);
+    if (mayBePlaced && lane === undefined && !isHeld && !record.isBackingOff) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
     if (lane === undefined) continue;
@@ -50,6 +52,19 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
       wrong.push(`job ${job.id} asks for ${asksFor}, waits for ${waitsFor}`);
   }
   return wrong;
+}
+
+/** Whether a task that was never placed is not on hold. */
+function hasFreeTask({ spec, hold }: Job, rows: readonly Task[]): boolean {
+  if (hold === undefined) return true;
+  if (hold.tasks === undefined) return false;
+  const placed = new Set(rows.map(({ index }) => index));
+  for (let position = 0; position < taskTotalOf(spec); position++) {
+    const index = indexAt(rangesOf(spec), position) ?? 0;
+    const isHeld = hold.tasks.some(({ first, last }) => first <= position && position <= last);
+    if (!isHeld && !placed.has(index)) return true;
+  }
+  return false;
 }
 
 /** How many of its tasks have no row: of a job with energy what is not placed is one. */

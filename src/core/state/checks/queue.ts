@@ -68,6 +68,7 @@ export function checkGroupOrder({ groups, fleet, queue }: State): string[] {
   const want = [...groups.values()]
     .filter(({ ready }) => ready.size > 0)
     .filter(({ group, activeTasks }) => activeTasks < (group.runningTasksMax ?? Infinity))
+    .filter(({ group }) => group.pausedBy === undefined)
     .map(({ group, used, pass }) => {
       return { id: group.id, share: dominantShare(used, fleet.capacity) / group.weight, pass };
     })

@@ -2,15 +2,17 @@ import { checkRule } from "../../../lib/rules/check-rule.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { DEFAULT_GROUP, freshGroup, GROUP_RULES } from "../../model/group.ts";
-import { NO_REVISION } from "../../model/ids.ts";
+import { type GroupId, NO_REVISION } from "../../model/ids.ts";
 import { checkValue } from "../../model/texts.ts";
+import type { Change } from "../change.ts";
 import type { CommandOf, Decision } from "../command.ts";
 import type { State } from "../state.ts";
 import { checkRevision } from "./if-revision.ts";
+import { takenBack } from "./tasks/held.ts";
 
 /** Creates the group, or changes what is given. A limit of 0 means none. */
 export function putGroup(state: State, command: CommandOf<"put-group">): Decision<undefined> {
-  const { id, weight, owner, runningTasksMax, queuedTasksMax, by } = command;
+  const { id, weight, owner, runningTasksMax, queuedTasksMax, by, isPaused } = command;
   const known = state.groups.get(id);
   checkRevision(`group ${id}`, known?.revision ?? NO_REVISION, command);
   if (known === undefined && state.groups.size >= limits.groupsMax) {
@@ -18,16 +20,33 @@ export function putGroup(state: State, command: CommandOf<"put-group">): Decisio
   }
   if (weight !== undefined) checkRule(weight, "weight", GROUP_RULES.weight);
   if (owner !== undefined) checkValue(owner, "owner", limits.nameLengthMax);
-  const base = known?.group ?? freshGroup(id);
+  const { pausedBy, ...base } = known?.group ?? freshGroup(id);
+  const isToPause = isPaused ?? pausedBy !== undefined;
   const row = {
     ...base,
     weight: weight ?? base.weight,
     owner: owner ?? base.owner,
     runningTasksMax: toLimit(runningTasksMax, base.runningTasksMax, "runningTasksMax"),
     queuedTasksMax: toLimit(queuedTasksMax, base.queuedTasksMax, "queuedTasksMax"),
+    ...(isToPause && { pausedBy: pausedBy ?? by }),
     changedBy: by,
   };
-  return { changes: [{ table: "group", row }], answer: undefined };
+  const changes: Change[] = [{ table: "group", row }];
+  if (isToPause && pausedBy === undefined && known !== undefined) {
+    changes.push(...wantedBack(state, id, known.tasks.held));
+  }
+  return { changes, answer: undefined };
+}
+
+/** Tasks of a paused group that agents have fetched ahead. */
+function wantedBack(state: State, id: GroupId, count: number): Change[] {
+  const changes: Change[] = [];
+  for (const task of count === 0 ? [] : state.fleet.ahead.inOrder()) {
+    if (state.jobs.get(task.jobId)?.job.spec.group !== id) continue;
+    const row = takenBack(task, `group ${id} is paused`);
+    if (row !== undefined) changes.push({ table: "task", row });
+  }
+  return changes;
 }
 
 function toLimit(

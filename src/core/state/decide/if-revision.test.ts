@@ -14,6 +14,7 @@ function aWorld() {
   world.do({ kind: "put-group", id: group, weight: 2, runningTasksMax: 1, queuedTasksMax: 1 });
   world.do({ kind: "connect-node", ...aHello("w1") });
   world.do({ kind: "disconnect-node", nodeId: node, session: 1, nowMs: 2 });
+  world.do({ kind: "hold-job", jobId: id, index: 0, hold: { reason: "" }, nowMs: 1 });
   const { state } = world;
   const at = {
     job: () => state.jobs.get(id)?.revision ?? 0,
@@ -32,6 +33,16 @@ function aWorld() {
       { kind: "cancel-job", jobId: id, index: undefined, reason: "", nowMs: 3 },
     ],
     "cancel a task": ["job", { kind: "cancel-job", jobId: id, index: 1, reason: "", nowMs: 3 }],
+    "hold a job": [
+      "job",
+      { kind: "hold-job", jobId: id, index: 1, hold: { reason: "" }, nowMs: 3 },
+    ],
+    "release a job": ["job", { kind: "hold-job", jobId: id, index: 0, hold: undefined, nowMs: 3 }],
+    "update a job": ["job", { kind: "update-job", jobId: id, set: { priority: 3 } }],
+    "rerun a job": [
+      "job",
+      { kind: "rerun-job", jobId: id, only: undefined, idempotencyKey: undefined, nowMs: 3 },
+    ],
     "put a group": ["group", { kind: "put-group", id: group, weight: 3, ...limits }],
     "remove a group": ["group", { kind: "remove-group", id: group }],
     "drain a node": ["node", { ...drain, drain: { reason: "r" } }],

@@ -5,7 +5,10 @@ import { SharedSpec } from "../../model/job/job.ts";
 import { DEFAULT_TERMS, shareTerms, TERM_NAMES } from "../../model/job/job-spec.ts";
 
 export type StoredSpec = Partial<JobTerms> & Pick<JobSpec, "work" | "name"> & Partial<JobSpec>;
-type StoredJob = Omit<Job, "spec"> & { readonly spec: StoredSpec };
+type StoredJob = Omit<Job, "spec" | "submitted"> & {
+  readonly submitted?: StoredSubmitted;
+  readonly spec: StoredSpec;
+};
 
 /**
  * What is decided about a job, what it depends on, and its terms stand first: see `waitingPrefix`.
@@ -14,11 +17,15 @@ type StoredJob = Omit<Job, "spec"> & { readonly spec: StoredSpec };
 export function encodeJob(job: Job): string {
   const { id, submittedAtMs, submittedBy, idempotencyKey, closed, waitsFor, instance } = job;
   const { alternatives } = job;
+  const { hold, submitted, changedBy } = job;
   const spec = storedSpec(job.spec);
   return JSON.stringify({
     closed,
     waitsFor,
     alternatives,
+    hold,
+    submitted: submitted && storedSubmitted(submitted),
+    changedBy,
     idempotencyKey,
     instance,
     spec,
@@ -101,8 +108,24 @@ export function decodeJob(value: string, like = DEFAULT_TERMS): Job {
     waitsFor: stored.waitsFor,
     ...(stored.instance && { instance: stored.instance }),
     ...(stored.alternatives && { alternatives: stored.alternatives }),
+    ...(stored.hold === undefined ? {} : { hold: stored.hold }),
+    ...(stored.submitted === undefined ? {} : { submitted: readSubmitted(stored.submitted) }),
+    ...(stored.changedBy === undefined ? {} : { changedBy: stored.changedBy }),
   };
 }
+
+type StoredSubmitted = Omit<NonNullable<Job["submitted"]>, "timeLimitMs"> & {
+  readonly timeLimitMs?: number | null | undefined;
+};
+
+/** JSON leaves out undefined, which is a time limit like any other here: none. */
+const storedSubmitted = (submitted: NonNullable<Job["submitted"]>): StoredSubmitted =>
+  "timeLimitMs" in submitted
+    ? { ...submitted, timeLimitMs: submitted.timeLimitMs ?? null }
+    : submitted;
+
+const readSubmitted = ({ timeLimitMs, ...rest }: StoredSubmitted): NonNullable<Job["submitted"]> =>
+  timeLimitMs === undefined ? rest : { ...rest, timeLimitMs: timeLimitMs ?? undefined };
 
 export function decodeSpec(stored: StoredSpec, like = DEFAULT_TERMS): JobSpec {
   const { name, work, dependsOn, energy, ...some } = stored;

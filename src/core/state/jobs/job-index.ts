@@ -1,4 +1,4 @@
-import type { JobId } from "../../model/ids.ts";
+import type { GroupId, JobId } from "../../model/ids.ts";
 import type { Job, JobTerms } from "../../model/job/job.ts";
 import type { JobStateName } from "../../model/progress.ts";
 
@@ -19,7 +19,7 @@ const STATES: readonly JobStateName[] = [
   "skipped",
 ];
 
-/** What of a job never changes and may be searched for. */
+/** What of a job may be searched for. */
 export interface IndexedJob {
   readonly name: string;
   readonly terms: Pick<JobTerms, "group" | "labels">;
@@ -91,6 +91,11 @@ export class JobIndex {
     this.#blocks.get(firstOf(id))?.moved(before, after);
   }
 
+  /** It is found by its new group; that its block no longer has the old one cannot be said. */
+  regrouped(id: JobId, group: GroupId): void {
+    this.#blocks.get(firstOf(id))?.regrouped(group);
+  }
+
   remove(id: JobId, state: JobStateName): void {
     const first = firstOf(id);
     const block = this.#blocks.get(first);
@@ -152,6 +157,10 @@ class IndexBlock {
   moved(before: JobStateName, after: JobStateName): void {
     this.#step(before, -1);
     this.#step(after, 1);
+  }
+
+  regrouped(group: GroupId): void {
+    this.#put(groupText(group));
   }
 
   remove(at: number, state: JobStateName): number {

@@ -1,9 +1,10 @@
 import { Heap } from "../../../lib/collections/heap.ts";
-import { indexAt, positionOf } from "../../model/job/array-range.ts";
+import { countIndexes, indexAt, positionOf } from "../../model/job/array-range.ts";
 import type { IndexRanges } from "../../model/job/array-range.ts";
 import { NO_REVISION, type Revision } from "../../model/ids.ts";
 import type { Job } from "../../model/job/job.ts";
 import { rangesOf } from "../../model/job/job.ts";
+import { heldSpanAt, isHeldAt, isWhollyHeld, type Span } from "../../model/job/user-hold.ts";
 import { isEnded, type Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
 import type { QueuedJobRecord } from "../../scheduler/queue/queued-jobs.ts";
@@ -34,10 +35,12 @@ export class JobRecord implements QueuedJobRecord {
   #tasks: Task | ArrayTasks | ShareTasks | undefined = undefined;
   /** Of the row of its only task. */
   #taskRevision: Revision = NO_REVISION;
-  /** Position of the first index that may never have been placed. */
-  #cursor = 0;
+  /** Positions that may never have been placed, in their order; undefined: all. */
+  #unplaced: Span[] | undefined = undefined;
   /** Indexes to place again, smallest first. May hold some that are no longer waiting. */
   #returned: Heap<number> | undefined = undefined;
+  /** Indexes to place again that are on hold. */
+  #returnedOnHold: number[] | undefined = undefined;
 
   constructor(job: Job, revision: Revision) {
     this.job = job;
@@ -48,12 +51,26 @@ export class JobRecord implements QueuedJobRecord {
 
   /**
    * One task, never placed, nothing decided about it: the row says it all. Not one that depends on
-   * others: its row is written again when it is released, and jobs are folded in their order.
+   * others, or that somebody changed: its row is written again, and jobs are folded in their order.
    */
   get onlyWaits(): boolean {
-    const { closed, spec } = this.job;
+    const { closed, spec, changedBy } = this.job;
     const isPlain = spec.array === undefined && spec.dependsOn === undefined;
-    return this.#tasks === undefined && closed === undefined && isPlain;
+    return this.#tasks === undefined && closed === undefined && changedBy === undefined && isPlain;
+  }
+
+  /** Its row was written again. */
+  replaceJob(job: Job): void {
+    this.job = job;
+    const waiting = this.#returnedOnHold ?? [];
+    this.#returnedOnHold = undefined;
+    for (const index of waiting) this.giveBack(index);
+  }
+
+  /** Whether somebody keeps the task in the queue. */
+  isOnHold(index: number): boolean {
+    const { hold } = this.job;
+    return hold !== undefined && isHeldAt(hold, positionOf(this.ranges, index));
   }
 
   /** Of a job with energy: its shares so far, and what is not placed as one more. */
@@ -141,20 +158,44 @@ export class JobRecord implements QueuedJobRecord {
 
   /** The next index to place, or undefined when nothing is left. Does not take it. */
   nextIndex(): number | undefined {
-    if (this.job.closed !== undefined) return undefined;
+    if (this.job.closed !== undefined || isWhollyHeld(this.job.hold)) return undefined;
     if (this.job.spec.energy !== undefined) return this.#nextShare();
+    return this.#nextReturned() ?? this.#nextUnplaced();
+  }
+
+  #nextReturned(): number | undefined {
     for (;;) {
       const index = this.#returned?.peek();
-      if (index === undefined) break;
-      if (this.task(index)?.state.kind === "waiting") return index;
-      this.#returned?.pop(); // placed or cancelled since
+      if (index === undefined) return undefined;
+      const isWaiting = this.task(index)?.state.kind === "waiting";
+      const isOnHold = isWaiting && this.isOnHold(index);
+      if (isWaiting && !isOnHold) return index;
+      if (isOnHold) (this.#returnedOnHold ??= []).push(index);
+      this.#returned?.pop(); // or placed or cancelled since
     }
-    const ranges = this.ranges;
-    for (;;) {
-      const index = indexAt(ranges, this.#cursor);
-      if (index === undefined || this.task(index) === undefined) return index;
-      this.#cursor++; // placed or cancelled since
+  }
+
+  /** Each position is passed once, also where tasks are on hold: their spans stay for when they are released. */
+  #nextUnplaced(): number | undefined {
+    if (this.job.spec.array === undefined) return this.#tasks === undefined ? 0 : undefined;
+    const { ranges } = this;
+    const spans = (this.#unplaced ??= [{ first: 0, last: countIndexes(ranges) - 1 }]);
+    for (let at = 0; at < spans.length;) {
+      const span = spans[at];
+      const index = span && indexAt(ranges, span.first);
+      if (span === undefined || index === undefined) return undefined;
+      const held = heldSpanAt(this.job.hold?.tasks ?? [], span.first);
+      if (held !== undefined && held.last < span.last) {
+        const on = { first: span.first, last: held.last };
+        spans.splice(at, 1, on, { first: held.last + 1, last: span.last });
+        at++;
+      } else if (held !== undefined) at++;
+      else if (this.task(index) === undefined) return index;
+      // Placed or cancelled since.
+      else if (span.first === span.last) spans.splice(at, 1);
+      else spans[at] = { first: span.first + 1, last: span.last };
     }
+    return undefined;
   }
 
   #nextShare(): number | undefined {
@@ -164,7 +205,8 @@ export class JobRecord implements QueuedJobRecord {
 
   /** How many of its tasks stand before `index` and have not been placed: for explain. */
   positionOf(index: number): number {
-    return Math.max(0, positionOf(this.ranges, index) - this.#cursor);
+    const first = this.#unplaced?.[0]?.first ?? 0;
+    return Math.max(0, positionOf(this.ranges, index) - first);
   }
 }
 

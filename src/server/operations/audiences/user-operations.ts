@@ -11,10 +11,12 @@ import type { OpenWatch } from "../../watch/watch-format.ts";
 import type {
   ChangeCondition,
   JobFilter,
+  JobUpdateInput,
   JobspecInput,
   OutputQuery,
   Page,
   ProgressInput,
+  RerunInput,
   SatisfyQuery,
   Submissions,
   SubmitOptions,
@@ -62,6 +64,18 @@ export interface UserOperations {
   /** "17" or "17.3". */
   getTask(id: string): Promise<TaskView>;
   cancelJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
+  /** Keeps a job, or one task of it, in the queue until it is released. */
+  holdJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
+  releaseJob(id: string, condition?: ChangeCondition): Promise<JobView>;
+  /** Stops what runs, and places it again in a new attempt. */
+  requeueJob(id: string, reason: string, condition?: ChangeCondition): Promise<JobView>;
+  /** What is absent stays as it is. */
+  updateJob(id: string, set: JobUpdateInput): Promise<JobView>;
+  /** Submits the spec of a job again. */
+  rerunJob(
+    id: string,
+    options: RerunInput,
+  ): Promise<{ readonly jobs: readonly SubmittedView[]; readonly revision: number }>;
   /**
    * How far the current attempt at a task is. Refused with `conflict` for one that is not current or
    * does not run. Answers with the task, once that is durable.

@@ -10,6 +10,7 @@ import { fromQuery } from "../schemas/query.ts";
 import type { App } from "../schemas/typebox-provider.ts";
 import { Counts, Explanation, Job, JobPage, TaskPage } from "../schemas/view-schemas.ts";
 import { failures } from "./answers.ts";
+import { jobChangeRoutes } from "./job-changes.ts";
 
 const tags = ["jobs"];
 export function jobRoutes(app: App): void {
@@ -72,6 +73,8 @@ export function jobRoutes(app: App): void {
     },
     ({ params, body, operations }) => operations.cancelJob(params.id, body?.reason ?? "", body),
   );
+
+  jobChangeRoutes(app);
 
   app.get(
     "/v1/jobs/:id/explain",

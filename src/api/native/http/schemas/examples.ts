@@ -75,6 +75,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listNodes: { query: { state: "connected" } },
   getJob: { path: id },
   cancelJob: { path: id, bodies: { one: { reason: "not needed any more" } } },
+  holdJob: { path: { id: "3" }, bodies: { one: { reason: "its input is not complete" } } },
+  releaseJob: { path: { id: "3.1" }, bodies: { one: {} } },
+  requeueJob: { path: { id: "2" }, bodies: { one: { reason: "its node is slow" } } },
+  updateJob: { path: { id: "3" }, bodies: { one: { priority: 5, timeLimitMs: 60_000 } } },
+  rerunJob: { path: id, bodies: { one: { idempotencyKey: "again" } } },
   explainJob: { path: id },
   listTasks: { path: id },
   getTask: { path: id },
@@ -135,7 +140,20 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
 
 /** What can be asked next with what was answered: an operation, and its parameters in the answer. */
 export const LINKS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  submitJobs: { id: ["getJob", "cancelJob", "explainJob", "listTasks", "getTask", "readOutput"] },
+  submitJobs: {
+    id: [
+      "getJob",
+      "cancelJob",
+      "holdJob",
+      "releaseJob",
+      "updateJob",
+      "rerunJob",
+      "explainJob",
+      "listTasks",
+      "getTask",
+      "readOutput",
+    ],
+  },
   registerCluster: {
     name: [
       "getCluster",

@@ -4,6 +4,7 @@ import {
   CountJobsRequestSchema,
   GetJobRequestSchema,
   GetNodeRequestSchema,
+  HoldJobRequestSchema,
   JobSubmissionSchema,
   ListJobsRequestSchema,
   ListNodesRequestSchema,
@@ -11,11 +12,15 @@ import {
   ListTasksRequestSchema,
   PutGroupRequestSchema,
   ReadOutputRequestSchema,
+  ReleaseJobRequestSchema,
   RemoveNodeRequestSchema,
   ReportProgressRequestSchema,
+  RequeueJobRequestSchema,
+  RerunJobRequestSchema,
   SetNodeRequestSchema,
   SubmitJobspecRequestSchema,
   SubmitJobsRequestSchema,
+  UpdateJobRequestSchema,
   WatchRequestSchema,
 } from "../../../../gen/busbar/v1/busbar_pb.ts";
 import type { NodeStateName } from "../../../../core/model/node/node.ts";
@@ -82,6 +87,11 @@ export const WatchQuery = object({
 });
 
 export const ReasonBody = requestBody(CancelJobRequestSchema, "id");
+export const HoldBody = requestBody(HoldJobRequestSchema, "id");
+export const ReleaseBody = requestBody(ReleaseJobRequestSchema, "id");
+export const RequeueBody = requestBody(RequeueJobRequestSchema, "id");
+export const UpdateBody = requestBody(UpdateJobRequestSchema, "id");
+export const RerunBody = requestBody(RerunJobRequestSchema, "id");
 export const ProgressBody = requestBody(ReportProgressRequestSchema, "id");
 export const NodeBody = requestBody(SetNodeRequestSchema, "name");
 export const GroupBody = requestBody(PutGroupRequestSchema, "name");

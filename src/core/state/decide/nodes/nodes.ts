@@ -15,7 +15,13 @@ import type { Answers, CommandOf, Decision, HeldRun, NodeHello, RunRef } from ".
 import type { NodeRecord } from "../../../scheduler/nodes/node-record.ts";
 import type { State } from "../../state.ts";
 import type { ActiveTask } from "../tasks/end-attempt.ts";
-import { failForGood, isActiveTask, loseAttempt } from "../tasks/end-attempt.ts";
+import {
+  failForGood,
+  isActiveTask,
+  isToRequeue,
+  loseAttempt,
+  requeued,
+} from "../tasks/end-attempt.ts";
 import { checkRevision, type Conditional } from "../if-revision.ts";
 import { changeFacts } from "./facts.ts";
 import { sicknessOf } from "./health.ts";
@@ -276,7 +282,8 @@ function merged(before: LossTerms, { onLost, lostAfterMs }: CommandOf<"set-node-
 /**
  * The node was away too long. Its tasks are placed again with new attempts, fail, or stay with the
  * node until it returns: its loss policy decides. A task that was being cancelled is cancelled in
- * any case: nobody wants another attempt, and a returning node stops what it still runs.
+ * any case: nobody wants another attempt, and a returning node stops what it still runs. One that was being
+ * requeued is placed again, unless what is lost with the node fails.
  */
 export function loseNode(state: State, record: NodeRecord, nowMs: number): Change[] {
   const { node } = record;
@@ -306,8 +313,13 @@ const fail: Lose = (_job, task, message, nowMs) => failForGood(task, message, no
 
 const LOSSES: Readonly<Record<LossPolicy, Lose>> = {
   requeue: loseAttempt,
-  keep: (_job, task, message, nowMs) =>
-    task.state.kind === "stopping" ? failForGood(task, message, nowMs) : undefined,
+  keep(_job, task, message, nowMs) {
+    if (task.state.kind !== "stopping") return undefined;
+    const isWanted = isToRequeue(task);
+    return isWanted
+      ? requeued(task, { endedAtMs: nowMs, nowMs })
+      : failForGood(task, message, nowMs);
+  },
   fail,
 };
 

@@ -14,6 +14,7 @@ import {
   loseAttempt,
   withdrawn,
 } from "./end-attempt.ts";
+import { whyKeptBack } from "./kept-back.ts";
 import { ended, plausible, type RunNews } from "./report-runs.ts";
 
 /**
@@ -33,6 +34,11 @@ export function acceptTasks(
     const task = state.task(ref);
     if (task?.state.kind !== "offered" || task.state.cluster !== cluster || taken.has(task)) {
       refused.push({ task: ref, reason: whyNot(task, cluster) });
+      continue;
+    }
+    const keptBack = whyKeptBack(state, ref);
+    if (keptBack !== undefined) {
+      refused.push({ task: ref, reason: keptBack });
       continue;
     }
     taken.add(task);

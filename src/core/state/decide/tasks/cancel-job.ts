@@ -11,7 +11,7 @@ import type { JobRecord } from "../../jobs/job-record.ts";
 import { isJobEnded } from "../../../model/progress.ts";
 import type { State } from "../../state.ts";
 import { checkRevision } from "../if-revision.ts";
-import { failForGood, isActiveTask } from "./end-attempt.ts";
+import { failForGood, isActiveTask, isToRequeue, startOf } from "./end-attempt.ts";
 import { begun, isHeldTask, takenBack } from "./held.ts";
 
 /**
@@ -96,9 +96,10 @@ function stopped(
   const isLost = (id: NodeId): boolean => nodes.get(id)?.node.link.kind === "lost";
   if (isHeldTask(task) && !isLost(task.state.nodeId)) return takenBack(task, reason, true);
   const given = isHeldTask(task) ? begun(task) : task;
-  if (!isActiveTask(given) || given.state.kind === "stopping") return undefined;
+  if (!isActiveTask(given)) return undefined;
+  if (given.state.kind === "stopping" && !isToRequeue(given)) return undefined;
   const { nodeId, assignedAtMs } = given.state;
-  const startedAtMs = given.state.kind === "running" ? given.state.startedAtMs : undefined;
+  const startedAtMs = startOf(given.state);
   const state: ActiveState = { kind: "stopping", nodeId, assignedAtMs, startedAtMs, reason };
   const row = { ...given, state };
   return isLost(nodeId) ? failForGood(row, reason, nowMs) : row;

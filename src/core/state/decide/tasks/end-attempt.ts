@@ -43,6 +43,7 @@ export function failAttempt(
   const ran = ranBy(state);
   const { endedAtMs, nowMs, usage } = at;
   const startedAtMs = startOf(state) ?? at.startedAtMs;
+  if (isToRequeue(task) && job.closed === undefined) return requeued(task, at);
   if (state.kind === "stopping") {
     const { reason } = state;
     const cancelled = { kind: "cancelled", ...ran, startedAtMs, endedAtMs, reason } as const;
@@ -60,18 +61,47 @@ export function failAttempt(
     } as const;
     return withUsage({ ...task, ...counts, state: ended }, usage);
   }
-  const { attempt, progress: _, ...rest } = task; // of the attempt that failed
-  const past = withUsage<PastAttempt>({ attempt, ...ran, startedAtMs, endedAtMs, failure }, usage);
+  const past = { ...ran, startedAtMs, endedAtMs, failure };
+  const row = withPast(task, past, usage);
+  const restarts = next.restarts && { restarts: next.restarts };
+  const notBeforeMs = nowMs + next.waitMs;
+  return { ...row, ...counts, ...restarts, state: { kind: "waiting", notBeforeMs } };
+}
+
+/** The attempt is one of those before the latest. */
+function withPast(task: Task, ended: Omit<PastAttempt, "attempt">, usage: Usage | undefined): Task {
+  const { attempt, progress: _, ...rest } = task; // of the attempt that is over
+  const past = withUsage<PastAttempt>({ attempt, ...ended }, usage);
   const earlierUsage = addUsage(task.earlierUsage, usage);
   return {
     ...rest,
     attempt,
     ...(earlierUsage === undefined ? {} : { earlierUsage }),
-    ...counts,
-    ...(next.restarts && { restarts: next.restarts }),
     past: keepSome([...task.past, past]),
-    state: { kind: "waiting", notBeforeMs: nowMs + next.waitMs },
   };
+}
+
+/** Whether the task is being stopped to be placed again. */
+export const isToRequeue = ({ state }: Task): boolean =>
+  state.kind === "stopping" && state.isRequeued === true;
+
+/** The attempt was stopped, or ended in whatever way meanwhile: the task is placed again at once. */
+export function requeued(
+  task: ActiveTask | AcceptedTask,
+  at: {
+    readonly startedAtMs?: number | undefined;
+    readonly endedAtMs: number;
+    readonly nowMs: number;
+    readonly usage?: Usage | undefined;
+  },
+): Task {
+  const { state } = task;
+  const message = state.kind === "stopping" ? state.reason : "requeued";
+  const failure = { kind: "requeued", message } as const;
+  const startedAtMs = startOf(state) ?? at.startedAtMs;
+  const { endedAtMs, usage, nowMs } = at;
+  const row = withPast(task, { ...ranBy(state), startedAtMs, endedAtMs, failure }, usage);
+  return { ...row, state: { kind: "waiting", notBeforeMs: nowMs } };
 }
 
 /** Whether there is another attempt, and when. */
@@ -115,6 +145,8 @@ function counted({ failures, losses, returns = 0 }: Task, failure: TaskFailure):
     case "out-of-memory":
     case "could-not-start":
       return { failures: failures + 1, losses };
+    case "requeued":
+      return { failures, losses };
   }
 }
 
@@ -159,7 +191,7 @@ export function failForGood(task: ActiveTask | AcceptedTask, message: string, no
   const { state } = task;
   const ran = ranBy(state);
   const at = { ...ran, startedAtMs: startOf(state), endedAtMs: nowMs };
-  if (state.kind === "stopping") {
+  if (state.kind === "stopping" && !isToRequeue(task)) {
     return { ...task, state: { kind: "cancelled", ...at, reason: state.reason } };
   }
   const losses = task.losses + 1;

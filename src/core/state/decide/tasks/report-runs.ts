@@ -7,7 +7,15 @@ import { visible } from "../../../model/texts.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, RunEvent, RunRef } from "../../command.ts";
 import type { State } from "../../state.ts";
-import { failAttempt, isActiveTask, startOf, withFinal, withUsage } from "./end-attempt.ts";
+import {
+  failAttempt,
+  isActiveTask,
+  isToRequeue,
+  requeued,
+  startOf,
+  withFinal,
+  withUsage,
+} from "./end-attempt.ts";
 import { begun, isHeldTask, returned } from "./held.ts";
 import { isRestarted } from "./restart.ts";
 
@@ -117,6 +125,9 @@ export function ended(
     if (state.kind === "accepted") {
       const at = { ...ranBy(state), startedAtMs, endedAtMs };
       return withUsage({ ...task, state: { kind: "succeeded", ...at } }, usage);
+    }
+    if (isToRequeue(task) && job.closed === undefined) {
+      return requeued(task, { startedAtMs, endedAtMs, nowMs, usage });
     }
     const { nodeId } = state;
     const row: Task = { ...task, state: { kind: "succeeded", nodeId, startedAtMs, endedAtMs } };

@@ -4,7 +4,7 @@ import { MatchTotal } from "../../../graph/match/match-total.ts";
 import type { GroupId, JobId } from "../../../model/ids.ts";
 import { JOB_ID_MAX, jobId } from "../../../model/ids.ts";
 import type { Job, JobSpec, JobTerms } from "../../../model/job/job.ts";
-import { endedIfNothing, taskTotalOf } from "../../../model/job/job.ts";
+import { endedIfNothing, submittedSpec, taskTotalOf } from "../../../model/job/job.ts";
 import { TERM_NAMES } from "../../../model/job/job-spec.ts";
 import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
 import type { Clause } from "../../../model/job/dependency.ts";
@@ -96,7 +96,7 @@ function findExisting(
   const job = known === undefined ? keysHere.get(idempotencyKey) : state.jobs.get(known)?.job;
   if (job === undefined) return undefined;
   const field = `jobs[${at}].idempotencyKey`;
-  const other = firstDifference(job.spec, spec);
+  const other = firstDifference(submittedSpec(job), spec);
   if (other === undefined) return job.id;
   throw new AppError(
     "already_exists",
@@ -132,10 +132,11 @@ function checkRoom(state: State, jobs: readonly Job[]): void {
   if (state.queuedTasks + total > limits.queuedTasksMax) {
     throw new AppError("exhausted", `at most ${limits.queuedTasksMax} queued tasks`);
   }
-  for (const [id, count] of tasksByGroup) checkGroup(state, id, count);
+  for (const [id, count] of tasksByGroup) checkGroupCapacity(state, id, count);
 }
 
-function checkGroup(state: State, id: GroupId, count: number): void {
+/** Refuses tasks beyond what a group may have in the queue. */
+export function checkGroupCapacity(state: State, id: GroupId, count: number): void {
   const record = state.groups.get(id);
   if (record === undefined && state.groups.size >= limits.groupsMax) {
     throw invalid("group", `there are ${limits.groupsMax} groups already`);

@@ -5,6 +5,7 @@ import { takeFrom } from "../../../scheduler/clusters/offered-capacity.ts";
 import type { Change } from "../../change.ts";
 import type { Answers, CommandOf, Decision, RunRef } from "../../command.ts";
 import type { State } from "../../state.ts";
+import { whyKeptBack } from "./kept-back.ts";
 
 /**
  * An agent that speaks for a cluster takes what was offered to the cluster, oldest first, as far as
@@ -25,8 +26,14 @@ export function takeTasks(
   const taken: RunRef[] = [];
   let { tasks, free } = room;
   let looks = 0;
+  let keptBack = 0;
   for (const task of isTaking(node) ? state.clusters.loads.offeredTo(node.cluster) : []) {
-    if (tasks === 0 || looks++ >= limits.takeLooksMax) break;
+    if (tasks === 0 || looks >= limits.takeLooksMax) break;
+    if (whyKeptBack(state, task) !== undefined) {
+      if (++keptBack >= limits.keptBackLooksMax) break;
+      continue;
+    }
+    looks++;
     const job = state.jobs.get(task.jobId)?.job;
     const left = job === undefined ? undefined : takeFrom(free, job.spec);
     if (left === undefined) continue;

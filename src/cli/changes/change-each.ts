@@ -1,0 +1,68 @@
+import type { Command } from "commander";
+import type { BusbarClient } from "../../client/client.ts";
+import { AppError } from "../../lib/errors.ts";
+import { addIfRevision, jobOrTaskId } from "../flags.ts";
+import { toJobRow } from "../json.ts";
+import type { JobRow } from "../rows.ts";
+import type { Answer, Session } from "../session.ts";
+
+interface Refused {
+  readonly id: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A change that is made to each of the jobs, or tasks, that a command names. */
+export interface EachChange {
+  readonly change: (client: BusbarClient, id: string) => Promise<Parameters<typeof toJobRow>[0]>;
+  /** What has become of it, as a line. */
+  readonly describe: (id: string, job: JobRow) => string;
+}
+
+const inTurn =
+  (read: (text: string) => string) =>
+  (text: string, sofar: readonly string[] | undefined): readonly string[] => [
+    ...(sofar ?? []),
+    read(text),
+  ];
+
+/** The jobs or tasks to change, and under which condition. */
+export const addIds = (command: Command): Command =>
+  addIfRevision(command).argument(
+    "<id...>",
+    "jobs (17) or tasks (17.3)",
+    inTurn(jobOrTaskId("<id>")),
+  );
+
+/** One refusal does not keep the others from being changed. */
+export async function changeEach(
+  session: Session,
+  ids: readonly string[],
+  { change, describe }: EachChange,
+): Promise<Answer> {
+  const client = await session.client();
+  const jobs: JobRow[] = [];
+  const lines: string[] = [];
+  const errors: Refused[] = [];
+  for (const id of ids) {
+    try {
+      const job = toJobRow(await change(client, id));
+      jobs.push(job);
+      lines.push(describe(id, job));
+    } catch (error) {
+      if (ids.length === 1 || !(error instanceof AppError)) throw error;
+      if (error.code === "unavailable") throw error;
+      errors.push({ id, code: error.code, message: error.message });
+      if (session.format === "table") await session.note(error.message);
+    }
+  }
+  return {
+    json: errors.length === 0 ? { jobs } : { jobs, errors },
+    text: () => lines.join("\n"),
+    exitCode: errors.length === 0 ? 0 : 1,
+  };
+}
+
+/** "task 17.3 (train)", "job 17 (train)". */
+export const nameOf = (id: string, { spec }: JobRow): string =>
+  `${id.includes(".") ? "task" : "job"} ${id} (${spec.name})`;

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import { jobOrTaskId } from "../flags.ts";
+import type { SubmittedRow } from "../rows.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import { waitForJobs } from "../jobs/wait.ts";
+
+export function declareWait(command: Command, shell: Shell): void {
+  const readId = jobOrTaskId("<id>");
+  command
+    .argument("<id...>", "jobs", (text, sofar: readonly string[] | undefined) => [
+      ...(sofar ?? []),
+      readId(text),
+    ])
+    .addHelpText(
+      "after",
+      `
+Exits 0 when all succeeded, 1 otherwise, and says of each that did not why.
+
+Examples:
+  busbar wait 17
+  busbar wait 17 18 && ./collect.sh`,
+    )
+    .action((ids: readonly string[]) => shell.run(command, (session) => wait(session, ids)));
+}
+
+async function wait(session: Session, ids: readonly string[]): Promise<Answer> {
+  const client = await session.client();
+  const unique = [...new Set(ids)];
+  const { revision } = await client.countJobs({});
+  const rows: SubmittedRow[] = [];
+  for (const id of unique) {
+    const job = await client.getJob({ id }); // a wrong id is said before anything is waited for
+    rows.push({ id: job.id, existed: true });
+  }
+  return waitAndTell(session, rows, { revision, mayHaveEnded: rows.map(({ id }) => id) });
+}
+
+/** Waits until all have ended. */
+export async function waitAndTell(
+  session: Session,
+  rows: readonly SubmittedRow[],
+  from: Parameters<typeof waitForJobs>[2],
+): Promise<Answer> {
+  const ended = await waitForJobs(session, rows, from);
+  // Succeeded, or skipped because it was not needed.
+  const bad = ended.filter(({ exitCode }) => exitCode !== 0);
+  return { json: { jobs: ended }, text: () => "", exitCode: bad.length === 0 ? 0 : 1 };
+}

@@ -1,0 +1,46 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import { hasIndex } from "../../../model/job/array-range.ts";
+import type { JobId } from "../../../model/ids.ts";
+import { isJobEnded } from "../../../model/progress.ts";
+import { visible } from "../../../model/texts.ts";
+import type { JobRecord } from "../../jobs/job-record.ts";
+import type { State } from "../../state.ts";
+import { checkRevision, type Conditional } from "../if-revision.ts";
+
+interface JobChange extends Conditional {
+  readonly jobId: JobId;
+  readonly index?: number | undefined;
+}
+
+/** The job that a command is about, at the revision that its caller has seen. */
+export function jobToChange(state: State, command: JobChange): JobRecord {
+  const { jobId, index } = command;
+  const record = state.jobs.get(jobId);
+  if (record === undefined) throw new AppError("not_found", `there is no job ${jobId}`);
+  checkRevision(`job ${jobId}`, record.revision, command);
+  if (index !== undefined && !hasIndex(record.ranges, index)) {
+    throw new AppError("not_found", `job ${jobId} has no task ${index}`);
+  }
+  return record;
+}
+
+/** The same of a job that must not have ended. */
+export function openJobToChange(state: State, command: JobChange): JobRecord {
+  const record = jobToChange(state, command);
+  const { job, progress } = record;
+  if (isJobEnded(progress)) {
+    const again = `busbar rerun ${job.id} submits it again`;
+    throw new AppError("conflict", `job ${job.id} has ended: ${progress.state}; ${again}`);
+  }
+  if (job.closed !== undefined) {
+    throw new AppError(
+      "conflict",
+      `job ${job.id} is ${job.closed.kind}; its tasks are being stopped`,
+    );
+  }
+  return record;
+}
+
+/** Why somebody changes something, as it is shown. */
+export const shownReason = (reason: string): string => visible(reason, limits.reasonLengthMax);

@@ -1,0 +1,41 @@
+import { AppError } from "../../../../lib/errors.ts";
+import { hasIndex, type IndexRanges } from "../../../model/job/array-range.ts";
+import { type JobSpec, SharedSpec } from "../../../model/job/job.ts";
+import type { CommandOf, Decision } from "../../command.ts";
+import type { Submitted } from "../../submission.ts";
+import type { State } from "../../state.ts";
+import { submitJobs } from "../tasks/submit-jobs.ts";
+import { jobToChange } from "./job-to-change.ts";
+
+/**
+ * Submits the spec of a job again, or some tasks of it. It depends on nothing: what the first one waited for is over.
+ */
+export function rerunJob(state: State, command: CommandOf<"rerun-job">): Decision<Submitted> {
+  const { job } = jobToChange(state, command);
+  const { idempotencyKey, by, nowMs } = command;
+  const spec = specOf(job.spec, command);
+  const submit = {
+    kind: "submit-jobs",
+    submissions: [{ spec, idempotencyKey }],
+    by,
+    nowMs,
+  } as const;
+  const { changes, answer } = submitJobs(state, submit);
+  const [first] = answer;
+  if (first === undefined) throw new AppError("internal", "a submission has an answer");
+  return { changes, answer: first };
+}
+
+function specOf(spec: JobSpec, { jobId, only }: CommandOf<"rerun-job">): JobSpec {
+  const { name, work, terms, energy } = spec;
+  if (only === undefined)
+    return new SharedSpec(name, work, terms, { ...spec, dependsOn: undefined, energy });
+  const { array } = terms;
+  if (array === undefined || !isWithin(only, array)) {
+    throw new AppError("not_found", `job ${jobId} has no such tasks`, { field: "only" });
+  }
+  return new SharedSpec(name, work, { ...terms, array: only }, { ...spec, dependsOn: undefined });
+}
+
+const isWithin = (some: IndexRanges, all: IndexRanges): boolean =>
+  some.every(({ first, last }) => hasIndex(all, first) && hasIndex(all, last));

@@ -1,0 +1,52 @@
+import { positionOf } from "../../core/model/job/array-range.ts";
+import { type Job, rangesOf, taskTotalOf } from "../../core/model/job/job.ts";
+import { countHeld, isHeldAt } from "../../core/model/job/user-hold.ts";
+import type { JobRecord } from "../../core/state/jobs/job-record.ts";
+import type { State } from "../../core/state/state.ts";
+
+/** What was changed of a job after it was submitted. */
+export interface JobChangesView {
+  /** Who keeps tasks of it in the queue. */
+  readonly heldBy?: string;
+  /** How many of its tasks are on hold. */
+  readonly heldTasks?: number;
+  /** Who last held, released or updated it. */
+  readonly changedBy?: string;
+}
+
+export const showChanges = ({ hold, changedBy }: Job, taskTotal: number) => ({
+  heldBy: hold?.by,
+  heldTasks: hold && countHeld(hold, taskTotal),
+  changedBy,
+});
+
+/** Why a task in the queue ended with its job, or is not placed. */
+export function queueReason({ closed, hold, spec }: Job, index: number): string | undefined {
+  if (closed !== undefined || hold === undefined) return closed?.reason;
+  return isHeldAt(hold, positionOf(rangesOf(spec), index)) ? `on hold: ${hold.reason}` : undefined;
+}
+
+/** Why nothing of a job is placed, whatever nodes have; undefined: nobody keeps it from that. */
+export function whyNotPlaced(state: State, { job }: JobRecord): string | undefined {
+  const { hold, spec } = job;
+  if (hold !== undefined && hold.tasks === undefined) return `on hold: ${hold.reason}`;
+  const group = state.groups.get(spec.group)?.group;
+  if (group?.pausedBy !== undefined) return `group ${group.id} is paused by ${group.pausedBy}`;
+  return undefined;
+}
+
+/** What somebody could do about it. */
+export function hintAgainst(state: State, { job }: JobRecord): string | undefined {
+  const { hold, spec, id } = job;
+  if (hold !== undefined && hold.tasks === undefined) return `release it: busbar release ${id}`;
+  const group = state.groups.get(spec.group)?.group;
+  return group?.pausedBy === undefined ? undefined : `resume it: busbar groups resume ${group.id}`;
+}
+
+/** "3 of its tasks are on hold: REASON"; undefined: none is, or all are. */
+export function describePartlyHeld({ job }: JobRecord): string | undefined {
+  const { hold, spec } = job;
+  if (hold?.tasks === undefined) return undefined;
+  const held = countHeld(hold, taskTotalOf(spec));
+  return `${held === 1 ? "1 task is" : `${held} tasks are`} on hold: ${hold.reason}`;
+}

@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../src/testing/eventually.ts";
+import { Site } from "../support/busbar.ts";
+
+// Jobs that are changed after they were submitted, by the command line, with real processes.
+
+let site: Site;
+beforeAll(async () => {
+  site = new Site();
+  await site.startServer();
+  await site.startAgent("n1", "--cpu", "2");
+}, 60_000);
+afterAll(() => site.close());
+
+interface Submitted {
+  readonly jobs: readonly { readonly id: string }[];
+}
+const idOf = ({ jobs }: Submitted): string => jobs[0]?.id ?? "";
+const submit = async (...args: string[]): Promise<string> =>
+  idOf(await site.json<Submitted>("submit", ...args));
+
+test("a job is held, updated and released; a group is paused and resumed", async () => {
+  await site.run("groups", "set", "night");
+  expect((await site.run("groups", "pause", "night")).stdout).toBe("group night is paused\n");
+  expect(await site.run("groups", "pause", "nosuch")).toMatchObject({ code: 1 });
+  const id = await submit("--group", "night", "--name", "train", "--", "true");
+  expect((await site.run("job", id)).stdout).toContain("group night is paused by");
+  expect((await site.run("hold", id, "--reason", "no input yet")).stdout).toBe(
+    `job ${id} (train) is on hold\n`,
+  );
+  expect(await site.run("groups", "resume", "night")).toMatchObject({ code: 0 });
+  expect((await site.run("explain", id)).stdout).toContain("1 task waits: on hold: no input yet");
+  const shown = await site.json("job", id);
+  expect(shown).toMatchObject({ state: "pending", heldTasks: 1, reason: "on hold: no input yet" });
+  expect((await site.run("update", id)).code).toBe(2);
+  const limit = ["update", id, "--priority", "7", "--time-limit", "1h"];
+  expect(await site.run(...limit)).toMatchObject({ code: 0, stderr: "" });
+  const stale = await site.run("release", id, "--if-revision", String(shown["revision"]));
+  expect(stale).toMatchObject({ code: 1 });
+  expect(await site.run("release", id)).toMatchObject({ code: 0 });
+  expect(await site.run("wait", id)).toMatchObject({ code: 0 });
+  expect(await site.json("job", id)).toMatchObject({
+    spec: { priority: 7, timeLimitMs: 3_600_000, group: "night" },
+  });
+}, 60_000);
+
+test("a running task is requeued: it stops, and runs again", async () => {
+  const mark = site.path("runs.txt");
+  const script = `echo began >> ${mark}; trap 'echo stopped >> ${mark}; exit 1' TERM; [ $(grep -c began ${mark}) = 2 ] || while :; do sleep 0.05; done`;
+  const id = await submit("--", "sh", "-c", script);
+  await eventually(() => site.lines("runs.txt").length > 0, { what: "the task to begin" });
+  expect((await site.run("requeue", id, "--reason", "once more")).code).toBe(0);
+  expect(await site.run("wait", id)).toMatchObject({ code: 0 });
+  expect(readFileSync(mark, "utf8")).toBe("began\nstopped\nbegan\n");
+  expect(await site.client.getTask({ id })).toMatchObject({
+    attempt: 2,
+    past: [{ attempt: 1, reason: "once more" }],
+  });
+}, 60_000);
+
+test("a job is run again, or its failed tasks alone, or from what was shown of it", async () => {
+  const id = await submit("--array", "0-5", "--", "sh", "-c", "exit $((BUSBAR_ARRAY_INDEX % 2))");
+  expect((await site.run("wait", id)).code).toBe(1);
+  const again = await site.json<Submitted>("rerun", id, "--failed");
+  expect(await site.client.getJob({ id: idOf(again) })).toMatchObject({ spec: { array: "1-5:2" } });
+  expect((await site.run("rerun", id, "--wait")).code).toBe(1);
+  const file = site.path("shown.json");
+  writeFileSync(file, (await site.run("--output", "json", "job", id)).stdout);
+  const copy = await site.client.getJob({ id: await submit("-f", file) });
+  expect(copy.spec).toEqual((await site.client.getJob({ id })).spec);
+}, 60_000);
