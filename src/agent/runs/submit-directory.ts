@@ -12,8 +12,9 @@ export type Reach = "here" | "shared";
  * run gets a fresh directory, and a line on its standard error says why.
  */
 export function inSubmitDirectory(request: RunRequest, reach: Reach): RunRequest {
-  const { submitDirectory, cwd, before = [] } = request;
-  if (submitDirectory === undefined || cwd !== undefined) return request;
+  const { submitDirectory, cwd, container, before = [] } = request;
+  const hasOwn = cwd !== undefined || container !== undefined; // a container has that of its image
+  if (submitDirectory === undefined || hasOwn) return request;
   const why = whyNot(submitDirectory, reach);
   if (why === undefined) return { ...request, cwd: submitDirectory.path };
   const node = request.env["BUSBAR_NODE"] ?? "this node";

@@ -49,7 +49,9 @@ export function makeOciBed(
       await containers.found;
       const executor = await bed.open({ containers, ...over });
       const start = (request: RunRequest): void =>
-        executor.start({ container: inImage(image), ...request });
+        executor.start(
+          request.work.kind === "workload" ? request : { container: inImage(image), ...request },
+        );
       return { ...executor, start };
     },
     abandon: (executor) => bed.abandon(executor),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseJobspec } from "../../../../core/jobspec/read/parse.ts";
 import { toDriverScript } from "../../../../core/jobspec/write/to-driver-script.ts";
 import type { RunRequest } from "../../../../ports/executor.ts";
+import { withContainers } from "../../../runs/containers/pod-containers.ts";
 import type { RunContainers } from "../../../runs/containers/run-containers.ts";
 import { placeOf, programOf } from "../../../runs/command-outcome.ts";
 import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
@@ -28,8 +29,9 @@ export interface LaunchPlace {
 }
 
 /** What a starter needs for a run in `directory`. Throws an Error whose message is for people. */
-export function launchOf(request: RunRequest, at: LaunchPlace): Launch {
+export function launchOf(asked: RunRequest, at: LaunchPlace): Launch {
   const { directory, tag, group, enforcement, progressFile } = at;
+  const request = withContainers(asked);
   if (request.container !== undefined) return containedLaunchOf(request, at);
   const limits = processLimitsOf(enforcement, request.needs);
   const { cwd } = request;
@@ -78,7 +80,7 @@ const NOTHING = { kind: "command", argv: ["/bin/sh"] } as const;
 function hereOf(
   work: RunRequest["work"],
 ): Exclude<RunRequest["work"], { kind: "jobspec" | "workload" }> {
-  if (work.kind === "workload") throw new Error("this node runs no instances of workloads");
+  if (work.kind === "workload") throw new Error("an instance of a workload has containers");
   if (work.kind !== "jobspec") return work;
   return { kind: "script", text: toDriverScript(parseJobspec(work.text)) };
 }
