@@ -242,7 +242,7 @@ async function runAgentHere(flags: AgentFlags): Promise<void> {
       : new Discovery({ machine, hardware, capacity, kept, ...adapters });
   if (discovery !== undefined) refreshOnHangup(discovery);
   const signal = AbortSignal.any(signals);
-  const how = { launcher, enforce, cgroup, taskEnv };
+  const how = { launcher, enforce, cgroup, taskEnv, keptBounds: flags.keepOutput };
   const link = { loss, linkTimes, bandwidthBytes };
   const parts = { capacity, labels, ...link, ...how, directory, version, discovery, ...adapters };
   if (speaksFor === undefined) {
@@ -327,6 +327,9 @@ function startAgent(flags: UpFlags, server: string, level: LogLevel) {
   args.push("--launcher", flags.launcher);
   if (flags.enforce !== "available") args.push("--enforce", flags.enforce.join(",") || "none");
   if (flags.cgroup !== undefined) args.push("--cgroup", flags.cgroup);
+  const { keepOutput: keep } = flags;
+  if (keep !== undefined)
+    args.push("--keep-output", `${keep.runsMax},${keep.bytesMax}B,${keep.ageMsMax}ms`);
   for (const [key, value] of Object.entries(flags.taskEnv))
     args.push("--task-env", `${key}=${value}`);
   return spawn(

@@ -1,3 +1,4 @@
+import type { KeptBounds } from "./runs/ledger/kept-outputs.ts";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
@@ -44,6 +45,8 @@ export interface RunAgentOptions {
   readonly cgroup?: string | undefined;
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
+  /** Of outputs of ended tasks. */
+  readonly keptBounds?: KeptBounds | undefined;
   /** What the node has for shares of jobs with energy; left out: it takes none. */
   readonly powerSchedule?: ScheduleSpec | undefined;
   /** Keeps the agent's key, and its runs and their output. */
@@ -68,6 +71,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
     version = "unknown",
     launcher = "native",
     taskEnv,
+    keptBounds,
     enforce = "available",
     cgroup,
     discovery,
@@ -76,7 +80,7 @@ export async function runAgent(options: RunAgentOptions, signal: AbortSignal): P
   } = options;
   const { clock, random, logger } = rest;
   const containers = openContainers(directory, { logger, taskEnv, enforce });
-  const how = { clock, logger, launcher, taskEnv, enforce, cgroup, containers };
+  const how = { clock, logger, launcher, taskEnv, enforce, cgroup, containers, keptBounds };
   const executor = await openExecutor(directory, how).catch(async (error: unknown) => {
     await containers.close();
     throw error;

@@ -169,6 +169,9 @@ export function toRunRequest(
       ...(share && { BUSBAR_SHARE_WATT_SECONDS: String(shareWattSeconds) }),
     },
     cwd: spec.cwd === "" ? undefined : spec.cwd,
+    ...((spec.stdoutFile !== "" || spec.stderrFile !== "") && {
+      outputFiles: { stdout: spec.stdoutFile, stderr: spec.stderrFile },
+    }),
     ...(spec.submitDirectory !== "" && {
       submitDirectory: { path: spec.submitDirectory, id: spec.submitDirectoryId },
     }),

@@ -110,6 +110,14 @@ export interface UpFlags extends ServerFlags {
   readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
+  readonly keepOutput?: KeepOutputFlag;
+}
+
+/** Bounds of the outputs that an agent keeps of ended tasks. */
+export interface KeepOutputFlag {
+  readonly runsMax: number;
+  readonly bytesMax: number;
+  readonly ageMsMax: number;
 }
 
 export interface AgentFlags {
@@ -128,6 +136,7 @@ export interface AgentFlags {
   readonly cgroup?: string;
   /** Variables for every task. */
   readonly taskEnv: Readonly<Record<string, string>>;
+  readonly keepOutput?: KeepOutputFlag;
   /** That outputs may use, in a second. */
   readonly bandwidthBytes?: number;
   readonly exitWithParent: boolean;

@@ -1,5 +1,6 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createCollector, prefixLines } from "./output.ts";
+import { createCollector, prefixLines, tailLines } from "./output.ts";
 
 test("every line gets the prefix, however the chunks fall", async () => {
   for (const size of [1, 2, 3, 100]) {
@@ -25,4 +26,18 @@ test("a collector keeps no more than its bound", async () => {
   await collected.write(Buffer.from("abc"));
   await collected.write(Buffer.from("def"));
   expect(collected.text()).toBe("abcd");
+});
+
+test("a tail is the last lines, however the chunks fall", async () => {
+  const chunks = fc.array(fc.stringMatching(/^[ab\n]{0,4}$/), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(chunks, fc.integer({ min: 0, max: 5 }), async (parts, count) => {
+      const collected = createCollector(1_000);
+      const lines = tailLines(count, collected.write);
+      for (const part of parts) await lines.write(Buffer.from(part));
+      await lines.end();
+      const all = parts.join("").match(/[^\n]*\n|[^\n]+$/g) ?? [];
+      expect(collected.text()).toBe(count === 0 ? "" : all.slice(-count).join(""));
+    }),
+  );
 });

@@ -89,6 +89,33 @@ export function prefixLines(prefix: string, write: Write): { write: Write; end()
 
 const NEWLINE = 10;
 
+/** Passes on the last lines only, when all was written; of very long ones only their ends. */
+export function tailLines(count: number, write: Write): { write: Write; end(): Promise<void> } {
+  let rest = Buffer.alloc(0);
+  const shorten = (): void => {
+    // A newline at the end ends the last line; it begins no other.
+    let before = rest.length - (rest.at(-1) === NEWLINE ? 1 : 0);
+    let from = rest.length;
+    for (let lines = 0; lines < count && from > 0; lines++) {
+      const newline = before === 0 ? -1 : rest.lastIndexOf(NEWLINE, before - 1);
+      from = newline + 1;
+      before = Math.max(0, newline);
+    }
+    rest = rest.subarray(Math.max(from, rest.length - TAIL_BYTES_MAX));
+  };
+  return {
+    async write(data) {
+      rest = Buffer.concat([rest, data]);
+      shorten();
+    },
+    async end() {
+      if (rest.length > 0) await write(rest);
+    },
+  };
+}
+
+const TAIL_BYTES_MAX = limits.outputBytesDefault;
+
 /** Keeps what is written, up to a bound, for answers that are one value. */
 export function createCollector(bytesMax: number): { write: Write; text(): string } {
   const chunks: Uint8Array[] = [];

@@ -12,6 +12,9 @@ export const outputLimits = {
   outputPollMs: 50, // only while someone waits for more
   outputRequestsPerSessionMax: 256,
   outputKeptRunsMax: 10_000, // on one agent, after the end was acknowledged
+  outputKeptRunsLimit: 1_000_000, // that an agent may be told to keep: each has a directory and 200 bytes of memory
   outputKeptBytesMax: 1_024 * MIB,
   outputKeptMsMax: 7 * 24 * 3_600_000,
+  outputKeptFailedFactor: 4, // of failed tasks so many times as long
+  outputRemovalsMax: 20_000, // of which an agent remembers when and why
 } as const;

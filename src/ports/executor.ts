@@ -44,6 +44,8 @@ export interface RunRequest {
   readonly cwd: string | undefined;
   /** Without `cwd`: where to run if this machine has that very directory; see `inSubmitDirectory`. */
   readonly submitDirectory?: SubmitDirectory;
+  /** Files that get the output instead of the executor, as JobSpec.stdout_file says; empty: none. */
+  readonly outputFiles?: { readonly stdout: string; readonly stderr: string };
   readonly timeLimitMs: number | undefined;
   readonly killGraceMs: number;
   /** For stdout and stderr each; what comes after is dropped, and said so. */

@@ -55,6 +55,26 @@ describe("a new user", () => {
     expect(fresh.stderr).toContain("program not found: ./step.sh; looked in a fresh directory");
   });
 
+  test("reads the output of a whole array, of what failed, or of its end", async () => {
+    const script = "echo a; echo b; echo no >&2; exit $((BUSBAR_ARRAY_INDEX % 2))";
+    await site.run("submit", "--array", "0-3", "--wait", "--", "sh", "-c", script);
+    const all = await site.run("logs", "1");
+    const each = (lines: (index: number) => string): string => [0, 1, 2, 3].map(lines).join("");
+    expect(all.stdout).toBe(each((index) => `[${index}] a\n[${index}] b\n`));
+    expect(all.stderr).toBe(each((index) => `[${index}] no\n`));
+    const failed = await site.run("logs", "1", "--failed", "--tail", "1");
+    expect(failed.stdout).toBe("[1] b\n[3] b\n");
+    expect((await site.run("logs", "1", "--follow", "--stderr")).stdout.split("\n")).toHaveLength(
+      5,
+    );
+    const json = await site.json<{ outputs: unknown[] }>("logs", "1", "--stderr");
+    expect(json.outputs).toHaveLength(4);
+    expect(await site.run("logs", "1.2")).toMatchObject({ stdout: "a\nb\n", stderr: "no\n" });
+    await site.run("submit", "--wait", "--stdout", "%j.out", "--", "echo", "in a file");
+    expect(site.lines("2.out")).toEqual(["in a file"]);
+    expect((await site.run("logs", "2")).stderr).toContain("the stdout went to %j.out on the node");
+  });
+
   test("submits an array of a thousand and waits", async () => {
     const { code } = await site.run("submit", "--array", "0-999", "--wait", "--", "true");
     expect(code).toBe(0);

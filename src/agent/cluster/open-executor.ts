@@ -27,19 +27,21 @@ export async function openClusterExecutor(
   options: RunAgentOptions & SchedulerOptions & Pick<AgentIdentity, "fingerprint">,
 ): Promise<OpenedExecutor> {
   const { executor: kind, cluster, clock, logger, launcher = "native", taskEnv } = options;
+  const { keptBounds } = options;
   if (kind === "process") {
     const { enforce = "available", cgroup } = options;
-    const process = { clock, logger, launcher, taskEnv, enforce, cgroup };
+    const process = { clock, logger, launcher, taskEnv, enforce, cgroup, keptBounds };
     const executor = await openExecutor(options.directory, process);
     return { executor, source: undefined };
   }
   const { partition, account, schedulerArgs: extraArgs } = options;
   const directory = join(options.directory, kind);
-  const how = { directory, cluster, clock, logger, partition, account, extraArgs, taskEnv };
+  const terms = { partition, account, extraArgs, taskEnv, keptBounds };
+  const how = { directory, cluster, clock, logger, ...terms };
   if (kind === "busbar") {
     const { createBusbar } = await import("../executors/busbar/busbar.ts");
     const { fingerprint, to = "" } = options;
-    const parts = { directory, cluster, clock, logger, fingerprint };
+    const parts = { directory, cluster, clock, logger, fingerprint, keptBounds };
     return createBusbar({ ...parts, to, below: partition, group: account });
   }
   if (kind === "slurm") {

@@ -15,8 +15,8 @@ import { cutOutput, outputBytes } from "../runs/output.ts";
 import type { Remover } from "../runs/remover.ts";
 import { createRemover } from "../runs/remover.ts";
 import { runKey } from "../runs/run-key.ts";
-import { inSubmitDirectory } from "../runs/submit-directory.ts";
-import { checkWorkingDirectory } from "../runs/surroundings.ts";
+import { placed } from "../runs/place/placed.ts";
+import { checkWorkingDirectory } from "../runs/place/surroundings.ts";
 import { LowerLedger } from "./lower-ledger.ts";
 import type { Piece } from "./wrapper/joined-output.ts";
 import { readJoined } from "./wrapper/joined-output.ts";
@@ -40,7 +40,7 @@ export interface LowerExecutorOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bootId?: string;
-  readonly keptBounds?: KeptBounds;
+  readonly keptBounds?: KeptBounds | undefined;
 }
 
 /** Runs work through a scheduler that has a queue of its own. */
@@ -114,7 +114,7 @@ class LowerRuns {
   start(asked: RunRequest): void {
     const key = runKey(asked.id);
     if (!this.#ledger.canAccept(key) || this.#isClosed) return;
-    const request = inSubmitDirectory(asked, "shared");
+    const request = placed(asked, "shared");
     const { clock, files, toSteps } = this.#options;
     const nowMs = clock.nowMs();
     try {
@@ -203,7 +203,7 @@ class LowerRuns {
   #outputOf(key: string): { pieces: readonly Piece[]; limitBytes: number } {
     const terms = this.#ledger.termsOf(key);
     if (terms === undefined)
-      throw new AppError("not_found", `no output of run ${key} on this node`);
+      throw new AppError("not_found", `no output of run ${key}: ${this.#ledger.whyGone(key)}`);
     const known = this.#ledger.runs.get(key);
     const run = known ?? makeRun({ jobId: 0, index: 0, attempt: 0 }, key, terms);
     const parts = run.parts.flat();

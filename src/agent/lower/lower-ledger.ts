@@ -76,6 +76,11 @@ export class LowerLedger {
     return this.#submissions;
   }
 
+  /** Why there is no output of a run that ended here. */
+  whyGone(key: string): string {
+    return this.#ledger.kept.whyGone(key);
+  }
+
   /** Also of a run that was forgotten, as long as its output is kept. */
   termsOf(key: string): LowerRunTerms | undefined {
     return this.runs.get(key)?.terms ?? this.#ledger.kept.get(key)?.terms;

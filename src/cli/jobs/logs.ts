@@ -1,24 +1,36 @@
 import type { Command } from "commander";
+import type { Job } from "../../client/messages.ts";
+import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import { jobOrTaskId, wholeNumber } from "../flags.ts";
-import { copyOutput, createCollector, type StreamName } from "../output.ts";
+import { copyOutput, createCollector, type StreamName, tailLines, type Write } from "../output.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 
-interface LogsFlags {
+export interface LogsFlags {
   readonly follow?: true;
+  readonly stdout?: true;
   readonly stderr?: true;
   readonly attempt: number;
+  readonly failed?: true;
+  readonly tail?: number;
 }
 
 export function declareLogs(command: Command, shell: Shell): void {
   command
     .argument(
-      "<task>",
-      "a job of one task (17) or a task of an array (17.3)",
-      jobOrTaskId("<task>"),
+      "<id>",
+      "a job (17: all of its tasks) or a task of an array (17.3)",
+      jobOrTaskId("<id>"),
     )
-    .option("-f, --follow", "go on until the task has ended")
-    .option("--stderr", "print its standard error instead of its standard output")
+    .option("-f, --follow", "go on until it has ended")
+    .option("--stdout", "only standard output")
+    .option("--stderr", "only standard error, printed to standard output")
+    .option("--failed", "only of tasks that failed")
+    .option(
+      "--tail <n>",
+      "only the last lines of each stream",
+      wholeNumber("--tail", { min: 0, max: 1_000_000 }),
+    )
     .option(
       "--attempt <n>",
       "that of an earlier attempt; 0: the latest",
@@ -28,34 +40,80 @@ export function declareLogs(command: Command, shell: Shell): void {
     .addHelpText(
       "after",
       `
-Prints what the task wrote, unchanged, to standard output. With --output json: one value with the
-task, the stream and its text, also when following.
+Prints what the task wrote, unchanged: its standard output to standard output, its standard error to
+standard error. With --follow both as they come; of what was written before, and of ended tasks, standard output
+first: nobody knows their order. The lines of an array begin with the task's index: "[3] ". With --output json:
+one value with the task, one stream (stdout unless --stderr) and its text; of an array, a list of both.
 
 Examples:
   busbar logs 17
   busbar logs 17.3 --stderr --follow
+  busbar logs 17 --failed --tail 20
   busbar logs 17 --attempt 1`,
     )
-    .action((taskId: string, flags: LogsFlags) =>
-      shell.run(command, (session) => showLogs(session, taskId, flags)),
+    .action((id: string, flags: LogsFlags) =>
+      shell.run(command, (session) => showLogs(session, id, flags)),
     );
 }
 
-async function showLogs(
+async function showLogs(session: Session, id: string, flags: LogsFlags): Promise<Answer | number> {
+  if (flags.follow === true && flags.tail !== undefined)
+    throw invalid("--tail", "cannot be combined with --follow");
+  if (flags.stdout === true && flags.stderr === true)
+    throw invalid("--stderr", "cannot be combined with --stdout: leave both out");
+  const client = await session.client();
+  const job = await client.getJob({ id: id.split(".", 1)[0] ?? id });
+  const isWhole = !id.includes(".") && job.spec?.array !== undefined;
+  if (isWhole) {
+    const { showArrayLogs } = await import("./array-logs.ts");
+    return showArrayLogs(session, job, flags);
+  }
+  return showTaskLogs(session, id, job, flags);
+}
+
+async function showTaskLogs(
   session: Session,
   taskId: string,
+  job: Job,
   flags: LogsFlags,
 ): Promise<Answer | number> {
-  const stream: StreamName = flags.stderr === true ? "stderr" : "stdout";
-  const what = { taskId, stream, attempt: flags.attempt, follow: flags.follow === true };
+  const { attempt, tail } = flags;
   const { signal } = new AbortController();
+  const what = { taskId, attempt, follow: flags.follow === true };
   if (session.format === "json") {
+    const stream: StreamName = flags.stderr === true ? "stderr" : "stdout";
     const collected = createCollector(limits.outputKeptBytesMax);
-    const { truncated } = await copyOutput(session, what, collected.write, signal);
+    const lines = tailed(tail, collected.write);
+    const { truncated } = await copyOutput(session, { ...what, stream }, lines.write, signal);
+    await lines.end();
     return { json: { taskId, stream, text: collected.text(), truncated }, text: () => "" };
   }
-  const { stdout } = session.context;
-  const { truncated } = await copyOutput(session, what, (data) => stdout.write(data), signal);
-  if (truncated) await session.note(`the ${stream} of ${taskId} is cut: it exceeded its limit`);
+  const copy = async (stream: StreamName): Promise<void> => {
+    const lines = tailed(tail, sinkOf(session, stream, flags));
+    const { truncated } = await copyOutput(session, { ...what, stream }, lines.write, signal);
+    await lines.end();
+    if (truncated) await session.note(`the ${stream} of ${taskId} is cut: it exceeded its limit`);
+    await tellFile(session, job, stream);
+  };
+  if (flags.follow === true) await Promise.all(streamsOf(flags).map(copy));
+  else for (const stream of streamsOf(flags)) await copy(stream);
   return 0;
+}
+
+export const streamsOf = ({ stdout, stderr }: LogsFlags): readonly StreamName[] =>
+  stderr === true ? ["stderr"] : stdout === true ? ["stdout"] : ["stdout", "stderr"];
+
+/** What was asked for alone goes where it can be piped on. */
+export function sinkOf({ context }: Session, stream: StreamName, { stderr }: LogsFlags): Write {
+  const sink = stream === "stderr" && stderr !== true ? context.stderr : context.stdout;
+  return (data) => sink.write(data);
+}
+
+export const tailed = (tail: number | undefined, write: Write) =>
+  tail === undefined ? { write, end: async () => undefined } : tailLines(tail, write);
+
+/** What went to a file of the node is not here. */
+export async function tellFile(session: Session, { spec }: Job, stream: StreamName): Promise<void> {
+  const file = stream === "stdout" ? spec?.stdoutFile : spec?.stderrFile;
+  if (file !== undefined) await session.note(`the ${stream} went to ${file} on the node`);
 }

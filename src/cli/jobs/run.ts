@@ -102,7 +102,7 @@ interface Run {
 }
 
 /** Opens the output of every attempt that starts; resolves with the job as it ended. */
-async function followToEnd(session: Session, run: Run): Promise<JobRow> {
+export async function followToEnd(session: Session, run: Run): Promise<JobRow> {
   const { submitted, outputs, signal } = run;
   const client = await session.client();
   const { id } = submitted;

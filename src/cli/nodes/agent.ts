@@ -5,6 +5,7 @@ import { addClusterFlags, type ClusterOptions, toClusterFlags } from "./agent-cl
 import {
   type AgentFlags,
   type EnforceFlag,
+  type KeepOutputFlag,
   type LauncherChoice,
   type logLevels,
   lostPolicies,
@@ -23,6 +24,7 @@ import {
 import { resourcesOf } from "../submit/job-flags.ts";
 import { addEdgeFlags, type EdgeOptions, toEdgeFlags, toSchedule } from "./edge-flags.ts";
 import { cgroupFlag, enforceFlag } from "./enforce-flags.ts";
+import { keepOutputFlag } from "./keep-output-flag.ts";
 import { addLinkFlags, type LinkOptions, toLinkTimes } from "./link-flags.ts";
 import {
   launcherFlag,
@@ -47,6 +49,7 @@ interface AgentOptions extends ClusterOptions, LinkOptions, EdgeOptions {
   readonly enforce: EnforceFlag;
   readonly cgroup?: string;
   readonly taskEnv: Readonly<Record<string, string>>;
+  readonly keepOutput?: KeepOutputFlag;
   readonly lostAfter?: number;
   readonly bandwidth?: number;
   readonly exitWithParent?: true;
@@ -104,6 +107,7 @@ export function declareAgent(command: Command, shell: Shell): void {
     .addOption(enforceFlag())
     .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
+    .addOption(keepOutputFlag())
     .addOption(
       new Option(
         "--on-lost <policy>",
@@ -186,6 +190,7 @@ async function toAgentFlags(
     enforce: flags.enforce,
     ...(flags.cgroup === undefined ? {} : { cgroup: flags.cgroup }),
     taskEnv: flags.taskEnv,
+    ...(flags.keepOutput === undefined ? {} : { keepOutput: flags.keepOutput }),
     ...(speaksFor === undefined ? lossOf(flags) : {}),
     ...(flags.bandwidth === undefined ? {} : { bandwidthBytes: flags.bandwidth }),
     ...(linkTimes === undefined ? {} : { linkTimes }),

@@ -13,6 +13,7 @@ import {
   type UpFlags,
 } from "../context.ts";
 import { cgroupFlag, enforceFlag } from "../nodes/enforce-flags.ts";
+import { keepOutputFlag } from "../nodes/keep-output-flag.ts";
 import { address, duration, envVariable, notEmpty, oneOf, wholeNumber } from "../flags.ts";
 import {
   addGoScheduleFlags,
@@ -52,6 +53,7 @@ export function declareUp(command: Command, shell: Shell): void {
     .addOption(enforceFlag())
     .addOption(cgroupFlag())
     .addOption(taskEnvFlag(shell.context))
+    .addOption(keepOutputFlag())
     .addHelpText(
       "after",
       `

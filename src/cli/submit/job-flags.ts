@@ -20,6 +20,11 @@ import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/con
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
 import { directoryOf } from "./flags/directory-flags.ts";
 import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
+import {
+  addOutputFileFlags,
+  type OutputFileFlags,
+  outputFilesOf,
+} from "./flags/output-file-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
 
@@ -27,7 +32,7 @@ type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
 export interface JobFlags
-  extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags, ContainerFlags {
+  extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags, ContainerFlags, OutputFileFlags {
   readonly name?: string;
   readonly comment?: string;
   readonly nice?: number;
@@ -156,6 +161,7 @@ export function addJobFlags(command: Command, context: Context): void {
       "keep at most this much output per stream (default: 16MiB)",
       size("--output-limit"),
     );
+  addOutputFileFlags(command);
   addDependencyFlags(command);
   command.optionsGroup("Options:");
 }
@@ -189,6 +195,7 @@ export async function toSubmission(
       script,
       env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
       ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
+      ...outputFilesOf(flags),
       ...containerOf(flags, context.cwd),
       ...(await demandOf(flags, context)),
       placement: placementOf(flags),

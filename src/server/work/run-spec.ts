@@ -51,6 +51,8 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     nice: spec.terms.nice ?? 0,
     submitDirectory: spec.terms.submitDirectory ?? "",
     submitDirectoryId: spec.terms.submitDirectoryId ?? "",
+    stdoutFile: spec.terms.stdoutFile ?? "",
+    stderrFile: spec.terms.stderrFile ?? "",
     ...(spec.container && { container: toContainerSpec(spec.container) }),
     arraySize: spec.array === undefined ? 0 : taskTotalOf(spec),
     ...(reader === "busbar" && { jobSpec: jobSpecOf(spec), submittedAtMs }),

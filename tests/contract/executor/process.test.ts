@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -71,6 +71,67 @@ describeLaunchers("processes", (launcher) => {
       rmSync(own.path, { recursive: true });
       expect(await run(own, pwd)).toMatchObject({ stderr: line("does not exist") });
     });
+  });
+
+  test("output goes to the files that the job names", async () => {
+    const bed = makeBed();
+    const executor = await bed.open({ env: process.env });
+    const cwd = join(bed.directory, "work here");
+    mkdirSync(cwd);
+    async function run(attempt: number, over: Partial<RunRequest>) {
+      const id = { jobId: 7, index: 3, attempt };
+      const work = { kind: "script", text: "echo out; echo err >&2; exit 3" } as const;
+      executor.start(aRequest(work, { id, env: { BUSBAR_NODE: "w1" }, ...over }));
+      const { end } = await endOfRun(executor, id);
+      expect(end).toEqual({ kind: "exited", exitCode: 3 });
+      const [stdout, stderr] = await Promise.all([
+        readAll(executor, id, "stdout"),
+        readAll(executor, id, "stderr"),
+      ]);
+      return [stdout.text, stderr.text];
+    }
+    const read = (name: string): string => readFileSync(join(cwd, name), "utf8");
+    try {
+      const named = { stdout: "logs/%j.%i-%a/%n 100%%.out", stderr: join(cwd, "err") };
+      expect(await run(1, { cwd, outputFiles: named })).toEqual(["", ""]);
+      expect(read("logs/7.3-1/w1 100%.out")).toBe("out\n");
+      expect(read("err")).toBe("err\n");
+      expect(await run(2, { cwd, outputFiles: { stdout: "", stderr: "err" } })).toEqual([
+        "out\n",
+        "",
+      ]);
+      expect(read("err")).toBe("err\n");
+      await run(3, { cwd, outputFiles: { stdout: "both", stderr: "both" } });
+      expect(read("both")).toBe("out\nerr\n");
+      const [, told] = await run(4, { outputFiles: { stdout: "lost", stderr: "" } });
+      expect(told).toBe(
+        "busbar: lost would be lost with this fresh directory: see busbar logs\nerr\n",
+      );
+    } finally {
+      await executor.close();
+      await bed.dispose();
+    }
+  });
+
+  test("an output that was removed is told with when and why", async () => {
+    const bed = makeBed();
+    const executor = await bed.open({ keptBounds: { runsMax: 1, bytesMax: 1e6, ageMsMax: 1e6 } });
+    try {
+      for (const jobId of [1, 2]) {
+        const id = { jobId, index: 0, attempt: 1 };
+        executor.start(aRequest({ kind: "script", text: "echo out" }, { id }));
+        await endOfRun(executor, id);
+        executor.forget(id);
+      }
+      const how = { offset: 0, maxBytes: 100, waitMs: 0 };
+      const read = executor.readOutput({ jobId: 1, index: 0, attempt: 1 }, "stdout", how);
+      await expect(read).rejects.toThrow(
+        /no output of run 1\.0\.1: it was removed at \d{4}-.* too many/,
+      );
+    } finally {
+      await executor.close();
+      await bed.dispose();
+    }
   });
 
   test("a program that is not found says where it was looked for", async () => {

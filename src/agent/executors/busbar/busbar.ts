@@ -24,7 +24,7 @@ export interface BusbarOptions extends Omit<SiteTerms, "group"> {
   readonly directory: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly keptBounds?: KeptBounds;
+  readonly keptBounds?: KeptBounds | undefined;
 }
 
 /** The group of jobs that come from above, unless another is chosen. */

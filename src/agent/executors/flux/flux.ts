@@ -4,7 +4,7 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { ClusterSource } from "../../../ports/cluster-source.ts";
 import type { Executor } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import { createLowerExecutor } from "../../lower/lower-executor.ts";
+import { createLowerExecutor, type LowerExecutorOptions } from "../../lower/lower-executor.ts";
 import { createFluxCommand, type FluxCommandOptions } from "./flux-command.ts";
 import { createFluxScheduler } from "./flux-scheduler.ts";
 import { createFluxSource } from "./flux-source.ts";
@@ -17,6 +17,7 @@ export interface FluxOptions extends FluxSite, FluxCommandOptions {
   readonly cluster: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly keptBounds?: LowerExecutorOptions["keptBounds"];
 }
 
 /** Runs work as jobs of the Flux instance that the command `flux` speaks to from here. */
@@ -33,6 +34,7 @@ export async function createFlux(
     toSteps: toFluxSteps,
     clock,
     logger,
+    keptBounds: options.keptBounds,
   });
   return { executor, source: createFluxSource(flux, cluster) };
 }

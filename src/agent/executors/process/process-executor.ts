@@ -55,7 +55,7 @@ export interface ProcessExecutorOptions {
   readonly launcherStallMs?: number;
   /** Instead of those of this machine. */
   readonly sessions?: Sessions;
-  readonly keptBounds?: KeptBounds;
+  readonly keptBounds?: KeptBounds | undefined;
   /** The agent's own environment. */
   readonly env?: AgentEnv;
   /** What is enforced of what tasks ask for; default: nothing, and runs have no control groups. */

@@ -6,7 +6,7 @@ import { limits } from "../../../limits.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ProcessIdentity } from "../../proc.ts";
 import { isAlive } from "../../proc.ts";
-import type { KeptOutput } from "../../runs/ledger/kept-outputs.ts";
+import type { KeptOutput, KeptOutputs } from "../../runs/ledger/kept-outputs.ts";
 import type { OutputSource } from "../../runs/output-reader.ts";
 import type { Remover } from "../../runs/remover.ts";
 import { parseRunKey } from "../../runs/run-key.ts";
@@ -51,14 +51,19 @@ export class RunFiles {
   }
 
   /** Throws `not_found` for a run that is neither there nor kept. */
-  outputOf(key: string, run: ProcessRun | undefined, kept: KeptOutput | undefined): OutputSource {
+  outputOf(
+    key: string,
+    run: ProcessRun | undefined,
+    outputs: Pick<KeptOutputs, "get" | "whyGone">,
+  ): OutputSource {
     const directory = this.directoryOf(key);
     if (run !== undefined) {
       const hasEnded = run.state.kind === "ended";
       return { directory, limitBytes: run.terms.outputLimitBytes, hasEnded };
     }
+    const kept = outputs.get(key);
     if (kept !== undefined) return { directory, limitBytes: kept.outputLimitBytes, hasEnded: true };
-    throw new AppError("not_found", `no output of run ${key} on this node`);
+    throw new AppError("not_found", `no output of run ${key}: ${outputs.whyGone(key)}`);
   }
 
   /** undefined: no wrapper has taken the run. */

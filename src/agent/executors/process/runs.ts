@@ -11,7 +11,7 @@ import { RunLedger } from "../../runs/ledger/run-ledger.ts";
 import { describeOwnFault } from "../../runs/machine-fault.ts";
 import { DiskSpace } from "../../runs/disk-space.ts";
 import { launchOf, termsOf } from "./launchers/launch.ts";
-import { inSubmitDirectory } from "../../runs/submit-directory.ts";
+import { placed } from "../../runs/place/placed.ts";
 import { progressDirectoryOf } from "../../runs/progress-directory.ts";
 import { ProgressFiles } from "../../runs/progress-files.ts";
 import { OutputReader, readFrom } from "../../runs/output-reader.ts";
@@ -61,7 +61,7 @@ export class Runs {
     });
     this.#ledger = ledger;
     this.#outputs = new OutputReader(options.clock, (key, stream, how) =>
-      readFrom(this.#files.outputOf(key, ledger.runs.get(key), ledger.kept.get(key)), stream, how),
+      readFrom(this.#files.outputOf(key, ledger.runs.get(key), ledger.kept), stream, how),
     );
     this.#survivors = new Survivors({
       ...options,
@@ -123,7 +123,7 @@ export class Runs {
   start(asked: RunRequest): void {
     const key = runKey(asked.id);
     if (!this.#ledger.canAccept(key)) return;
-    const request = inSubmitDirectory(asked, "here");
+    const request = placed(asked, "here");
     const directory = this.#files.directoryOf(key);
     const group = this.#groups.planOf(key, request.needs);
     const terms = termsOf(request, this.#options.clock.nowMs(), group?.terms);

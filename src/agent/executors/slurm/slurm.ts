@@ -3,7 +3,7 @@ import type { ClusterSource } from "../../../ports/cluster-source.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Executor } from "../../../ports/executor.ts";
 import type { Logger } from "../../../ports/logger.ts";
-import { createLowerExecutor } from "../../lower/lower-executor.ts";
+import { createLowerExecutor, type LowerExecutorOptions } from "../../lower/lower-executor.ts";
 import type { AgentEnv, TaskEnvOptions } from "../../runs/task-env.ts";
 import { LOWER_PASSES, taskEnvOf } from "../../runs/task-env.ts";
 import type { SlurmChoices } from "./sbatch.ts";
@@ -19,6 +19,7 @@ export interface CreateSlurmOptions extends SlurmChoices {
   readonly logger: Logger;
   /** The agent's own environment. */
   readonly env?: AgentEnv;
+  readonly keptBounds?: LowerExecutorOptions["keptBounds"];
   /** Variables for every task. */
   readonly taskEnv?: Readonly<Record<string, string>> | undefined;
 }
@@ -30,7 +31,9 @@ export async function createSlurm(
   const { directory, cluster, clock, logger, partition, account, extraArgs } = options;
   const env = slurmEnv(options.env ?? process.env, options.taskEnv);
   const scheduler = createSlurmScheduler({ partition, account, extraArgs, env, clock });
-  const executor = await createLowerExecutor({ directory, scheduler, toSteps, clock, logger });
+  const { keptBounds } = options;
+  const how = { directory, scheduler, toSteps, clock, logger, keptBounds };
+  const executor = await createLowerExecutor(how);
   const source = createSlurmSource({ run: createRunSlurm(env), cluster, partition });
   return { executor, source };
 }

@@ -71,3 +71,54 @@ test("what is no longer kept does not pile up", () => {
     Array.from({ length: 2_000 }, (_, at) => 18_000 + at),
   );
 });
+
+const output = (forgottenAtMs: number, bytes: number, failed?: true) => ({
+  forgottenAtMs,
+  bytes,
+  outputLimitBytes: 100,
+  failed,
+});
+const keys = (taken: readonly (readonly [string, unknown])[]): string[] =>
+  taken.map(([key]) => key);
+
+test("outputs of failed runs go after those of others, and last longer", () => {
+  const kept = new KeptOutputs({ ...BOUNDS, runsMax: 4 });
+  kept.add("bad-1", output(0, 1, true));
+  kept.add("bad-2", output(1, 1, true));
+  for (const at of [2, 3, 4]) kept.add(`fine-${at}`, output(at, 1));
+  expect(keys(kept.takeSurplus(5))).toEqual(["fine-2"]);
+  expect(kept.nextSurplusAtMs()).toBe(3 + BOUNDS.ageMsMax);
+  expect(keys(kept.takeSurplus(60))).toEqual(["fine-3", "fine-4"]);
+  expect(kept.nextSurplusAtMs()).toBe(4 * BOUNDS.ageMsMax);
+  expect(keys(kept.takeSurplus(4 * BOUNDS.ageMsMax))).toEqual(["bad-1"]);
+});
+
+test("failed runs leave the others half of the room", () => {
+  const kept = new KeptOutputs({ ...BOUNDS, runsMax: 4 });
+  for (const at of [0, 1, 2]) kept.add(`bad-${at}`, output(at, 1, true));
+  kept.add("fine-3", output(3, 1));
+  kept.add("fine-4", output(4, 1));
+  expect(keys(kept.takeSurplus(5))).toEqual(["bad-0"]);
+  kept.add("large", output(5, 99));
+  expect(keys(kept.takeSurplus(6))).toEqual(["fine-3", "fine-4", "large"]);
+});
+
+test("what was removed is told with its time and its cause", () => {
+  const kept = new KeptOutputs({ runsMax: 1, bytesMax: 10, ageMsMax: 3_600_000 });
+  kept.add("1.0.1", output(0, 1));
+  kept.add("2.0.1", output(0, 1));
+  kept.takeSurplus(1_000);
+  kept.add("2.0.1", output(0, 11));
+  kept.takeSurplus(2_000);
+  const rule =
+    "this node retains output of 1 tasks, 10B, 1h (of failed ones 4 times as long; --keep-output)";
+  const at = (ms: number): string => new Date(ms).toISOString();
+  expect(kept.whyGone("1.0.1")).toBe(
+    `it was removed at ${at(1_000)} for too many outputs: ${rule}`,
+  );
+  expect(kept.whyGone("2.0.1")).toMatch(/ for outputs too large together: /);
+  expect(kept.whyGone("3.0.1")).toBe(`it was removed, or is that of another agent: ${rule}`);
+  kept.add("3.0.1", output(0, 1));
+  kept.takeSurplus(3_600_000);
+  expect(kept.whyGone("3.0.1")).toContain(" for its age: ");
+});

@@ -1,9 +1,13 @@
+import { formatBytes, formatDuration } from "../../../lib/units.ts";
 import { limits } from "../../../limits.ts";
+import { OutputQueue } from "./output-queue.ts";
 
 export interface KeptOutput<Terms = unknown> {
   readonly forgottenAtMs: number;
   readonly bytes: number;
   readonly outputLimitBytes: number;
+  /** Its run did not succeed: it is retained longer than others. */
+  readonly failed?: true | undefined;
   /** Its directory holds nothing else and can serve another run; undefined: not known. */
   readonly isClean?: boolean;
   /** It printed nothing and no directory is left of it; undefined: not known. */
@@ -15,6 +19,7 @@ export interface KeptOutput<Terms = unknown> {
 export interface KeptBounds {
   readonly runsMax: number;
   readonly bytesMax: number;
+  /** Of failed runs `limits.outputKeptFailedFactor` times as long. */
   readonly ageMsMax: number;
 }
 
@@ -24,91 +29,124 @@ export const KEPT_BOUNDS: KeptBounds = {
   ageMsMax: limits.outputKeptMsMax,
 };
 
+/** Which bound an output was removed for. */
+type RemovalCause = "count" | "size" | "age";
+
+interface OutputRemoval {
+  readonly atMs: number;
+  readonly cause: RemovalCause;
+}
+
 /**
- * The outputs of runs that were forgotten, oldest first, within bounds. The order stands in a list of
- * its own: the first entry of a map whose first entries were deleted takes 15 us to find with 10,000.
+ * The outputs of runs that were forgotten, within bounds. The oldest goes first; where there are too many or
+ * they are too large, those of runs that succeeded go before those that failed, unless the failed ones have
+ * more than half of what is allowed. It remembers the latest removals, so that readers learn why.
  */
 export class KeptOutputs<Terms = unknown> {
   readonly #bounds: KeptBounds;
-  readonly #outputs = new Map<string, KeptOutput<Terms>>(); // in the order they were forgotten
-  #order: (readonly [key: string, output: KeptOutput<Terms>])[] = []; // with those that were removed since
-  #head = 0; // before it nothing is kept
-  #bytes = 0;
+  readonly #fine = new OutputQueue<KeptOutput<Terms>>();
+  readonly #failed = new OutputQueue<KeptOutput<Terms>>();
+  readonly #removals = new Map<string, OutputRemoval>(); // oldest first
 
   constructor(bounds: KeptBounds) {
     this.#bounds = bounds;
   }
 
   get size(): number {
-    return this.#outputs.size;
+    return this.#fine.size + this.#failed.size;
   }
 
   get(key: string): KeptOutput<Terms> | undefined {
-    return this.#outputs.get(key);
+    return this.#fine.get(key) ?? this.#failed.get(key);
   }
 
   has(key: string): boolean {
-    return this.#outputs.has(key);
+    return this.get(key) !== undefined;
   }
 
-  entries(): IterableIterator<[string, KeptOutput<Terms>]> {
-    return this.#outputs.entries();
+  *entries(): Generator<[string, KeptOutput<Terms>]> {
+    yield* this.#fine.entries();
+    yield* this.#failed.entries();
   }
 
   add(key: string, output: KeptOutput<Terms>): void {
     this.remove(key);
-    this.#outputs.set(key, output);
-    this.#order.push([key, output]);
-    this.#bytes += output.bytes;
+    this.#removals.delete(key);
+    (output.failed === true ? this.#failed : this.#fine).add(key, output);
   }
 
   /** False when there was none. */
   remove(key: string): boolean {
-    const output = this.#outputs.get(key);
-    if (output === undefined) return false;
-    this.#outputs.delete(key);
-    this.#bytes -= output.bytes;
-    return true;
+    return this.#fine.remove(key) || this.#failed.remove(key);
   }
 
   /** Takes out what is too many, too much or too old now; the caller deletes the files. */
   takeSurplus(nowMs: number): [key: string, output: KeptOutput<Terms>][] {
     const surplus: [string, KeptOutput<Terms>][] = [];
     for (;;) {
-      const oldest = this.#oldest();
-      if (oldest === undefined) return surplus;
-      const [key, output] = oldest;
-      const isOld = nowMs - output.forgottenAtMs >= this.#bounds.ageMsMax;
-      const isOver =
-        this.#outputs.size > this.#bounds.runsMax || this.#bytes > this.#bounds.bytesMax;
-      if (!isOld && !isOver) return surplus;
+      const next = this.#tooOld(nowMs) ?? this.#tooMuch();
+      if (next === undefined) return surplus;
+      const [key, output, cause] = next;
       this.remove(key);
+      this.#noteRemoval(key, { atMs: nowMs, cause });
       surplus.push([key, output]);
     }
   }
 
-  /** When the oldest gets too old; undefined when there is none. */
+  /** When the next one gets too old; undefined when there is none. */
   nextSurplusAtMs(): number | undefined {
-    const oldest = this.#oldest();
-    return oldest && oldest[1].forgottenAtMs + this.#bounds.ageMsMax;
+    const times = [this.#fine, this.#failed].flatMap((queue) => {
+      const oldest = queue.oldest();
+      return oldest === undefined ? [] : [this.#expiryOf(oldest[1])];
+    });
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  #oldest(): readonly [key: string, output: KeptOutput<Terms>] | undefined {
-    for (; this.#head < this.#order.length; this.#head++) {
-      const entry = this.#order[this.#head]!;
-      if (this.#outputs.get(entry[0]) === entry[1]) {
-        this.#shorten();
-        return entry;
+  /** Why there is no output of a run that ended here, for people. */
+  whyGone(key: string): string {
+    const { runsMax, bytesMax, ageMsMax } = this.#bounds;
+    const kept = `output of ${runsMax} tasks, ${formatBytes(bytesMax)}, ${formatDuration(ageMsMax)}`;
+    const longer = `of failed ones ${limits.outputKeptFailedFactor} times as long`;
+    const rule = `this node retains ${kept} (${longer}; --keep-output)`;
+    const removal = this.#removals.get(key);
+    if (removal === undefined) return `it was removed, or is that of another agent: ${rule}`;
+    const words = { count: "too many outputs", size: "outputs too large together", age: "its age" };
+    return `it was removed at ${new Date(removal.atMs).toISOString()} for ${words[removal.cause]}: ${rule}`;
+  }
+
+  #expiryOf({ forgottenAtMs, failed }: KeptOutput<Terms>): number {
+    const times = failed === true ? limits.outputKeptFailedFactor : 1;
+    return forgottenAtMs + this.#bounds.ageMsMax * times;
+  }
+
+  #tooOld(nowMs: number) {
+    for (const queue of [this.#fine, this.#failed]) {
+      const oldest = queue.oldest();
+      if (oldest !== undefined && nowMs >= this.#expiryOf(oldest[1])) {
+        return [...oldest, "age"] as const;
       }
     }
-    this.#order = [];
-    this.#head = 0;
     return undefined;
   }
 
-  #shorten(): void {
-    if (this.#head < 1_024 || this.#head < this.#order.length / 2) return;
-    this.#order = this.#order.slice(this.#head);
-    this.#head = 0;
+  #tooMuch() {
+    const { runsMax, bytesMax } = this.#bounds;
+    const bytes = this.#fine.bytes + this.#failed.bytes;
+    if (this.size <= runsMax && bytes <= bytesMax) return undefined;
+    const isMostlyFailed = this.#failed.size > runsMax / 2 || this.#failed.bytes > bytesMax / 2;
+    const [first, second] = isMostlyFailed
+      ? [this.#failed, this.#fine]
+      : [this.#fine, this.#failed];
+    const oldest = first.oldest() ?? second.oldest();
+    return oldest && ([...oldest, this.size > runsMax ? "count" : "size"] as const);
+  }
+
+  #noteRemoval(key: string, removal: OutputRemoval): void {
+    this.#removals.set(key, removal);
+    if (this.#removals.size <= limits.outputRemovalsMax) return;
+    for (const oldest of this.#removals.keys()) {
+      this.#removals.delete(oldest);
+      return;
+    }
   }
 }

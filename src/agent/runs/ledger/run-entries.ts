@@ -32,6 +32,7 @@ export type RunEntry<Terms> =
       readonly atMs: number;
       readonly bytes: number;
       readonly outputLimitBytes: number;
+      readonly failed?: true | undefined;
       /** Of executors that need them to find the output. */
       readonly terms?: Terms | undefined;
     }
@@ -109,9 +110,9 @@ function replayEntry<Terms>(
     case "ended":
       return changeRun(runs, key, { ended: entry.report });
     case "forgotten": {
-      const { atMs: forgottenAtMs, bytes, outputLimitBytes, terms } = entry;
+      const { atMs: forgottenAtMs, bytes, outputLimitBytes, failed, terms } = entry;
       runs.delete(key);
-      kept.add(key, { forgottenAtMs, bytes, outputLimitBytes, terms });
+      kept.add(key, { forgottenAtMs, bytes, outputLimitBytes, failed, terms });
       return;
     }
     case "removed":
@@ -135,5 +136,5 @@ export function changeRun<Terms>(
 
 export const forgottenEntry = <Terms>(
   key: string,
-  { forgottenAtMs: atMs, bytes, outputLimitBytes, terms }: KeptOutput<Terms>,
-): RunEntry<Terms> => ({ kind: "forgotten", key, atMs, bytes, outputLimitBytes, terms });
+  { forgottenAtMs: atMs, bytes, outputLimitBytes, failed, terms }: KeptOutput<Terms>,
+): RunEntry<Terms> => ({ kind: "forgotten", key, atMs, bytes, outputLimitBytes, failed, terms });

@@ -52,6 +52,9 @@ export interface OwnSummary<Run, Own> {
   after?(): Iterable<Own>;
 }
 
+const hasSucceeded = (end: EndedReport["end"]): boolean =>
+  end.kind === "exited" && end.exitCode === 0;
+
 type Listener = Parameters<Executor["onReport"]>[0];
 
 /**
@@ -92,7 +95,7 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
   }
 
   /** Outputs of runs that were forgotten. */
-  get kept(): Pick<KeptOutputs<Terms>, "get" | "has"> {
+  get kept(): Pick<KeptOutputs<Terms>, "get" | "has" | "whyGone"> {
     return this.#kept;
   }
 
@@ -174,7 +177,11 @@ export class RunLedger<Run extends LedgerRun<Terms>, Terms, Own extends OwnEntry
   }
 
   /** The server has the end of the run; its output is kept for a while. */
-  forget({ key }: Run, output: KeptOutput<Terms>): void {
+  forget(run: Run, forgotten: KeptOutput<Terms>): void {
+    const { key } = run;
+    const report = this.#options.reportOf(run);
+    const isFine = report?.kind === "ended" && hasSucceeded(report.end);
+    const output = isFine ? forgotten : { ...forgotten, failed: true as const };
     this.#runs.delete(key);
     this.#kept.add(key, output);
     this.#writer.note(forgottenEntry(key, output));

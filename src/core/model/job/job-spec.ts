@@ -155,6 +155,10 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
 function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: SelectReader): JobTerms {
   if (saysNothing(input)) return DEFAULT_TERMS;
   const { array, group } = input;
+  for (const field of ["stdoutFile", "stderrFile"] as const) {
+    if (input[field] === undefined || (input.image ?? input.containers) === undefined) continue;
+    throw unprocessable(field, "is not for jobs with an image or containers");
+  }
   const terms: JobTerms = {
     ...toPlainTerms(input),
     group:

@@ -17,6 +17,8 @@ export const PLAIN_RULES = {
   nice: { minimum: -20, maximum: 19 },
   submitDirectory: { maxLength: 4_096, pattern: PRINTABLE },
   submitDirectoryId: { maxLength: 4_096, pattern: PRINTABLE },
+  stdoutFile: { maxLength: 4_096, pattern: PRINTABLE },
+  stderrFile: { maxLength: 4_096, pattern: PRINTABLE },
 } as const satisfies Readonly<Record<string, PrintableRule | WholeRule>>;
 
 type Rules = typeof PLAIN_RULES;

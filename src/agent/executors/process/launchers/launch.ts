@@ -6,7 +6,7 @@ import type { RunRequest } from "../../../../ports/executor.ts";
 import { withContainers } from "../../../runs/containers/pod-containers.ts";
 import type { RunContainers } from "../../../runs/containers/run-containers.ts";
 import { placeOf, programOf } from "../../../runs/command-outcome.ts";
-import { checkWorkingDirectory } from "../../../runs/surroundings.ts";
+import { checkWorkingDirectory } from "../../../runs/place/surroundings.ts";
 import type { Enforcement } from "../cgroups/enforcement.ts";
 import { processLimitsOf } from "../cgroups/enforcement.ts";
 import type { GroupTerms, ProcessRunTerms } from "../run.ts";

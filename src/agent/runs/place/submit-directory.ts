@@ -1,8 +1,8 @@
 import { accessSync, constants } from "node:fs";
 
-import { describeChain } from "../../lib/errors.ts";
-import { identifyDirectory, isSharedDirectory } from "../../lib/files/directory-id.ts";
-import type { RunRequest, SubmitDirectory } from "../../ports/executor.ts";
+import { describeChain } from "../../../lib/errors.ts";
+import { identifyDirectory, isSharedDirectory } from "../../../lib/files/directory-id.ts";
+import type { RunRequest, SubmitDirectory } from "../../../ports/executor.ts";
 
 /** Where the process will run: here, or on any machine that shares its file systems with this one. */
 export type Reach = "here" | "shared";
