@@ -51,13 +51,18 @@ export class WatchHistory {
     return kept;
   }
 
-  /** Drops the oldest commits; more of them when no watch is still to read any. */
-  drop(isRead: boolean): void {
+  /** Drops the oldest commits. `unread` is asked for the first place that a watch is still to read: from there on more are kept. */
+  drop(unread: () => number): void {
     const { watchHistoryChangesMax, watchHistoryBytesKept, watchHistoryBytesMax } = limits;
-    const bytesMax = isRead ? watchHistoryBytesMax : watchHistoryBytesKept;
-    while (this.#changes > watchHistoryChangesMax || this.#bytes > bytesMax) {
+    const isFull = (bytesMax: number): boolean =>
+      this.#changes > watchHistoryChangesMax || this.#bytes > bytesMax;
+    let unreadFrom: number | undefined;
+    while (isFull(watchHistoryBytesKept)) {
       const oldest = this.#commits[this.#head];
       if (oldest === undefined) break;
+      unreadFrom ??= unread();
+      const isRead = this.#dropped + this.#head < unreadFrom;
+      if (!isRead && !isFull(watchHistoryBytesMax)) break;
       this.#head++;
       this.#changes -= oldest.changeCount;
       this.#bytes -= oldest.bytes;

@@ -76,6 +76,19 @@ describe("resume", () => {
       expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
     });
 
+    test("no more is kept for watches that have read all but the latest", () => {
+      const { hub, slice, settle } = aHub();
+      const reader = watch(hub);
+      settle();
+      for (let at = 1; at <= 60; at++) {
+        publish(hub, at); // one more is unread from here on
+        expect(hub.costs.historyBytes).toBeLessThanOrEqual(watchHistoryBytesKept);
+        slice();
+      }
+      settle();
+      expect(reader.revisions()).toHaveLength(61);
+    });
+
     test("and no more than the most, though a watch has not read it", () => {
       const { hub, settle } = aHub();
       const { ends } = watch(hub);

@@ -99,8 +99,16 @@ export class WatchHub {
     const place = this.#history.end;
     const kept = this.#history.push(commit);
     this.#followers.publish({ commit, kept, place });
-    const isRead = this.#queued.size + this.#blocked.size > 0;
-    this.#history.drop(isRead || this.#followers.unheard !== undefined);
+    this.#history.drop(() => this.#unread());
+  }
+
+  /** The first place that a watch, or a follower, is still to read. */
+  #unread(): number {
+    let first = this.#followers.unheard?.place ?? this.#history.end;
+    for (const watchers of [this.#queued, this.#blocked]) {
+      for (const { place } of watchers) first = Math.min(first, place);
+    }
+    return first;
   }
 
   /** Calls for every event from now on, before any watch is sent it. */
