@@ -101,6 +101,10 @@ function describeClusterReason(reason: ClusterReason): readonly string[] {
       return ["takes jobs that ask for it, or that ask for parts of a graph"];
     case "node-or-labels-asked":
       return ["a node or labels are asked for, and its nodes are its own business"];
+    case "energy-asked":
+      return [
+        "energy is asked for, and is split over nodes with agents only; submit it at the site",
+      ];
     case "containers-asked":
       return ["an image is asked for, and only nodes with agents start containers"];
     case "graph":

@@ -1,6 +1,7 @@
 import { invariant } from "../../../lib/invariant.ts";
 import { distinctRefusals } from "../../graph/match/refusal.ts";
 import type { ClusterId } from "../../model/ids.ts";
+import { isShareRequest } from "../../model/job/energy.ts";
 import type { Cluster } from "../../model/cluster.ts";
 import type { ClusterTable } from "../clusters/cluster-table.ts";
 import type { NodeRecord } from "../nodes/node-record.ts";
@@ -90,6 +91,7 @@ export function pullingAnswer(
     return never({ kind: "other-cluster", asked: where.cluster });
   }
   if (where.kind === "managed") return never({ kind: "managed-only" });
+  if (isShareRequest(request.needs)) return never({ kind: "energy-asked" });
   if (where.containers === true) return never({ kind: "containers-asked" });
   const asked = askedOfClusters(request);
   if (asked === undefined) {

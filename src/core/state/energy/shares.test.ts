@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { aHello } from "../../../testing/builders.ts";
 import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
 import { World } from "../../../testing/world.ts";
-import { jobId, nodeId } from "../../model/ids.ts";
+import { parseGraph } from "../../graph/jgf.ts";
+import { documentOf } from "../../graph/testing/documents.ts";
+import { clusterId, jobId, nodeId } from "../../model/ids.ts";
 import { type JobSpecInput, toJobSpec } from "../../model/job/job-spec.ts";
 import { doneOf, type Task } from "../../model/job/task.ts";
 import type { Power } from "../../model/node/power.ts";
@@ -314,6 +316,30 @@ describe("where shares go", () => {
       { reason: "has no power", never: true },
     ]);
     expect(() => submit(9, { placement: { node: "nowhere" } })).toThrow("could ever run it");
+  });
+
+  test("to no cluster that pulls, and it says so", () => {
+    const node = { type: "node", inside: [{ type: "core", size: 8 }] };
+    const graph = parseGraph(documentOf({ type: "cluster", inside: [node] }));
+    world.do({
+      kind: "register-cluster",
+      id: clusterId("site-a"),
+      graph,
+      isUpdate: false,
+      nowMs: 5,
+    });
+    edges("a");
+    submit(40);
+    expect(place()).toEqual(["a 40"]);
+    submit(30);
+    expect(place()).toEqual([]);
+    const policy = createPolicy({ policy: "spread" }, () => 0);
+    const reason =
+      "energy is asked for, and is split over nodes with agents only; submit it at the site";
+    expect(explainJob(world.state, job(2), policy).clusters).toEqual([
+      { cluster: "site-a", kind: "pulling", verdict: "never", reasons: [reason] },
+    ]);
+    expect(() => submit(30, { placement: { cluster: "site-a" } })).toThrow(reason);
   });
 
   test("rows, sums and folded jobs are the same when they are read back", () => {
