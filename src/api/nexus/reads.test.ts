@@ -3,6 +3,7 @@ import { anObedientAgent } from "../../testing/fake-agent.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { KINDS, SERVED } from "./model/kinds.ts";
 import { hashName } from "./model/names.ts";
+import { toSelector } from "./model/selectors.ts";
 import { aNexusBed, EDGES, JOBS, TABLE } from "./testing/nexus-bed.ts";
 
 type Bed = Awaited<ReturnType<typeof aNexusBed>>;
@@ -220,6 +221,23 @@ describe("watches", () => {
     expect([plain.isGzip, packed.isGzip]).toEqual([false, true]);
     expect(packed.lines.at(-1)).toMatchObject({ type: "MODIFIED", object: { kind: "Job" } });
     expect(packed.lines).toEqual(plain.lines);
+  });
+
+  test("have bookmarks for those who ask: a version, and no object", () => {
+    const served = { kind: KINDS.Job, group: KINDS.Job.group };
+    const shape = { served, selector: toSelector(undefined, undefined), table: undefined };
+    const event = { kind: "bookmark", revision: 42 } as never;
+    const present = { objects: [], revision: 0 };
+    const lineOf = (hasBookmarks: boolean): string =>
+      bed.routes.formats
+        .of({ ...shape, hasBookmarks }, present)
+        .render(event)
+        .toString();
+    expect(JSON.parse(lineOf(true))).toMatchObject({
+      type: "BOOKMARK",
+      object: { kind: "Job", metadata: { resourceVersion: "42" } },
+    });
+    expect(lineOf(false)).toBe("");
   });
 
   test("end when they should, and not before", async () => {

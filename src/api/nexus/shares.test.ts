@@ -137,3 +137,63 @@ test("an edge that connects while others are looked after is not cut off", async
   await attached;
   expect((await bed.plane.operations.getNode("edge-10")).state).toBe("connected");
 });
+
+describe("jobs of one name in two groups", () => {
+  const spec = { jobId: 1, powerNeeded: 100 };
+  const done = async (name: string): Promise<void> => {
+    const info = ["edge-10", "edge-10", name];
+    await eventually(async () => (await tree.get("JobInfo", info)).status === 200, { what: name });
+    const state = { startTime: 1, endTime: 1 };
+    await tree.putStatus("JobInfo", info, { ...state, progress: 0 });
+    await tree.putStatus("JobInfo", info, { ...state, progress: 100 });
+  };
+
+  test("have JobInfos of different names at one edge, and each its own execution", async () => {
+    await tree.startEdgeAgent("edge-10");
+    for (const group of ["gen-0", "gen-1"]) {
+      expect((await tree.post("Job", [group, "job-1"], { spec })).status).toBe(201);
+    }
+    await done("job-1-edge-10");
+    await done("job-1.gen-1-edge-10");
+    const infos = await tree.list("JobInfo");
+    expect(new Set(infos.map(({ metadata }) => metadata.name)).size).toBe(2);
+    expect(infos.map((info) => info.spec["requestorJob"])).toEqual(["job-1", "job-1"]);
+    const second = await tree.read("Job", ["gen-1", "job-1"]);
+    expect(second.status.state).toMatchObject({
+      percentCompleted: 100,
+      execution: { "job-1.gen-1-edge-10": { progress: 100 } },
+    });
+    expect(Object.keys(second.metadata.labels)).not.toContain("nexus.shares-as");
+  });
+
+  test("that are made in one moment differ, too; the same one is made once", async () => {
+    await tree.startEdgeAgent("edge-10");
+    const answers = await Promise.all(
+      ["gen-0", "gen-1", "gen-0"].map((group) => tree.post("Job", [group, "job-1"], { spec })),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 201, 409]);
+    expect((await bed.plane.operations.listJobs({}, {})).jobs).toHaveLength(2);
+    await done("job-1-edge-10");
+    await done("job-1.gen-1-edge-10");
+  });
+});
+
+test("edges of agents that all stopped watching are given up after a minute", async () => {
+  await tree.startEdgeAgent("edge-10");
+  const headers = { "user-agent": "eps-edge-agent/v0.0.0 (linux/amd64) kubernetes/$Format" };
+  const stateOf = async (): Promise<string> =>
+    (await bed.plane.operations.getNode("edge-10")).state;
+  const watch = await bed.watch(`${at("JobInfo")}?watch=true&timeoutSeconds=1`, headers);
+  bed.clock.advance(limits.nexusDesertedMs + 1);
+  bed.door.edges.review();
+  expect(await stateOf()).toBe("connected"); // somebody watches
+  await eventually(() => watch.isOver, { what: "the watch to end" });
+  await eventually(
+    async () => {
+      bed.clock.advance(limits.nexusDesertedMs + 1);
+      bed.door.edges.review();
+      return (await stateOf()) !== "connected";
+    },
+    { what: "the edge to be given up" },
+  );
+});

@@ -18,6 +18,8 @@ export interface JobName {
   readonly id: string;
   readonly group: string;
   readonly display: string;
+  /** What its shares are called by, where a job of that name was in another group when it was made. */
+  readonly sharesAs?: string;
 }
 
 export const jobPath = ({ group, display }: JobName): Path => [group, display];
@@ -26,15 +28,20 @@ export const sharePath = ({ site, edge, name }: EdgeShare): Path => [site, edge,
 /** What a client said of a job that Busbar has no field for: labels of the job hold it. */
 export const JOB_ID_LABEL = "nexus.job-id";
 export const CREATION_TIME_LABEL = "nexus.creation-time";
+/** What the door itself says: edges of all groups are in one tree, and names of JobInfos must differ there. */
+export const SHARES_AS_LABEL = "nexus.shares-as";
 
-/** Whether a client of this door named it: names of other jobs are not unique. */
-const isNamedHere = ({ spec }: EnergyJobView): boolean => spec.labels?.[JOB_ID_LABEL] !== undefined;
+export function nameOfJob({ id, spec }: EnergyJobView): JobName {
+  const { name, group, labels = {} } = spec;
+  const isNamedHere = labels[JOB_ID_LABEL] !== undefined; // names of other jobs are not unique
+  const sharesAs = labels[SHARES_AS_LABEL];
+  const display = isNamedHere ? name : `${name}.${id}`;
+  return { id, group, display, ...(sharesAs === undefined ? {} : { sharesAs }) };
+}
 
-export const nameOfJob = (view: EnergyJobView): JobName => ({
-  id: view.id,
-  group: view.spec.group,
-  display: isNamedHere(view) ? view.spec.name : `${view.spec.name}.${view.id}`,
-});
+/** The name of its JobInfo at an edge: the first that the edge has of it. */
+export const shareNameOf = ({ display, sharesAs = display }: JobName, edge: string): string =>
+  `${sharesAs}-${edge}`;
 
 /** How names of jobs of other doors end: a client may choose none like it. */
 export const looksForeign = (display: string): boolean => /\.[1-9]\d*$/.test(display);
@@ -103,6 +110,7 @@ export function jobObject(
   const {
     [JOB_ID_LABEL]: given,
     [CREATION_TIME_LABEL]: madeAt,
+    [SHARES_AS_LABEL]: _sharesAs,
     ...labels
   } = view.spec.labels ?? {};
   const execution = shares.map((share) => [

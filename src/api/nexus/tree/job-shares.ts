@@ -1,5 +1,5 @@
 import type { JobName, EdgeShare } from "../model/project.ts";
-import { isOver } from "../model/project.ts";
+import { isOver, shareNameOf } from "../model/project.ts";
 import type { ShareTaskView } from "../model/views.ts";
 import { SiteShares } from "./site-shares.ts";
 
@@ -58,7 +58,7 @@ export class JobShares {
     for (const share of this.#byIndex.values()) {
       if (share.site === site && share.edge === edge) taken.add(share.name);
     }
-    const name = `${this.job.display}-${edge}`;
+    const name = shareNameOf(this.job, edge);
     for (let count = 1; ; count++) {
       const next = count === 1 ? name : `${name}.${count}`;
       if (!taken.has(next)) return next;

@@ -5,7 +5,7 @@ import type { Operations } from "../../../server/operations/operations.ts";
 import type { OldEdges } from "../edges/old-edges.ts";
 import { KINDS } from "../model/kinds.ts";
 import type { Path } from "../model/names.ts";
-import { type EdgeShare, isOver } from "../model/project.ts";
+import { type EdgeShare, isOver, shareNameOf } from "../model/project.ts";
 import type { Ref } from "../tree/name-index.ts";
 import type { Reader } from "../tree/reader.ts";
 import type { Tree } from "../tree/tree.ts";
@@ -39,7 +39,7 @@ export async function assignShare(
     const where = `site ${JSON.stringify(site)} has no edge ${JSON.stringify(edge)}`;
     throw unprocessable(`metadata.labels.${KINDS.EdgeDC.crd}`, where);
   }
-  if (name !== `${job}-${edge}`) {
+  if (name !== `${job}-${edge}` && name !== shareNameOf(ofJob.job, edge)) {
     throw invalid("metadata.name", `must be ${job}-${edge}: a JobInfo is called <job>-<edge>`);
   }
   if (isDry) return undefined;

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../../lib/errors.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import { limits } from "../../../limits.ts";
 import type { Operations } from "../../../server/operations/operations.ts";
@@ -6,17 +6,12 @@ import type { OldEdges } from "../edges/old-edges.ts";
 import { KINDS, type NexusKind, type Served } from "../model/kinds.ts";
 import { displayOf, hashName, type Path, treeLabels } from "../model/names.ts";
 import { type NexusObject, timestamp } from "../model/object.ts";
-import {
-  CREATION_TIME_LABEL,
-  type EdgeShare,
-  isOver,
-  JOB_ID_LABEL,
-  looksForeign,
-} from "../model/project.ts";
+import { type EdgeShare, isOver } from "../model/project.ts";
 import type { Reader } from "../tree/reader.ts";
 import type { Ref } from "../tree/name-index.ts";
 import { noteId } from "../tree/notes-book.ts";
-import { countIn, ownLabels, placeOf, type Received, UINT32_MAX } from "./received.ts";
+import { ownLabels, placeOf, type Received } from "./received.ts";
+import { alreadyExists, jobSpecOf, NewJobs } from "./new-jobs.ts";
 import { notedAt, pathOfRef } from "./noted.ts";
 import { assignShare, isEndedShare, reportShare } from "./shares.ts";
 
@@ -39,9 +34,11 @@ interface Creation {
 /** Changes what objects stand for: jobs, groups, nodes, and notes of what has no other place. */
 export class Writer {
   readonly #options: WriterOptions;
+  readonly #newJobs: NewJobs;
 
   constructor(options: WriterOptions) {
     this.#options = options;
+    this.#newJobs = new NewJobs(options.reader);
   }
 
   get #reader(): Reader {
@@ -60,10 +57,7 @@ export class Writer {
     await this.#reader.caughtUp();
     const known = this.#reader.tree.at(kind, path);
     if (kind.isSingleton || (known !== undefined && !isEndedShare(known))) {
-      throw new AppError(
-        "already_exists",
-        `${kind.crd} ${JSON.stringify(displayOf(path))} already exists`,
-      );
+      throw alreadyExists(kind, path);
     }
     const { annotations } = received;
     switch (kind.kind) {
@@ -141,24 +135,10 @@ export class Writer {
     operations: Operations,
     { path, received, labels, isDry }: Creation,
   ): Promise<NexusObject> {
-    const { spec, annotations } = received;
-    const [group = "", name = ""] = path;
-    if (looksForeign(name)) {
-      throw invalid("metadata.name", "must not end in a dot and a number: jobs of other doors do");
-    }
-    const wattSeconds = countIn(spec, "powerNeeded", "spec", UINT32_MAX);
-    const jobId = countIn(spec, "jobId", "spec", Number.MAX_SAFE_INTEGER);
-    const createdS = countIn(spec, "creationTime", "spec", Number.MAX_SAFE_INTEGER);
+    const spec = jobSpecOf(path, received, labels);
     if (isDry) return dry(KINDS.Job, path, received, this.#options.nowMs());
-    const own = {
-      ...labels,
-      [JOB_ID_LABEL]: String(jobId),
-      ...(createdS === 0 ? {} : { [CREATION_TIME_LABEL]: String(createdS) }),
-    };
-    const job = { spec: { name, group, labels: own, energy: { wattSeconds } } };
-    // The same name is the same request: a client that was cut off may ask again.
-    const { jobs } = await operations.submitJobs([job], { allowUnsatisfiable: true });
-    const id = jobs[0]?.id ?? "";
+    const { annotations } = received;
+    const id = await this.#newJobs.submit(operations, spec);
     if (Object.keys(annotations).length > 0) {
       const note = { labels: {}, annotations };
       await operations.putNotes([{ id: noteId("Job", id), note }]);
