@@ -25,6 +25,10 @@ export const toNodeRow = (node: wire.Node): Rows.NodeRow => jsonOf(node) as Rows
 
 export const toGroupRow = (group: wire.Group): Rows.GroupRow => jsonOf(group) as Rows.GroupRow;
 
+export const toServiceRow = (service: wire.Service): Rows.ServiceRow => jsonOf(service);
+
+export const toInstanceRow = (instance: wire.Instance): Rows.InstanceRow => jsonOf(instance);
+
 export const toStatsRow = (stats: wire.Stats): Rows.StatsRow => jsonOf(stats) as Rows.StatsRow;
 
 export const toClusterRow = (cluster: wire.Cluster): Rows.ClusterRow => jsonOf(cluster);

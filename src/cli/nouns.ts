@@ -137,6 +137,18 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./clusters/satisfy.ts")).declareSatisfy,
   },
   {
+    name: "services",
+    group: JOBS,
+    summary: "List services; show, apply, roll back or remove one.",
+    load: async () => (await import("./services/services.ts")).declareServices,
+  },
+  {
+    name: "scale",
+    group: JOBS,
+    summary: "Say how many instances of a service there are to be.",
+    load: async () => (await import("./services/services.ts")).declareScale,
+  },
+  {
     name: "nodes",
     group: PLACES,
     summary: "List nodes; show, drain, undrain or remove one.",

@@ -248,7 +248,16 @@ describe("global flags", () => {
 
   test("every reading command prints text, or exactly one JSON value", async () => {
     const lines = ["job 7", "jobs --count", "tasks 7", "explain 7", "nodes", "nodes show a"];
-    for (const line of [...lines, "groups", "clusters", "stats", "version", "nodes drain a"]) {
+    const ofServices = ["services", "services web", "scale web 2", "services rollback web"];
+    for (const line of [
+      ...lines,
+      ...ofServices,
+      "groups",
+      "clusters",
+      "stats",
+      "version",
+      "nodes drain a",
+    ]) {
       const argv = ["--server", server.address, ...line.split(" ")];
       const json = await runHere([...argv, "--output", "json"]);
       expect([line, json.code, json.stderr]).toEqual([line, 0, ""]);

@@ -31,6 +31,8 @@ export type TrialRow = JsonOf<wire.TriedJob>;
 export type PlacesRow = Pick<TrialRow, "reasons" | "clusters" | "hints" | "cheapestChange">;
 export type NodeRow = Omit<JsonOf<wire.Node>, "facts"> & { readonly facts?: NodeFacts };
 export type GroupRow = Sure<JsonOf<wire.Group>, "tasks">;
+export type ServiceRow = JsonOf<wire.Service>;
+export type InstanceRow = JsonOf<wire.Instance>;
 export type StatsRow = Sure<JsonOf<wire.Stats>, "tasks">;
 export type OfferedRow = Omit<JsonOf<wire.OfferedTask>, "spec"> & { readonly spec: SpecRow };
 export type IssuedRow = JsonOf<wire.IssuedCredentials>;
@@ -53,6 +55,7 @@ export type EventRow = Pick<JsonOf<wire.WatchEvent>, "revision" | "sync" | "remo
   readonly node?: NodeRow;
   readonly cluster?: ClusterRow;
   readonly group?: GroupRow;
+  readonly service?: ServiceRow;
 };
 
 export interface AgentRow {

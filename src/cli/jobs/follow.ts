@@ -17,6 +17,7 @@ export interface Following {
   readonly nodes?: boolean;
   readonly clusters?: boolean;
   readonly groups?: boolean;
+  readonly services?: boolean;
   readonly afterRevision: bigint;
 }
 

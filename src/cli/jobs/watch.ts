@@ -7,7 +7,7 @@ import { renderEvent } from "../render/event.ts";
 import type { Session, Shell } from "../session.ts";
 
 type KindFlags = Readonly<
-  Partial<Record<"jobs" | "tasks" | "nodes" | "clusters" | "groups", true>>
+  Partial<Record<"jobs" | "tasks" | "nodes" | "clusters" | "groups" | "services", true>>
 >;
 
 interface WatchFlags extends KindFlags {
@@ -23,6 +23,7 @@ export function declareWatch(command: Command, shell: Shell): void {
     .option("--nodes", "show changes of nodes")
     .option("--clusters", "show changes of clusters")
     .option("--groups", "show changes of groups")
+    .option("--services", "show changes of services")
     .option("--group <name>", "only of this group", notEmpty("--group"))
     .option(
       "--after <revision>",
@@ -89,11 +90,12 @@ const toFollowing = (jobId: string | undefined, flags: WatchFlags): Following =>
   nodes: flags.nodes === true,
   clusters: flags.clusters === true,
   groups: flags.groups === true,
+  services: flags.services === true,
   afterRevision: BigInt(flags.after),
 });
 
-const isSome = ({ jobs, tasks, nodes, clusters, groups }: KindFlags): boolean =>
-  (jobs ?? tasks ?? nodes ?? clusters ?? groups) === true;
+const isSome = ({ jobs, tasks, nodes, clusters, groups, services }: KindFlags): boolean =>
+  (jobs ?? tasks ?? nodes ?? clusters ?? groups ?? services) === true;
 
 /** Of a job watch that shows tasks only, events of the job come, too. */
 function shownKinds(flags: KindFlags): (kind: string | undefined) => boolean {

@@ -10,7 +10,7 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
     [row.revision, `${kind} ${clean(id)}`, paint(state, stateStyle(state), page), clean(rest)]
       .filter((part) => part !== "")
       .join("  ");
-  const { job, task, node, cluster, group, removed } = row;
+  const { job, task, node, cluster, group, service, removed } = row;
   if (job !== undefined) return parts("job", job.id, job.state, aboutJob(job));
   if (task !== undefined) return parts("task", task.id, task.state, aboutTask(task));
   if (node !== undefined) return parts("node", node.name, node.state, aboutNode(node));
@@ -21,6 +21,11 @@ export function renderEvent(row: EventRow, page: TerminalPage): string {
       "set",
       joined([`weight ${group.weight}`, by(group.changedBy)]),
     );
+  if (service !== undefined) {
+    const { replicas, generation, reason = "" } = service;
+    const about = joined([`${replicas} wanted, generation ${generation}`, reason]);
+    return parts("service", service.name, service.state, about);
+  }
   if (cluster !== undefined) {
     const said = cluster.state.map(({ key, value }) => `${key}=${String(value)}`);
     return parts("cluster", cluster.name, cluster.kind, said.join(" "));

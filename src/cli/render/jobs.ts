@@ -90,6 +90,8 @@ export function renderJob(job: JobRow, page: TerminalPage): string {
       ["Progress", progressText(job)],
       ["Energy", energyText(job)],
       ...usageFields(job),
+      ["Instance", instanceText(job)],
+      ["Restarts", job.restarts === undefined ? "" : String(job.restarts)],
       ["Group", spec.group],
       ...specFields(spec),
       ["Idempotency key", job.idempotencyKey ?? ""],
@@ -103,6 +105,20 @@ function holdText({ heldBy, heldTasks = 0, taskTotal }: JobRow): string {
   if (heldBy === undefined) return "";
   const some = heldTasks === 1 ? "1 task" : `${heldTasks} tasks`;
   return heldTasks < taskTotal ? `${some}, by ${heldBy}` : `by ${heldBy}`;
+}
+
+/** "web-2 of service web, generation 3". */
+const instanceText = ({ instance }: JobRow): string =>
+  instance === undefined
+    ? ""
+    : `${instance.name} of service ${instance.service}, generation ${instance.generation}`;
+
+/** "always, after 1s to 5m". */
+function restartText({ service }: SpecRow): string {
+  if (service === undefined) return "";
+  const { restart = "", backoffMs = 0, backoffMaxMs = 0 } = service;
+  if (restart === "never") return restart;
+  return `${restart}, after ${formatDuration(backoffMs)} to ${formatDuration(backoffMaxMs)}`;
 }
 
 /** "400 Ws: 300 done, 60 in shares, 40 not placed". */
@@ -150,6 +166,7 @@ function specFields(spec: SpecRow): [string, string][] {
     ["Depends on", (spec.dependsOn ?? []).map(dependency).join("; ")],
     ["Priority", spec.priority === 0 ? "" : String(spec.priority)],
     ["Retries", retries === undefined ? "" : String(retries.max)],
+    ["Restart", restartText(spec)],
     ["Time limit", time(spec.timeLimitMs)],
     ["Queue deadline", time(spec.queueDeadlineMs)],
     ["Output limit", spec.outputLimitBytes === undefined ? "" : formatBytes(spec.outputLimitBytes)],
@@ -162,6 +179,7 @@ const SHOWN: ReadonlySet<string> = new Set<keyof SpecRow>([
   ...(["name", "group", "command", "script", "jobspec", "array", "cwd", "env"] as const),
   ...(["labels", "workload"] as const),
   ...(["resources", "request", "select", "placement", "dependsOn", "priority", "retries"] as const),
+  ...(["service"] as const),
   ...(["energy", "timeLimitMs", "queueDeadlineMs", "outputLimitBytes", "killGraceMs"] as const),
   ...(["submitDirectory", "submitDirectoryId"] as const),
 ]);

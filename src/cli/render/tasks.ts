@@ -29,7 +29,7 @@ export function renderTasks(tasks: readonly TaskRow[], page: TerminalPage): stri
     { title: "CPU", align: "right", value: cpuTime },
     { title: "MEMORY", align: "right", value: maxMemory },
     { title: "EXIT", align: "right", value: exit },
-    { title: "REASON", value: (task) => task.reason ?? notBefore(task, page.nowMs) },
+    { title: "REASON", value: (task) => reasonOf(task, page.nowMs) },
   ];
   return renderTable(columns, tasks, page);
 }
@@ -40,6 +40,14 @@ const shareText = ({ share }: TaskRow): string =>
 /** The signal's name tells more than the code a shell would make of it. */
 const exit = (row: { readonly exitCode?: number; readonly signal?: string }): string =>
   row.signal ?? (row.exitCode === undefined ? "" : String(row.exitCode));
+
+/** "restarts: exited with code 1, 4th time; in 12s" */
+function reasonOf(task: TaskRow, nowMs: number): string {
+  const isWaiting = task.state === "waiting" && task.reason !== undefined;
+  const isLater = task.notBeforeMs !== undefined && task.notBeforeMs > nowMs;
+  if (!isWaiting || !isLater) return task.reason ?? notBefore(task, nowMs);
+  return `${task.reason}; in ${elapsed((task.notBeforeMs ?? nowMs) - nowMs)}`;
+}
 
 const notBefore = (task: TaskRow, nowMs: number): string =>
   task.state !== "waiting" || task.notBeforeMs === undefined
@@ -53,9 +61,10 @@ export function renderTask(task: TaskRow, page: TerminalPage): string {
     [
       ["Task", task.id],
       ["State", task.state, stateStyle(task.state)],
-      ["Reason", task.reason ?? notBefore(task, page.nowMs)],
+      ["Reason", reasonOf(task, page.nowMs)],
       ["Exit", exit(task)],
       ["Attempt", task.attempt > 0 ? String(task.attempt) : ""],
+      ["Restarts", task.restarts === undefined ? "" : String(task.restarts)],
       ["Node", task.node ?? ""],
       ["Cluster", task.cluster ?? ""],
       ["Assigned", at(task.assignedAtMs)],

@@ -25,6 +25,7 @@ import {
   type OutputFileFlags,
   outputFilesOf,
 } from "./flags/output-file-flags.ts";
+import { addRestartFlags, type RestartFlags, restartOf } from "./flags/restart-flags.ts";
 import { addRequestFlags, type RequestFlags, requestOf } from "./request-flags.ts";
 import { addSelectFlags, type SelectFlags, selectionOf } from "./select-flags.ts";
 
@@ -32,7 +33,14 @@ type Labels = Readonly<Record<string, string>>;
 
 /** What `submit` and `run` take to describe a job. */
 export interface JobFlags
-  extends DependencyFlags, RequestFlags, SelectFlags, EnergyFlags, ContainerFlags, OutputFileFlags {
+  extends
+    DependencyFlags,
+    RequestFlags,
+    SelectFlags,
+    EnergyFlags,
+    ContainerFlags,
+    OutputFileFlags,
+    RestartFlags {
   readonly name?: string;
   readonly comment?: string;
   readonly nice?: number;
@@ -136,7 +144,9 @@ export function addJobFlags(command: Command, context: Context): void {
       "--retry-backoff <duration>",
       "wait before the first retry; doubles each time",
       duration("--retry-backoff"),
-    )
+    );
+  addRestartFlags(command);
+  command
     .option(
       "--time-limit <duration>",
       "stop a task that runs longer, e.g. 5m",
@@ -265,12 +275,14 @@ const namesOf = ({ name, comment, nice, group, label, array, priority }: JobFlag
 
 function limitsOf(flags: JobFlags) {
   const { retries, retryBackoff, timeLimit, killGrace, outputLimit } = flags;
+  const service = restartOf(flags);
   const queueDeadline = flags.queueDeadline ?? flags.deadline;
   if (retries === undefined && retryBackoff !== undefined) {
     throw invalid("--retry-backoff", "needs --retries");
   }
   return {
     retries: retries === undefined ? undefined : { max: retries, backoffMs: wide(retryBackoff) },
+    ...(service && { service }),
     timeLimitMs: wide(timeLimit),
     killGraceMs: wide(killGrace),
     queueDeadlineMs: wide(queueDeadline),

@@ -2,6 +2,7 @@ import type { Job, Node, Task } from "../../client/messages.ts";
 import { isEnded, type StateName, stateOf } from "../../client/state.ts";
 import { type Handlers, Refusal, serve } from "../../client/testing/serve.ts";
 import { fakeClusters } from "./fake-clusters.ts";
+import { fakeServices } from "./fake-services.ts";
 import { fakeSubmissions } from "./fake-submissions.ts";
 
 type Init<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
@@ -216,6 +217,7 @@ function handlersOf(world: World): Handlers {
       lostAfterMs: lostAfterMs ? BigInt(lostAfterMs) : undefined,
     }),
     getStats: () => ({ version: "0.0.0", store: "memory", jobs: { running: 1n }, tasks: {} }),
+    ...fakeServices(),
     listGroups: () => ({ groups: [{ name: "default", weight: 1, tasks: {} }] }),
   };
 }

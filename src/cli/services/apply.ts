@@ -1,0 +1,115 @@
+import type { Command } from "commander";
+import type { JobSubmissionInit } from "../../client/messages.ts";
+import { invalid } from "../../lib/errors.ts";
+import { limits } from "../../limits.ts";
+import { addIfRevision, type ConditionFlags, duration, wholeNumber } from "../flags.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import { addJobFlags, checkStdin, type JobFlags, toSubmission } from "../submit/job-flags.ts";
+import { oneService } from "./services.ts";
+
+interface ApplyFlags extends JobFlags, ConditionFlags {
+  readonly file?: string;
+  readonly replicas?: number;
+  readonly maxUnavailable?: number;
+  readonly minReady?: number;
+  readonly failuresMax?: number;
+}
+
+/** What is not said of the template: all else must be in the file if there is one. */
+const BESIDE_FILE: readonly string[] = [
+  ...["file", "replicas", "maxUnavailable", "minReady", "failuresMax", "ifRevision"],
+  ...["server", "output"],
+];
+
+const HELP = `
+The command, or the one job of --file, is the template. Another template replaces the instances
+one by one, and stops when new ones fail; the same one again starts those anew that ended for good.
+What is not given stays as it is.
+
+Examples:
+  busbar services apply web --replicas 3 --cpu 0.5 -- ./serve --port 8080
+  busbar services apply web --file web.yaml --max-unavailable 2
+  busbar services apply web --replicas 5`;
+
+export function declareApply(services: Command, shell: Shell): void {
+  const apply = services
+    .command("apply")
+    .description("Create a service, or change what is given of it.")
+    .argument("<name>", "the service")
+    .argument("[command...]", "what an instance runs, after --");
+  addIfRevision(apply)
+    .option("--file <file>", 'read the template from this job file ("-": standard input)')
+    .option(
+      "--replicas <n>",
+      "how many instances there are to be (default: as it was, or 0)",
+      wholeNumber("--replicas", { min: 0, max: limits.replicasMax }),
+    )
+    .option(
+      "--max-unavailable <n>",
+      "replace this many at once in a rollout (default: 1)",
+      wholeNumber("--max-unavailable", { min: 1, max: limits.unavailableMax }),
+    )
+    .option(
+      "--min-ready <duration>",
+      "a new instance must have been running for this long (default: 5s)",
+      duration("--min-ready"),
+    )
+    .option(
+      "--failures-max <n>",
+      "stop a rollout when a new instance has failed this often (default: 3)",
+      wholeNumber("--failures-max", { min: 1, max: limits.rolloutFailuresMax }),
+    );
+  addJobFlags(apply, shell.context);
+  apply
+    .addHelpText("after", HELP)
+    .action((name: string, words: readonly string[], flags: ApplyFlags) =>
+      shell.run(apply, (session) => applyService(session, name, words, flags)),
+    );
+}
+
+async function applyService(
+  session: Session,
+  name: string,
+  words: readonly string[],
+  flags: ApplyFlags,
+): Promise<Answer> {
+  const { replicas, maxUnavailable, minReady, failuresMax, ifRevision } = flags;
+  const template = await readTemplate(session, words, flags);
+  const minReadyMs = minReady === undefined ? undefined : BigInt(minReady);
+  const client = await session.client();
+  return oneService(
+    await client.applyService({
+      name,
+      ...(template === undefined ? {} : { template }),
+      replicas,
+      rollout: { maxUnavailable, minReadyMs, failuresMax },
+      ifRevision,
+    }),
+  );
+}
+
+/** Undefined: it stays as it is. */
+async function readTemplate(
+  session: Session,
+  words: readonly string[],
+  flags: ApplyFlags,
+): Promise<JobSubmissionInit["spec"]> {
+  const others = Object.keys(flags).filter((name) => !BESIDE_FILE.includes(name));
+  if (flags.file !== undefined) {
+    if (words.length > 0) throw invalid("--file", "cannot be combined with a command");
+    const [other] = others;
+    if (other !== undefined) {
+      throw invalid("--file", `cannot be combined with flags of a job, like that for ${other}`);
+    }
+    checkStdin(flags);
+    const text = await session.context.readInput(flags.file, limits.messageBytesMax);
+    const { parseJobFile } = await import("../submit/job-file.ts"); // YAML is slow to load
+    const [job, ...more] = parseJobFile(text.toString("utf8"), flags.file);
+    if (job?.spec === undefined || more.length > 0) {
+      throw invalid("--file", "must hold exactly one job: the template");
+    }
+    return job.spec;
+  }
+  if (words.length === 0 && others.length === 0) return undefined;
+  return (await toSubmission(flags, words, session.context)).spec;
+}

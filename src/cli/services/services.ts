@@ -1,0 +1,150 @@
+import type { Command } from "commander";
+import { limits } from "../../limits.ts";
+import { addIfRevision, type ConditionFlags, wholeNumber } from "../flags.ts";
+import { toInstanceRow, toServiceRow } from "../json.ts";
+import { collect } from "../pages.ts";
+import { renderInstances, renderService, renderServices } from "../render/services.ts";
+import type { Answer, Session, Shell } from "../session.ts";
+import { declareApply } from "./apply.ts";
+
+const HELP = `
+A service keeps a number of instances of one command running: each is a job that is started again
+when it ends. Logs, explain and cancel take the job of an instance.
+
+Examples:
+  busbar services apply web --replicas 3 -- ./serve --port 8080
+  busbar services web
+  busbar scale web 5
+  busbar services apply web -- ./serve-2 --port 8080
+  busbar services rollback web
+  busbar services remove web`;
+
+export function declareServices(command: Command, shell: Shell): void {
+  command
+    .usage("[options] [name] [command]")
+    .argument("[name]", "show this one, with its instances")
+    .addHelpText("after", HELP)
+    .action((name: string | undefined) =>
+      shell.run(command, (session) =>
+        name === undefined ? listServices(session) : showService(session, name),
+      ),
+    );
+  declareApply(command, shell);
+  declareRollback(command, shell);
+  declareInstances(command, shell);
+  declareRemove(command, shell);
+}
+
+export function declareScale(command: Command, shell: Shell): void {
+  const most = { min: 0, max: limits.replicasMax };
+  addIfRevision(command)
+    .argument("<service>", "the service")
+    .argument("<n>", "how many instances there are to be", wholeNumber("<n>", most))
+    .addHelpText("after", "\nExamples:\n  busbar scale web 5\n  busbar scale web 0")
+    .action((name: string, replicas: number, { ifRevision }: ConditionFlags) =>
+      shell.run(command, async (session) => {
+        const client = await session.client();
+        return oneService(await client.scaleService({ name, replicas, ifRevision }));
+      }),
+    );
+}
+
+export const oneService = (service: Parameters<typeof toServiceRow>[0]): Answer => {
+  const row = toServiceRow(service);
+  return { json: row, text: (page) => renderServices([row], page) };
+};
+
+interface RollbackFlags extends ConditionFlags {
+  readonly to?: number;
+}
+
+function declareRollback(command: Command, shell: Shell): void {
+  const rollback = command.command("rollback").description("Go back to the former template.");
+  addIfRevision(rollback)
+    .argument("<name>", "the service")
+    .option(
+      "--to <generation>",
+      "to this one (default: the one that was rolled out before)",
+      wholeNumber("--to", { min: 1, max: 2 ** 31 }),
+    )
+    .action((name: string, { to: generation, ifRevision }: RollbackFlags) =>
+      shell.run(rollback, async (session) => {
+        const client = await session.client();
+        return oneService(await client.rollbackService({ name, generation, ifRevision }));
+      }),
+    );
+}
+
+interface RemoveFlags extends ConditionFlags {
+  readonly reason?: string;
+}
+
+function declareRemove(command: Command, shell: Shell): void {
+  const remove = command
+    .command("remove")
+    .description("End all instances of a service, which goes with the last; or some by name.");
+  addIfRevision(remove)
+    .argument("<name>", "the service")
+    .argument("[instances...]", "only these; counted ones are replaced")
+    .option("--reason <text>", "say why, shown beside the jobs")
+    .action((name: string, names: readonly string[], flags: RemoveFlags) =>
+      shell.run(remove, async (session) => {
+        const { reason, ifRevision } = flags;
+        const client = await session.client();
+        if (names.length === 0) {
+          return oneService(await client.removeService({ name, reason, ifRevision }));
+        }
+        const request = { service: name, names: [...names], reason };
+        return someInstances((await client.removeInstances(request)).instances);
+      }),
+    );
+}
+
+function declareInstances(command: Command, shell: Shell): void {
+  const add = command
+    .command("add")
+    .description("Add instances by name, beside those that are counted.");
+  add
+    .argument("<name>", "the service")
+    .argument("<instances...>", "their names")
+    .action((service: string, names: readonly string[]) =>
+      shell.run(add, async (session) => {
+        const client = await session.client();
+        return someInstances((await client.addInstances({ service, names: [...names] })).instances);
+      }),
+    );
+}
+
+function someInstances(instances: readonly Parameters<typeof toInstanceRow>[0][]): Answer {
+  const rows = instances.map(toInstanceRow);
+  return {
+    json: { instances: rows },
+    text: (page) => (rows.length === 0 ? "no instances" : renderInstances(rows, page)),
+  };
+}
+
+async function listServices(session: Session): Promise<Answer> {
+  const client = await session.client();
+  const { items } = await collect(limits.servicesMax, async (pageToken) => {
+    const page = await client.listServices({ pageToken, pageSize: limits.pageSizeMax });
+    return { items: page.services.map(toServiceRow), nextPageToken: page.nextPageToken };
+  });
+  return {
+    json: { services: items },
+    text: (page) => (items.length === 0 ? "no services" : renderServices(items, page)),
+  };
+}
+
+async function showService(session: Session, name: string): Promise<Answer> {
+  const client = await session.client();
+  const service = toServiceRow(await client.getService({ name }));
+  const { items: instances } = await collect(limits.instancesMax, async (pageToken) => {
+    const request = { service: name, pageToken, pageSize: limits.pageSizeMax };
+    const page = await client.listInstances(request);
+    return { items: page.instances.map(toInstanceRow), nextPageToken: page.nextPageToken };
+  });
+  return {
+    json: { ...service, instanceList: instances },
+    text: (page) => renderService(service, instances, page),
+  };
+}
