@@ -23,8 +23,18 @@ interface Operation {
 }
 
 /** What others need comes first, and what takes it away last; the rest as the document has it. */
-const ORDER = ["registerCluster", "submitJobs", "acceptTasks", "reportTasks", "addSubsystem"];
+const ORDER = [
+  "registerCluster",
+  "submitJobs",
+  "acceptTasks",
+  "reportTasks",
+  "addSubsystem",
+  "applyService",
+  "addInstances",
+];
 const LAST = [
+  "removeInstance",
+  "removeService",
   "requeueJob",
   "cancelJob",
   "removeSubsystem",

@@ -5,7 +5,7 @@ import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, duration, wholeNumber } from "../flags.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { addJobFlags, checkStdin, type JobFlags, toSubmission } from "../submit/job-flags.ts";
-import { oneService } from "./services.ts";
+import { oneService } from "./one-service.ts";
 
 interface ApplyFlags extends JobFlags, ConditionFlags {
   readonly file?: string;
@@ -17,8 +17,14 @@ interface ApplyFlags extends JobFlags, ConditionFlags {
 
 /** What is not said of the template: all else must be in the file if there is one. */
 const BESIDE_FILE: readonly string[] = [
-  ...["file", "replicas", "maxUnavailable", "minReady", "failuresMax", "ifRevision"],
-  ...["server", "output"],
+  "file",
+  "replicas",
+  "maxUnavailable",
+  "minReady",
+  "failuresMax",
+  "ifRevision",
+  "server",
+  "output",
 ];
 
 const HELP = `

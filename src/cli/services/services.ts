@@ -3,9 +3,10 @@ import { limits } from "../../limits.ts";
 import { addIfRevision, type ConditionFlags, wholeNumber } from "../flags.ts";
 import { toInstanceRow, toServiceRow } from "../json.ts";
 import { collect } from "../pages.ts";
-import { renderInstances, renderService, renderServices } from "../render/services.ts";
+import { renderInstances, renderService, renderServices } from "./render-services.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { declareApply } from "./apply.ts";
+import { oneService } from "./one-service.ts";
 
 const HELP = `
 A service keeps a number of instances of one command running: each is a job that is started again
@@ -48,11 +49,6 @@ export function declareScale(command: Command, shell: Shell): void {
       }),
     );
 }
-
-export const oneService = (service: Parameters<typeof toServiceRow>[0]): Answer => {
-  const row = toServiceRow(service);
-  return { json: row, text: (page) => renderServices([row], page) };
-};
 
 interface RollbackFlags extends ConditionFlags {
   readonly to?: number;

@@ -1,9 +1,9 @@
 import { formatDuration } from "../../lib/units.ts";
 import { joinShell } from "../../lib/shell.ts";
 import type { InstanceRow, ServiceRow } from "../rows.ts";
-import { type TerminalPage, type Style } from "./page.ts";
-import { type Column, renderFields, renderTable } from "./table.ts";
-import { ago, moment, resources, stateStyle } from "./values.ts";
+import { type TerminalPage, type Style } from "../render/page.ts";
+import { type Column, renderFields, renderTable } from "../render/table.ts";
+import { ago, moment, resources, stateStyle } from "../render/values.ts";
 
 const rolloutStyle = (state: string): Style | undefined =>
   state === "stopped" ? "red" : state === "done" ? "green" : "yellow";
