@@ -213,10 +213,8 @@ const NO_WORK: Work = Object.freeze({ kind: "command", argv: Object.freeze([]) }
 const isBare = (input: JobSpecInput): boolean => {
   const { energy, command, script, jobspec, workload } = input;
   if (energy === undefined && !isContained(input)) return false;
-  return [script, jobspec, workload].every(isAbsent) && isNothing(command);
+  return (script ?? jobspec ?? workload) === undefined && isNothing(command);
 };
-
-const isAbsent = (text: string | undefined): boolean => text === undefined;
 
 const isNothing = (command: readonly string[] | undefined): boolean =>
   command === undefined || command.length === 0;
@@ -263,7 +261,8 @@ function checkContained(input: JobSpecInput): void {
   if (own !== undefined) throw invalid(own, "each container has a command of its own");
 }
 
-function toJobName({ name, ...input }: JobSpecInput, work: Work): string {
+function toJobName(input: JobSpecInput, work: Work): string {
+  const { name } = input;
   if (name === undefined) return defaultNameOf(work, isContained(input));
   const { maxLength } = SPEC_RULES.name;
   if (name === "" || isLongerText(name, maxLength)) {
