@@ -39,6 +39,7 @@ const services: Services = {
   recover: recoverHere,
   restore: restoreHere,
   saveBackup: saveBackupHere,
+  units: async () => (await import("./system/systemd-units.ts")).systemdUnits,
 };
 const { runCli } = await import("./cli/program.ts");
 const { createProcessContext } = await import("./system/process-context.ts");

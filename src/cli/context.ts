@@ -260,6 +260,16 @@ export interface Services {
   restore(flags: RestoreFlags): Promise<Restored>;
   /** Writes the bytes into a new file, and reads all of it back before it gets its name. */
   saveBackup(file: string, bytes: AsyncIterable<Uint8Array>): Promise<SavedBackup>;
+  units(): Promise<Units>;
+}
+
+/** Units of the machine's service manager. Both return the path of the unit's file. */
+export interface Units {
+  /** The absolute path of the command that units run. */
+  readonly program: string;
+  /** Writes the unit and, where it is to be started, enables and starts it. */
+  install(folder: string, name: string, text: string, starts: boolean): Promise<string>;
+  uninstall(folder: string, name: string): Promise<string>;
 }
 
 /** Everything a command may touch of the process it runs in. */

@@ -179,6 +179,12 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import("./clusters/state.ts")).declareState,
   },
   {
+    name: "service",
+    group: SERVICES,
+    summary: "Run the server or an agent as a service of systemd.",
+    load: async () => (await import("./service/service.ts")).declareService,
+  },
+  {
     name: "backup",
     group: SERVICES,
     summary: "Write a checked copy of all data of a running server.",

@@ -47,6 +47,7 @@ async function run(line: string) {
       recover: never,
       restore: never,
       saveBackup: never,
+      units: never,
     },
     readInput: async (path) => {
       const text = files[path];

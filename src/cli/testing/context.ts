@@ -45,6 +45,7 @@ export async function runHere(argv: readonly string[], given: Partial<Context> =
       },
       extract: async () => NO_FACTS,
       recover: async () => Promise.reject(new Error("nothing to recover in tests")),
+      units: async () => Promise.reject(new Error("no units in tests")),
       saveBackup: async () => Promise.reject(new Error("nothing to save in tests")),
       restore: async () => Promise.reject(new Error("nothing to restore in tests")),
     },

@@ -1,0 +1,79 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Site } from "../support/busbar.ts";
+import { whyNotInstalled } from "../support/debian.ts";
+
+const SYSTEMD = { packages: ["systemd"], programs: ["/usr/bin/systemd-analyze"] };
+const whyNot = whyNotInstalled(SYSTEMD);
+
+let site: Site;
+beforeEach(() => {
+  site = new Site();
+});
+afterEach(() => site.close());
+
+const analyze = (...args: string[]) =>
+  spawnSync("systemd-analyze", args, { encoding: "utf8", timeout: 60_000 });
+
+describe.skipIf(whyNot !== undefined)(
+  `units of systemd (${whyNot ?? "checked by systemd"})`,
+  () => {
+    const PARTS = [
+      ["server", ["--", "--grpc", "10.0.0.5:7071", "--insecure-listen"], 2],
+      ["agent", ["--user", "daemon", "--", "--task-env", 'A=50% $b "c"'], 10],
+    ] as const;
+    for (const [part, flags, exposureMax] of PARTS) {
+      test(`systemd takes that of the ${part} without a warning`, async () => {
+        const { code, stdout, stderr } = await site.run("service", "show", part, ...flags);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+        const file = site.path(`busbar-${part}.service`);
+        writeFileSync(file, stdout);
+        const verified = analyze("verify", file);
+        const ours = verified.stderr.split("\n").filter((line) => line.includes("busbar-"));
+        // A key of systemd 254, which older ones ignore, as the unit says.
+        expect(ours.filter((line) => !line.includes("DelegateSubgroup"))).toEqual([]);
+        const security = analyze("security", "--offline=yes", "--no-pager", file);
+        const [, exposure = ""] =
+          /Overall exposure level for \S+: ([\d.]+)/.exec(security.stdout) ?? [];
+        expect(Number(exposure)).toBeLessThan(exposureMax);
+      });
+    }
+  },
+);
+
+test("install writes a unit and starts it, uninstall undoes both, and neither touches others' files", async () => {
+  const folder = site.path("units");
+  const bin = site.path("bin");
+  mkdirSync(folder);
+  mkdirSync(bin);
+  writeFileSync(`${bin}/systemctl`, `#!/bin/sh\necho "$@" >>${site.path("calls")}\n`);
+  chmodSync(`${bin}/systemctl`, 0o755);
+  const run = async (...args: string[]) => {
+    const PATH = `${bin}:${process.env["PATH"]}`;
+    const running = site.start(["service", ...args, "--unit-dir", folder], { PATH });
+    return { code: await running.end(), output: running.output };
+  };
+  const file = `${folder}/busbar-agent.service`;
+  const installed = await run("install", "agent", "--user", "sim");
+  expect(installed.output).toContain(`Wrote ${file} and started it.`);
+  expect(readFileSync(file, "utf8")).toMatch(/^User=sim$/m);
+  expect((await run("install", "agent")).output).toContain(
+    "--user: is missing: tasks run as this user",
+  );
+  const removed = await run("uninstall", "agent");
+  expect(removed.output).toContain(`Removed ${file}; its data stays in /var/lib/busbar-agent.`);
+  expect(existsSync(file)).toBe(false);
+  expect(readFileSync(site.path("calls"), "utf8").trim().split("\n")).toEqual([
+    "daemon-reload",
+    "enable busbar-agent.service",
+    "restart busbar-agent.service",
+    "disable --now busbar-agent.service",
+    "daemon-reload",
+  ]);
+  writeFileSync(file, "[Service]\n");
+  const refused = await run("install", "agent", "--user", "sim");
+  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining("not made by busbar") });
+  expect(await run("uninstall", "agent")).toMatchObject({ code: 1 });
+  expect(readFileSync(file, "utf8")).toBe("[Service]\n");
+});
