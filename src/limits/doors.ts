@@ -22,7 +22,7 @@ export const doorsLimits = {
   knownPreviewsMax: 50_000, // beginnings of outputs, for such lists
   previewsPerListMax: 200, // read from nodes for one list
   previewsAtOnceMax: 16,
-  previewsMsMax: 2_000, // for all of one list
+  previewsMsMax: 500, // for all of one list: those that come later are in the next
   newestTasksPageMax: 1_000, // in one page of those of all jobs
   newestTasksScanMax: 10_000, // looked at for one such page
   nexusAsidesMax: 50_000, // events of the nexus tree that follow from others, kept for watches that resume
