@@ -68,6 +68,8 @@ export class Containers implements RunContainers {
   readonly #options: ContainersOptions;
   readonly #cache: ImageCache;
   readonly #remover: Remover;
+  /** Of runs with containers; most runs have none, and cost nothing here. */
+  readonly #keys: Set<string>;
   #capability: Capability = { kind: "looking" };
   #listener: () => void = () => undefined;
   readonly #looked: Promise<void>;
@@ -78,6 +80,7 @@ export class Containers implements RunContainers {
     this.#options = options;
     const { directory, bootId, logger } = options;
     for (const name of ["runs", "states"]) makeDirectory(join(directory, name));
+    this.#keys = new Set(readdirSync(join(directory, "runs")));
     this.#cache = new ImageCache(join(directory, "cache"), bootId);
     this.#cache.make();
     this.#remover = createRemover(join(directory, "trash"), logger);
@@ -113,6 +116,7 @@ export class Containers implements RunContainers {
     const runDirectory = this.#runDirectory(run.key);
     removeTree(runDirectory); // of an earlier life that did not begin it
     makeDirectory(runDirectory);
+    this.#keys.add(run.key);
     writePlan(runDirectory, plan);
     if (plan.script !== undefined && run.request.work.kind === "script") {
       writeFileSync(plan.script, run.request.work.text, { mode: 0o755 });
@@ -134,10 +138,9 @@ export class Containers implements RunContainers {
   }
 
   judge: RunContainers["judge"] = (key, end) => {
-    const runDirectory = this.#runDirectory(key);
-    if (!existsSync(runDirectory)) return end;
+    if (!this.#keys.has(key)) return end;
     try {
-      return endOfContainers(runDirectory, this.#states, end);
+      return endOfContainers(this.#runDirectory(key), this.#states, end);
     } catch (error) {
       this.#options.logger.warn({ run: key, error: describeChain(error) }, "what containers left");
       return end;
@@ -145,13 +148,12 @@ export class Containers implements RunContainers {
   };
 
   ended(key: string): void {
-    const runDirectory = this.#runDirectory(key);
-    if (existsSync(runDirectory)) this.#later(() => this.#remove(key));
+    if (this.#keys.has(key)) this.#later(() => this.#remove(key));
   }
 
   recover(activeKeys: ReadonlySet<string>): void {
     this.#cache.removeLeftovers(isRunning);
-    for (const key of readdirSync(join(this.#options.directory, "runs"))) {
+    for (const key of this.#keys) {
       if (!activeKeys.has(key)) this.#later(() => this.#remove(key));
     }
   }
@@ -266,6 +268,7 @@ export class Containers implements RunContainers {
     for (const { id } of this.#plannedOf(runDirectory)) await this.#delete(id);
     if (process.getuid?.() === 0) this.#remover.remove(runDirectory);
     else removeTree(runDirectory);
+    this.#keys.delete(key);
   }
 
   #plannedOf(runDirectory: string): readonly PlannedContainer[] {
