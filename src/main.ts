@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join, resolve } from "node:path";
 import { isatty } from "node:tty";
@@ -153,6 +154,7 @@ function doorsOf({
   readonly rik: Listening["rik"] | undefined;
 }) {
   return {
+    ...(existsSync(new URL("../src", import.meta.url)) ? {} : { command: "busbar" }),
     ...(rainbow === undefined ? {} : { rainbow }),
     ...(goSchedule === undefined ? {} : { goSchedule }),
     ...(nexus === undefined ? {} : { nexus }),

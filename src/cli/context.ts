@@ -211,6 +211,8 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** What `up` and `server` tell once they listen. */
 export interface Listening {
+  /** What to type for this command, where it is not `./busbar` of a checkout. */
+  readonly command?: string;
   readonly http: string;
   readonly grpc: string;
   /** Where rainbow's clients are served. */

@@ -24,6 +24,7 @@ beforeAll(async () => {
   );
   site.server = await running.prints(/gRPC:\s+(\S+:\d+)/);
   site.http = await running.prints(/REST:\s+(http:\S+)/);
+  await running.prints(/Try: {2}busbar --server/);
 }, 300_000);
 afterAll(async () => {
   await site.close();

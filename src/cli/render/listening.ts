@@ -16,6 +16,7 @@ export function renderListening(
     node,
     rainbowSecretFile = "",
     isInsecure,
+    command = "./busbar",
   }: Listening,
   page: TerminalPage,
 ): string {
@@ -41,8 +42,8 @@ export function renderListening(
   );
   const next =
     node === undefined
-      ? `Add a node:  ./busbar agent --server ${grpc}`
-      : `Try:  ./busbar ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
+      ? `Add a node:  ${command} agent --server ${grpc}`
+      : `Try:  ${command} ${grpc === "127.0.0.1:7071" ? "" : `--server ${grpc} `}run -- echo hello`;
   const warning =
     isInsecure === true
       ? "WARNING: whoever can reach these ports may run any command here (--insecure-listen).\n\n"

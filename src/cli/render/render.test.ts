@@ -388,6 +388,8 @@ describe("rows", () => {
   test("a server on its usual port needs no flag to be tried", () => {
     const usual = { http: "127.0.0.1:7070", grpc: "127.0.0.1:7071", data: "/d", node: "a" };
     expect(renderListening(usual, page)).toContain("Try:  ./busbar run -- echo hello");
+    const installed = renderListening({ ...usual, command: "busbar" }, page);
+    expect(installed).toContain("Try:  busbar run -- echo hello");
     const other = renderListening({ ...usual, grpc: "127.0.0.1:9" }, page);
     expect(other).toContain("Try:  ./busbar --server 127.0.0.1:9 run -- echo hello");
   });
