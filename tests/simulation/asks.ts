@@ -103,7 +103,7 @@ export function drawAsk(
 }
 
 /** Of which hasty clients have many tasks, so that what ends makes room for what waits. */
-const ONE_CORE: { readonly demand: Demand; readonly ask: Ask } = {
+export const ONE_CORE: { readonly demand: Demand; readonly ask: Ask } = {
   demand: { resources: { cpu: 1 } },
   ask: {
     wishes: [wish({ cores: 1 })],

@@ -40,7 +40,9 @@ export type CheckerName =
   | "ends-say-how-far"
   | "holds-are-kept"
   | "paused-groups-place-nothing"
-  | "requeued-is-stopped-first";
+  | "requeued-is-stopped-first"
+  | "one-job-per-slot"
+  | "wanted-instances-run";
 
 /** What is wrong, in one clause; undefined when the promise is kept. */
 export type Verdict = string | undefined;

@@ -9,6 +9,7 @@ import type { Habits } from "./habits.ts";
 import type { Seeded } from "./random.ts";
 import type { Seams } from "./seams.ts";
 import type { Server } from "./server.ts";
+import type { ServiceClients } from "./services.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Witness } from "./witness.ts";
@@ -73,6 +74,15 @@ export class Clients {
     else if (roll < 0.9) this.#try(`undrain ${node}`, (to) => to.undrainNode(node));
     else if (roll < 0.92) this.#try(`remove ${node}`, (to) => to.removeNode(node));
     else this.#changeGroup();
+  }
+
+  /** What callers of services do. */
+  tryService({ what, ask }: ReturnType<ServiceClients["next"]>): void {
+    this.#try(what, ask);
+  }
+
+  insistOn(ask: (to: Operations) => Promise<unknown>): void {
+    void this.#insist(ask);
   }
 
   /** What would keep work from ending is taken back. */

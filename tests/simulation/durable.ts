@@ -9,6 +9,7 @@ import { TABLES } from "../../src/core/state/tables/tables.ts";
 import type { AllRows } from "../../src/core/state/checks/slow-dependencies.ts";
 import type { Batch, RowWrite, StoredRow } from "../../src/ports/store.ts";
 import { ClusterRows } from "./cluster-rows.ts";
+import { ServiceRows } from "./services.ts";
 import { ShownRows } from "./shown-rows.ts";
 
 export interface Run {
@@ -48,6 +49,7 @@ export class Durable {
   readonly tasks = new Map<string, Task>();
   readonly nodes = new Map<string, Node>();
   readonly clusters = new ClusterRows();
+  readonly services = new ServiceRows();
   revision = 0;
   /** Every attempt that was ever given to a node. */
   readonly assignedTo = new Map<string, string>();
@@ -61,6 +63,7 @@ export class Durable {
     this.tasks.clear();
     this.nodes.clear();
     this.clusters.clear();
+    this.services.clear();
     this.shown.clear();
     for (const row of rows) {
       this.#write(row);
@@ -108,6 +111,10 @@ export class Durable {
       }
       const id = taskKey({ jobId: Number(first), index: Number(index) });
       return { table, ...replace(this.tasks, id, after) };
+    }
+    if (table === "service" || table === "slot") {
+      this.services.put(table, key.slice(table.length + 1), row);
+      return undefined;
     }
     if (table === "node") replace(this.nodes, first, row as Node | undefined);
     else if (change === undefined) this.clusters.remove(table, first);

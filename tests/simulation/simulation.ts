@@ -1,6 +1,7 @@
 import type { CheckerName } from "./checkers.ts";
 import { checkEnd, startCheckpoints, STOPS_WITHIN_MS, unfinished } from "./checkpoints.ts";
 import { FAULTS } from "./faults.ts";
+import { InstanceWatch } from "./services.ts";
 import type { SimulationOptions, World } from "./world.ts";
 import { createWorld } from "./world.ts";
 
@@ -20,6 +21,7 @@ export interface Outcome {
 const TROUBLE_MS = 150_000;
 /** Stalls and cuts that began at the very end of the trouble are over after this. */
 const HEALED_AFTER_MS = 120_000;
+const SERVICES_WATCHED_MS = 300_000;
 /** Long after the longest backoff, timeout and run. */
 const ALL_ENDS_WITHIN_MS = 40 * 60_000;
 
@@ -54,6 +56,7 @@ async function live(world: World): Promise<void> {
   for (const host of hosts) timeline.after(random.int(0, 3_000), () => host.start());
   startCheckpoints(world);
   scheduleClients(world);
+  scheduleServices(world);
   scheduleFaults(world);
   await timeline.pass(TROUBLE_MS);
   heal(world);
@@ -74,6 +77,31 @@ function scheduleClients({ timeline, clients, receivers, habits, random: own }: 
   }
 }
 
+function scheduleServices({ services, timeline, clients }: World): void {
+  if (services === undefined) return;
+  for (let left = services.count; left > 0; left--) {
+    const atMs = services.moment(TROUBLE_MS * 0.8);
+    timeline.after(atMs, () => clients.tryService(services.next()));
+  }
+}
+
+/** Once all is well the wanted instances run; then nobody wants them any more. */
+function watchServices({ services, timeline, clients, witness }: World): void {
+  if (services === undefined) return;
+  const watch = new InstanceWatch(witness.durable, timeline.nowMs);
+  let left = SERVICES_WATCHED_MS / 1_000;
+  const look = (): void => {
+    watch.look();
+    if (left-- > 0) {
+      timeline.after(1_000, look);
+      return;
+    }
+    witness.judge("wanted-instances-run", watch.verdict());
+    for (const ask of services.removals()) clients.insistOn(ask);
+  };
+  look();
+}
+
 /** Each run has its own mix: some faults often, some never, so that rare pairs meet. */
 function scheduleFaults(world: World): void {
   const random = world.random.fork();
@@ -90,7 +118,8 @@ function scheduleFaults(world: World): void {
 }
 
 /** Everything is started again and stays well; stalls and cuts end by themselves. */
-function heal({ trace, server, disk, hosts, timeline, clients }: World): void {
+function heal(world: World): void {
+  const { trace, server, disk, hosts, timeline, clients } = world;
   trace.line("all faults are over");
   disk.onNextFlush = undefined;
   server.start();
@@ -101,9 +130,14 @@ function heal({ trace, server, disk, hosts, timeline, clients }: World): void {
     host.start();
   }
   timeline.after(HEALED_AFTER_MS, () => clients.makeAmends());
+  timeline.after(HEALED_AFTER_MS + 30_000, () => watchServices(world));
 }
+
+/** How long services are watched before they end. */
+const servicesMs = ({ services }: World): number =>
+  services === undefined ? 0 : SERVICES_WATCHED_MS + 10_000;
 
 const isAllEnded = (world: World): boolean =>
   world.server.isUp &&
-  world.timeline.elapsedMs > TROUBLE_MS + HEALED_AFTER_MS + 30_000 &&
+  world.timeline.elapsedMs > TROUBLE_MS + HEALED_AFTER_MS + 30_000 + servicesMs(world) &&
   unfinished(world) === undefined;

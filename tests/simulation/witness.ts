@@ -34,6 +34,7 @@ import {
   wholeNodesAreAlone,
 } from "./placements.ts";
 import { endsSayHowFar, progressGoesForward } from "./progress.ts";
+import { oneJobPerSlot } from "./services.ts";
 import { quarantinesAreDue, sickNodesCostNothing } from "./sick-nodes.ts";
 import { agentIsTold, endsAreDurable, endsOf, revisionIsDurable } from "./told.ts";
 import type { Trace } from "./trace.ts";
@@ -115,6 +116,7 @@ export class Witness {
     this.judge("progress-goes-forward", progressGoesForward(moves.tasks));
     this.judge("ends-say-how-far", endsSayHowFar(this.#lastWords, moves.tasks));
     this.judge("held-is-begun-or-back", heldIsNeverBoth(durable, moves, this.executions));
+    this.judge("one-job-per-slot", oneJobPerSlot(durable, moves));
     this.judge("holds-are-kept", holdsAreKept(this.keptBack, moves));
     this.judge("paused-groups-place-nothing", pausedPlaceNothing(this.keptBack, durable, moves));
     this.judge("requeued-is-stopped-first", requeuedIsStoppedFirst(durable, moves, this.#alive));

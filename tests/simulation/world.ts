@@ -15,6 +15,7 @@ import { NO_SEAMS } from "./seams.ts";
 import { Server } from "./server.ts";
 import { Timeline } from "./timeline.ts";
 import { Trace } from "./trace.ts";
+import { hasServices, ServiceClients } from "./services.ts";
 import { Watcher } from "./watcher.ts";
 import { Witness } from "./witness.ts";
 
@@ -39,6 +40,8 @@ export interface World {
   readonly hosts: readonly AgentHost[];
   readonly habits: Habits;
   readonly clients: Clients;
+  /** In few worlds. */
+  readonly services: ServiceClients | undefined;
   readonly receivers: Receivers;
   readonly watchers: readonly Watcher[];
 }
@@ -99,6 +102,9 @@ export function createWorld({ seed, seams: some = {}, print }: SimulationOptions
     hosts,
     habits,
     clients,
+    services: hasServices(seed)
+      ? new ServiceClients(new Seeded(seed + 3_000_003), witness.asked)
+      : undefined,
     receivers,
     watchers,
   };

@@ -8,6 +8,8 @@ const EFFECTS = "core/state/effects.ts";
 const TASK_CODEC = "core/state/jobs/task-codec.ts";
 const PLACE = "core/state/decide/tasks/place-task.ts";
 const QUEUE = "core/scheduler/queue/queue.ts";
+const FILL_SLOTS = "core/state/decide/services/fill-slots.ts";
+const SERVICE_STEP = "core/state/decide/services/step.ts";
 const VERIFY = "core/scheduler/verify.ts";
 
 const endedMoves = swap(REPORTS, "reportRuns", "isActiveTask(task)", "'nodeId' in task.state");
@@ -345,6 +347,28 @@ export const CORE_MUTANTS: readonly Mutant[] = [
       "isToRequeue",
       "state.isRequeued === true",
       "false",
+    ),
+  ),
+  edited(
+    "slot-filled-early",
+    "one-job-per-slot",
+    "a slot that is replaced gets its next job before the present one has ended",
+    swap(
+      FILL_SLOTS,
+      "replaceJob",
+      'slot.isLive ? stopSlot(state, row, order) : [{ table: "slot", row }]',
+      "fillSlots(state, slot.service.row, [{ ...emptied(slot), generation }], order).changes",
+    ),
+  ),
+  edited(
+    "one-instance-less",
+    "wanted-instances-run",
+    "one instance less than is wanted is made",
+    swap(
+      SERVICE_STEP,
+      "missingStep",
+      "row.replicas - counted.size",
+      "row.replicas - 1 - counted.size",
     ),
   ),
 ];

@@ -38,6 +38,8 @@ const CHECKERS: Readonly<Record<CheckerName, true>> = {
   "holds-are-kept": true,
   "paused-groups-place-nothing": true,
   "requeued-is-stopped-first": true,
+  "one-job-per-slot": true,
+  "wanted-instances-run": true,
 };
 
 describe("mutants", () => {
