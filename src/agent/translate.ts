@@ -118,6 +118,7 @@ function runEnv(spec: RunSpec, id: RunId, place: AgentPlace): Record<string, str
       // A task of another Busbar's array is the only one of its own here.
       BUSBAR_ARRAY_SIZE: spec.env["BUSBAR_ORIGIN_ARRAY_SIZE"] ?? String(spec.arraySize),
     }),
+    ...(spec.entries.length > 0 && { BUSBAR_ENTRY: spec.entries[id.index] ?? "" }),
   };
 }
 
@@ -159,7 +160,7 @@ export function toRunRequest(
     arrayIndex: spec.arraySize > 0 ? id.index : undefined,
     work: toWork(spec),
     ...(spec.container && { container: toContainer(spec.container) }),
-    ...(spec.nice === 0 ? {} : { before: toNice(spec.nice) }),
+    ...toBefore(spec),
     request:
       spec.request === "" ? undefined : decodeChoice(JSON.parse(spec.request) as ResourceChoice),
     needs: spec.needs,
@@ -186,6 +187,21 @@ export function toRunRequest(
       },
     }),
   };
+}
+
+/** What runs before the program: nice, and a shell that gives a script its arguments. */
+function toBefore({ nice, args }: RunSpec): Pick<RunRequest, "before"> {
+  const before = [
+    ...(nice === 0 ? [] : toNice(nice)),
+    ...(args.length === 0 ? [] : withArgs(args)),
+  ];
+  return before.length === 0 ? {} : { before };
+}
+
+/** The path of the script is the last argument of this shell, and goes first. */
+function withArgs(args: readonly string[]): readonly string[] {
+  const own = args.map((_, at) => `"\${${at + 1}}"`).join(" ");
+  return ["/bin/sh", "-c", `exec "\${${args.length + 1}}" ${own}`, "sh", ...args];
 }
 
 /** Says why it cannot be, rather than to run as if nothing was asked for. */

@@ -119,8 +119,15 @@ export const parseAmount = (name: string, text: string, field: string): number =
 export const arraySpec =
   (flag: string) =>
   (text: string): string => {
-    if (/^\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*$/.test(text)) return text;
-    throw invalid(flag, `"${text}" is not an array; write it like 0-99, 1-9:2 or 0-3,8,10-12`);
+    if (!/^\d+(-\d+(:\d+)?)?(,\d+(-\d+(:\d+)?)?)*(%[1-9]\d*)?$/.test(text)) {
+      const shapes = "0-99, 1-9:2, 0-3,8,10-12 or 0-99%5 (five at once)";
+      throw invalid(flag, `"${text}" is not an array; write it like ${shapes}`);
+    }
+    for (const [, first, last] of text.matchAll(/(\d+)-(\d+)/g)) {
+      if (Number(last) >= Number(first)) continue;
+      throw invalid(flag, `"${first}-${last}" ends before it begins; write ${last}-${first}`);
+    }
+    return text;
   };
 
 /** "17", or "17.3" where one task of an array may be meant. */

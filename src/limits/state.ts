@@ -26,6 +26,7 @@ export const stateLimits = {
   toldOutputCharsMax: 8_192, // of each stream of a task, told by the cluster that ran it
   toldCharsTotalMax: 64 * MIB,
   removalsPerTickMax: 1_000, // finished jobs removed in one go
+  entriesCharsMax: MIB, // of all entries of a job together
   heldSpansMax: 256, // tasks of one array on hold that do not stand side by side
   groupsMax: 10_000,
   metricGroupsMax: 100, // groups with series of their own in /metrics

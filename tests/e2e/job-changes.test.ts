@@ -70,3 +70,31 @@ test("a job is run again, or its failed tasks alone, or from what was shown of i
   const copy = await site.client.getJob({ id: await submit("-f", file) });
   expect(copy.spec).toEqual((await site.client.getJob({ id })).spec);
 }, 60_000);
+
+test("scripts have arguments and directives, and tasks their entries", async () => {
+  const script = site.path("step.sh");
+  writeFileSync(
+    script,
+    '#!/bin/sh\n#SBATCH -J step --partition=x\n#BUSBAR --cpu 0.5\necho "$# $1"\n',
+  );
+  const ran = await site.run("submit", "--script", script, "--wait", "--", "a b", "c");
+  expect(ran.stderr).toContain("#SBATCH --partition of the script: not followed");
+  const id = /job (\d+)/.exec(ran.stdout)?.[1] ?? "";
+  expect((await site.run("logs", id)).stdout).toBe("2 a b\n");
+  expect(await site.client.getJob({ id })).toMatchObject({
+    spec: { name: "step", resources: { cpu: 0.5 }, args: ["a b", "c"] },
+  });
+  const lines = site.path("lines.txt");
+  writeFileSync(lines, "one\ntwo words\n");
+  const each = await submit("--each-line", lines, "--", "sh", "-c", 'echo "$BUSBAR_ENTRY"');
+  expect((await site.run("wait", each)).code).toBe(0);
+  expect((await site.run("logs", `${each}.1`)).stdout).toBe("two words\n");
+  const json = site.path("entries.json");
+  writeFileSync(json, '[{"x": 1}, 2]');
+  const from = await submit("--from-json", json, "--", "sh", "-c", 'echo "$BUSBAR_ENTRY"');
+  expect((await site.run("wait", from)).code).toBe(0);
+  expect((await site.run("logs", `${from}.0`)).stdout).toBe('{"x":1}\n');
+  const later = await submit("--begin", "1h", "--", "true");
+  expect((await site.run("explain", later)).stdout).toMatch(/1 task waits: not before 20\d\d-/);
+  await site.run("cancel", later);
+}, 60_000);

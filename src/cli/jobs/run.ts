@@ -41,7 +41,7 @@ export function declareRun(command: Command, shell: Shell): void {
 }
 
 async function run(session: Session, words: readonly string[], flags: JobFlags): Promise<Answer> {
-  const job = await toSubmission(flags, words, session.context);
+  const job = await toSubmission(flags, words, session);
   const allowUnsatisfiable = flags.allowUnsatisfiable === true;
   const input: Input = { kind: "jobs", jobs: [job], allowUnsatisfiable };
   const client = await session.client();

@@ -117,5 +117,5 @@ async function readTemplate(
     return job.spec;
   }
   if (words.length === 0 && others.length === 0) return undefined;
-  return (await toSubmission(flags, words, session.context)).spec;
+  return (await toSubmission(flags, words, session)).spec;
 }

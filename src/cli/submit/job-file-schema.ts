@@ -4,6 +4,7 @@ import { RETRIES_RULES, SPEC_MESSAGE_RULES } from "../../core/model/job/spec-rul
 import { DURATION_PATTERN, SIZE_PATTERN } from "../../lib/units.ts";
 import { type JsonSchema, SchemaBook } from "../../wire/schema.ts";
 import { type DescField, fileKey } from "../yaml/yaml-message.ts";
+import { BEGIN_PATTERN } from "./flags/begin-flag.ts";
 import { DEPENDENCY_KEYS } from "./job-dependencies.ts";
 
 /** A scalar of YAML is read as the text it was written as: 1.10, yes and 0644 are names, too. */
@@ -55,6 +56,7 @@ const FORMS: Readonly<Record<string, (schema: JsonSchema) => JsonSchema>> = {
     ],
   }),
   dependsOn: () => ({ anyOf: [DEPENDENCY, { type: "array", items: DEPENDENCY }] }),
+  beginAtMs: () => ({ type: "string", pattern: BEGIN_PATTERN }),
 };
 
 const requiring = (name: string): JsonSchema => ({ required: [name] });

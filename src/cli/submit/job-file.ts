@@ -5,6 +5,7 @@ import { invalid } from "../../lib/errors.ts";
 import { fromJson } from "../../wire/read-json.ts";
 import { limits } from "../../limits.ts";
 import { arraySpec, duration, parseAmount, wholeNumber } from "../flags.ts";
+import { beginTime } from "./flags/begin-flag.ts";
 import { readDependencies } from "./job-dependencies.ts";
 import { toWireSelection, type WireSelection } from "./select-flags.ts";
 import { toSelectOptions } from "./select-options.ts";
@@ -24,6 +25,7 @@ const FORMS: Readonly<Record<string, (value: Value) => Spec>> = {
   array: (value) => ({ array: arraySpec(value.at)(value.text()) }),
   retries: (value) => ({ retries: readRetries(value) }),
   dependsOn: (value) => ({ dependsOn: readDependencies(value) }),
+  beginAtMs: (value) => ({ beginAtMs: BigInt(beginTime(value.at, Date.now)(value.text())) }),
 };
 
 /** What one key of a job adds to it: all fields of a JobSpec but a whole jobspec, in the order of the schema. */

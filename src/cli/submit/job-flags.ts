@@ -5,6 +5,7 @@ import { isVariableName } from "../../core/model/job/variable-names.ts";
 import { invalid } from "../../lib/errors.ts";
 import { limits } from "../../limits.ts";
 import type { Context } from "../context.ts";
+import type { Session } from "../session.ts";
 import {
   arraySpec,
   duration,
@@ -19,6 +20,9 @@ import {
 import { addContainerFlags, type ContainerFlags, containerOf } from "./flags/container-flags.ts";
 import { addDependencyFlags, dependenciesOf, type DependencyFlags } from "./job-dependencies.ts";
 import { directoryOf } from "./flags/directory-flags.ts";
+import { beginTime } from "./flags/begin-flag.ts";
+import { parseDirectives, readDirectives } from "./flags/directives.ts";
+import { addEntriesFlags, entriesOf, type EntriesFlags } from "./flags/entries-flags.ts";
 import { addEnergyFlags, type EnergyFlags, energyOf } from "./flags/energy-flags.ts";
 import {
   addOutputFileFlags,
@@ -39,6 +43,7 @@ export interface JobFlags
     SelectFlags,
     EnergyFlags,
     ContainerFlags,
+    EntriesFlags,
     OutputFileFlags,
     RestartFlags {
   readonly name?: string;
@@ -67,6 +72,7 @@ export interface JobFlags
   readonly outputLimit?: number;
   readonly idempotencyKey?: string;
   readonly script?: string;
+  readonly begin?: number;
   readonly allowUnsatisfiable?: true;
 }
 
@@ -74,7 +80,10 @@ export function addJobFlags(command: Command, context: Context): void {
   const { priorityMax, retriesMax } = limits;
   command
     .optionsGroup("What to run:")
-    .option("--script <file>", 'run this script instead of a command ("-": standard input)')
+    .option(
+      "--script <file>",
+      'run this script; words after it are its arguments ("-": standard input)',
+    )
     .option(
       "--env <key=value>",
       "set a variable; KEY alone takes yours (repeatable)",
@@ -86,11 +95,12 @@ export function addJobFlags(command: Command, context: Context): void {
       "run in this directory (default: yours where the node has it); fresh: in a new one",
       notEmpty("--cwd"),
     );
+  addEntriesFlags(command);
   addContainerFlags(command);
   command
     .option(
       "--array <spec>",
-      "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8",
+      "run once for each index, e.g. 0-99, 1-9:2 or 0-3,8; 0-99%5: five at once",
       arraySpec("--array"),
     )
     .option("--name <name>", "name the job (default: the program's name)", notEmpty("--name"))
@@ -158,6 +168,11 @@ export function addJobFlags(command: Command, context: Context): void {
       duration("--kill-grace"),
     )
     .option(
+      "--begin <time>",
+      "not before this time, or so much later, e.g. 16:30, 2026-11-17T16:30 or 10m",
+      beginTime("--begin", () => context.nowMs()),
+    )
+    .option(
       "--queue-deadline <duration>",
       "give up tasks not started by then",
       duration("--queue-deadline"),
@@ -178,14 +193,17 @@ export function addJobFlags(command: Command, context: Context): void {
 
 /** The one job that flags and words describe. */
 export async function toSubmission(
-  flags: JobFlags,
+  given: JobFlags,
   words: readonly string[],
-  context: Context,
+  session: Pick<Session, "context" | "note">,
 ): Promise<JobSubmissionInit> {
-  checkStdin(flags);
-  if (words.length > 0 && flags.script !== undefined) {
-    throw invalid("--script", "cannot be combined with a command");
-  }
+  const { context } = session;
+  checkStdin(given);
+  const script =
+    given.script === undefined
+      ? undefined
+      : (await context.readInput(given.script, limits.workBytesMax)).toString("utf8");
+  const flags = script === undefined ? given : await withDirectives(given, script, session);
   const energy = energyOf(flags);
   const hasOwnCommand = energy !== undefined || flags.image !== undefined;
   if (words.length === 0 && flags.script === undefined && !hasOwnCommand) {
@@ -194,15 +212,13 @@ export async function toSubmission(
       "is missing; write it after --, or give --script, --file, --jobspec or --image",
     );
   }
-  const script =
-    flags.script === undefined
-      ? undefined
-      : (await context.readInput(flags.script, limits.workBytesMax)).toString("utf8");
+  const entries = await entriesOf(flags, context);
   return {
     spec: {
       ...namesOf(flags),
-      command: [...words],
-      script,
+      ...(script === undefined ? { command: [...words] } : { script, args: [...words] }),
+      ...(entries && { entries }),
+      beginAtMs: wide(flags.begin),
       env: { ...(flags.exportEnv === true && exportedOf(context.env)), ...flags.env },
       ...(flags.image === undefined || flags.cwd !== undefined ? directoryOf(flags, context) : {}),
       ...outputFilesOf(flags),
@@ -215,6 +231,22 @@ export async function toSubmission(
     },
     idempotencyKey: flags.idempotencyKey,
   };
+}
+
+/** What the script says about its job holds where the command line says nothing. */
+async function withDirectives(
+  flags: JobFlags,
+  script: string,
+  { context, note }: Pick<Session, "context" | "note">,
+): Promise<JobFlags> {
+  const directives = readDirectives(script);
+  const { ignored } = directives;
+  if (ignored.length > 0) {
+    const names = [...new Set(ignored)].join(", ");
+    await note(`warning: #SBATCH ${names} of the script: not followed`);
+  }
+  const own = parseDirectives<JobFlags>(directives, (command) => addJobFlags(command, context));
+  return { ...own, ...flags };
 }
 
 /** These describe the submitter's shell, not the work. */

@@ -63,7 +63,7 @@ export async function readInput(
     refuseOthers(flags, "--file", words);
     return { kind: "jobs", jobs: await readFile(session, flags.file), allowUnsatisfiable };
   }
-  const job = await toSubmission(flags, words, session.context);
+  const job = await toSubmission(flags, words, session);
   return { kind: "jobs", jobs: [job], allowUnsatisfiable };
 }
 

@@ -130,6 +130,19 @@ export function taskStateName(job: Job, state: TaskState | undefined): TaskState
   return state.kind;
 }
 
+/** Of an array, how many tasks are under way. */
+export const underWay = ({ counts }: Progress): number =>
+  counts.offered +
+  counts.accepted +
+  counts.held +
+  counts.assigned +
+  counts.running +
+  counts.stopping;
+
+/** Whether as many tasks of the array are under way as may be at once. */
+export const isAtMost = ({ spec }: Job, progress: Progress): boolean =>
+  spec.tasksAtOnce !== undefined && underWay(progress) >= spec.tasksAtOnce;
+
 export const isJobEnded = (progress: Progress): boolean =>
   progress.state !== "pending" && progress.state !== "running" && progress.state !== "accepted";
 

@@ -1,6 +1,7 @@
 import { hasIndex, positionOf } from "../model/job/array-range.ts";
 import type { Closing, JobSpec } from "../model/job/job.ts";
 import type { TaskState } from "../model/job/task.ts";
+import { underWay } from "../model/progress.ts";
 import { isHeldAt } from "../model/job/user-hold.ts";
 import { mayHold } from "../model/node/node.ts";
 import type { ClusterId, GroupId, JobId, NodeId } from "../model/ids.ts";
@@ -25,6 +26,7 @@ export type PlacementRefusal =
   | { readonly kind: "task-unknown" }
   | { readonly kind: "task-placed"; readonly state: TaskState["kind"] }
   | { readonly kind: "task-on-hold" }
+  | { readonly kind: "array-full"; readonly tasksAtOnce: number }
   | { readonly kind: "group-paused" }
   | { readonly kind: "group-full"; readonly runningTasksMax: number }
   | { readonly kind: "node-unknown"; readonly node: NodeId }
@@ -143,6 +145,8 @@ function verifyTask(
   if (job.closed !== undefined) return { kind: "job-closed", state: job.closed.kind };
   if (job.waitsFor !== undefined) return { kind: "job-waits" };
   if (isHeldAt(job.hold, positionOf(record.ranges, index))) return { kind: "task-on-hold" };
+  const { tasksAtOnce = Number.POSITIVE_INFINITY } = job.spec;
+  if (underWay(record.progress) >= tasksAtOnce) return { kind: "array-full", tasksAtOnce };
   const state = record.task(index)?.state;
   if (state === undefined) return hasIndex(record.ranges, index) ? undefined : UNKNOWN_TASK;
   return state.kind === "waiting" ? undefined : { kind: "task-placed", state: state.kind };

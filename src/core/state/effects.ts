@@ -76,6 +76,9 @@ export function putJob(state: State, row: Job): void {
     return;
   }
   state.deadlines.add(row);
+  const { beginAtMs } = row.spec.terms;
+  record.isBackingOff = beginAtMs !== undefined;
+  if (beginAtMs !== undefined) queue.addWaiting(record, 0, beginAtMs);
   if (row.spec.dependsOn !== undefined && !state.isLoading) begin(state, record);
   if (row.waitsFor === undefined && record.nextIndex() !== undefined) queue.add(group, record);
 }
@@ -99,6 +102,10 @@ function putJobAgain(state: State, group: GroupRecord, known: JobRecord, row: Jo
   else if (before.hold !== row.hold) requeue(state, group, known);
   if (row.instance !== undefined) state.services.jobMoved(row.id, row.instance);
 }
+
+/** Whether its array has a limit of tasks at once, and nothing else keeps it from the queue. */
+const mayPlaceAnother = ({ spec, waitsFor, closed }: Job): boolean =>
+  spec.tasksAtOnce !== undefined && waitsFor === undefined && closed === undefined;
 
 /** More or fewer of its tasks may be placed than before. */
 function requeue({ queue }: State, group: GroupRecord, record: JobRecord): void {
@@ -185,6 +192,8 @@ export function putTask(state: State, row: Task): void {
   }
   progressed(state, group, record, afterTask(record.progress, record.job, before, row));
   if (row.share !== undefined) shareMoved(state, group, record, row);
+  // Another task of its array may be placed.
+  else if (mayPlaceAnother(record.job)) requeue(state, group, record);
   state.holds.tasksMoved(row.jobId, row.index);
   const { instance } = record.job;
   if (instance !== undefined) state.services.jobMoved(row.jobId, instance);

@@ -30,7 +30,10 @@ export function createJobOperations(context: OperationContext): JobOperations {
   const { queueReasons } = context.sessions;
   return {
     getJob: (_caller, id) =>
-      loop.read((state) => viewJob(state, requireJob(state, id), queueReasons)),
+      loop.read((state) => {
+        const record = requireJob(state, id);
+        return withEntries(viewJob(state, record, queueReasons), record);
+      }),
 
     async listJobs(_caller, filter, page) {
       const below = PAGES.jobs.numberOf(page);
@@ -126,6 +129,12 @@ export function requireTask(
   const what = record.job.spec.energy === undefined ? "is an array" : "is split into shares";
   const problem = `job ${id} ${what}; name one of its tasks, like ${id}.${first}`;
   throw new AppError("not_found", problem, { field: "id" });
+}
+
+/** Entries may be many: they are shown to whoever looks at the one job. */
+function withEntries(view: JobView, { job }: JobRecord): JobView {
+  const { entries } = job.spec;
+  return entries === undefined ? view : { ...view, spec: { ...view.spec, entries } };
 }
 
 const clusterIn =

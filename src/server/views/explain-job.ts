@@ -23,7 +23,7 @@ import type { State } from "../../core/state/state.ts";
 import { limits } from "../../limits.ts";
 import { explainAway } from "./explain-away.ts";
 import { explainTaken } from "./explain-taken.ts";
-import { describePartlyHeld, hintAgainst, whyNotPlaced } from "./not-placed.ts";
+import { describeAtMost, describePartlyHeld, hintAgainst, whyNotPlaced } from "./not-placed.ts";
 import type { QueueReasons } from "./queue-reasons.ts";
 import type { ClusterReasonView, ExplanationView } from "./views.ts";
 
@@ -91,6 +91,7 @@ export function explainJob(
   const both = [
     summary,
     describePartlyHeld(record),
+    describeAtMost(record),
     taken?.summary,
     outlookOfEnergy(state, record, nowMs),
   ];

@@ -1,6 +1,7 @@
 import { positionOf } from "../../core/model/job/array-range.ts";
 import { type Job, rangesOf, taskTotalOf } from "../../core/model/job/job.ts";
 import { countHeld, isHeldAt } from "../../core/model/job/user-hold.ts";
+import { isAtMost, underWay } from "../../core/model/progress.ts";
 import type { JobRecord } from "../../core/state/jobs/job-record.ts";
 import type { State } from "../../core/state/state.ts";
 
@@ -27,12 +28,27 @@ export function queueReason({ closed, hold, spec }: Job, index: number): string 
 }
 
 /** Why nothing of a job is placed, whatever nodes have; undefined: nobody keeps it from that. */
-export function whyNotPlaced(state: State, { job }: JobRecord): string | undefined {
-  const { hold, spec } = job;
+export function whyNotPlaced(state: State, record: JobRecord): string | undefined {
+  const { hold, spec } = record.job;
   if (hold !== undefined && hold.tasks === undefined) return `on hold: ${hold.reason}`;
+  const at = beginsLater(record);
+  if (at !== undefined) return `not before ${at}`;
   const group = state.groups.get(spec.group)?.group;
   if (group?.pausedBy !== undefined) return `group ${group.id} is paused by ${group.pausedBy}`;
   return undefined;
+}
+
+/** When the job is to begin; undefined: it may already. */
+function beginsLater({ job, isBackingOff, taskRowCount }: JobRecord): string | undefined {
+  const { beginAtMs } = job.spec.terms;
+  if (beginAtMs === undefined || !isBackingOff || taskRowCount > 0) return undefined;
+  return new Date(beginAtMs).toISOString();
+}
+
+/** "2 tasks of it are under way, as many as may be at once"; undefined: more may be. */
+export function describeAtMost({ job, progress }: JobRecord): string | undefined {
+  if (!isAtMost(job, progress)) return undefined;
+  return `${underWay(progress)} of its tasks are under way, as many as its array may have at once`;
 }
 
 /** What somebody could do about it. */

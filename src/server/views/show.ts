@@ -1,4 +1,4 @@
-import { formatIndexRanges } from "../../core/model/job/array-range.ts";
+import { formatArray } from "../../core/model/job/array-range.ts";
 import type { Group } from "../../core/model/group.ts";
 import { formatTaskId } from "../../core/model/ids.ts";
 import type { ContainerTerms } from "../../core/model/job/containers/containers.ts";
@@ -72,7 +72,7 @@ export function showSpec(spec: JobSpec): JobSpecView {
       ...plainTermsOf(spec.terms),
       ...(spec.container && showContainers(spec.container)),
       placement: showPlacement(where),
-      array: array === undefined ? undefined : formatIndexRanges(array),
+      array: array && formatArray({ array, tasksAtOnce: spec.tasksAtOnce }),
       retries: retries.max === 0 ? undefined : retries,
       timeLimitMs: spec.timeLimitMs,
       queueDeadlineMs: spec.queueDeadlineMs,
@@ -85,8 +85,11 @@ export function showSpec(spec: JobSpec): JobSpecView {
   };
 }
 
-const showWork = (work: JobSpec["work"]): object =>
-  work.kind === "command" ? present({ command: work.argv }) : { [work.kind]: work.text };
+function showWork(work: JobSpec["work"]): object {
+  if (work.kind === "command") return present({ command: work.argv });
+  const args = work.kind === "script" ? present({ args: work.args }) : {};
+  return { [work.kind]: work.text, ...args };
+}
 
 /** As it was asked for: that containers need a node that can start them follows from the rest. */
 const showPlacement = ({ containers: _containers, ...asked }: Where): JobSpecView["placement"] =>

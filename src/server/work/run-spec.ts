@@ -10,8 +10,10 @@ import { fromJson } from "../../wire/read-json.ts";
 import { showSpec } from "../views/show.ts";
 
 /** About how many characters a spec takes on the wire; each takes one to three bytes. */
-export function charsOf({ spec: { work, env, container } }: Job): number {
+export function charsOf({ spec: { work, env, container, entries } }: Job): number {
   let size = 256;
+  for (const entry of entries ?? []) size += entry.length + 4;
+  if (work.kind === "script") for (const arg of work.args ?? []) size += arg.length + 4;
   if (container !== undefined) size += charsOfContainers(container);
   if (work.kind !== "command") size += work.text.length;
   else for (const argument of work.argv) size += argument.length + 4;
@@ -40,6 +42,8 @@ export function toRunSpec({ id, spec, submittedAtMs }: Job, reader: SpecReader):
     ...(spec.work.kind === "command"
       ? { argv: [...spec.work.argv] }
       : { [spec.work.kind]: spec.work.text }),
+    args: spec.work.kind === "script" ? [...(spec.work.args ?? [])] : [],
+    entries: [...(spec.entries ?? [])],
     needs: { ...spec.needs }, // enforced by the agent
     // A node was chosen by it; who speaks for a cluster hands it on to its scheduler.
     ...(reader !== "node" && spec.request && { request: JSON.stringify(spec.request) }),

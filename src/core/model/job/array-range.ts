@@ -58,9 +58,31 @@ export interface ArrayLimits {
 const RANGE = " *([0-9]{1,10})(?:-([0-9]{1,10})(?::([1-9][0-9]{0,9}))?)? *";
 const PART = new RegExp(`^${RANGE}$`);
 /** The form of an array; that its ranges rise and do not overlap no pattern can say. */
-export const ARRAY_PATTERN = `^${RANGE}(,${RANGE})*$`;
+export const ARRAY_PATTERN = `^${RANGE}(,${RANGE})*(%[1-9][0-9]{0,9})?$`;
 const SHAPE = 'use a form like "0-99", "1-9:2" or "0-3,8,10-12"';
 const PARTS_MAX = 1_000;
+
+/** An array as it is written: its indexes, and how many of its tasks may be under way at once. */
+export interface ArrayTerms {
+  readonly array: IndexRanges;
+  /** undefined: any number. */
+  readonly tasksAtOnce: number | undefined;
+}
+
+/** Parses "0-99%5", of which "%5" may be left out. */
+export function parseArray(text: string, field: string, limits: ArrayLimits): ArrayTerms {
+  const [ranges = "", most, ...others] = text.split("%");
+  if (most === undefined)
+    return { array: parseIndexRanges(text, field, limits), tasksAtOnce: most };
+  if (others.length > 0 || !/^[1-9][0-9]{0,9}$/.test(most)) {
+    const shown = JSON.stringify(text.slice(0, 40));
+    throw invalid(field, `${shown} does not end in a number of tasks at once, like 0-99%5`);
+  }
+  return { array: parseIndexRanges(ranges, field, limits), tasksAtOnce: Number(most) };
+}
+
+export const formatArray = ({ array, tasksAtOnce }: ArrayTerms): string =>
+  formatIndexRanges(array) + (tasksAtOnce === undefined ? "" : `%${tasksAtOnce}`);
 
 /** Parses "0-99", "1-9:2", "0-3,8". Parts may come in any order but must not overlap. */
 export function parseIndexRanges(text: string, field: string, limits: ArrayLimits): IndexRanges {

@@ -3,13 +3,13 @@ import { invalid, readingDocument, unprocessable } from "../../../lib/errors.ts"
 import { limits } from "../../../limits.ts";
 import { graphRequest, needsOf } from "../../graph/request/graph-request.ts";
 import { readResourceChoice } from "../../graph/request/read-request.ts";
-import { parseIndexRanges } from "./array-range.ts";
 import { type ContainerFields, isContained, toContainerTerms } from "./containers/containers.ts";
 import { DEFAULT_GROUP } from "../group.ts";
 import type { DependencyInput } from "./dependency.ts";
 import { toDependencies } from "./dependency.ts";
 import { type EnergyInput, isPlaceName, toEnergy, withPlace } from "./energy.ts";
 import { charsOf, NO_TEXTS, toArgv, toEnv, withoutNul } from "./env.ts";
+import { toArray, toEntries, toScriptArgs } from "./arrays/entries.ts";
 import { checkName, groupId } from "../ids.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import type { JobSpec, JobTerms, Retries, Texts, Where, Work } from "./job.ts";
@@ -51,6 +51,10 @@ export interface JobSpecInput extends PlainInput, ContainerFields {
       }
     | undefined;
   readonly array?: string | undefined;
+  /** Of the script. */
+  readonly args?: readonly string[] | undefined;
+  /** A text for each task. */
+  readonly entries?: readonly string[] | undefined;
   readonly priority?: number | undefined;
   readonly retries?:
     | {
@@ -93,6 +97,7 @@ export const DEFAULT_TERMS: JobTerms = Object.freeze({
   select: undefined,
   where: ANYWHERE,
   array: undefined,
+  tasksAtOnce: undefined,
   priority: 0,
   retries: NO_RETRIES,
   service: undefined,
@@ -121,7 +126,8 @@ export function toJobSpec(
   if (energy !== undefined) checkShares(input);
   const asked = work.kind === "jobspec" ? forOneCluster(input) : input;
   const terms = toTerms(asked, like?.terms, selects);
-  const spec = new SharedSpec(name, work, terms, { dependsOn, energy });
+  const entries = toEntries(input, terms.array);
+  const spec = new SharedSpec(name, work, terms, { dependsOn, energy, entries });
   checkSize(spec);
   return spec;
 }
@@ -154,7 +160,7 @@ function forOneCluster(input: JobSpecInput): JobSpecInput {
 
 function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: SelectReader): JobTerms {
   if (saysNothing(input)) return DEFAULT_TERMS;
-  const { array, group } = input;
+  const { group } = input;
   for (const field of ["stdoutFile", "stderrFile"] as const) {
     if (input[field] === undefined || (input.image ?? input.containers) === undefined) continue;
     throw unprocessable(field, "is not for jobs with an image or containers");
@@ -172,7 +178,7 @@ function toTerms(input: JobSpecInput, like: JobTerms | undefined, selects: Selec
     ...toDemand(input),
     select: input.select && selects.read(input.select),
     where: toWhere(input),
-    array: array === undefined ? undefined : parseIndexRanges(array, "array", ARRAY_LIMITS),
+    ...toArray(input, ARRAY_LIMITS),
     priority: checkWhole(input, "priority") ?? 0,
     retries: toRetries(input.retries),
     service: toServiceTerms(input.service),
@@ -197,6 +203,7 @@ const NO_TERMS: ReadonlySet<string> = new Set<keyof JobSpecInput>([
   "command",
   "script",
   "jobspec",
+  "args",
   "dependsOn",
 ]);
 
@@ -221,6 +228,7 @@ const isNothing = (command: readonly string[] | undefined): boolean =>
 
 function toWork(input: JobSpecInput): Work {
   const { command, script, jobspec, workload } = input;
+  if (script === undefined) toScriptArgs(input.args, false);
   if (isContained(input)) checkContained(input);
   if (isBare(input)) return NO_WORK;
   if (workload !== undefined) {
@@ -242,7 +250,9 @@ function toWork(input: JobSpecInput): Work {
   }
   if (script !== undefined) {
     if (script.trim() === "") throw invalid("script", "must not be empty");
-    return { kind: "script", text: withoutNul(script, "script") };
+    const text = withoutNul(script, "script");
+    const args = toScriptArgs(input.args, true);
+    return args === undefined ? { kind: "script", text } : { kind: "script", text, args };
   }
   return { kind: "command", argv: toArgv(command, "command") };
 }
@@ -371,10 +381,13 @@ const checkWhole = (
   return value === undefined ? undefined : whole(value, field, SPEC_RULES[field]);
 };
 
+const argumentsOf = (work: Work): readonly string[] =>
+  work.kind === "command" ? work.argv : work.kind === "script" ? (work.args ?? []) : [];
+
 function checkSize(spec: JobSpec): void {
   const { work } = spec;
   let size = work.kind === "command" ? 0 : work.text.length;
-  size += charsOf(work.kind === "command" ? work.argv : [], spec.env);
+  size += charsOf(argumentsOf(work), spec.env);
   for (const { command, env } of spec.container?.containers ?? []) size += charsOf(command, env);
   const most = work.kind === "jobspec" ? limits.jobspecCharsMax : limits.workBytesMax;
   if (size > most) {

@@ -15,7 +15,8 @@ import type { UserHold } from "./user-hold.ts";
 export type Work =
   /** Without arguments: nothing, with energy for nodes that need no command; in an image: its own command. */
   | { readonly kind: "command"; readonly argv: readonly string[] }
-  | { readonly kind: "script"; readonly text: string }
+  /** `args`: of the script; absent: none. */
+  | { readonly kind: "script"; readonly text: string; readonly args?: readonly string[] }
   /** A whole jobspec, as it was written: for one cluster that pulls, which runs all of its tasks. */
   | { readonly kind: "jobspec"; readonly text: string }
   /** The definition of a workload, as it was written: for nodes that run instances of workloads. */
@@ -69,6 +70,8 @@ export interface OwnTerms {
   readonly where: Where;
   /** undefined: one task, with index 0 and no array variables. */
   readonly array: IndexRanges | undefined;
+  /** Of an array, how many of its tasks may be under way at once; undefined: any number. */
+  readonly tasksAtOnce: number | undefined;
   readonly priority: number;
   readonly retries: Retries;
   /** It has no natural end, and is started again; undefined: it ends. */
@@ -91,6 +94,8 @@ export interface JobSpec extends OwnTerms {
   readonly dependsOn: readonly Dependency[] | undefined;
   /** What it uses, in shares that are made when they are placed; undefined: it has one task, or those of its array. */
   readonly energy: EnergyTerms | undefined;
+  /** A text for each task of its array, by index; absent: none. */
+  readonly entries?: readonly string[] | undefined;
 }
 
 /**
@@ -103,18 +108,20 @@ export class SharedSpec implements JobSpec {
   readonly terms: JobTerms;
   readonly dependsOn: readonly Dependency[] | undefined;
   readonly energy: EnergyTerms | undefined;
+  readonly entries?: readonly string[];
 
   constructor(
     name: string,
     work: Work,
     terms: JobTerms,
-    { dependsOn, energy }: Partial<Pick<JobSpec, "dependsOn" | "energy">> = {},
+    { dependsOn, energy, entries }: Partial<Pick<JobSpec, "dependsOn" | "energy" | "entries">> = {},
   ) {
     this.name = name;
     this.work = work;
     this.terms = terms;
     this.dependsOn = dependsOn;
     this.energy = energy;
+    if (entries !== undefined) this.entries = entries;
   }
 
   get group(): GroupId {
@@ -146,6 +153,9 @@ export class SharedSpec implements JobSpec {
   }
   get array(): IndexRanges | undefined {
     return this.terms.array;
+  }
+  get tasksAtOnce(): number | undefined {
+    return this.terms.tasksAtOnce;
   }
   get priority(): number {
     return this.terms.priority;

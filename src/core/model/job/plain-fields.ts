@@ -15,6 +15,7 @@ interface PrintableRule extends Rule {
 export const PLAIN_RULES = {
   comment: { maxLength: 1_024, pattern: PRINTABLE },
   nice: { minimum: -20, maximum: 19 },
+  beginAtMs: { minimum: 0, maximum: 8_640_000_000_000_000 },
   submitDirectory: { maxLength: 4_096, pattern: PRINTABLE },
   submitDirectoryId: { maxLength: 4_096, pattern: PRINTABLE },
   stdoutFile: { maxLength: 4_096, pattern: PRINTABLE },

@@ -4,6 +4,7 @@ import { NAME_RULE } from "../ids.ts";
 import { AMOUNTS_RULE } from "../resources.ts";
 import { LABELS_RULE, PRINTABLE } from "../texts.ts";
 import { ARRAY_PATTERN } from "./array-range.ts";
+import { ARGS_RULE, ENTRIES_RULE } from "./arrays/entries.ts";
 import { ENERGY_RULES } from "./energy.ts";
 import { DEPENDENCY_KINDS, REFERENCE_RULE } from "./dependency.ts";
 import { SELECTION_RULES } from "./select-reader.ts";
@@ -34,7 +35,9 @@ export const SPEC_RULES = {
     maxProperties: limits.resourceNamesMax - 1, // cpu is added where it is not named
     ...AMOUNTS_RULE,
   },
-  array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8"] },
+  array: { pattern: ARRAY_PATTERN, examples: ["0-99", "1-9:2", "0-3,8", "0-99%5"] },
+  args: ARGS_RULE,
+  entries: ENTRIES_RULE,
   ...PLAIN_RULES,
   ...CONTAINER_FIELD_RULES,
   priority: { minimum: -limits.priorityMax, maximum: limits.priorityMax },

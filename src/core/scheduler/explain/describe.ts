@@ -184,6 +184,8 @@ export function describeRefusal(refusal: PlacementRefusal): string {
       return `task is ${refusal.state} already`;
     case "task-on-hold":
       return "the task is on hold";
+    case "array-full":
+      return `as many tasks of its array are under way as may be at once (${refusal.tasksAtOnce})`;
     case "group-paused":
       return "its group is paused";
     case "group-full":

@@ -132,6 +132,7 @@ export class Queue {
       const group = this.#groupOf(record.job.spec.group);
       if (record.isBackingOff) {
         record.isBackingOff = false;
+        if (record.job.waitsFor !== undefined) continue;
         if (record.nextIndex() !== undefined) this.add(group, record);
         continue;
       }
@@ -143,9 +144,7 @@ export class Queue {
 
   classOf = (request: Request): RequestClass | undefined => this.#classes.get(requestKey(request));
 
-  classes(): Iterable<RequestClass> {
-    return this.#classes.values();
-  }
+  classes = (): Iterable<RequestClass> => this.#classes.values();
 
   #laneFor(group: GroupRecord, terms: JobTerms): Lane {
     const { priority, needs, request, select, where } = terms;

@@ -11,7 +11,7 @@ export interface QueuedJobRecord {
   readonly progress: Progress;
   /** The lane of the queue that holds it. */
   lane: Lane | undefined;
-  /** Of a job with energy: a share failed, and the next are not made before its backoff is over. */
+  /** It is not placed before a time: it is to begin then, or of its energy a share failed. */
   isBackingOff: boolean;
   readonly ranges: IndexRanges;
   task(index: number): Task | undefined;

@@ -6,7 +6,7 @@ import { requestKey } from "../../scheduler/request.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
 import { energyOf, type EnergyProgress } from "../../model/energy-progress.ts";
 import { prepareQuery } from "../jobs/job-index.ts";
-import { endOf, isJobEnded, TASK_STATES, taskStateName } from "../../model/progress.ts";
+import { endOf, isJobEnded, TASK_STATES, taskStateName, underWay } from "../../model/progress.ts";
 import type { State } from "../state.ts";
 import type { SeenJob } from "./all-jobs.ts";
 import { isHeldBy } from "./holds.ts";
@@ -41,7 +41,8 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
     const { lane } = record;
     const isHeld = isHeldBy(job, progress);
     if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
-    const mayBePlaced = progress.counts.pending > 0 && hasFreeTask(job, record.rows);
+    const isFree = progress.counts.pending > 0 && hasFreeTask(job, record.rows);
+    const mayBePlaced = isFree && underWay(progress) < (job.spec.tasksAtOnce ?? Infinity);
     if (mayBePlaced && lane === undefined && !isHeld && !record.isBackingOff) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }

@@ -42,6 +42,7 @@ export function storedSpec(spec: JobSpec): Record<string, unknown> {
   stored["name"] = spec.name;
   stored["work"] = spec.work;
   if (spec.energy !== undefined) stored["energy"] = spec.energy;
+  if (spec.entries !== undefined) stored["entries"] = spec.entries;
   return stored;
 }
 
@@ -128,10 +129,10 @@ const readSubmitted = ({ timeLimitMs, ...rest }: StoredSubmitted): NonNullable<J
   timeLimitMs === undefined ? rest : { ...rest, timeLimitMs: timeLimitMs ?? undefined };
 
 export function decodeSpec(stored: StoredSpec, like = DEFAULT_TERMS): JobSpec {
-  const { name, work, dependsOn, energy, ...some } = stored;
+  const { name, work, dependsOn, energy, entries, ...some } = stored;
   const isDefault = Object.keys(some).length === 0;
   const terms = isDefault ? DEFAULT_TERMS : shareTerms(decodeTerms(some), like);
-  return new SharedSpec(name, work, terms, { dependsOn, energy });
+  return new SharedSpec(name, work, terms, { dependsOn, energy, entries });
 }
 
 function decodeTerms(some: Partial<JobTerms>): JobTerms {

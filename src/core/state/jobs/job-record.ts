@@ -12,7 +12,7 @@ import { unplacedOf } from "../../model/energy-progress.ts";
 import { ShareTasks } from "../energy/share-tasks.ts";
 import { ArrayTasks } from "./array-tasks.ts";
 import type { Progress } from "../../model/progress.ts";
-import { freshProgress } from "../../model/progress.ts";
+import { freshProgress, isAtMost } from "../../model/progress.ts";
 
 /**
  * A job in memory: its row, the rows of its tasks that deviate, and what is derived from them.
@@ -29,7 +29,7 @@ export class JobRecord implements QueuedJobRecord {
   rowRevision: Revision;
   /** The lane of the queue that holds it. */
   lane: Lane | undefined = undefined;
-  /** Of a job with energy: a share failed, and the next are not made before its backoff is over. */
+  /** It is not placed before a time: it is to begin then, or of its energy a share failed. */
   isBackingOff = false;
   // One task needs no table.
   #tasks: Task | ArrayTasks | ShareTasks | undefined = undefined;
@@ -55,7 +55,8 @@ export class JobRecord implements QueuedJobRecord {
    */
   get onlyWaits(): boolean {
     const { closed, spec, changedBy } = this.job;
-    const isPlain = spec.array === undefined && spec.dependsOn === undefined;
+    const { array, beginAtMs } = spec.terms;
+    const isPlain = array === undefined && beginAtMs === undefined && spec.dependsOn === undefined;
     return this.#tasks === undefined && closed === undefined && changedBy === undefined && isPlain;
   }
 
@@ -159,6 +160,7 @@ export class JobRecord implements QueuedJobRecord {
   /** The next index to place, or undefined when nothing is left. Does not take it. */
   nextIndex(): number | undefined {
     if (this.job.closed !== undefined || isWhollyHeld(this.job.hold)) return undefined;
+    if (this.isBackingOff || isAtMost(this.job, this.progress)) return undefined;
     if (this.job.spec.energy !== undefined) return this.#nextShare();
     return this.#nextReturned() ?? this.#nextUnplaced();
   }

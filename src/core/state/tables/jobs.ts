@@ -98,5 +98,5 @@ function loader(state: State): LoadRow {
   };
 }
 
-const canWait = ({ array, queueDeadlineMs }: JobTerms): boolean =>
-  array === undefined && queueDeadlineMs === undefined;
+const canWait = ({ array, queueDeadlineMs, beginAtMs }: JobTerms): boolean =>
+  array === undefined && queueDeadlineMs === undefined && beginAtMs === undefined;

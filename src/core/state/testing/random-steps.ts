@@ -21,6 +21,7 @@ export const step = fc.oneof(
     priority: fc.integer({ min: -1, max: 1 }),
     group: fc.constantFrom("a", "b"),
     retries: fc.integer({ min: 0, max: 2 }),
+    begin: fc.option(fc.integer({ min: 1, max: 30_000 }), { nil: undefined, freq: 4 }),
     deadline: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
     after: fc.option(
       fc.record({
@@ -148,7 +149,8 @@ export function run(world: World, one: Step): void {
     case "submit": {
       const spec = aSpec({
         resources: { cpu: one.cpu },
-        array: one.size === 0 ? undefined : `0-${one.size}`,
+        array: one.size === 0 ? undefined : `0-${one.size}${one.size === 4 ? "%2" : ""}`,
+        beginAtMs: one.begin,
         priority: one.priority,
         group: one.group,
         retries: { max: one.retries, backoffMs: 500 },

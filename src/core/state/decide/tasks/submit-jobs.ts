@@ -113,7 +113,9 @@ const FIELDS: Readonly<Partial<Record<keyof JobSpec | keyof JobTerms, string>>> 
 };
 
 function firstDifference(a: JobSpec, b: JobSpec): string | undefined {
-  const own = (["name", "work", "dependsOn"] as const).find((at) => !isDeepEqual(a[at], b[at]));
+  const own = (["name", "work", "dependsOn", "entries"] as const).find(
+    (at) => !isDeepEqual(a[at], b[at]),
+  );
   const found = own ?? TERM_NAMES.find((name) => !isDeepEqual(a.terms[name], b.terms[name]));
   return found === undefined ? undefined : (FIELDS[found] ?? found);
 }

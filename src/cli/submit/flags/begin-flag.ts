@@ -1,0 +1,28 @@
+import { invalid } from "../../../lib/errors.ts";
+import { DURATION_PATTERN, parseDurationMs } from "../../../lib/units.ts";
+
+const DELAY = new RegExp(DURATION_PATTERN);
+const CLOCK = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/;
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/;
+
+/** How a time is written in a file of jobs. */
+export const BEGIN_PATTERN =
+  "^(now)?[+]?([0-9]+([.][0-9]+)?(ms|[dhms]))+$|^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?$|^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?$";
+
+/** A time, in milliseconds since 1970: "10m" or "now+10m" from now on, "16:30" next, "2026-11-17T16:30". */
+export const beginTime =
+  (flag: string, nowMs: () => number) =>
+  (text: string): number => {
+    const delay = text.replace(/^(now)?[+]/, "");
+    if (DELAY.test(delay)) return nowMs() + parseDurationMs(delay, flag);
+    const [, hour, minute, second = "0"] = CLOCK.exec(text) ?? [];
+    if (hour !== undefined && minute !== undefined) {
+      const at = new Date(nowMs());
+      at.setHours(Number(hour), Number(minute), Number(second), 0);
+      if (at.getTime() <= nowMs()) at.setDate(at.getDate() + 1);
+      return at.getTime();
+    }
+    const atMs = DATE.test(text) ? Date.parse(text.includes("T") ? text : `${text}T00:00`) : NaN;
+    if (Number.isFinite(atMs)) return atMs;
+    throw invalid(flag, `"${text}" is not a time; write it like 10m, 16:30 or 2026-11-17T16:30`);
+  };

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { beginTime } from "./begin-flag.ts";
+import { readDirectives } from "./directives.ts";
+
+describe("directives of a script", () => {
+  test.each([
+    ["#BUSBAR --cpu 2 --name 'a b'", ["--cpu", "2", "--name", "a b"]],
+    ["#BUSBAR --memory 4GiB # enough", ["--memory", "4GiB"]],
+    ["#SBATCH --job-name=train", ["--name", "train"]],
+    ["#SBATCH -J train -c 4", ["--name", "train", "--cpu", "4"]],
+    ["#SBATCH --time=90", ["--time-limit", "5400000ms"]],
+    ["#SBATCH -t 1:30", ["--time-limit", "90000ms"]],
+    ["#SBATCH -t 1:30:00", ["--time-limit", "5400000ms"]],
+    ["#SBATCH --time=2-12", ["--time-limit", "216000000ms"]],
+    ["#SBATCH --mem=4000", ["--memory", "4000MiB"]],
+    ["#SBATCH --mem=4G", ["--memory", "4GiB"]],
+    ["#SBATCH --array=0-9%2", ["--array", "0-9%2"]],
+    ["#SBATCH --gres=gpu:a100:2", ["--gpu", "2"]],
+    ["#SBATCH --dependency=afterok:1:2,afterany:3", ["--after-ok", "1,2", "--after-any", "3"]],
+    ["#SBATCH --ntasks=1 -N1", []],
+    ["# a comment\n\n#SBATCH -c2\necho\n#SBATCH -c3", ["--cpu", "2"]],
+  ])("%s", (text, words) => {
+    expect(readDirectives(`#!/bin/sh\n${text}\n`)).toEqual({ words, ignored: [] });
+  });
+
+  test("options of sbatch that are not followed are named", () => {
+    const text = "#SBATCH --partition=long --exclusive -n 4\n#SBATCH -c 2";
+    expect(readDirectives(text)).toEqual({
+      words: ["--cpu", "2"],
+      ignored: ["--partition", "--exclusive", "-n"],
+    });
+  });
+
+  test.each([
+    ["#SBATCH --time=soon", /"soon" is not a time/],
+    ["#SBATCH --mem=lots", /"lots" is not a size/],
+    ["#SBATCH --array", /has no value/],
+  ])("%s is refused", (text, problem) => {
+    expect(() => readDirectives(text)).toThrow(problem);
+  });
+});
+
+describe("--begin", () => {
+  const NOW = new Date(2026, 10, 17, 12, 0).getTime();
+  const read = beginTime("--begin", () => NOW);
+  test.each([
+    ["10m", NOW + 600_000],
+    ["now+1h", NOW + 3_600_000],
+    ["+90s", NOW + 90_000],
+    ["16:30", new Date(2026, 10, 17, 16, 30).getTime()],
+    ["09:00", new Date(2026, 10, 18, 9, 0).getTime()],
+    ["2026-11-18", new Date(2026, 10, 18).getTime()],
+    ["2026-11-18T10:00", new Date(2026, 10, 18, 10).getTime()],
+    ["2026-11-18T10:00:00Z", Date.UTC(2026, 10, 18, 10)],
+  ])("%s", (text, atMs) => expect(read(text)).toBe(atMs));
+
+  test("a text that is no time is refused", () => {
+    expect(() => read("soon")).toThrow('--begin: "soon" is not a time; write it like 10m');
+  });
+});

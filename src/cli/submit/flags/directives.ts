@@ -1,0 +1,96 @@
+import { Command } from "commander";
+import { AppError, invalid } from "../../../lib/errors.ts";
+import { readSbatchWord } from "./sbatch-options.ts";
+
+/** What a script says about its job, and what of it is not followed. */
+export interface Directives {
+  /** As words of a command line of `busbar submit`. */
+  readonly words: readonly string[];
+  /** Options of sbatch that are ignored, in their order. */
+  readonly ignored: readonly string[];
+}
+
+const MARK = /^#(BUSBAR|SBATCH)\s+(.*)$/;
+const WORD = /"((?:[^"\\]|\\.)*)"|'([^']*)'|[^\s"']+/g;
+
+/**
+ * Reads the lines "#BUSBAR --cpu 2" and "#SBATCH --cpus-per-task=2" above the first command of a script. Of lines
+ * of sbatch a known set is followed.
+ */
+export function readDirectives(script: string): Directives {
+  const words: string[] = [];
+  const ignored: string[] = [];
+  for (const line of script.split(/\r?\n/)) {
+    if (line.trim() !== "" && !line.startsWith("#")) break;
+    const [, kind, rest = ""] = MARK.exec(line) ?? [];
+    if (kind === undefined) continue;
+    const given = wordsIn(rest);
+    if (kind === "BUSBAR") words.push(...given);
+    else {
+      for (const option of optionsIn(given)) {
+        const ours = readSbatchWord(option);
+        if (ours === undefined) ignored.push(option.name);
+        else words.push(...ours);
+      }
+    }
+  }
+  return { words, ignored };
+}
+
+/** Words up to a comment, without their quotes. */
+function wordsIn(text: string): string[] {
+  const words: string[] = [];
+  for (const [word, double, single] of text.matchAll(WORD)) {
+    if (word.startsWith("#")) break;
+    const plain = double?.replaceAll(/\\(.)/g, "$1") ?? single;
+    words.push(plain ?? word);
+  }
+  return words;
+}
+
+export interface SbatchOption {
+  readonly name: string;
+  readonly value: string | undefined;
+}
+
+/** "--time=5", "--time 5", "-t 5" and "-t5". */
+function optionsIn(words: readonly string[]): SbatchOption[] {
+  const options: SbatchOption[] = [];
+  for (const word of words) {
+    const last = options.at(-1);
+    if (!word.startsWith("-")) {
+      if (last === undefined || last.value !== undefined)
+        options.push({ name: word, value: undefined });
+      else options[options.length - 1] = { ...last, value: word };
+      continue;
+    }
+    const at = word.startsWith("--") ? word.indexOf("=") : word.length > 2 ? 2 : -1;
+    const name = at < 0 ? word : word.slice(0, at);
+    const value = at < 0 ? undefined : word.slice(word[at] === "=" ? at + 1 : at);
+    options.push({ name, value });
+  }
+  return options;
+}
+
+/** The flags that directives stand for. Errors say that the script is at fault. */
+export function parseDirectives<Flags>(
+  { words }: Directives,
+  addFlags: (command: Command) => void,
+): Flags {
+  const command = new Command("directives").exitOverride().configureOutput({
+    writeErr: () => undefined,
+    outputError: () => undefined,
+  });
+  addFlags(command);
+  try {
+    command.parse([...words], { from: "user" });
+  } catch (error) {
+    const text = error instanceof Error ? error.message.replace(/^error: /, "") : "";
+    const field = error instanceof AppError ? (error.field ?? "--script") : "--script";
+    throw invalid(field, `in the script: ${text.replace(`${field}: `, "")}`);
+  }
+  if (command.args.length > 0) {
+    throw invalid("--script", `in the script: "${command.args[0]}" belongs to no flag`);
+  }
+  return command.opts<Flags & Record<string, unknown>>();
+}

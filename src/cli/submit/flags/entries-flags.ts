@@ -1,0 +1,54 @@
+import type { Command } from "commander";
+import { invalid } from "../../../lib/errors.ts";
+import { limits } from "../../../limits.ts";
+import type { Context } from "../../context.ts";
+
+export interface EntriesFlags {
+  readonly eachLine?: string;
+  readonly fromJson?: string;
+}
+
+export function addEntriesFlags(command: Command): void {
+  command
+    .option(
+      "--each-line <file>",
+      'run once for each line of this file, which is in BUSBAR_ENTRY ("-": standard input)',
+    )
+    .option(
+      "--from-json <file>",
+      "run once for each element of a JSON array in this file; its JSON is in BUSBAR_ENTRY",
+    );
+}
+
+/** A text for each task; undefined: it is no job of that kind. */
+export async function entriesOf(
+  { eachLine, fromJson }: EntriesFlags,
+  context: Context,
+): Promise<string[] | undefined> {
+  if (eachLine !== undefined && fromJson !== undefined) {
+    throw invalid("--from-json", "cannot be combined with --each-line");
+  }
+  const flag = eachLine === undefined ? "--from-json" : "--each-line";
+  const file = eachLine ?? fromJson;
+  if (file === undefined) return undefined;
+  const content = await context.readInput(file, limits.messageBytesMax);
+  const text = content.toString("utf8");
+  const entries = flag === "--each-line" ? linesOf(text) : elementsOf(text);
+  if (entries.length === 0)
+    throw invalid(flag, `${file} has nothing in it: there is no task to run`);
+  return entries;
+}
+
+/** The end of the last line begins no other. */
+const linesOf = (text: string): string[] => text.replace(/\r?\n$/, "").split(/\r?\n/);
+
+function elementsOf(text: string): string[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw invalid("--from-json", `is no JSON: ${error instanceof Error ? error.message : ""}`);
+  }
+  if (!Array.isArray(value)) throw invalid("--from-json", "must be a JSON array, like [1, 2]");
+  return value.map((element) => JSON.stringify(element));
+}

@@ -1,0 +1,73 @@
+import { invalid, unprocessable } from "../../../../lib/errors.ts";
+import { limits } from "../../../../limits.ts";
+import { type ArrayLimits, type IndexRanges, parseArray } from "../array-range.ts";
+import { NO_NUL, withoutNul } from "../env.ts";
+import type { Rule } from "../../../../lib/rules/rules.ts";
+
+export const ENTRIES_RULE = {
+  minItems: 1,
+  maxItems: limits.arrayTasksMax,
+  items: NO_NUL,
+} as const satisfies Rule;
+
+export const ARGS_RULE = { maxItems: limits.argumentsMax, items: NO_NUL } as const satisfies Rule;
+
+interface ArrayInput {
+  readonly array?: string | undefined;
+  readonly entries?: readonly string[] | undefined;
+}
+
+/** The tasks of a job: those of its array, or one for each entry. */
+export function toArray(
+  { array, entries }: ArrayInput,
+  bounds: ArrayLimits,
+): { readonly array: IndexRanges | undefined; readonly tasksAtOnce: number | undefined } {
+  if (array !== undefined) return parseArray(array, "array", bounds);
+  if (entries === undefined || entries.length === 0) {
+    return { array: undefined, tasksAtOnce: undefined };
+  }
+  return { array: [{ first: 0, last: entries.length - 1, step: 1 }], tasksAtOnce: undefined };
+}
+
+/** The texts of tasks by their indexes: one row holds them all, so that they are bounded together. */
+export function toEntries(
+  { entries }: ArrayInput,
+  array: IndexRanges | undefined,
+): readonly string[] | undefined {
+  if (entries === undefined || entries.length === 0) return undefined;
+  const { maxItems } = ENTRIES_RULE;
+  if (entries.length > maxItems)
+    throw invalid("entries", `at most ${maxItems}, not ${entries.length}`);
+  const last = array?.at(-1)?.last ?? 0;
+  if (last >= entries.length) {
+    throw unprocessable(
+      "array",
+      `has index ${last}; there are ${entries.length} entries, from 0 on`,
+    );
+  }
+  let chars = 0;
+  for (const [at, entry] of entries.entries()) {
+    chars += entry.length + 1;
+    if (entry.includes("\0")) withoutNul(entry, `entries[${at}]`);
+  }
+  if (chars > limits.entriesCharsMax) {
+    throw unprocessable(
+      "entries",
+      `have ${chars} characters together; at most ${limits.entriesCharsMax}: submit several jobs, or ` +
+        "give names of files",
+    );
+  }
+  return entries.slice();
+}
+
+/** Arguments of a script; undefined: none. */
+export function toScriptArgs(
+  args: readonly string[] | undefined,
+  hasScript: boolean,
+): readonly string[] | undefined {
+  if (args === undefined || args.length === 0) return undefined;
+  if (!hasScript) throw invalid("args", "are those of a script; write them into command");
+  const { maxItems } = ARGS_RULE;
+  if (args.length > maxItems) throw invalid("args", `at most ${maxItems}, not ${args.length}`);
+  return args.map((arg, at) => withoutNul(arg, `args[${at}]`));
+}
