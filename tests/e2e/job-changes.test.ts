@@ -71,6 +71,31 @@ test("a job is run again, or its failed tasks alone, or from what was shown of i
   expect(copy.spec).toEqual((await site.client.getJob({ id })).spec);
 }, 60_000);
 
+test("a wait for a job that fails says why, what it wrote last and what to type next", async () => {
+  const script = "echo no such file >&2; exit 3";
+  const { code, stdout, stderr } = await site.run("submit", "--wait", "--", "sh", "-c", script);
+  const id = /job (\d+)/.exec(stdout)?.[1] ?? "";
+  expect([code, stderr]).toEqual([
+    1,
+    `busbar: job ${id} (sh) failed: exited with code 3\nbusbar:   no such file\n` +
+      `busbar: see busbar logs ${id} --stderr; run it again with busbar rerun ${id}\n`,
+  ]);
+}, 60_000);
+
+test("jobs are cancelled by state, label and group", async () => {
+  const ids = [];
+  for (const run of ["1", "2"]) {
+    ids.push(await submit("--begin", "1h", "--label", `run=${run}`, "--group", "c", "--", "true"));
+  }
+  expect((await site.run("cancel", "--label", "run=2")).stdout).toBe(
+    `job ${ids[1]} (true) is cancelled\n`,
+  );
+  expect((await site.run("cancel", "--group", "c", "--state", "pending")).stdout).toBe(
+    `job ${ids[0]} (true) is cancelled\n`,
+  );
+  expect((await site.run("cancel", "--group", "c")).stdout).toBe("no such jobs\n");
+}, 60_000);
+
 test("scripts have arguments and directives, and tasks their entries", async () => {
   const script = site.path("step.sh");
   writeFileSync(

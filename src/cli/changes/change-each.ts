@@ -27,9 +27,9 @@ const inTurn =
   ];
 
 /** The jobs or tasks to change, and under which condition. */
-export const addIds = (command: Command): Command =>
+export const addIds = (command: Command, isOptional = false): Command =>
   addIfRevision(command).argument(
-    "<id...>",
+    isOptional ? "[id...]" : "<id...>",
     "jobs (17) or tasks (17.3)",
     inTurn(jobOrTaskId("<id>")),
   );

@@ -3,6 +3,7 @@ import { jobOrTaskId } from "../flags.ts";
 import type { SubmittedRow } from "../rows.ts";
 import type { Answer, Session, Shell } from "../session.ts";
 import { waitForJobs } from "../jobs/wait.ts";
+import { tellFailures } from "./tell-failures.ts";
 
 export function declareWait(command: Command, shell: Shell): void {
   const readId = jobOrTaskId("<id>");
@@ -44,5 +45,6 @@ export async function waitAndTell(
   const ended = await waitForJobs(session, rows, from);
   // Succeeded, or skipped because it was not needed.
   const bad = ended.filter(({ exitCode }) => exitCode !== 0);
+  if (bad.length > 0 && session.format === "table") await tellFailures(session, bad);
   return { json: { jobs: ended }, text: () => "", exitCode: bad.length === 0 ? 0 : 1 };
 }

@@ -39,7 +39,7 @@ test("submit --wait sees how jobs end", async () => {
   expect(await busbar("submit", "--wait", "-q", "print")).toMatchObject({ code: 0, stderr: "" });
   expect(await busbar("submit", "--wait", "-q", "fail", "2")).toMatchObject({
     code: 1,
-    stderr: "",
+    stderr: expect.stringMatching(/^busbar: job \d+ \(fail\) failed/),
   });
 });
 

@@ -245,8 +245,8 @@ async function withDirectives(
     const names = [...new Set(ignored)].join(", ");
     await note(`warning: #SBATCH ${names} of the script: not followed`);
   }
-  const own = parseDirectives<JobFlags>(directives, (command) => addJobFlags(command, context));
-  return { ...own, ...flags };
+  const own = parseDirectives(directives, (command) => addJobFlags(command, context));
+  return { ...(own as JobFlags), ...flags };
 }
 
 /** These describe the submitter's shell, not the work. */

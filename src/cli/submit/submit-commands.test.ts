@@ -72,7 +72,12 @@ describe("submit --jobspec", () => {
 
   test("--wait waits for all of them", async () => {
     expect(await busbar("submit --jobspec flow.yaml --wait")).toMatchObject({ code: 0 });
-    expect(await busbar("submit --jobspec bad.yaml --wait")).toMatchObject({ code: 1 });
+    const failed = await busbar("submit --jobspec bad.yaml --wait");
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/^busbar: job \d+ \(fail\) failed/);
+    expect(failed.stderr).toMatch(
+      /see busbar logs \d+ --stderr; run it again with busbar rerun \d+/,
+    );
   });
 
   test("what is wrong beside it is told as it was written", async () => {

@@ -73,10 +73,10 @@ function optionsIn(words: readonly string[]): SbatchOption[] {
 }
 
 /** The flags that directives stand for. Errors say that the script is at fault. */
-export function parseDirectives<Flags>(
+export function parseDirectives(
   { words }: Directives,
   addFlags: (command: Command) => void,
-): Flags {
+): Readonly<Record<string, unknown>> {
   const command = new Command("directives").exitOverride().configureOutput({
     writeErr: () => undefined,
     outputError: () => undefined,
@@ -92,5 +92,5 @@ export function parseDirectives<Flags>(
   if (command.args.length > 0) {
     throw invalid("--script", `in the script: "${command.args[0]}" belongs to no flag`);
   }
-  return command.opts<Flags & Record<string, unknown>>();
+  return command.opts();
 }
