@@ -1,3 +1,4 @@
+import { limits } from "../../limits.ts";
 import type { Job } from "./job/job.ts";
 import { doneOf, isOwnFailure, placedOf, type Task } from "./job/task.ts";
 import type { JobStateName, Progress, TaskCounts } from "./progress.ts";
@@ -26,6 +27,13 @@ export const NO_ENERGY: EnergyProgress = Object.freeze({
 /** The energy that is in no share. */
 export const unplacedOf = ({ spec }: Job, { energy }: Progress): number =>
   (spec.energy?.wattSeconds ?? 0) - (energy?.placed ?? 0);
+
+/** Whether too many of its shares failed: what is left of it will never be done, and nothing of it is placed. */
+export function mustGiveUp({ spec }: Job, { energy }: Progress): boolean {
+  if (energy === undefined) return false;
+  const { failures, losses, forsaken } = energy;
+  return failures > spec.retries.max || losses > limits.sharesLostMax || forsaken > 0;
+}
 
 export function energyAfter(
   { placed, done, failures, losses, forsaken }: EnergyProgress,

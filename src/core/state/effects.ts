@@ -8,8 +8,8 @@ import type { Task } from "../model/job/task.ts";
 import { isActive, isEnded, usageOf } from "../model/job/task.ts";
 import { tallyUsage } from "../model/job/usage.ts";
 import { isHeld } from "./dependencies/verdict.ts";
-import { unplacedOf } from "../model/energy-progress.ts";
-import { mustGiveUp, retryAtMs } from "./energy/give-up.ts";
+import { mustGiveUp, unplacedOf } from "../model/energy-progress.ts";
+import { retryAtMs } from "./energy/give-up.ts";
 import {
   type GroupRecord,
   groupIn,
@@ -205,8 +205,10 @@ function shareMoved(state: State, group: GroupRecord, record: JobRecord, row: Ta
   state.deadlines.remove(job.id); // it has begun
   if (job.closed?.kind === "failed" && isActive(row.state)) state.failing.add(job.id);
   if (job.closed !== undefined || isJobEnded(progress)) return;
-  if (mustGiveUp(job, progress)) state.failing.add(job.id);
-  else if (isEnded(row.state) && unplacedOf(job, progress) > 0) {
+  if (mustGiveUp(job, progress)) {
+    state.failing.add(job.id);
+    if (record.lane !== undefined) state.queue.jobLeft(record.lane);
+  } else if (isEnded(row.state) && unplacedOf(job, progress) > 0) {
     const atMs = retryAtMs(job, progress, row);
     record.isBackingOff ||= atMs > 0;
     if (atMs > 0) state.queue.addWaiting(record, row.index, atMs);

@@ -4,7 +4,7 @@ import { placedOf, type Task, usageOf } from "../../model/job/task.ts";
 import { addUsage } from "../../model/job/usage.ts";
 import { requestKey } from "../../scheduler/request.ts";
 import { isDeepEqual } from "../../../lib/is-deep-equal.ts";
-import { energyOf, type EnergyProgress } from "../../model/energy-progress.ts";
+import { energyOf, type EnergyProgress, mustGiveUp } from "../../model/energy-progress.ts";
 import { prepareQuery } from "../jobs/job-index.ts";
 import { endOf, isJobEnded, TASK_STATES, taskStateName, underWay } from "../../model/progress.ts";
 import type { State } from "../state.ts";
@@ -42,7 +42,8 @@ export function checkJobs(all: readonly SeenJob[]): string[] {
     const isHeld = isHeldBy(job, progress);
     if (isHeld && lane !== undefined) wrong.push(`job ${job.id} waits for others and is queued`);
     const isFree = progress.counts.pending > 0 && hasFreeTask(job, record.rows);
-    const mayBePlaced = isFree && underWay(progress) < (job.spec.tasksAtOnce ?? Infinity);
+    const isAtMost = underWay(progress) >= (job.spec.tasksAtOnce ?? Infinity);
+    const mayBePlaced = isFree && !isAtMost && !mustGiveUp(job, progress);
     if (mayBePlaced && lane === undefined && !isHeld && !record.isBackingOff) {
       wrong.push(`job ${job.id} has pending tasks and is not queued`);
     }
@@ -94,6 +95,13 @@ function checkEnergy({ job, progress, rows }: SeenJob): string[] {
   }
   return wrong;
 }
+
+/** The loop knows of each job that it is to give up: nothing else would ever end it. */
+export const checkGivenUp = ({ failing }: State, all: readonly SeenJob[]): string[] =>
+  all
+    .filter(({ job, progress }) => job.closed === undefined && !isJobEnded(progress))
+    .filter(({ job, progress }) => mustGiveUp(job, progress) && !failing.has(job.id))
+    .map(({ job }) => `job ${job.id} has too many failed shares and is not given up`);
 
 /** What is known of a folded job without reading it is what its row says. */
 export function checkFolded(state: State, all: readonly SeenJob[]): string[] {

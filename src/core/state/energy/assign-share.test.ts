@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { aHello } from "../../../testing/builders.ts";
 import { checkState, digest, readBack } from "../../../testing/check/check-state.ts";
 import { World } from "../../../testing/world.ts";
@@ -18,8 +18,8 @@ const connect = (world: World, name: string): void => {
   world.do({ kind: "connect-node", ...aHello(name, { ...at, power }) });
 };
 
-const submit = (world: World, wattSeconds: number): void => {
-  const spec = toJobSpec({ energy: { wattSeconds } });
+const submit = (world: World, wattSeconds: number, retries = 0): void => {
+  const spec = toJobSpec({ energy: { wattSeconds }, retries: { max: retries } });
   const submissions = [{ spec, idempotencyKey: undefined }];
   world.do({ kind: "submit-jobs", submissions, nowMs: world.nowMs });
 };
@@ -110,11 +110,44 @@ test("refusals say why, and change nothing", () => {
   expect(() => assign(world, 1, "c", 1)).toThrow("it is cancelled");
 });
 
+describe("a job with a share too many that failed gets no more shares, and is given up", () => {
+  const failFirst = (world: World): void => {
+    world.report("a", [1, 0, 1], { kind: "stopped" }); // nobody had asked for it
+    expect(checkState(world.state)).toEqual([]);
+    const why = "too many of its shares failed, and it is given up";
+    expect(() => assign(world, 1, "c", 1)).toThrow(why);
+    world.isEnergyExternal = false;
+    expect(world.plan()).toEqual([]);
+    expect(checkState(world.state)).toEqual([]);
+    world.restart();
+    expect(world.plan()).toEqual([]);
+    expect(checkState(world.state)).toEqual([]);
+    world.settle();
+    expect(world.state.jobs.get(jobId(1))?.job.closed?.kind).toBe("failed");
+    expect(checkState(world.state)).toEqual([]);
+  };
+
+  test("where all of it was assigned", () => {
+    const world = aWorld(50);
+    assign(world, 1, "a", 40);
+    assign(world, 1, "b", 10);
+    world.plan(); // it leaves its lane
+    failFirst(world);
+    expect(rowsOf(world, jobId(1)).map(({ state }) => state.kind)).toEqual(["failed", "stopping"]);
+  });
+
+  test("where some of it was not, so that it is in the queue", () => {
+    const world = aWorld(50);
+    assign(world, 1, "a", 40);
+    failFirst(world);
+  });
+});
+
 type Step =
   | { kind: "assign"; job: number; node: number; wattSeconds: number }
   | { kind: "start" | "progress" | "succeed" | "stop"; at: number; percent: number }
   | { kind: "lose" | "connect"; node: number }
-  | { kind: "plan" | "flush" | "restart" };
+  | { kind: "plan" | "settle" | "flush" | "restart" };
 
 const node = fc.nat(NODES.length - 1);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -147,7 +180,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      kind: fc.constantFrom<"plan" | "flush" | "restart">("plan", "flush", "restart"),
+      kind: fc.constantFrom<"plan" | "settle" | "flush" | "restart">(
+        "plan",
+        "settle",
+        "flush",
+        "restart",
+      ),
     }),
   },
 );
@@ -176,6 +214,9 @@ function take(world: World, given: Step): void {
     case "plan":
       expect(world.plan()).toEqual([]);
       return;
+    case "settle":
+      world.settle();
+      return;
     case "flush":
       world.flush();
       return;
@@ -201,11 +242,29 @@ function take(world: World, given: Step): void {
   }
 }
 
-test("whatever is assigned, done and lost: shares never exceed their job, and all of it can be done", () => {
+const ENERGIES = [50, 33, 7];
+
+/** The server runs without the flag again, and every share that is under way succeeds. */
+function finish(world: World): void {
+  world.isEnergyExternal = false;
+  world.restart();
+  for (const name of NODES) connect(world, name);
+  for (let round = 0; round < 20; round++) {
+    world.nowMs += 1e9; // no backoff is as long
+    world.settle();
+    world.plan();
+    for (const { state, jobId: job, index, attempt } of open(world)) {
+      if (isActive(state)) world.report(state.nodeId, [job, index, attempt], { kind: "succeeded" });
+    }
+  }
+}
+
+test("whatever is assigned, done and lost: shares never exceed their job, and all of it can be done while it has retries", () => {
+  const retries = fc.constantFrom(0, 1, 1_000);
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const energies = [50, 33, 7];
-      const world = aWorld(...energies);
+    fc.property(retries, fc.array(step, { maxLength: 40 }), (most, steps) => {
+      const world = aWorld();
+      for (const energy of ENERGIES) submit(world, energy, most);
       for (const given of steps) {
         try {
           take(world, given);
@@ -214,28 +273,18 @@ test("whatever is assigned, done and lost: shares never exceed their job, and al
         }
         expect(checkState(world.state)).toEqual([]);
         expect(digest(readBack(world.changes))).toEqual(digest(world.state));
-        for (const [at, energy] of energies.entries()) {
+        for (const [at, energy] of ENERGIES.entries()) {
           const { placed = 0 } = world.state.jobs.get(jobId(at + 1))?.progress.energy ?? {};
           expect(placed).toBeLessThanOrEqual(energy);
         }
       }
-      // The server runs without the flag again.
-      world.isEnergyExternal = false;
-      for (const name of NODES) {
-        if (world.state.nodes.get(nodeId(name))?.node.link.kind !== "connected")
-          connect(world, name);
-      }
-      world.restart();
-      for (const name of NODES) connect(world, name);
-      for (let round = 0; round < 20; round++) {
-        world.plan();
-        for (const { state, jobId: job, index, attempt } of open(world)) {
-          if (isActive(state))
-            world.report(state.nodeId, [job, index, attempt], { kind: "succeeded" });
-        }
-      }
-      for (const [at, energy] of energies.entries()) {
+      finish(world);
+      for (const [at, energy] of ENERGIES.entries()) {
         const { progress } = world.state.jobs.get(jobId(at + 1)) ?? {};
+        if ((progress?.energy?.failures ?? 0) > most) {
+          expect(progress?.state).toBe("failed");
+          continue;
+        }
         expect(progress?.energy).toMatchObject({ placed: energy, done: energy });
         expect(progress !== undefined && isJobEnded(progress)).toBe(true);
         expect(rowsOf(world, jobId(at + 1)).length).toBeGreaterThan(0);

@@ -1,4 +1,3 @@
-import { limits } from "../../../limits.ts";
 import { backoffMs, type Closing, type Job } from "../../model/job/job.ts";
 import { describeFailure, isOwnFailure, type Task } from "../../model/job/task.ts";
 import type { Change } from "../change.ts";
@@ -6,13 +5,6 @@ import { isActiveTask } from "../decide/tasks/end-attempt.ts";
 import type { JobRecord } from "../jobs/job-record.ts";
 import type { Progress } from "../../model/progress.ts";
 import type { State } from "../state.ts";
-
-/** Whether too many of its shares failed: what is left of it will never be done. */
-export function mustGiveUp({ spec }: Job, { energy }: Progress): boolean {
-  if (energy === undefined) return false;
-  const { failures, losses, forsaken } = energy;
-  return failures > spec.retries.max || losses > limits.sharesLostMax || forsaken > 0;
-}
 
 /** When what an ended share left undone may be placed again; 0: at once. */
 export function retryAtMs(job: Job, { energy }: Progress, { state }: Task): number {

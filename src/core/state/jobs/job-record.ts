@@ -8,7 +8,7 @@ import { heldSpanAt, isHeldAt, isWhollyHeld, type Span } from "../../model/job/u
 import { isEnded, type Task } from "../../model/job/task.ts";
 import type { Lane } from "../../scheduler/queue/lane.ts";
 import type { QueuedJobRecord } from "../../scheduler/queue/queued-jobs.ts";
-import { unplacedOf } from "../../model/energy-progress.ts";
+import { mustGiveUp, unplacedOf } from "../../model/energy-progress.ts";
 import { ShareTasks } from "../energy/share-tasks.ts";
 import { ArrayTasks } from "./array-tasks.ts";
 import type { Progress } from "../../model/progress.ts";
@@ -201,7 +201,8 @@ export class JobRecord implements QueuedJobRecord {
   }
 
   #nextShare(): number | undefined {
-    const mayPlace = !this.isBackingOff && unplacedOf(this.job, this.progress) > 0;
+    const mayPlace =
+      unplacedOf(this.job, this.progress) > 0 && !mustGiveUp(this.job, this.progress);
     return mayPlace ? this.#sharesMade : undefined;
   }
 

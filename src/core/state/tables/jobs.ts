@@ -2,7 +2,13 @@ import { limits } from "../../../limits.ts";
 import type { JobId } from "../../model/ids.ts";
 import type { Job, JobTerms } from "../../model/job/job.ts";
 import { DEFAULT_TERMS } from "../../model/job/job-spec.ts";
-import { checkDeadlines, checkFolded, checkJobLists, checkJobs } from "../checks/jobs.ts";
+import {
+  checkDeadlines,
+  checkFolded,
+  checkGivenUp,
+  checkJobLists,
+  checkJobs,
+} from "../checks/jobs.ts";
 import { checkHolds } from "../checks/holds.ts";
 import { checkClasses, checkLanes } from "../checks/queue.ts";
 import { loadFolded, putJob, removeJob } from "../effects.ts";
@@ -42,6 +48,7 @@ export const jobTable: WatchedTable<JobChange, JobTable> = {
   },
   check: (state, jobs) => [
     ...checkJobs(jobs),
+    ...checkGivenUp(state, jobs),
     ...checkFolded(state, jobs),
     ...checkJobLists(state, jobs),
     ...checkDeadlines(state, jobs),

@@ -1,6 +1,6 @@
 import { AppError, invalid, unprocessable } from "../../../../lib/errors.ts";
 import { isJobEnded } from "../../../model/progress.ts";
-import { unplacedOf } from "../../../model/energy-progress.ts";
+import { mustGiveUp, unplacedOf } from "../../../model/energy-progress.ts";
 import { describeRefusal } from "../../../scheduler/explain/describe.ts";
 import type { NodeShare } from "../../../scheduler/power/choose-shares.ts";
 import { verifySplit } from "../../../scheduler/verify.ts";
@@ -22,6 +22,8 @@ export function assignShare(
   const index = record.nextIndex();
   const left = unplacedOf(record.job, record.progress);
   if (left <= 0) throw refused(command, "all of its energy is assigned already");
+  if (mustGiveUp(record.job, record.progress))
+    throw refused(command, "too many of its shares failed, and it is given up");
   if (index === undefined)
     throw refused(command, "a share of it failed, and its backoff is not over");
   const share = shareOf(state, record, command, left);
