@@ -16,7 +16,7 @@ export const graphqlLimits = {
   graphqlListSize: 10, // assumed of a list that has no page size
   graphqlRowsSize: 100, // assumed of all clusters or groups
   graphqlIntrospectionDepthMax: 24, // the usual question has 14
-  graphqlIntrospectionCostMax: 80_000, // of questions about the schema: more than twice the usual one
+  graphqlIntrospectionCostMax: 100_000, // of questions about the schema: more than twice the usual one
   graphqlEventCostMax: 500, // of each event of a subscription
   graphqlErrorsMax: 10, // that are told of one document
   graphqlDocumentsMax: 256, // that were checked last

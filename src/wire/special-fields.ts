@@ -29,6 +29,7 @@ export const WRITTEN = [
   "busbar.v1.Dependency",
   "busbar.v1.Placement",
   "busbar.v1.Selection",
+  "busbar.v1.Container",
 ] as const;
 
 /** Amounts by name, where memory may be a text with a unit: 4GiB. */

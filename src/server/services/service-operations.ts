@@ -9,7 +9,7 @@ import {
   type SlotRecord,
 } from "../../core/state/services/service-record.ts";
 import type { State } from "../../core/state/state.ts";
-import { AppError, insideField } from "../../lib/errors.ts";
+import { AppError, insideField, ofDocument } from "../../lib/errors.ts";
 import { checkRule } from "../../lib/rules/check-rule.ts";
 import { limits } from "../../limits.ts";
 import { PAGES, pageSizeOf } from "../views/paging.ts";
@@ -134,7 +134,8 @@ function readTemplate(template: JobSpecInput, id: ServiceId): JobSpec {
   try {
     return toJobSpec({ ...template, name: id });
   } catch (error) {
-    throw insideField(error, "template");
+    // Its form is that of any spec; which of them can be instances no schema says.
+    throw insideField(ofDocument(error), "template");
   }
 }
 

@@ -179,7 +179,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     "fates-wait",
     "fates-are-written",
     "a job that is closed says nothing of its tasks",
-    swap(EFFECTS, "putJob", "holds.tasksMoved(row.id, undefined);", ""),
+    swap(EFFECTS, "putJobAgain", "holds.tasksMoved(row.id, undefined)", "undefined"),
   ),
   edited(
     "condenses-wrongly",

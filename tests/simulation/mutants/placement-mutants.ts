@@ -64,7 +64,7 @@ export const PLACEMENT_MUTANTS: readonly Mutant[] = [
     "offers-stay",
     "offers-have-clusters",
     "a cluster that is deleted keeps its offers",
-    swap(CLUSTERS, "removeCluster", "changes.push(...withdrawAll(state, id, nowMs));", ""),
+    swap(CLUSTERS, "removeCluster", "changes.push(...withdrawAll(state, command));", ""),
   ),
   edited(
     "accepts-others",

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../lib/rules/rules.ts";
-import { invalid } from "../../../lib/errors.ts";
+import { unprocessable } from "../../../lib/errors.ts";
 import { limits } from "../../../limits.ts";
 import { type JobId, NAME_RULE, type ServiceId } from "../ids.ts";
 import type { JobSpec, Texts } from "../job/job.ts";
@@ -156,7 +156,7 @@ export const toReplicas = (replicas: number): number =>
 
 /** A spec of which each instance is one task: always a service, with the label that finds it. */
 export function toTemplateSpec(id: ServiceId, spec: JobSpec): JobSpec {
-  const no = (field: string, why: string) => invalid(`template.${field}`, why);
+  const no = (field: string, why: string) => unprocessable(`template.${field}`, why);
   if (spec.array !== undefined) throw no("array", "an instance is one task: give replicas");
   if (spec.energy !== undefined) throw no("energy", "a service has no end");
   if (spec.work.kind === "jobspec") throw no("jobspec", "give a command or a script");

@@ -19,11 +19,12 @@ import {
   ServicePage,
 } from "../schemas/view-schemas.ts";
 import { fromTemplate } from "../translate.ts";
-import { failures } from "./answers.ts";
+import { failures, failures422 } from "./answers.ts";
 
 const tags = ["services"];
 const params = NamePath;
 const response = { 200: Service, ...failures };
+const applied = { 200: Service, ...failures422, ...failures };
 
 export function serviceRoutes(app: App): void {
   app.get(
@@ -54,7 +55,7 @@ export function serviceRoutes(app: App): void {
           "Create a service, or change the fields that are given; another template is rolled out",
         params,
         body: ApplyBody,
-        response,
+        response: applied,
       },
     },
     ({ operations, body, params: { name } }) => {

@@ -104,7 +104,7 @@ describe("refused, naming the field", () => {
     [{ containers: [{ ...web, command: [""] }] }, /^containers\[0\]\.command: must name a program/],
     [
       { containers: Array.from({ length: 17 }, () => web) },
-      /^containers: must have 1 to 16 entries, not 17/,
+      /^containers: must have 0 to 16 entries, not 17/,
     ],
     [{ image: IMAGE, mounts: [{ source: "a", target: "/b" }] }, /^mounts\[0\]\.source: must be an/],
     [{ image: IMAGE, mounts: [{ source: "/a", target: "/" }] }, /^mounts\[0\]\.target: must be an/],

@@ -104,7 +104,7 @@ export const CONTAINER_RULES = {
 export const CONTAINER_FIELD_RULES = {
   image: IMAGE_RULE,
   mounts: { maxItems: limits.mountsMax },
-  containers: { minItems: 1, maxItems: limits.containersMax },
+  containers: { maxItems: limits.containersMax },
   network: { enum: NETWORKS },
 } as const satisfies Readonly<Record<string, Rule>>;
 

@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../../../lib/errors.ts";
+import { AppError, unprocessable } from "../../../../lib/errors.ts";
 import { isDeepEqual } from "../../../../lib/is-deep-equal.ts";
 import { limits } from "../../../../limits.ts";
 import { NO_REVISION, type ServiceId } from "../../../model/ids.ts";
@@ -30,7 +30,8 @@ export function putService(state: State, command: CommandOf<"put-service">): Dec
   const spec = command.spec && checkTemplate(toTemplateSpec(id, command.spec));
   const terms = toRolloutTerms(rollout ?? {}, known?.row.terms ?? DEFAULT_ROLLOUT);
   if (known === undefined) {
-    if (spec === undefined) throw invalid("template", `is missing: there is no service ${id} yet`);
+    if (spec === undefined)
+      throw unprocessable("template", `is missing: there is no service ${id} yet`);
     if (state.services.size >= limits.servicesMax) {
       throw new AppError("exhausted", `there are ${limits.servicesMax} services already`);
     }
@@ -76,7 +77,7 @@ const isSame = (a: Service, b: Service): boolean =>
 function checkTemplate(spec: JobSpec): JobSpec {
   const { length } = JSON.stringify(storedSpec(spec));
   if (length <= limits.templateCharsMax) return spec;
-  throw invalid("template", `has ${length} characters; at most ${limits.templateCharsMax}`);
+  throw unprocessable("template", `has ${length} characters; at most ${limits.templateCharsMax}`);
 }
 
 interface Order {
