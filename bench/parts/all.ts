@@ -33,6 +33,7 @@ import { thinJobs, thinOutputs, thinScript } from "./l-link.ts";
 import { edgesMemory } from "./m-edges.ts";
 import { nexusEdges } from "./m-nexus.ts";
 import { nexusWatches } from "./m-watches.ts";
+import { rikInstances, rikLatency, rikWide } from "./n-rik.ts";
 import { sharesCore } from "./m-shares.ts";
 import { fluxArray, fluxSingle, slurmArray, slurmSingle } from "./l-lower.ts";
 
@@ -87,6 +88,9 @@ const cases: readonly Case[] = [
   nexusEdges,
   nexusWatches,
   edgesMemory,
+  rikInstances,
+  rikLatency,
+  rikWide,
 ];
 
 /** Those named by their part ("b") or in full ("b.array"), in their order; all when none is. */

@@ -22,6 +22,8 @@ export interface RunningOptions {
   readonly cwd?: string;
   /** Beside what there is. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Whether tests write to its standard input. */
+  readonly takesInput?: boolean;
 }
 
 /** A long-running process of a test, with what it printed. */
@@ -30,9 +32,9 @@ export class Running {
   output = "";
 
   constructor(args: readonly string[], options: RunningOptions = {}) {
-    const { program = command, cwd, env } = options;
+    const { program = command, cwd, env, takesInput } = options;
     this.child = spawn(program, args, {
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [takesInput === true ? "pipe" : "ignore", "pipe", "pipe"],
       env: { ...process.env, ...env },
       ...(cwd === undefined ? {} : { cwd }),
     });

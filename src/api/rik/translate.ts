@@ -36,6 +36,9 @@ export function toSubmission(input: RikInstanceInput): SubmissionInput {
     spec: {
       name: id,
       workload: definition,
+      // No end of its own; one that failed is not started again, as rik has it. One that takes worker after worker
+      // down with it fails in the end.
+      service: { restart: "never" },
       ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
       labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
     },

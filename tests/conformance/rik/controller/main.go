@@ -24,6 +24,7 @@ var (
 	deaf    = flag.Bool("deaf", false, "do not subscribe")
 	quiet   = flag.Bool("quiet", false, "print no statuses")
 	frozen  = flag.Bool("frozen", false, "subscribe, and read nothing")
+	loads   = flag.String("load", "", "a request to begin with, as JSON")
 )
 
 const definition = `{"apiVersion":"v1","kind":"Pod","name":"web","spec":{"containers":[{"name":"main","image":"alpine:latest"}]}}`
@@ -206,6 +207,13 @@ func main() {
 		}
 	}
 	say(map[string]any{"event": "subscribed"})
+	if *loads != "" {
+		var r request
+		if err := json.Unmarshal([]byte(*loads), &r); err != nil {
+			panic(err)
+		}
+		c.load(r)
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 64*1024*1024)
 	for lines.Scan() {

@@ -1,0 +1,330 @@
+import { writeFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { State } from "../../src/gen/busbar/v1/busbar_pb.ts";
+import { eventually } from "../../src/testing/eventually.ts";
+import { type RikProgram, RikSite, STATUS } from "./support/rik.ts";
+
+// rik's own programs cannot be had as packages. These are ours, in Go, and do the same on the wire. Each test names the duty
+// of rik's scheduler that it holds the door to: A towards workers, B towards controllers.
+const { running, failed, terminated, creating, destroying } = STATUS;
+
+let site: RikSite;
+beforeAll(async () => {
+  site = new RikSite();
+  await site.startRik();
+}, 300_000);
+afterAll(() => site.close());
+
+const kill = (program: RikProgram): Promise<number | null> => program.running.end("SIGKILL");
+
+/** Workers of one test, gone after it. */
+async function gone(...programs: RikProgram[]): Promise<void> {
+  for (const program of programs) await kill(program);
+  await site.nodesAre(0);
+}
+
+/** What is left of a test whose controller was killed. */
+async function cancelAll(): Promise<void> {
+  const filter = { states: [State.PENDING, State.RUNNING] };
+  const left = async () => (await site.client.listJobs({ filter, pageSize: 500 })).jobs;
+  for (let jobs = await left(); jobs.length > 0; jobs = await left()) {
+    await Promise.all(jobs.map(({ id }) => site.client.cancelJob({ id, reason: "test" })));
+  }
+}
+
+describe("a worker", () => {
+  test("A1, A4, A5, A8: registers, beats, and is sent what riklet can read", async () => {
+    const worker = await site.worker("one", "-odd"); // says what no worker should, first
+    await site.nodesAre(1);
+    const controller = await site.controller();
+    await controller.create("a5", {
+      definition: '{"apiVersion":"v1","kind":"Pod","name":"n","spec":{}}',
+    });
+    await controller.told("a5", running);
+    const [order] = worker.of("order", { id: "a5" });
+    expect(order?.action).toBe(0);
+    expect(JSON.parse(order?.definition ?? "")).toEqual({
+      apiVersion: "v1",
+      kind: "Pod",
+      name: "n",
+      spec: { containers: [], function: null },
+      replicas: null,
+    });
+    await controller.destroy("a5");
+    await controller.told("a5", terminated);
+    await gone(worker, controller);
+  });
+
+  test("A2: no host name and a live duplicate are refused, a dead one makes way", async () => {
+    const nameless = site.tryWorker("");
+    expect(await nameless.until("ended")).toMatchObject({
+      code: "FailedPrecondition",
+      message: "No hostname specified",
+    });
+    const first = await site.worker("dup");
+    const second = site.tryWorker("dup");
+    expect(await second.until("ended")).toMatchObject({ code: "AlreadyExists" });
+    const controller = await site.controller();
+    await controller.until("worker", { id: "dup", status: running });
+    first.running.child.kill("SIGSTOP");
+    const third = await site.worker("dup");
+    await controller.until("worker", { id: "dup", status: terminated });
+    first.running.child.kill("SIGCONT");
+    expect(await first.until("ended")).toMatchObject({ code: "Unavailable" });
+    expect(third.of("ended")).toEqual([]);
+    await gone(third, controller);
+  });
+
+  test("A3: that registers again runs nothing, and gets what it had anew", async () => {
+    const worker = await site.worker("again");
+    const controller = await site.controller();
+    await controller.create("a3");
+    await controller.told("a3", running);
+    await kill(worker);
+    const next = await site.worker("again");
+    await next.until("order", { id: "a3" });
+    await eventually(
+      () => controller.statuses("a3").slice(-2).join() === `${creating},${running}`,
+      {
+        what: "a3 to run again",
+      },
+    );
+    await controller.destroy("a3");
+    await controller.told("a3", terminated);
+    await gone(next, controller);
+  });
+
+  test("A6: is never sent an image without a tag; the controller hears why", async () => {
+    const worker = await site.worker("tagged");
+    const controller = await site.controller();
+    const definition = JSON.stringify({
+      apiVersion: "v1",
+      kind: "Pod",
+      name: "n",
+      spec: { containers: [{ name: "c", image: "alpine" }] },
+    });
+    await controller.create("a6", { definition });
+    await controller.told("a6", failed);
+    expect(controller.of("answered", { id: "a6" }).at(-1)?.code).toBe("OK");
+    expect(controller.of("instance", { id: "a6" })[0]?.metrics).toContain("has no tag");
+    await controller.destroy("a6");
+    await controller.told("a6", terminated);
+    expect(worker.of("order")).toEqual([]);
+    await gone(worker, controller);
+  });
+
+  test("A7: that answers nothing has few orders under way, and others get the rest", async () => {
+    const mute = await site.worker("mute", "-silent", "create");
+    await site.nodesAre(1);
+    const controller = await site.controller("-quiet");
+    const worker = await site.worker("other", "-quiet");
+    await site.nodesAre(2);
+    controller.write({ do: "load", id: "a7", count: 400, callers: 8 });
+    await mute.until("order", {}, 64);
+    await eventually(async () => Number((await site.client.getStats({})).tasks?.running) >= 200, {
+      what: "the other's to run",
+    });
+    expect(mute.of("order").length).toBe(64);
+    await gone(mute, worker, controller);
+    await cancelAll();
+  });
+});
+
+describe("a worker that is gone", () => {
+  test("A9: is not asked to destroy: what it had is placed again, ends once, and nobody else is asked", async () => {
+    const first = await site.worker("owner");
+    await site.nodesAre(1);
+    const controller = await site.controller();
+    await controller.create("a9");
+    await controller.told("a9", running);
+    const second = await site.worker("heir");
+    await site.nodesAre(2);
+    await kill(first);
+    await second.until("order", { id: "a9", action: 0 });
+    await controller.told("a9", running);
+    const told = controller.of("instance", { id: "a9" }).map(({ metrics }) => metrics);
+    expect(told.join("\n")).toContain("rik-owner was lost");
+    await controller.destroy("a9");
+    await controller.told("a9", terminated);
+    expect(controller.statuses("a9").filter((status) => status === terminated).length).toBe(1);
+    await gone(second, controller);
+  });
+
+  test("an instance that takes worker after worker down fails in the end", async () => {
+    const controller = await site.controller();
+    const flags = ["-dies", "poison"];
+    const workers = [];
+    for (const name of ["p1", "p2", "p3", "p4"]) workers.push(await site.worker(name, ...flags));
+    await site.nodesAre(4);
+    await controller.create("poison");
+    await controller.told("poison", failed);
+    const ended = workers.filter(({ running: one }) => one.isOver).length;
+    expect(ended).toBe(3);
+    await controller.destroy("poison");
+    await controller.told("poison", terminated);
+    await gone(...workers, controller);
+  });
+});
+
+describe("a controller", () => {
+  test("B1, B7: is answered OK whatever it asks, and told nothing of what it never asked for", async () => {
+    const worker = await site.worker("b1");
+    const controller = await site.controller();
+    await controller.create("", {});
+    await controller.create("b1-text", { definition: "{" });
+    await controller.destroy("b1-unknown");
+    await controller.create("b1-odd", { action: 9 });
+    await controller.told("b1-text", failed);
+    await controller.told("b1-odd", running);
+    expect(controller.of("answered").map(({ code }) => code)).toEqual(["OK", "OK", "OK", "OK"]);
+    expect(controller.statuses("b1-unknown")).toEqual([]);
+    for (const id of ["b1-text", "b1-odd", ""]) await controller.destroy(id);
+    await controller.told("b1-odd", terminated);
+    await gone(worker, controller);
+  });
+
+  test("B3, B4, B10: hears of its own instances, by the name scheduler, and of an end once", async () => {
+    const worker = await site.worker("b3");
+    const [one, two] = [await site.controller(), await site.controller()];
+    await one.create("mine");
+    await one.create("mine");
+    await two.create("yours");
+    await one.told("mine", running);
+    await two.told("yours", running);
+    expect(worker.of("order", { id: "mine" }).length).toBe(1);
+    await one.destroy("mine");
+    await one.told("mine", terminated);
+    await one.destroy("mine");
+    expect(new Set(one.of("instance").map(({ by }) => by))).toEqual(new Set(["scheduler"]));
+    expect(one.statuses("mine")).toContain(destroying);
+    expect(one.statuses("mine").filter((status) => status === terminated).length).toBe(1);
+    expect([one.statuses("yours"), two.statuses("mine")]).toEqual([[], []]);
+    await two.destroy("yours");
+    await two.told("yours", terminated);
+    await gone(worker, one, two);
+  });
+
+  test("B5: hears of all workers, with addresses that it can read", async () => {
+    const worker = await site.worker("early");
+    const controller = await site.controller();
+    const told = await controller.until("worker", { id: "early" });
+    expect(told.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    await controller.until("worker", { id: "early", status: running });
+    await kill(worker);
+    await controller.until("worker", { id: "early", status: terminated });
+    await gone(controller);
+  });
+
+  test("B6, B9: that comes back is told how its instances are, and of ends that it missed", async () => {
+    const worker = await site.worker("b6");
+    const controller = await site.controller();
+    const definition = (name: string): string =>
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Pod",
+        name,
+        replicas: 5,
+        spec: { containers: [] },
+      });
+    await controller.create("stays", { definition: definition("n") });
+    await controller.create("ends");
+    await controller.told("ends", running);
+    await kill(controller);
+    const caller = await site.controller("-deaf");
+    await caller.destroy("ends");
+    expect(caller.of("answered").at(-1)?.code).toBe("OK");
+    const back = await site.controller();
+    await back.told("ends", terminated);
+    await back.told("stays", running);
+    expect(back.statuses("ends").filter((status) => status === terminated).length).toBe(1);
+    expect(worker.of("order", { id: "stays" }).length).toBe(1);
+    await back.destroy("stays");
+    await back.told("stays", terminated);
+    await gone(worker, caller, back);
+  });
+
+  test("that does not read holds up nobody", async () => {
+    const worker = await site.worker("b-slow", "-quiet");
+    const frozen = await site.controller("-frozen");
+    const other = await site.controller("-quiet");
+    frozen.write({ do: "load", id: "frozen", count: 2_000, callers: 8 });
+    const { done, failed: refused } = await other.load("other", 1_000);
+    expect({ done, refused }).toEqual({ done: true, refused: 0 });
+    await gone(worker, frozen, other);
+    await cancelAll();
+  });
+});
+
+describe("under load", () => {
+  test("8 callers with 10,000 instances, on a worker that answers one by one, all run and all end", async () => {
+    const worker = await site.worker("load", "-quiet");
+    const controller = await site.controller("-quiet");
+    const made = await controller.load("many", 10_000);
+    expect(made).toMatchObject({ done: true, told: 10_000, failed: 0 });
+    const ended = await controller.load("many", 10_000, { action: 1 });
+    expect(ended).toMatchObject({ done: true, told: 10_000, failed: 0 });
+    await gone(worker, controller);
+  }, 200_000);
+
+  test("1,000 workers are served at once, and 3,000 instances run on them", async () => {
+    const workers = await site.worker("w", "-count", "1000", "-one-stream", "-quiet");
+    await site.nodesAre(1_000);
+    const controller = await site.controller("-quiet");
+    const loaded = await controller.load("wide", 3_000);
+    expect(loaded).toMatchObject({ done: true, told: 3_000, failed: 0 });
+    await gone(workers, controller);
+    await cancelAll();
+  }, 200_000);
+});
+
+describe("a server that is killed", () => {
+  test("B8: loses nothing; a controller that hears nothing any more is woken", async () => {
+    let worker = await site.worker("b8");
+    const controller = await site.controller("-agent", "tonic/0.8.3");
+    await controller.create("before");
+    await controller.told("before", running);
+    await site.killServer();
+    await worker.until("ended");
+    await site.startRik();
+    worker = await site.worker("b8");
+    await worker.until("order", { id: "before" });
+    const deaf = await site.controller("-deaf", "-agent", "tonic/0.8.3 grpc-go");
+    await deaf.create("after");
+    expect(deaf.of("answered").at(-1)?.code).toBe("Unavailable");
+    const back = await site.controller("-agent", "tonic/0.8.3");
+    await back.told("before", running);
+    await back.told("after", running);
+    await back.destroy("before");
+    await back.destroy("after");
+    await back.told("before", terminated);
+    await back.told("after", terminated);
+    await gone(worker, controller, deaf, back);
+  }, 120_000);
+});
+
+describe("with a secret", () => {
+  test("D: nobody works without a token, and tokens are made with the secret alone", async () => {
+    const guarded = new RikSite();
+    try {
+      const file = guarded.path("secret");
+      writeFileSync(file, "a-secret-of-the-cluster\n", { mode: 0o600 });
+      await guarded.startRik("--rik-secret-file", file);
+      const secret = "a-secret-of-the-cluster";
+      expect(await guarded.tryWorker("w").until("ended")).toMatchObject({
+        code: "PermissionDenied",
+      });
+      const body = JSON.stringify({ role: "worker", name: "edge" });
+      const make = (password: string) =>
+        fetch(`http://${guarded.rest}/api/v0/tokens.create`, {
+          method: "POST",
+          body,
+          headers: { authorization: `Basic ${Buffer.from(`ops:${password}`).toString("base64")}` },
+        });
+      expect((await make("wrong")).status).toBe(401);
+      const made = (await (await make(secret)).json()) as { token: string };
+      expect(made.token).toMatch(/^[0-9a-f]{64}$/);
+    } finally {
+      await guarded.close();
+    }
+  }, 120_000);
+});
