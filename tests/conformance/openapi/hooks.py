@@ -7,7 +7,7 @@ def without_most_conditions(values):
     """No row has a revision that was drawn by chance: three of four such changes go without a condition."""
     if isinstance(values, dict):
         revision = values.get("ifRevision")
-        if isinstance(revision, int) and revision >= 0 and revision % 4 != 3:
+        if isinstance(revision, int) and 0 <= revision < 2**53 and revision % 4 != 3:
             values.pop("ifRevision")
     return values
 

@@ -5,7 +5,6 @@ import { NO_NUL, withoutNul } from "../env.ts";
 import type { Rule } from "../../../../lib/rules/rules.ts";
 
 export const ENTRIES_RULE = {
-  minItems: 1,
   maxItems: limits.arrayTasksMax,
   items: NO_NUL,
 } as const satisfies Rule;
@@ -66,7 +65,7 @@ export function toScriptArgs(
   hasScript: boolean,
 ): readonly string[] | undefined {
   if (args === undefined || args.length === 0) return undefined;
-  if (!hasScript) throw invalid("args", "are those of a script; write them into command");
+  if (!hasScript) throw unprocessable("args", "are those of a script; write them into command");
   const { maxItems } = ARGS_RULE;
   if (args.length > maxItems) throw invalid("args", `at most ${maxItems}, not ${args.length}`);
   return args.map((arg, at) => withoutNul(arg, `args[${at}]`));
