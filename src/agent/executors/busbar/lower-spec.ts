@@ -62,6 +62,7 @@ function settle(spec: JobSpec, { group, below }: SiteTerms): void {
   spec.retries = undefined;
   spec.service = undefined;
   spec.queueDeadlineMs = undefined;
+  spec.beginAtMs = undefined;
   spec.dependsOn = [];
   spec.select = undefined;
 }
