@@ -141,9 +141,11 @@ describe("a worker that is gone", () => {
     await site.nodesAre(2);
     await kill(first);
     await second.until("order", { id: "a9", action: 0 });
+    const reasons = () => controller.of("instance", { id: "a9" }).map(({ metrics }) => metrics);
+    await eventually(() => reasons().join("\n").includes("rik-owner was lost"), {
+      what: () => `the loss among ${reasons().join()}`,
+    });
     await controller.told("a9", running);
-    const told = controller.of("instance", { id: "a9" }).map(({ metrics }) => metrics);
-    expect(told.join("\n")).toContain("rik-owner was lost");
     await controller.destroy("a9");
     await controller.told("a9", terminated);
     expect(controller.statuses("a9").filter((status) => status === terminated).length).toBe(1);

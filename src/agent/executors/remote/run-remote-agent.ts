@@ -68,7 +68,11 @@ async function serve(
     const heads = onHeads === undefined ? {} : { onHeads };
     const link = random.token(LINK_BYTES);
     const executor = await createRemoteExecutor({ shell, place, link, clock, logger, ...heads });
-    await noteWorker(shell, machine, name);
+    // Without the note the machine works as well: only a restarted worker may get another name.
+    const noted = noteWorker(shell, machine, name).catch((error: unknown) => {
+      const reason = describeChain(error);
+      logger.warn({ node: name, worker: shell.id, reason }, "name of a worker not noted there");
+    });
     const agent = createAgent({
       name,
       cluster: options.cluster,
@@ -88,6 +92,7 @@ async function serve(
       await agent.run(shell.closed);
     } finally {
       await executor.close();
+      await noted;
     }
   } catch (error) {
     const isTaken = error instanceof AppError && error.code === "permission_denied";
