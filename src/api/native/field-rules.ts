@@ -2,7 +2,13 @@ import { COUNTER_RULES, COUNTERS_RULE, VALUES_RULE } from "../../core/graph/clus
 import { SUBSYSTEM_NAME_RULE } from "../../core/graph/subsystems/subsystem.ts";
 import { SECRET_RULE } from "../../core/model/credential.ts";
 import { GROUP_RULES } from "../../core/model/group.ts";
-import { JOB_ID_RULE, NAME_RULE, REVISION_RULE, TASK_ID_RULE } from "../../core/model/ids.ts";
+import {
+  JOB_ID_RULE,
+  NAME_RULE,
+  REVISION_RULE,
+  SERVICE_NAME_RULE,
+  TASK_ID_RULE,
+} from "../../core/model/ids.ts";
 import { SPEC_MESSAGE_RULES, SPEC_RULES } from "../../core/model/job/spec-rules.ts";
 import { PERCENT_RULE, PROGRESS_MESSAGE_RULE } from "../../core/model/job/task-progress.ts";
 import {
@@ -108,13 +114,13 @@ const RULES: Readonly<Record<string, MessageRules>> = {
   "busbar.v1.SetNodeRequest": fields(SET_NODE_RULES),
   "busbar.v1.GetNodeRequest": fields({ name: NAME_RULE }),
   "busbar.v1.PutGroupRequest": fields({ name: NAME_RULE, ...GROUP_RULES }),
-  "busbar.v1.GetServiceRequest": fields({ name: NAME_RULE }),
+  "busbar.v1.GetServiceRequest": fields({ name: SERVICE_NAME_RULE }),
   "busbar.v1.GetInstanceRequest": fields({ name: NAME_RULE }),
   "busbar.v1.ListServicesRequest": fields(PAGES.services.rules),
   "busbar.v1.ListInstancesRequest": fields(PAGES.instances.rules),
   "busbar.v1.Service": fields({ state: { enum: ["done", "rolling", "stopped", "removing"] } }),
   "busbar.v1.RolloutTerms": fields(ROLLOUT_RULES),
-  "busbar.v1.ApplyServiceRequest": fields({ name: NAME_RULE, ...SERVICE_RULES }),
+  "busbar.v1.ApplyServiceRequest": fields({ name: SERVICE_NAME_RULE, ...SERVICE_RULES }),
   "busbar.v1.ScaleServiceRequest": fields(SERVICE_RULES),
   "busbar.v1.RollbackServiceRequest": fields({ generation: { minimum: 1 } }),
   "busbar.v1.RemoveServiceRequest": fields({ reason: REASON_RULE }),

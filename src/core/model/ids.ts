@@ -70,6 +70,8 @@ export const NAME_RULE = {
   maxLength: limits.nameLengthMax,
   pattern: `^${NAME_PATTERN}$`,
 } as const satisfies Rule;
+/** Shorter: the names of its instances begin with it. */
+export const SERVICE_NAME_RULE = { ...NAME_RULE, maxLength: limits.serviceNameLengthMax } as const;
 const NAME = new RegExp(NAME_RULE.pattern);
 
 /** Names of nodes, clusters and groups: what is safe in a path, a label and a shell word. */

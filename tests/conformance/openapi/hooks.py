@@ -31,3 +31,5 @@ def before_call(context, case, **kwargs):
     so that no cluster is ever changed, for none that is there has revision 0."""
     if case.query and str(case.query.get("ifRevision")) == "0":
         case.query.pop("ifRevision")
+    if case.query and case.path.endswith("/output") and str(case.query.get("follow")).lower() == "true":
+        case.query.pop("follow")
