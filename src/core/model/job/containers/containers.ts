@@ -96,7 +96,7 @@ export const CONTAINER_RULES = {
     required: true,
   },
   image: { ...IMAGE_RULE, required: true },
-  command: COMMAND_RULE,
+  command: { ...COMMAND_RULE, minItems: 0 }, // none: the one of its image
   env: ENV_RULE,
 } as const satisfies Readonly<Record<string, Rule>>;
 
