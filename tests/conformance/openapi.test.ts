@@ -13,13 +13,18 @@ const hooks = fileURLToPath(new URL("openapi/hooks.py", import.meta.url));
 const EXAMPLES_MAX = "5";
 const SEED = "20261117";
 /**
- * Only running tasks make progress or can be requeued, and it cancels the one there is. Their examples are sent elsewhere
- * (tests/e2e/openapi-document.test.ts).
+ * Only running tasks make progress or can be requeued, and it cancels the one there is; it removes the service of the examples
+ * before it asks for its parts. Their examples are sent elsewhere (tests/e2e/openapi-document.test.ts).
  */
 const NOT_HERE = new Set([
   "GET /v1/watch",
   "POST /v1/tasks/:id/progress",
   "POST /v1/jobs/:id/requeue",
+  "POST /v1/services/:name/scale",
+  "POST /v1/services/:name/rollback",
+  "POST /v1/services/:name/instances",
+  "GET /v1/services/:name/instances/:instance",
+  "DELETE /v1/services/:name/instances/:instance",
 ]);
 /** What its check of valid data takes by default. */
 const ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "429", "5xx"];
