@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, rmSync, statfsSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { eventually } from "../../src/testing/eventually.ts";
@@ -77,6 +77,17 @@ async function runAfterRepair(): Promise<void> {
   expect(stats.tasks["failed"] ?? 0).toBe(0);
 }
 
+/** Also while its agent writes to it, as it does when it starts: rmSync then stops half-way, with no error. */
+async function removeDirectory(path: string): Promise<void> {
+  await eventually(
+    () => {
+      rmSync(path, { recursive: true, force: true });
+      return !existsSync(path);
+    },
+    { what: "the data directory to be gone" },
+  );
+}
+
 /** Fills a disk, also with what others free on it in the first second: agents try things out when they start. */
 async function fill(directory: string, file: string): Promise<void> {
   let fullFor = 0;
@@ -102,7 +113,7 @@ describe("a sick node beside a healthy one", () => {
     await site.startAgent("sick", "--cpu", "4");
     const before = await submit("--node", "sick", "--", "sleep", "2");
     await site.jobIs(before, "running");
-    rmSync(site.path("agent-sick"), { recursive: true });
+    await removeDirectory(site.path("agent-sick"));
     await runBesideSick("the data directory is gone");
     mkdirSync(site.path("agent-sick"));
     await runAfterRepair();
@@ -112,7 +123,7 @@ describe("a sick node beside a healthy one", () => {
   test("its agent is the same after a restart over the new directory", async () => {
     await site.startServer();
     const agent = await site.startAgent("sick");
-    rmSync(site.path("agent-sick"), { recursive: true });
+    await removeDirectory(site.path("agent-sick"));
     const id = await submit("--", "true");
     await site.nodeIs("sick", "unhealthy");
     mkdirSync(site.path("agent-sick"));

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { removeTree } from "./remove-tree.ts";
@@ -81,6 +82,8 @@ async function startsContainer(
   means: ContainerMeans,
 ): Promise<string | undefined> {
   const trial = mkdtempSync(join(directory, "trial-"));
+  // Not below the data directory: runc makes missing parents, and a data directory that is gone must stay gone.
+  const states = mkdtempSync(join(tmpdir(), "busbar-trial-"));
   const id = `busbar-${trial.slice(trial.lastIndexOf("/") + 1)}-${process.pid}`;
   const bundle = join(trial, "0");
   try {
@@ -89,16 +92,17 @@ async function startsContainer(
     writeFileSync(join(bundle, "config.json"), JSON.stringify(trialConfig(trial, id, means)));
     const [program = "", ...args] = superviseCommand(means, {
       runDirectory: trial,
-      states: join(trial, "states"),
+      states,
       killGraceMs: 0,
       containers: [{ name: "", id }],
     });
     const { code, stderr } = await runProgram(program, args, limits.containerProgramMsMax);
     if (code !== 0) return lastLine(stderr);
-    const remove = ["--root", join(trial, "states"), "delete", "--force", id];
+    const remove = ["--root", states, "delete", "--force", id];
     await runProgram(means.programs.runc, remove, limits.containerProgramMsMax);
     return undefined;
   } finally {
+    removeTree(states);
     removeTree(trial);
   }
 }

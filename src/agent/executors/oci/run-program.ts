@@ -12,7 +12,10 @@ export interface ProgramEnd {
 
 const OUTPUT_MAX = 16_384;
 
-/** Runs a program without a shell and without input, for a bounded time; of its output the end is kept. */
+/**
+ * Runs a program without a shell and without input, for a bounded time; of its output the end is kept. It leads a process
+ * group: what it started and left behind would otherwise hold its output open, and this would never end.
+ */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -21,20 +24,31 @@ export function runProgram(
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       stdio: ["ignore", "pipe", "pipe"],
-      timeout: timeoutMs,
-      killSignal: "SIGKILL",
+      detached: true,
     });
+    const timer = setTimeout(() => killGroup(child.pid), timeoutMs);
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (data: Buffer) => (stdout = endOf(stdout, data)));
     child.stderr.on("data", (data: Buffer) => (stderr = endOf(stderr, data)));
     child.once("error", (error) => {
+      clearTimeout(timer);
       resolve({ code: 127, signal: undefined, stdout, stderr: `${program}: ${error.message}` });
     });
     child.once("close", (code, signal) => {
+      clearTimeout(timer);
       resolve({ code: code ?? 137, signal: signal ?? undefined, stdout, stderr });
     });
   });
+}
+
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // it has ended
+  }
 }
 
 const endOf = (before: string, data: Buffer): string =>

@@ -61,7 +61,7 @@ end_now() {
 }
 
 is_left() {
-  [ ! -e "$dir/$1/over" ] && left=1
+  [ -d "$dir/$1" ] && [ ! -e "$dir/$1/over" ] && left=1
 }
 
 fault() {

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+
+import { runProgram } from "./run-program.ts";
+
+test("a program that runs too long is killed with what it started, which holds its output open", async () => {
+  const end = await runProgram("/bin/sh", ["-c", "sleep 600 & sleep 600"], 300);
+  expect(end).toMatchObject({ code: 137, signal: "SIGKILL" });
+});
+
+test("a program that is not there says so", async () => {
+  const end = await runProgram("/nowhere/runc", [], 1_000);
+  expect(end.code).toBe(127);
+  expect(end.stderr).toContain("/nowhere/runc");
+});
