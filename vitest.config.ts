@@ -32,6 +32,7 @@ export default defineConfig({
           globalSetup: ["tests/support/prepare.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          retry: 1, // such tests are named at the end of the run: tests/support/closing-line.ts
           maxWorkers: 2,
           sequence: { groupOrder: 1 }, // vitest wants this where maxWorkers differ
         },

@@ -25,22 +25,41 @@ function countTests(modules: readonly TestModule[], errorsOutside: number): Coun
 }
 
 /**
+ * Tests that failed, were tried once more, and passed. They do not fail a run, and they are named with their first failure at its end:
+ * each is a race, in the test or in what it tests.
+ */
+function findUnsteady(modules: readonly TestModule[]): readonly string[] {
+  const tests = modules.flatMap((module) => [...module.children.allTests()]);
+  return tests
+    .filter((test) => test.diagnostic()?.flaky === true)
+    .map(
+      (test) =>
+        `UNSTEADY (failed, then passed): ${test.module.relativeModuleId} > ${test.fullName}\n  ${firstLine(test.result().errors?.[0]?.message)}`,
+    );
+}
+
+const firstLine = (text: string | undefined): string => text?.split("\n")[0] ?? "no reason given";
+
+/**
  * Prints `N passed, N failed, N skipped` alone on the last line of the output, for whatever counts
  * tests in CI. Other reporters and teardowns still print when a run has ended, so it waits for the exit.
  */
 export class ClosingLine implements Reporter {
   #counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  #unsteady: readonly string[] = [];
 
   onInit(): void {
     process.once("exit", (code) => {
       const { passed, failed, skipped } = this.#counts;
       const failedAtLeast = code === 0 ? 0 : 1; // no test was found, or vitest itself failed
       const shown = Math.max(failed, failedAtLeast);
+      for (const line of this.#unsteady) writeSync(1, `${line}\n`);
       writeSync(1, `${passed} passed, ${shown} failed, ${skipped} skipped\n`);
     });
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
     this.#counts = countTests(modules, errors.length);
+    this.#unsteady = findUnsteady(modules);
   }
 }
