@@ -209,6 +209,7 @@ describe("tidy", () => {
         "reads and writes what the door remembers; callers are who they are",
       "api/rik/controllers/instance-book.ts":
         "follows all rows for itself; callers are who they are",
+      "api/rik/workloads/workload-book.ts": "follows all rows for itself; callers are who they are",
       "go-schedule-workers.ts": "speaks for machines, in this process",
       "server/credentials/authenticator.ts": "checks credentials",
       "server/credentials/rainbow-secrets.ts": "is a step of the server's start",

@@ -12,6 +12,9 @@ import { InstanceLifecycle } from "./controllers/lifecycle.ts";
 import type { RikAccess } from "./operations.ts";
 import { RestRecords } from "./rest/records.ts";
 import { rikServices } from "./service.ts";
+import { adoptRecords } from "./workloads/adopt-records.ts";
+import { WorkloadBook } from "./workloads/workload-book.ts";
+import { Workloads } from "./workloads/workloads.ts";
 import type { WorkerTimes } from "./workers/worker.ts";
 import { RikWorkers } from "./workers/workers.ts";
 
@@ -54,6 +57,8 @@ export interface RikDoor {
   readonly lifecycle: InstanceLifecycle;
   readonly callers: RikCallers;
   readonly records: RestRecords;
+  readonly workloadBook: WorkloadBook;
+  readonly workloads: Workloads;
   readonly random: Random;
   close(): void;
 }
@@ -69,11 +74,16 @@ export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
   const lifecycle = new InstanceLifecycle({ operations, book, logger });
   const controllers = new Controllers({ book, lifecycle, workers, logger, replays });
   const records = new RestRecords(operations);
+  const workloadBook = new WorkloadBook(operations);
+  const workloads = new Workloads({ operations, workloads: workloadBook, book });
   try {
     await records.open();
-    await book.open((instance) => controllers.changed(instance));
+    await workloadBook.open();
+    await adoptRecords({ operations, records, workloadBook, workloads, logger });
+    await book.open(workloadBook.all(), (instance) => controllers.changed(instance));
   } catch (error) {
     workers.close();
+    workloadBook.close();
     throw error;
   }
   const services = rikServices({ callers, workers, controllers, logger, traffic });
@@ -85,10 +95,13 @@ export async function openRikDoor(options: RikDoorOptions): Promise<RikDoor> {
     lifecycle,
     callers,
     records,
+    workloadBook,
+    workloads,
     random,
     close() {
       workers.close();
       book.close();
+      workloadBook.close();
     },
   };
 }

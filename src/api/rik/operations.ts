@@ -8,5 +8,20 @@ export interface RikAccess {
 
 export type RikOperations = Pick<
   Operations,
-  "cancelJob" | "follow" | "listDoorRecords" | "listJobs" | "putDoorRecords" | "submitJobs"
+  | "addInstances"
+  | "applyService"
+  | "cancelJob"
+  | "follow"
+  | "getInstance"
+  | "getService"
+  | "listDoorRecords"
+  | "listInstances"
+  | "listJobs"
+  | "listServices"
+  | "putDoorRecords"
+  | "removeInstances"
+  | "removeService"
+  | "rollbackService"
+  | "scaleService"
+  | "submitJobs"
 >;

@@ -1,7 +1,9 @@
 import { readWorkload } from "../../core/model/job/workload/workload.ts";
+import type { JobSpecInput } from "../../core/model/job/job-spec.ts";
 import type { JobStateName, TaskStateName } from "../../core/model/progress.ts";
 import { ResourceStatus } from "../../gen/rik/v1/common_pb.ts";
 import type { SubmissionInput } from "../../server/operations/operations.ts";
+import type { InstanceView } from "../../server/services/service-views.ts";
 import type { JobView, TaskView } from "../../server/views/views.ts";
 
 /** By which jobs are known that are instances, and whose they are. */
@@ -15,6 +17,9 @@ export const ANYBODY = "anybody";
 const REST = "rest";
 export const restOf = (name: string | undefined): string =>
   name === undefined ? REST : `${REST}:${name}`;
+/** The name that was given to `restOf`. */
+export const restName = (owner: string): string | undefined =>
+  owner === REST ? undefined : owner.slice(REST.length + 1);
 export const isRest = (controller: string): boolean => controller.split(":")[0] === REST;
 /** Names that mean something here. */
 export const RESERVED: ReadonlySet<string> = new Set([ANYBODY, REST]);
@@ -28,22 +33,26 @@ export interface RikInstanceInput {
   readonly definition: string;
 }
 
-/** Throws when its definition cannot be read. */
-export function toSubmission(input: RikInstanceInput): SubmissionInput {
-  const { controller, workloadId, id, definition } = input;
+/** What all instances of a workload are made of. Throws when its definition cannot be read. */
+export function toTemplate({
+  controller,
+  workloadId,
+  definition,
+}: Omit<RikInstanceInput, "id">): JobSpecInput {
   const { requests } = readWorkload(definition);
   return {
-    spec: {
-      name: id,
-      workload: definition,
-      // No end of its own; one that failed is not started again, as rik has it. One that takes worker after worker
-      // down with it fails in the end.
-      service: { restart: "never" },
-      ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
-      labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
-    },
+    workload: definition,
+    // No end of its own; one that failed is not started again, as rik has it. One that takes worker after worker
+    // down with it fails in the end.
+    service: { restart: "never" },
+    ...(Object.keys(requests).length === 0 ? {} : { resources: requests }),
+    labels: { ...DOOR_LABEL, [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId },
   };
 }
+
+export const toSubmission = ({ id, ...workload }: RikInstanceInput): SubmissionInput => ({
+  spec: { ...toTemplate(workload), name: id },
+});
 
 /** How an instance is, and why. */
 export interface RikInstanceState {
@@ -85,8 +94,19 @@ export function stateOfTask({ state, reason, node, past }: TaskView): RikInstanc
   const isLost = last === undefined || /^(lost|vanished|its node)\b/.test(last.reason);
   const hasFailed = state === "waiting" && !isLost;
   const status = hasFailed ? ResourceStatus.FAILED : OF_TASK[state];
-  return { status, reason: reason ?? last?.reason ?? "", node };
+  return { status, reason: reason ?? last?.reason ?? ownEnd(state), node };
 }
+
+/** Of one that nobody ended and that did not fail. */
+const ownEnd = (state: TaskStateName): string =>
+  state === "succeeded" ? "it ended by itself, with exit code 0" : "";
+
+/** Of a slot of a service. */
+export const stateOfInstance = ({ state, reason, node }: InstanceView): RikInstanceState => ({
+  status: OF_TASK[state],
+  reason: reason ?? ownEnd(state),
+  node,
+});
 
 export const hasEnded = ({ state }: Pick<JobView, "state">): boolean => ENDS.has(state);
 

@@ -85,6 +85,9 @@ const GRANTS: Readonly<Record<Role, Readonly<Partial<Record<Permission, Scope>>>
     "jobs.read": "any",
     "jobs.cancel": "own",
     "nodes.read": "any",
+    // Its door names services that it made for the same user.
+    "services.read": "any",
+    "services.manage": "any",
   },
   anonymous: { "placement.read": "any", "documents.read": "any", "health.read": "any" },
 };

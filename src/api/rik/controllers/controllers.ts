@@ -10,7 +10,8 @@ import { answersPing } from "../../grpc/ping.ts";
 import { deafController } from "../status.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { RikWorkers } from "../workers/workers.ts";
-import type { RikInstance, InstanceBook } from "./instance-book.ts";
+import type { RikInstance } from "./instance.ts";
+import type { InstanceBook } from "./instance-book.ts";
 import type { InstanceLifecycle } from "./lifecycle.ts";
 import { Subscription } from "./subscription.ts";
 

@@ -3,41 +3,23 @@ import { ResourceStatus } from "../../../gen/rik/v1/common_pb.ts";
 import { limits } from "../../../limits.ts";
 import type { JobView, WatchEventView } from "../../../server/views/views.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
+import type { RikWorkload } from "../workloads/workload-book.ts";
 import {
   CONTROLLER_LABEL,
   DOOR_LABEL,
   hasEnded,
   type RikInstanceState,
   isRest,
+  stateOfInstance,
   stateOfJob,
   stateOfTask,
   WORKLOAD_LABEL,
 } from "../translate.ts";
-import type { Subscription } from "./subscription.ts";
-
-/** One instance, as its controller knows it. */
-export interface RikInstance {
-  readonly controller: string;
-  readonly id: string;
-  readonly workloadId: string;
-  /** Undefined: it is being submitted, or was refused. */
-  jobId: string | undefined;
-  /** Settles when it has been submitted, or refused. */
-  submitting: Promise<void> | undefined;
-  state: RikInstanceState;
-  /** Its job has ended, or it never had one. */
-  isOver: boolean;
-  /** Whom it is told to. */
-  home: Subscription | undefined;
-  /** That its controller was told of its end is being noted, or is noted. */
-  isTold: boolean;
-}
+import { newInstance, type RikInstance } from "./instance.ts";
 
 const GONE = "rik/gone/";
 const REFUSED = "rik/refused/";
 export const CONTROLLER = "rik/controller/";
-
-const PENDING: RikInstanceState = { status: ResourceStatus.PENDING, reason: "" };
 
 /** Every instance whose controller has not been told of its end, found by the names that controllers use. */
 export class InstanceBook {
@@ -54,14 +36,22 @@ export class InstanceBook {
     this.#operations = access.as(SERVER);
   }
 
-  /** Reads what is there, and follows what happens from then on; `hear` is called for each change. */
-  async open(hear: (instance: RikInstance) => void): Promise<void> {
+  /**
+   * Reads what is there, and follows what happens from then on; `hear` is called for each change. Instances of workloads that
+   * are services are read from their slots: an ended job says nothing about whether there is another one.
+   */
+  async open(
+    workloads: Iterable<RikWorkload>,
+    hear: (instance: RikInstance) => void,
+  ): Promise<void> {
     const early: WatchEventView[] = [];
     let take = (event: WatchEventView): void => void early.push(event);
     const follower = this.#operations.follow((event) => take(event));
     this.#close = () => follower.close();
     try {
       await this.#read();
+      for (const workload of workloads) await this.#readSlots(workload);
+      await this.#readJobs();
     } catch (error) {
       follower.close();
       throw error;
@@ -109,17 +99,17 @@ export class InstanceBook {
     await this.#operations.putDoorRecords([{ id: CONTROLLER + controller, text: "" }]);
   }
 
-  add(input: Pick<RikInstance, "controller" | "id" | "workloadId" | "home">): RikInstance {
-    const instance: RikInstance = {
-      ...input,
-      jobId: undefined,
-      submitting: undefined,
-      state: PENDING,
-      isOver: false,
-      isTold: false,
-    };
+  add(
+    input: Pick<RikInstance, "controller" | "id" | "workloadId" | "home"> & Partial<RikInstance>,
+  ): RikInstance {
+    const instance = newInstance(input);
     this.#put(instance);
     return instance;
+  }
+
+  /** It is not there any more, and nobody waits to be told. */
+  drop(instance: RikInstance): void {
+    this.#drop(instance);
   }
 
   submitted(instance: RikInstance, jobId: string): void {
@@ -140,8 +130,9 @@ export class InstanceBook {
     const { status, reason, node } = instance.state;
     if (state.status === status && state.reason === reason && state.node === node) return;
     instance.state = state;
-    // Nobody waits to be told of it.
-    if (state.status === ResourceStatus.TERMINATED && isRest(instance.controller)) {
+    const isEnd = state.status === ResourceStatus.TERMINATED;
+    // Nobody waits to be told of it. A slot says by itself whether it goes.
+    if (isEnd && isRest(instance.controller) && instance.service === undefined) {
       if (instance.jobId === undefined || status === ResourceStatus.DESTROYING)
         this.#forget(instance);
       this.#drop(instance);
@@ -173,8 +164,9 @@ export class InstanceBook {
     if (jobId !== undefined) this.#byJob.set(jobId, instance);
   }
 
-  #drop({ controller, id, jobId }: RikInstance): void {
-    this.#byController.get(controller)?.delete(id);
+  #drop(instance: RikInstance): void {
+    const { controller, id, jobId } = instance;
+    if (this.find(controller, id) === instance) this.#byController.get(controller)?.delete(id);
     if (jobId !== undefined) this.#byJob.delete(jobId);
   }
 
@@ -184,6 +176,25 @@ export class InstanceBook {
       else if (id.startsWith(CONTROLLER)) this.#known.add(id.slice(CONTROLLER.length));
       else if (id.startsWith(REFUSED)) this.#put(fromRecord(text));
     }
+  }
+
+  async #readSlots({ id: workloadId, owner: controller, service }: RikWorkload): Promise<void> {
+    let pageToken: string | undefined;
+    do {
+      const page = { pageSize: limits.pageSizeMax, pageToken };
+      const { instances, nextPageToken } = await this.#operations.listInstances(service, page);
+      for (const slot of instances) {
+        const { name: id, jobId } = slot;
+        const isOver = slot.state === "succeeded" || slot.state === "failed";
+        const state = stateOfInstance(slot);
+        if (slot.state === "cancelled") continue; // it goes, or has another job in a moment
+        this.#put(newInstance({ controller, id, workloadId, service, jobId, state, isOver }));
+      }
+      pageToken = nextPageToken;
+    } while (pageToken !== undefined);
+  }
+
+  async #readJobs(): Promise<void> {
     let pageToken: string | undefined;
     do {
       const pageSize = limits.pageSizeMax;
@@ -193,28 +204,21 @@ export class InstanceBook {
     } while (pageToken !== undefined);
   }
 
-  #found(job: JobView): RikInstance | undefined {
-    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = job.spec.labels ?? {};
-    if (controller === undefined || workloadId === undefined || this.#gone.has(job.id)) {
-      return undefined;
+  #found(job: JobView): void {
+    const { id: jobId, spec, instance: slot } = job;
+    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = spec.labels ?? {};
+    if (controller === undefined || workloadId === undefined || this.#gone.has(jobId)) return;
+    if (slot !== undefined) {
+      const known = this.#byJob.get(jobId);
+      if (known !== undefined) known.definition = spec.workload;
+      return;
     }
-    const { id: jobId, spec } = job;
-    const instance: RikInstance = {
-      controller,
-      id: spec.name,
-      workloadId,
-      jobId,
-      submitting: undefined,
-      state: stateOfJob(job),
-      isOver: hasEnded(job),
-      home: undefined,
-      isTold: false,
-    };
-    if (instance.state.status === ResourceStatus.TERMINATED && isRest(controller)) return undefined;
+    const state = stateOfJob(job);
+    const isOver = hasEnded(job);
+    if (state.status === ResourceStatus.TERMINATED && isRest(controller)) return;
     // Pages have the newest first: an older job of that name was replaced.
-    if (this.has(controller, spec.name)) return undefined;
-    this.#put(instance);
-    return instance;
+    if (this.has(controller, spec.name)) return;
+    this.#put(newInstance({ controller, id: spec.name, workloadId, jobId, state, isOver }));
   }
 
   #happened(event: WatchEventView): void {
@@ -222,21 +226,24 @@ export class InstanceBook {
       const instance = this.#byJob.get(event.task.jobId);
       if (instance !== undefined) this.change(instance, stateOfTask(event.task));
     } else if (event.kind === "job") this.#jobChanged(event.job);
-    else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
+    else if (event.kind === "service" && event.service.state === "removing") {
+      this.#serviceEnds(event.service.name);
+    } else if (event.kind === "removed" && event.what === "job") this.#removed(event.id);
+  }
+
+  /** Of slots whose jobs have ended no more is heard. */
+  #serviceEnds(service: string): void {
+    for (const instance of this.all()) {
+      if (instance.service === service && instance.isOver) this.#drop(instance);
+    }
   }
 
   #jobChanged(job: JobView): void {
-    let instance = this.#byJob.get(job.id);
-    const isNew = instance === undefined;
-    if (instance === undefined) {
-      const controller = job.spec.labels?.[CONTROLLER_LABEL];
-      const known = controller === undefined ? undefined : this.find(controller, job.spec.name);
-      if (known === undefined || known.jobId !== undefined || known.isOver) return;
-      instance = known; // the event is there before the answer
-      this.submitted(instance, job.id);
-    }
+    const known = this.#byJob.get(job.id);
+    const instance = known ?? this.#newJob(job);
+    if (instance === undefined) return;
     // Its task was told before anybody knew whose it is.
-    if (isNew) this.change(instance, stateOfJob(job));
+    if (known === undefined) this.change(instance, stateOfJob(job));
     if (!hasEnded(job) || instance.isOver) return;
     instance.isOver = true;
     const { node } = instance.state;
@@ -245,6 +252,36 @@ export class InstanceBook {
       instance,
       ended.reason === "" ? { ...ended, reason: instance.state.reason, node } : ended,
     );
+    // Its slot goes, or has another job at once: that is an instance of the same name.
+    if (instance.service !== undefined && job.state === "cancelled") this.#drop(instance);
+  }
+
+  /** The instance that a job is that was not known yet: its event may be there before the answer. */
+  #newJob(job: JobView): RikInstance | undefined {
+    const { id: jobId, spec, instance: slot } = job;
+    const { [CONTROLLER_LABEL]: controller, [WORKLOAD_LABEL]: workloadId } = spec.labels ?? {};
+    if (controller === undefined || workloadId === undefined) return undefined;
+    const known = this.find(controller, spec.name);
+    if (known !== undefined && known.jobId === undefined && !known.isOver) {
+      this.submitted(known, jobId);
+      known.definition = spec.workload;
+      return known;
+    }
+    // Slots get jobs without being asked by anybody here: by a rollout, by `busbar scale`.
+    if (slot === undefined || hasEnded(job) || Number(known?.jobId ?? 0) > Number(jobId))
+      return undefined;
+    if (known !== undefined) this.#drop(known);
+    const { service } = slot;
+    const definition = spec.workload;
+    return this.add({
+      controller,
+      id: slot.name,
+      workloadId,
+      service,
+      definition,
+      jobId,
+      home: undefined,
+    });
   }
 
   /** By age or number, long after its end. What its controller was not told stays known. */
@@ -254,7 +291,7 @@ export class InstanceBook {
     if (this.#gone.delete(jobId)) {
       this.#operations.putDoorRecords([{ id: GONE + jobId, text: undefined }]).catch(ignore);
     }
-    if (instance === undefined || instance.isTold) return;
+    if (instance === undefined || instance.isTold || instance.service !== undefined) return;
     if (instance.state.status === ResourceStatus.FAILED) {
       instance.jobId = undefined;
       this.refused(instance, instance.state.reason).catch(ignore);
@@ -272,13 +309,5 @@ function fromRecord(text: string): RikInstance {
     RikInstance,
     "controller" | "id" | "workloadId"
   > & { readonly reason: string };
-  return {
-    ...names,
-    jobId: undefined,
-    submitting: undefined,
-    state: { status: ResourceStatus.FAILED, reason },
-    isOver: true,
-    home: undefined,
-    isTold: false,
-  };
+  return newInstance({ ...names, state: { status: ResourceStatus.FAILED, reason }, isOver: true });
 }

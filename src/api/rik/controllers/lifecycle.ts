@@ -6,7 +6,8 @@ import type { Logger } from "../../../ports/logger.ts";
 import { doubtfulImages } from "../definition.ts";
 import type { RikAccess } from "../operations.ts";
 import { type RikInstanceInput, toSubmission } from "../translate.ts";
-import type { RikInstance, InstanceBook } from "./instance-book.ts";
+import type { RikInstance } from "./instance.ts";
+import type { InstanceBook } from "./instance-book.ts";
 
 export interface LifecycleOptions {
   readonly operations: RikAccess;

@@ -66,6 +66,14 @@ export function countOf(fields: RestFields, name: string, absent: number): numbe
   throw new RestRefusal(400, `${name}: must be a whole number from 0 to ${max}`);
 }
 
+/** Of a field whose bounds others know; undefined: it is absent. */
+export function optionalCount(fields: RestFields, name: string): number | undefined {
+  const value = fields[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
+  throw new RestRefusal(400, `${name}: must be a whole number`);
+}
+
 export function send(response: ServerResponse, answer: RestAnswer): void {
   if ("json" in answer) {
     response.writeHead(answer.status, { "content-type": "application/json" });

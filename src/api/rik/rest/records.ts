@@ -1,7 +1,7 @@
 import { SERVER } from "../../../core/access/principal.ts";
 import type { RikAccess, RikOperations } from "../operations.ts";
 
-/** A workload as a REST user created it. */
+/** A workload as earlier versions kept it: as a record of this door, and its instances as single jobs. */
 export interface StoredWorkload {
   readonly id: string;
   /** Whose it is: restOf the name of its user. */
@@ -23,7 +23,7 @@ export interface StoredTenant {
 const WORKLOAD = "rik/workload/";
 const TENANT = "rik/tenant/";
 
-/** Workloads and tenants of REST users: durable before anybody sees them. */
+/** Tenants of REST users, durable before anybody sees them; workloads that are no services yet. */
 export class RestRecords {
   readonly #operations: RikOperations;
   readonly workloads = new Map<string, StoredWorkload>();
@@ -41,11 +41,6 @@ export class RestRecords {
         this.tenants.set(id.slice(TENANT.length), JSON.parse(text) as StoredTenant);
       }
     }
-  }
-
-  async putWorkload(workload: StoredWorkload): Promise<void> {
-    await this.#put(WORKLOAD + workload.id, workload);
-    this.workloads.set(workload.id, workload);
   }
 
   async removeWorkload(id: string): Promise<void> {

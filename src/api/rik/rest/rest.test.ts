@@ -1,55 +1,9 @@
-import { request } from "node:http";
-import { afterEach, expect, test } from "vitest";
-import { silentLogger } from "../../../testing/silent-logger.ts";
-import type { HttpListener } from "../../web/http-listener.ts";
-import { likeRiklet, metricsOf, POD, type RikBed, until, useRikBeds } from "../testing/rik-bed.ts";
-import { createRikRest } from "./server.ts";
+import { expect, test } from "vitest";
+import { likeRiklet, metricsOf, POD, until, useRikBeds } from "../testing/rik-bed.ts";
+import { type Got, json, pod, useRikRest, workload } from "../testing/rik-rest.ts";
 
 const open = useRikBeds();
-const listeners: HttpListener[] = [];
-afterEach(async () => {
-  for (const listener of listeners.splice(0)) await listener.close();
-});
-
-interface Got {
-  readonly status: number | undefined;
-  readonly type: string | undefined;
-  readonly text: string;
-}
-
-/** As rikctl does it: no Content-Type. */
-type Ask = (method: string, path: string, body?: unknown, authorization?: string) => Promise<Got>;
-
-async function serve(bed: RikBed): Promise<Ask> {
-  const listener = await createRikRest({
-    ...bed.door,
-    address: "127.0.0.1:0",
-    logger: silentLogger,
-  });
-  listeners.push(listener);
-  return (method, path, body, authorization) =>
-    new Promise((resolve, reject) => {
-      const url = `http://${listener.address}${path.startsWith("/") ? path : `/api/v0/${path}`}`;
-      const headers = authorization === undefined ? {} : { authorization };
-      const sent = request(url, { method, headers }, (response) => {
-        let text = "";
-        response.setEncoding("utf8");
-        response.on("data", (part: string) => (text += part));
-        response.on("end", () => {
-          resolve({ status: response.statusCode, type: response.headers["content-type"], text });
-        });
-      });
-      sent.on("error", reject);
-      sent.end(typeof body === "string" || body === undefined ? body : JSON.stringify(body));
-    });
-}
-
-const json = ({ text }: Got): unknown => JSON.parse(text);
-const pod = (name: string): object => ({ ...(JSON.parse(POD) as object), name });
-
-async function workload(ask: Ask, name = "web"): Promise<string> {
-  return (json(await ask("POST", "workloads.create", pod(name))) as { id: string }).id;
-}
+const serve = useRikRest();
 
 test("workloads are created, listed in rik's shape, and deleted with their instances", async () => {
   const bed = await open();
@@ -146,7 +100,7 @@ test("instances have rik's shape and codes, wherever they are", async () => {
   );
   expect(await ask("POST", "instances.delete", { id: "one" })).toMatchObject({
     status: 404,
-    text: "RikInstance id one not found",
+    text: "Instance id one not found",
   });
 });
 

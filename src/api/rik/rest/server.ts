@@ -6,7 +6,8 @@ import type { Traffic } from "../../grpc/traffic.ts";
 import { refuseForeignPages } from "../../web/browser-guard.ts";
 import { type HttpListener, listenHttp } from "../../web/http-listener.ts";
 import { readBody, RestRefusal, send, toAnswer } from "./exchange.ts";
-import { type RestParts, ROUTES } from "./routes.ts";
+import type { RestParts } from "./route.ts";
+import { ROUTES } from "./routes.ts";
 
 export interface RikRestOptions extends RestParts {
   /** Where to listen: "127.0.0.1:5000". */

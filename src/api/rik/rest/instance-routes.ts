@@ -1,0 +1,112 @@
+import { serviceId } from "../../../core/model/ids.ts";
+import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import { numberIn } from "../../../core/model/service/service.ts";
+import type { RikInstance } from "../controllers/instance.ts";
+import { toValue } from "../definition.ts";
+import { ANYBODY, statusText } from "../translate.ts";
+import { countOf, notFound, parseFields, RestRefusal, textOf } from "./exchange.ts";
+import { instanceName } from "./names.ts";
+import {
+  DELETED,
+  NO_CONTENT,
+  ownerOf,
+  type RestCall,
+  type RestParts,
+  type Route,
+  workloadOf,
+} from "./route.ts";
+
+/** One's own, and those of the controller of the same name. */
+function* instancesOf({ book }: RestParts, call: RestCall): Generator<RikInstance, void> {
+  yield* book.of(ownerOf(call));
+  yield* book.of(call.principal.name ?? ANYBODY);
+}
+
+export const instancesOfWorkload = (parts: RestParts, call: RestCall, id: string): RikInstance[] =>
+  [...instancesOf(parts, call)].filter(({ workloadId }) => workloadId === id);
+
+function findInstance(parts: RestParts, call: RestCall, id: string): RikInstance | undefined {
+  const { book } = parts;
+  return book.find(ownerOf(call), id) ?? book.find(call.principal.name ?? ANYBODY, id);
+}
+
+/** As rik's controller keeps it; where it is and why it is so rik does not know. */
+export function showInstance({ workloadBook }: RestParts, instance: RikInstance): object {
+  const { id, workloadId, jobId, state } = instance;
+  const definition = instance.definition ?? workloadBook.get(workloadId)?.definition;
+  const value =
+    definition === undefined
+      ? undefined
+      : toValue(readWorkload(definition), jobId === undefined ? undefined : +jobId);
+  return {
+    workload_id: workloadId,
+    namespace: "default",
+    id,
+    kind: value?.kind ?? "Pod",
+    status: statusText(state.status),
+    spec: value?.spec ?? { containers: [], function: null },
+    ...(state.node === undefined ? {} : { node: state.node }),
+    ...(state.reason === "" ? {} : { reason: state.reason }),
+  };
+}
+
+/** Whether the service names it by itself, because somebody scaled it: its number is changed there. */
+export const isCounted = ({ service, id }: RikInstance): boolean =>
+  service !== undefined && numberIn({ service: serviceId(service), name: id }) !== undefined;
+
+export function newNames({ book, random }: RestParts, call: RestCall, total: number): string[] {
+  const names = new Set<string>();
+  const isTaken = (name: string): boolean => names.has(name) || book.has(ownerOf(call), name);
+  while (names.size < total) names.add(instanceName(random, isTaken));
+  return [...names];
+}
+
+/** Slots of services, and single jobs: those of controllers, and of earlier versions. */
+export async function destroy(
+  { lifecycle, workloads }: RestParts,
+  { principal }: RestCall,
+  instances: readonly RikInstance[],
+): Promise<void> {
+  const single = instances.filter(({ service }) => service === undefined);
+  await Promise.all(single.map((one) => lifecycle.destroy(one, principal, DELETED)));
+  await workloads.destroy(instances, principal, DELETED);
+}
+
+export const listInstances: Route = async (parts, call) => ({
+  status: 200,
+  json: [...instancesOf(parts, call)].map((instance) => ({
+    id: instance.id,
+    name: instance.id,
+    value: showInstance(parts, instance),
+  })),
+});
+
+export const createInstances: Route = async (parts, call) => {
+  const fields = parseFields(call.body);
+  const workload = workloadOf(parts, call, textOf(fields, "workload_id"));
+  const replicas = countOf(fields, "replicas", 1);
+  const { name } = fields;
+  if (name === undefined || name === null) {
+    const names = newNames(parts, call, replicas);
+    await parts.workloads.add(workload, names, call.principal);
+    return { status: 201, json: names };
+  }
+  const own = textOf(fields, "name");
+  if (replicas > 1) throw new RestRefusal(400, "Cannot use name with multiple replicas");
+  if (findInstance(parts, call, own) !== undefined) throw notFound("Name already used");
+  const names = replicas === 0 ? [] : [own];
+  await parts.workloads.add(workload, names, call.principal);
+  return { status: 201, json: names };
+};
+
+export const deleteInstance: Route = async (parts, call) => {
+  const id = textOf(parseFields(call.body), "id");
+  const instance = findInstance(parts, call, id);
+  if (instance === undefined) throw notFound(`Instance id ${id} not found`);
+  if (isCounted(instance)) {
+    const how = `lower their number: busbar scale ${instance.service} N`;
+    throw new RestRefusal(409, `${id} is one of those that its service counts; ${how}`);
+  }
+  await destroy(parts, call, [instance]);
+  return NO_CONTENT;
+};

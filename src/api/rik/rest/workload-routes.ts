@@ -1,0 +1,135 @@
+import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import type { ServiceView } from "../../../server/services/service-views.ts";
+import { type DefinitionValue, toValue } from "../definition.ts";
+import type { RikWorkload } from "../workloads/workload-book.ts";
+import {
+  countOf,
+  notFound,
+  optionalCount,
+  parseFields,
+  type RestFields,
+  RestRefusal,
+  textOf,
+} from "./exchange.ts";
+import {
+  destroy,
+  instancesOfWorkload,
+  isCounted,
+  newNames,
+  showInstance,
+} from "./instance-routes.ts";
+import { DELETED, NO_CONTENT, ownerOf, type Route, workloadOf } from "./route.ts";
+
+const valueOf = ({ definition }: RikWorkload): DefinitionValue => {
+  const value = toValue(readWorkload(definition));
+  return { ...value, replicas: value.replicas ?? 1 };
+};
+
+export const listWorkloads: Route = async ({ workloadBook }, call) => {
+  const json = workloadBook
+    .of(ownerOf(call))
+    .map((workload) => ({ id: workload.id, name: workload.name, value: valueOf(workload) }));
+  return { status: 200, json };
+};
+
+export const createWorkload: Route = async ({ workloads }, call) => {
+  const fields = parseFields(call.body);
+  const id = await workloads.create(ownerOf(call), JSON.stringify(fields), call.principal);
+  if (id === undefined) throw notFound("Name already used");
+  return { status: 200, json: { id } };
+};
+
+/** With all of its instances. */
+export const deleteWorkload: Route = async (parts, call) => {
+  const id = textOf(parseFields(call.body), "id");
+  const workload = workloadOf(parts, call, id);
+  const instances = instancesOfWorkload(parts, call, workload.id);
+  await parts.workloads.remove(workload, call.principal, DELETED);
+  await destroy(
+    parts,
+    call,
+    instances.filter(({ service }) => service === undefined),
+  );
+  return NO_CONTENT;
+};
+
+export const workloadInstances: Route = async (parts, call) => {
+  const instances = instancesOfWorkload(parts, call, call.id);
+  if (instances.length === 0) return NO_CONTENT;
+  const json = { instances: instances.map((instance) => showInstance(parts, instance)) };
+  return { status: 200, json };
+};
+
+/** As many as are asked for: others are made, or those that came last are deleted. */
+export const scaleWorkload: Route = async (parts, call) => {
+  const fields = parseFields(call.body);
+  const workload = workloadOf(parts, call, textOf(fields, "id"));
+  if (fields["replicas"] === undefined) throw new RestRefusal(400, "missing field `replicas`");
+  const wanted = countOf(fields, "replicas", 0);
+  const all = instancesOfWorkload(parts, call, workload.id);
+  const counted = all.filter(isCounted);
+  if (counted.length > wanted) {
+    const how = `lower it: busbar scale ${workload.service} ${wanted}`;
+    throw new RestRefusal(409, `its service counts ${counted.length} instances; ${how}`);
+  }
+  const instances = all.filter((one) => !isCounted(one));
+  const left = wanted - counted.length;
+  const names = newNames(parts, call, Math.max(0, left - instances.length));
+  await parts.workloads.add(workload, names, call.principal);
+  const surplus = instances.slice(Math.min(instances.length, left));
+  await destroy(parts, call, surplus);
+  return { status: 200, json: { created: names, deleted: surplus.map(({ id }) => id) } };
+};
+
+/** A definition is rolled out, which `workloads.status` shows. */
+export const updateWorkload: Route = async ({ workloads, ...parts }, call) => {
+  const fields = parseFields(call.body);
+  const workload = workloadOf({ workloads, ...parts }, call, textOf(fields, "id"));
+  const rollout = {
+    maxUnavailable: optionalCount(fields, "max_unavailable"),
+    minReadyMs: optionalCount(fields, "min_ready_ms"),
+    failuresMax: optionalCount(fields, "failures_max"),
+  };
+  const update = { definition: definitionIn(fields), rollout };
+  const view = await workloads.update(workload, update, call.principal);
+  return { status: 200, json: showStatus(workload, view) };
+};
+
+/** Back to the definition before, or to one that is remembered. */
+export const rollbackWorkload: Route = async (parts, call) => {
+  const fields = parseFields(call.body);
+  const workload = workloadOf(parts, call, textOf(fields, "id"));
+  const generation = optionalCount(fields, "generation");
+  const view = await parts.workloads.rollback(workload, generation, call.principal);
+  return { status: 200, json: showStatus(workload, view) };
+};
+
+export const workloadStatus: Route = async (parts, call) => {
+  const workload = workloadOf(parts, call, call.id);
+  const view = await parts.workloads.status(workload, call.principal);
+  return { status: 200, json: showStatus(workload, view) };
+};
+
+/** As `workloads.list` shows it, or as a text. */
+function definitionIn(fields: RestFields): string {
+  const { value, definition = value } = fields;
+  if (value !== undefined && fields["definition"] !== undefined) {
+    throw new RestRefusal(400, "give either `value` or `definition`, not both");
+  }
+  if (definition === undefined) throw new RestRefusal(400, "missing field `value`");
+  const read = typeof definition === "string" ? parseFields(definition) : definition;
+  return JSON.stringify(read);
+}
+
+const showStatus = ({ id, name }: RikWorkload, view: ServiceView): object => ({
+  id,
+  name,
+  service: view.name,
+  generation: view.generation,
+  state: view.state,
+  ...(view.reason === undefined ? {} : { reason: view.reason }),
+  instances: view.instances,
+  running: view.running,
+  updated: view.updated,
+  former: view.former,
+});

@@ -1,0 +1,104 @@
+import { SERVER } from "../../../core/access/principal.ts";
+import { readWorkload } from "../../../core/model/job/workload/workload.ts";
+import { limits } from "../../../limits.ts";
+import type { ServiceRowView } from "../../../server/services/service-views.ts";
+import type { WatchEventView } from "../../../server/views/views.ts";
+import type { RikAccess, RikOperations } from "../operations.ts";
+import { CONTROLLER_LABEL, WORKLOAD_LABEL } from "../translate.ts";
+
+/** A workload of a REST user: a service whose template has its definition. */
+export interface RikWorkload {
+  readonly id: string;
+  /** Whose it is: restOf the name of its user. */
+  readonly owner: string;
+  /** The name of the service. */
+  readonly service: string;
+  readonly kind: string;
+  readonly name: string;
+  /** As it was sent last. */
+  readonly definition: string;
+  /** Deleted; instances of it may still be ending. */
+  readonly isEnding: boolean;
+  readonly revision: number;
+}
+
+/**
+ * Which services are workloads of rik, by the labels of their templates. What a workload is stands in its service alone, so
+ * that whoever changes the service (a rollout, `busbar services`) changes the workload.
+ */
+export class WorkloadBook {
+  readonly #operations: RikOperations;
+  readonly #byId = new Map<string, RikWorkload>();
+  /** Of the workload that a service is. */
+  readonly #idOf = new Map<string, string>();
+  #close: () => void = () => undefined;
+
+  constructor(access: RikAccess) {
+    this.#operations = access.as(SERVER);
+  }
+
+  async open(): Promise<void> {
+    const follower = this.#operations.follow((event) => this.#happened(event));
+    this.#close = () => follower.close();
+    try {
+      let pageToken: string | undefined;
+      do {
+        const page = { pageSize: limits.pageSizeMax, pageToken };
+        const { services, nextPageToken } = await this.#operations.listServices(page);
+        for (const service of services) this.put(service);
+        pageToken = nextPageToken;
+      } while (pageToken !== undefined);
+    } catch (error) {
+      follower.close();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  get(id: string): RikWorkload | undefined {
+    return this.#byId.get(id);
+  }
+
+  all(): IterableIterator<RikWorkload> {
+    return this.#byId.values();
+  }
+
+  /** Those of one user that are not deleted. */
+  of(owner: string): RikWorkload[] {
+    return [...this.#byId.values()].filter((one) => one.owner === owner && !one.isEnding);
+  }
+
+  /** Events may come later than answers: the newest counts. */
+  put(view: ServiceRowView): RikWorkload | undefined {
+    const { name: service, template, state, revision } = view;
+    const { labels = {}, workload: definition } = template;
+    const { [CONTROLLER_LABEL]: owner, [WORKLOAD_LABEL]: id } = labels;
+    const knownId = this.#idOf.get(service);
+    const known = knownId === undefined ? undefined : this.#byId.get(knownId);
+    if (known !== undefined && known.revision > revision) return known;
+    if (owner === undefined || id === undefined || definition === undefined) {
+      this.#remove(service); // somebody made another service of it
+      return undefined;
+    }
+    const { kind, name } = readWorkload(definition);
+    const isEnding = state === "removing";
+    const workload = { id, owner, service, kind, name, definition, isEnding, revision };
+    this.#byId.set(id, workload);
+    this.#idOf.set(service, id);
+    return workload;
+  }
+
+  #happened(event: WatchEventView): void {
+    if (event.kind === "service") this.put(event.service);
+    else if (event.kind === "removed" && event.what === "service") this.#remove(event.id);
+  }
+
+  #remove(service: string): void {
+    const id = this.#idOf.get(service);
+    this.#idOf.delete(service);
+    if (id !== undefined) this.#byId.delete(id);
+  }
+}
